@@ -116,6 +116,7 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
 {
     struct stat st;
     _cleanup_close_ int fd = log_file_open(keep->layout, id, &st);
+    _cleanup_free_ char *path = layout_log_path(keep->layout, id);
     char raw[LOG_KEEP_BYTES];
     char clean[LOG_KEEP_BYTES * UTF8_GROWTH];
     uint64_t offset, dropped;
@@ -134,6 +135,7 @@ static json_t *read_end(struct log_keep *keep, const struct process_id *id)
     used = utf8_sanitise(raw, (size_t)n, false, clean, &size);
     keep->sent_size = (uint64_t)st.st_size;
     body = process_id_json(id);
+    (void)json_object_set_new(body, "file", json_string(path));
     (void)json_object_set_new(body, "offset", json_integer((json_int_t)offset));
     (void)json_object_set_new(body, "next_offset",
                               json_integer((json_int_t)offset + (json_int_t)used));

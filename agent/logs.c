@@ -154,10 +154,12 @@ static void on_answer(const struct http_answer *answer, void *userdata)
 static bool send(struct stream *s, json_t *take_text)
 {
     _cleanup_free_ char *path = text_format("/nodes/%s/logs", link_node(s->logs->config.link));
+    _cleanup_free_ char *file = layout_log_path(s->logs->config.layout, &s->id);
     json_t *body = process_id_json(&s->id);
     struct edl_error error;
     int r;
 
+    (void)json_object_set_new(body, "file", json_string(file));
     (void)json_object_set_new(body, "offset", json_integer((json_int_t)s->offset));
     (void)json_object_set_new(body, "next_offset", json_integer((json_int_t)s->next));
     (void)json_object_set_new(body, "end", json_boolean(s->last));

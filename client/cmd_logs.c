@@ -201,7 +201,8 @@ const struct verb verb_logs = {
     .summary = "Print the output of a job's processes, each line behind its process",
     .details =
         "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
-        "kept. With --json one piece of output per line.\n"
+        "kept, and a line says how much is before it, and where. With --json one piece of output "
+        "per line.\n"
         "JOB may name an array: the output of its jobs, one after the other.\n"
         "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
         "progress\n"

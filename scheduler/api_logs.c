@@ -24,6 +24,7 @@
 #define READ_BYTES (8 * 1024 * 1024)
 #define FOLLOW_BYTES (1024 * 1024)
 #define PUSH_TEXT_BYTES (1024 * 1024)
+#define LOG_FILE_BYTES 1024 /* its name */
 
 struct poll_logs {
     struct log_read read;
@@ -245,6 +246,8 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
         r = body_verbatim(&must, "text", PUSH_TEXT_BYTES, &ret->push.text, error);
     if (r == 0)
         r = body_u64(&may, "dropped_bytes", INT64_MAX, &ret->push.dropped_bytes, error);
+    if (r == 0)
+        r = body_reported(&may, "file", LOG_FILE_BYTES, &ret->push.file, error);
     if (r == 0)
         r = body_bool(&may, "end", &ret->push.end, error);
     if (r == 0)

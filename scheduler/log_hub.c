@@ -17,13 +17,17 @@
 
 #include "scheduler/core/cluster.h"
 #include "scheduler/store/store.h"
+#include "shared/cleanup.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
 #define END_GRACE_US                                                                               \
     (3 * USEC_PER_SEC)   /* an agent that died with its logs must not hold up a reader */
-#define NOTICE_BYTES 160 /* a line that says what is missing */
+#define NOTICE_BYTES 160 /* a line that says what is missing, but for a file's name */
+#define FILE_SHOWN_BYTES 400
+#define BEFORE_BYTES (NOTICE_BYTES + NODE_NAME_MAX + FILE_SHOWN_BYTES)
 #define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
 
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
@@ -101,6 +105,7 @@ static void stream_free(struct log_hub *hub, struct stream *stream)
     if (stream->ages != NULL)
         DL_DELETE2(*stream->ages, stream, age_prev, age_next);
     HASH_DEL(hub->streams, stream);
+    free(stream->file);
     free(stream);
 }
 
@@ -163,8 +168,19 @@ void log_hub_set_store(struct log_hub *hub, struct store *store)
     hub->store = store;
 }
 
-/* Start of the last n_source bytes of the file within text. Each character stands for its own
- * bytes, but a replacement character for the one invalid byte it came from. */
+/* How many bytes of the file a text is. Each character stands for its own bytes, but a replacement
+ * character for the one invalid byte it came from. */
+static uint64_t source_bytes(const char *text, size_t size)
+{
+    uint64_t n = size;
+
+    for (const char *at = text;
+         (at = memmem(at, size - (size_t)(at - text), "\xef\xbf\xbd", 3)) != NULL; at += 3)
+        n -= 2;
+    return n;
+}
+
+/* Start of the last n_source bytes of the file within text. */
 static const char *last_part(const char *text, size_t size, uint64_t n_source)
 {
     const char *at = text + size;
@@ -251,6 +267,35 @@ static const char *say_dropped(uint64_t have, uint64_t dropped, char text[NOTICE
     return text;
 }
 
+const char *log_next_line(const char *text)
+{
+    const char *end = strchr(text, '\n');
+
+    return end != NULL && end[1] != '\0' ? end + 1 : text;
+}
+
+/* say_before - a line for whoever reads from the middle on: where the bytes before it are; "" when
+ * there are none, or nobody knows */
+static const char *say_before(const char *node, const char *file, uint64_t bytes,
+                              char text[BEFORE_BYTES])
+{
+    text[0] = '\0';
+    if (bytes > 0 && file != NULL)
+        (void)snprintf(text, BEFORE_BYTES,
+                       "[edl: %" PRIu64 " bytes of output before this line are not shown: node %s "
+                       "has them in %.*s]\n",
+                       bytes, node, printable_prefix(file, FILE_SHOWN_BYTES), file);
+    return text;
+}
+
+static char *join_texts(const char *const texts[static 3])
+{
+    char *all = xcalloc(1, strlen(texts[0]) + strlen(texts[1]) + strlen(texts[2]) + 1);
+
+    (void)stpcpy(stpcpy(stpcpy(all, texts[0]), texts[1]), texts[2]);
+    return all;
+}
+
 /* [[bytes, time], ...] of the last `size` bytes of the ring, small entries put together; the first
  * `more` stand before them. */
 static char *times_of(const struct stream *stream, size_t size, size_t more)
@@ -294,38 +339,51 @@ static void add_pending(struct log_hub *hub, const struct log_tail *tail, const 
     hub->pending_bytes += sizeof *added + strlen(tail->text);
 }
 
-/* Queues the ring's end for the database. */
-static void keep_tail(struct log_hub *hub, const struct stream *stream)
+/* All of the ring as one text; new string. */
+static char *ring_text(const struct stream *stream)
 {
-    size_t size = MIN_OF(stream->bytes, (size_t)LOG_TAIL_BYTES - NOTICE_BYTES);
-    char *all = xcalloc(1, NOTICE_BYTES + stream->bytes + 1);
-    struct log_tail tail = { .job_id = stream->job_id,
-                             .index = stream->index,
-                             .incarnation = stream->incarnation,
-                             .sequence = hub->sequence };
+    char *all = xcalloc(1, stream->bytes + 1);
     const struct entry *entry;
-    size_t used = NOTICE_BYTES; /* room in front */
-    char notice[NOTICE_BYTES];
-    size_t n_notice = 0;
+    size_t used = 0;
 
     DL_FOREACH(stream->entries, entry)
     {
         memcpy(all + used, entry->text, entry->size);
         used += entry->size;
     }
-    tail.text = (char *)last_part(all + NOTICE_BYTES, used - NOTICE_BYTES,
-                                  size); /* borrowed: it is copied */
+    return all;
+}
+
+/* Queues the ring's end for the database: what is cut off of it, and what the ring said of that, is
+ * said anew. */
+static void keep_tail(struct log_hub *hub, const struct stream *stream)
+{
+    size_t n_before = stream->file != NULL ? BEFORE_BYTES : 0;
+    size_t most = (size_t)LOG_TAIL_BYTES - NOTICE_BYTES - n_before;
+    char *all = ring_text(stream);
+    const char *text = last_part(all, stream->bytes, MIN_OF(stream->bytes, most));
+    struct log_tail tail = { .job_id = stream->job_id,
+                             .index = stream->index,
+                             .incarnation = stream->incarnation,
+                             .sequence = hub->sequence };
+    char notice[NOTICE_BYTES] = "", before[BEFORE_BYTES] = "";
+
+    if (text > all) {
+        uint64_t kept;
+
+        text = stream->file != NULL ? log_next_line(text) : text;
+        kept = source_bytes(text, strlen(text)) + stream->dropped_bytes;
+        (void)say_dropped(0, stream->dropped_bytes, notice);
+        (void)say_before(stream->node, stream->file,
+                         stream->next_offset - MIN_OF(stream->next_offset, kept), before);
+    }
     if (stream->entries != NULL)
         tail.sequence = stream->entries->prev->sequence;
-    size = strlen(tail.text);
-    if (size < stream->bytes) /* what the ring says of it is cut off */
-        n_notice = strlen(say_dropped(0, stream->dropped_bytes, notice));
-    tail.times = times_of(stream, size, n_notice);
-    tail.text -= n_notice;
-    if (n_notice > 0)
-        memcpy(tail.text, notice, n_notice);
+    tail.text = join_texts((const char *const[]){ notice, before, text });
+    tail.times = times_of(stream, strlen(text), strlen(tail.text) - strlen(text));
     add_pending(hub, &tail, stream->role);
     free(tail.times);
+    free(tail.text);
     free(all);
 }
 
@@ -345,14 +403,40 @@ static struct stream *get_stream(struct log_hub *hub, const struct process *proc
     return stream;
 }
 
+static void know_file(struct stream *stream, const struct log_push *push)
+{
+    if (push->file == NULL || stream->file != NULL)
+        return;
+    stream->file = xstrdup(push->file);
+    (void)snprintf(stream->node, sizeof stream->node, "%s", push->process->node_name);
+}
+
+/* begin_at_line - the text of a push that does not go on where `from` is begins at a line, and
+ * `notice` says what is before that. Returns where it begins */
+static const char *begin_at_line(const struct log_push *push, uint64_t from, const char *text,
+                                 char notice[BEFORE_BYTES])
+{
+    uint64_t have = MAX_OF(from, push->dropped_bytes);
+    const char *line = text;
+    uint64_t before = 0;
+
+    if (push->file != NULL && push->offset > have) {
+        line = log_next_line(text);
+        before = push->offset - have + source_bytes(text, (size_t)(line - text));
+    }
+    (void)say_before(push->process->node_name, push->file, before, notice);
+    return line;
+}
+
 void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now_us)
 {
     struct stream *stream = get_stream(hub, push->process);
     bool first = stream->pushed_us == 0;
     const char *text = push->text;
-    char notice[NOTICE_BYTES];
+    char notice[NOTICE_BYTES], before[BEFORE_BYTES] = "";
 
     stream->pushed_us = now_us;
+    know_file(stream, push);
     if (!first && push->offset < stream->next_offset)
         text = push->next_offset <= stream->next_offset
                    ? ""
@@ -361,6 +445,11 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
         append_entry(hub, stream, notice, strlen(notice),
                      push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
     stream->dropped_bytes = MAX_OF(stream->dropped_bytes, push->dropped_bytes);
+    if (text[0] != '\0' && push->offset > stream->next_offset)
+        text = begin_at_line(push, stream->next_offset, text, before);
+    if (before[0] != '\0')
+        append_entry(hub, stream, before, strlen(before),
+                     push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
     if (text[0] != '\0')
         append_text(hub, stream, push, text, push->offset > stream->next_offset);
     stream->next_offset = MAX_OF(stream->next_offset, push->next_offset);
@@ -414,7 +503,8 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
 {
     const struct process *process = push->process;
     struct stream *stream = find_stream(hub, process);
-    char times[64], notice[NOTICE_BYTES];
+    char times[64], notice[NOTICE_BYTES], before[BEFORE_BYTES];
+    const char *text;
     struct log_tail tail = { .job_id = process->job->id,
                              .index = process->index,
                              .incarnation = process->incarnation,
@@ -433,8 +523,8 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
         tail.sequence = ++hub->sequence;
     }
     (void)say_dropped(0, push->dropped_bytes, notice);
-    tail.text = xcalloc(1, strlen(notice) + strlen(push->text) + 1);
-    (void)stpcpy(stpcpy(tail.text, notice), push->text);
+    text = begin_at_line(push, 0, push->text, before);
+    tail.text = join_texts((const char *const[]){ notice, before, text });
     (void)snprintf(times, sizeof times, "[[%zu,%" PRIu64 "]]", strlen(tail.text), push->wall_us);
     add_pending(hub, &tail, role_name(process));
     free(tail.text);

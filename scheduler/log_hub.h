@@ -44,6 +44,7 @@ struct log_push {
     uint64_t offset, next_offset; /* in the file, bytes */
     const char *text;             /* UTF-8 */
     uint64_t dropped_bytes;       /* of the file's beginning, which its node does not keep */
+    const char *file;             /* on its node, where all that is kept is; NULL: not told */
     bool end;                     /* nothing will follow */
     uint64_t wall_us;             /* when it came */
     const struct log_mark *marks; /* rising; may lie outside of it */

@@ -28,7 +28,9 @@ struct stream {
     size_t bytes;
     uint64_t next_offset;
     uint64_t dropped_bytes; /* of the file's beginning, see struct log_push */
-    uint64_t dropped;       /* sequence of the newest entry that the ring lost */
+    char *file;             /* on its node; owned; NULL: not told */
+    char node[NODE_NAME_MAX + 1];
+    uint64_t dropped; /* sequence of the newest entry that the ring lost */
     uint64_t pushed_us, ended_us;
     bool ended;
     struct stream **ages; /* the list of log_hub's that it is in; NULL: it is in none */
@@ -63,3 +65,5 @@ void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t inde
 bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index);
 /* log_find_interest - of readers with that very filter; NULL: nobody reads */
 struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter);
+/* log_next_line - where the next line of a text begins; the text when no line follows */
+const char *log_next_line(const char *text);

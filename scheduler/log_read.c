@@ -119,9 +119,11 @@ static void add_lost(struct reader *reader, const struct stream *stream)
 static void read_stream(struct reader *reader, const struct stream *stream)
 {
     struct log_read *read = reader->read;
+    bool lost = stream->dropped > read->cursor;
     const struct entry *entry;
+    const char *text;
 
-    if (stream->dropped > read->cursor) {
+    if (lost) {
         read->truncated = true;
         add_lost(reader, stream);
     }
@@ -134,7 +136,8 @@ static void read_stream(struct reader *reader, const struct stream *stream)
         read->truncated |= entry->gap;
         tail.sequence = entry->sequence;
         (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
-        add_found(reader, &tail, entry->text, entry->size, entry->time_us);
+        text = entry == stream->entries && lost ? log_next_line(entry->text) : entry->text;
+        add_found(reader, &tail, text, entry->size - (size_t)(text - entry->text), entry->time_us);
     }
 }
 

@@ -300,6 +300,75 @@ static void test_logs_stored_say_what_the_node_dropped(void **state)
     hub_close(&h);
 }
 
+#define BEFORE(n)                                                                                  \
+    "[edl: " n " bytes of output before this line are not shown: node n1 has them in "             \
+    "/logs/trainer-0.log]\n"
+
+static void push_of_file(struct hub_fixture *h, const struct process *process, uint64_t offset,
+                         const char *text, bool end)
+{
+    struct log_push p = { .process = process,
+                          .offset = offset,
+                          .next_offset = offset + strlen(text),
+                          .file = "/logs/trainer-0.log",
+                          .text = text,
+                          .end = end };
+
+    log_hub_push(h->hub, &p, start.now_us);
+}
+
+/* Who comes late to a long output is given whole lines, and told where the rest of it is. */
+static void test_logs_begin_at_a_line_and_say_what_is_before(void **state)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+
+    hub_open(f, &h);
+    push_of_file(&h, trainer(f, 0), 1000, "lf a line\nwhole\n", false);
+    assert_string_equal(read_text(&h, &read), BEFORE("1010") "whole\n");
+    push_of_file(&h, trainer(f, 0), 1016, "goes on\n", false);
+    assert_string_equal(read_text(&h, &read), "goes on\n");
+    push_of_file(&h, trainer(f, 1), 7, "one line alone\n", false);
+    assert_string_equal(read_text(&h, &read), BEFORE("7") "one line alone\n");
+    hub_close(&h);
+}
+
+/* So does what is stored of it: the end of a program, and the end so far. */
+static void test_logs_stored_begin_at_a_line(void **state)
+{
+    enum { LINES = 10000, LINE_BYTES = 10 };
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    _cleanup_free_ char *text = xcalloc(1, (size_t)LINES * LINE_BYTES + 1);
+    struct log_push so_far = { .process = trainer(f, 1),
+                               .offset = 3,
+                               .next_offset = 13,
+                               .file = "/logs/trainer-0.log",
+                               .text = "half\nwhole\n" };
+    const struct log_tail *tails;
+    unsigned long long before;
+    char *line;
+    size_t n;
+
+    for (size_t i = 0; i < LINES; i++)
+        (void)snprintf(text + i * LINE_BYTES, LINE_BYTES + 1, "line %04zu\n", i);
+    hub_open(f, &h);
+    push_of_file(&h, trainer(f, 0), 0, text, true);
+    (void)log_hub_keep(h.hub, &so_far, start.now_us);
+    tails = log_hub_pending(h.hub, &n);
+    assert_int_equal(n, 2);
+    assert_true(strlen(tails[0].text) <= LOG_TAIL_BYTES);
+    assert_int_equal(sscanf(tails[0].text, "[edl: %llu bytes", &before), 1);
+    line = strchr(tails[0].text, '\n') + 1;
+    assert_int_equal(before, (size_t)LINES * LINE_BYTES - strlen(line));
+    assert_string_equal(line, text + before);
+    assert_int_equal(before % LINE_BYTES, 0);
+    assert_string_equal(tails[1].text, BEFORE("8") "whole\n");
+    log_hub_pending_clear(h.hub);
+    hub_close(&h);
+}
+
 /* The end that is sent now and then does not overtake what a reader is being sent. */
 static void test_logs_kept_leave_no_gap_for_a_reader(void **state)
 {
@@ -543,6 +612,8 @@ int main(void)
         T(test_logs_ring_keeps_the_newest),
         T(test_logs_say_what_the_node_dropped),
         T(test_logs_stored_say_what_the_node_dropped),
+        T(test_logs_begin_at_a_line_and_say_what_is_before),
+        T(test_logs_stored_begin_at_a_line),
         T(test_logs_kept_leave_no_gap_for_a_reader),
         T(test_logs_are_kept_for_when_the_node_dies),
         T(test_logs_kept_wait_for_what_is_coming),
