@@ -35,7 +35,7 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     unsigned long long start;
     unsigned long user, system, user_waited, system_waited;
     long resident, threads;
-    int ppid;
+    int ppid, pgrp;
     char state;
     int r;
 
@@ -47,14 +47,15 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     if (fields == NULL)
         return -EINVAL;
     if (sscanf(fields + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %ld %*d %llu "
+               " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %ld %*d %llu "
                "%*u %ld",
-               &state, &ppid, &user, &system, &user_waited, &system_waited, &threads, &start,
-               &resident) != 9)
+               &state, &ppid, &pgrp, &user, &system, &user_waited, &system_waited, &threads, &start,
+               &resident) != 10)
         return -EINVAL;
     *ret = (struct procfs_stat){
         .pid = pid,
         .ppid = ppid,
+        .pgrp = pgrp,
         .state = state,
         .start_ticks = start,
         .cpu_ticks = (uint64_t)user + system + user_waited + system_waited,

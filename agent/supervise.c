@@ -5,7 +5,7 @@
  * read order.json, open the log, fork the program, write supervisor.json, let the program run,
  * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
  * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
- * SIGTERM to the program's process group, SIGKILL to everything below us later; when, is decided in
+ * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
  * core/fence.h. What it does not do: restart anything, talk to anybody, look at other folders. If
  * it is killed itself, the program dies with it and the agent finds a free lock without exit.json.
  */
@@ -44,8 +44,6 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-/* pidfd_send_signal(2): to the whole process group; Linux 6.9 */
-#define SEND_TO_PROCESS_GROUP (1U << 2)
 /* from its order on: no file system that works takes as long */
 #define START_MAX_US (30 * USEC_PER_SEC)
 
@@ -66,7 +64,7 @@ struct supervisor {
     bool has_timer;
     uint64_t armed_us; /* what it is set to; 0: nothing */
     enum unfit unfit;  /* why this node cannot run it, once that is known */
-    bool rest_told;    /* what the program left behind got its SIGTERM */
+    bool rest_told;    /* what was born since SIGTERM got its own */
     struct grouping grouping;
     const char *hidden[HIDDEN_MAX + 1];
 };
@@ -358,18 +356,6 @@ static void arm(struct supervisor *s, uint64_t at_us)
         s->armed_us = at_us;
 }
 
-/* terminate - SIGTERM to the program's process group
- * The group has the child's number, which stays taken until we reap the child. */
-static void terminate(const struct supervisor *s)
-{
-    if (s->main_child.reaped)
-        return;
-    if (pidfd_send_signal(s->child.pidfd, SIGTERM, NULL, SEND_TO_PROCESS_GROUP) == 0)
-        return;
-    if (kill(-s->main_child.pid, SIGTERM) == -1) /* no group yet: it has not executed */
-        (void)pidfd_send_signal(s->child.pidfd, SIGTERM, NULL, 0);
-}
-
 /* look - true when everything is to be killed now */
 static bool look(struct supervisor *s)
 {
@@ -377,7 +363,7 @@ static bool look(struct supervisor *s)
     struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
 
     if (verdict.term)
-        terminate(s);
+        killtree_ask(&s->main_child, s->child.pidfd);
     log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
     arm(s, MIN_OF(verdict.look_at_us, s->log_watch.look_at_us));
     return verdict.kill;
@@ -404,8 +390,8 @@ static void await(struct supervisor *s)
 
 /* run - until the program is over and nothing is left of it
  * A program that ends by itself takes everything with it at once. One that was asked to stop may
- * leave others behind, who were born after the SIGTERM or live in other sessions: they get one of
- * their own and have the rest of the grace. */
+ * leave others behind. Those who were asked along with it have the rest of the grace; those who
+ * were born since are asked now, and have it as well. */
 static void run(struct supervisor *s)
 {
     for (;;) {
@@ -417,7 +403,7 @@ static void run(struct supervisor *s)
             break;
         if (s->main_child.reaped && !s->rest_told) {
             s->rest_told = true;
-            killtree_signal_children(SIGTERM);
+            killtree_ask(&s->main_child, -1);
         }
         await(s);
     }
@@ -452,6 +438,7 @@ static int unpack(struct supervisor *s, struct edl_error *error)
     if (r < 0)
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", error->text);
     child_close(&s->child);
+    killtree_done(&s->main_child);
     s->main_child = (struct killtree_main){ 0 };
     return r;
 }
@@ -554,6 +541,7 @@ static int supervise(struct supervisor *s, struct edl_error *error)
 static void supervisor_done(struct supervisor *s)
 {
     child_close(&s->child);
+    killtree_done(&s->main_child);
     account_done(&s->account);
     lease_map_close(&s->lease);
     for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
