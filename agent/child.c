@@ -2,9 +2,9 @@
 /* child.c - starts the program of a process
  *
  * The child gets a session of its own, dies with its supervisor (PR_SET_PDEATHSIG), has no core
- * dumps, no input, the log as output, and only the environment it was ordered. A failure before or
- * in execve travels back over a close-on-exec pipe as (step, errno), so that its text is made where
- * memory may be used.
+ * dumps, no input, the log as output, no other descriptor, and only the environment it was ordered.
+ * A failure before or in execve travels back over a close-on-exec pipe as (step, errno), so that
+ * its text is made where memory may be used.
  *
  * Of a root agent the program runs as another account. All that needs root comes before the change:
  * the record, the descriptors. The workspace is entered before them, with that account's rights. */
@@ -62,14 +62,10 @@ static void die_with(pid_t supervisor, int status_fd)
         _exit(EXIT_CANNOT_EXECUTE);
 }
 
-/* change_account - nothing that is open stays so beyond the program's start but 0, 1 and 2 */
 static void change_account(const struct account *account, pid_t supervisor, int status_fd)
 {
-    int r;
+    int r = account_become(account);
 
-    if (close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
-        report_and_exit(status_fd, STEP_PREPARE, errno);
-    r = account_become(account);
     if (r < 0)
         report_and_exit(status_fd, STEP_ACCOUNT, -r);
     die_with(supervisor, status_fd);
@@ -142,7 +138,8 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null_fd == -1 || setsid() == -1 || setrlimit(RLIMIT_CORE, &no_core) == -1 ||
         dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->log_fd, STDOUT_FILENO) == -1 ||
-        dup2(spec->log_fd, STDERR_FILENO) == -1)
+        dup2(spec->log_fd, STDERR_FILENO) == -1 ||
+        close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);
     if (spec->account != NULL && spec->account->is_other) {
         r = spec->hidden != NULL ? hidden_begin(spec->hidden) : 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.c - program edl-supervisor: the spawn server of an agent, or one supervisor by hand */
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,8 +19,18 @@ static void reset_signals(void)
         (void)signal(i, SIG_DFL);
 }
 
+/* close_inherited - what whoever started the agent has left open (a lock, the end of a pipe) would
+ * stay so for as long as a process runs */
+static void close_inherited(bool serves)
+{
+    (void)close_range(serves ? SPAWN_SERVER_FD + 1 : STDERR_FILENO + 1, UINT_MAX, 0);
+}
+
 int main(int argc, char **argv)
 {
+    bool serves = argc == 2 && streq(argv[1], "--serve");
+
+    close_inherited(serves);
     log_init("edl-supervisor");
     journal_open();
     reset_signals();
@@ -26,7 +38,7 @@ int main(int argc, char **argv)
         (void)printf("edl-supervisor %s\n", EDL_VERSION);
         return 0;
     }
-    if (argc == 2 && streq(argv[1], "--serve"))
+    if (serves)
         return spawn_server_run(SPAWN_SERVER_FD) < 0 ? 1 : 0;
     if (argc != 2 || argv[1][0] == '-') {
         (void)fprintf(stderr, "Usage: edl-supervisor PROCESS_DIR\n"

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -132,6 +133,23 @@ static void a_start_that_hangs_is_ended_and_told(void **state)
     assert_non_null(strstr(error.text, "sh did not start in time"));
 }
 
+/* What is open here without close-on-exec is not the program's, whoever opened it. */
+static void it_has_no_other_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    int fd = fcntl(f->never[1], F_DUPFD, 50);
+    char script[80];
+    int status;
+
+    assert_true(fd >= 50);
+    (void)snprintf(script, sizeof script, "! test -e /proc/self/fd/%d", fd);
+    f->argv[2] = script;
+    status = run(f);
+    (void)safe_close(fd);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* The program lives beyond the time that its start had. */
 static void a_program_that_runs_is_left_alone(void **state)
 {
@@ -174,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_runs_in_the_environment_it_was_given, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_has_no_other_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(a_start_that_hangs_is_ended_and_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_runs_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_failed_is_told, setup, teardown),

@@ -266,6 +266,24 @@ static void test_environment_is_the_orders_only(void **state)
     assert_null(strstr(log, "HOME="));
 }
 
+/* What whoever started the agent had open (the lock of a script) is not held until a process ends.
+ */
+static void test_nothing_is_inherited(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    int inherited = open(f->fifo, O_WRONLY); /* no O_CLOEXEC: it is to go along */
+
+    assert_true(inherited >= 0);
+    start_script(f, "echo up >$FIFO; read x <$GATE", 60000000);
+    wait_for_text(f, "up\n");
+    (void)safe_close(inherited);
+    assert_fifo_released(f);
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 0);
+}
+
 static void test_daemonised_grandchild_dies_with_the_program(void **state)
 {
     struct fixture *f = *state;
@@ -745,6 +763,7 @@ int main(int argc, char **argv)
         TEST(test_program_signal_is_recorded),
         TEST(test_program_missing_says_so),
         TEST(test_environment_is_the_orders_only),
+        TEST(test_nothing_is_inherited),
         TEST(test_daemonised_grandchild_dies_with_the_program),
         TEST(test_stop_is_graceful),
         TEST(test_stop_asks_each_process_once),
