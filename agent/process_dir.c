@@ -16,6 +16,9 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+/* of exit.json: a reason of which JSON escapes every byte, and the numbers */
+#define EXIT_BYTES_MAX 4096
+
 static const char *const known_files[] = {
     "order.json",      "supervisor.json",      "exit.json",
     ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp"
@@ -36,19 +39,25 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-/* durable: it survives a loss of power, too. */
+static int open_temporary(int dir_fd, const char *name, mode_t mode, char ret_temporary[80])
+{
+    (void)snprintf(ret_temporary, 80, ".%s.tmp", name);
+    return openat(dir_fd, ret_temporary, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+}
+
+/* durable: it survives a loss of power, too. Room that was reserved for it is used. */
 static int write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
                         bool durable, struct edl_error *error)
 {
-    _cleanup_close_ int fd = -1;
     char temporary[80];
+    _cleanup_close_ int fd = open_temporary(dir_fd, name, mode, temporary);
     int r = 0;
 
-    (void)snprintf(temporary, sizeof temporary, ".%s.tmp", name);
-    fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd == -1)
         return edl_error_errno(error, -errno, "cannot create %s", name);
     r = write_all(fd, data, size);
+    if (r == 0 && ftruncate(fd, (off_t)size) == -1)
+        r = -errno;
     if (r == 0 && durable && fsync(fd) == -1)
         r = -errno;
     if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) == -1)
@@ -97,6 +106,16 @@ static int read_json(int dir_fd, const char *name, json_t **ret, struct edl_erro
     return 0;
 }
 
+/* reserve - the disk may be full when the process ends, and its end must not be lost */
+static int reserve(int dir_fd, const char *name, off_t bytes, struct edl_error *error)
+{
+    char temporary[80];
+    _cleanup_close_ int fd = open_temporary(dir_fd, name, 0600, temporary);
+    int r = fd == -1 ? errno : posix_fallocate(fd, 0, bytes);
+
+    return r != 0 ? edl_error_errno(error, -r, "cannot reserve room for %s", name) : 0;
+}
+
 int process_dir_create(const char *path, const json_t *order, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
@@ -105,7 +124,9 @@ int process_dir_create(const char *path, const json_t *order, struct edl_error *
     if (mkdir(path, 0700) == -1)
         return edl_error_errno(error, -errno, "cannot make the process folder %s", path);
     fd = process_dir_open(path, error);
-    r = fd < 0 ? fd : write_json(fd, "order.json", order, error);
+    r = fd < 0 ? fd : reserve(fd, "exit.json", EXIT_BYTES_MAX, error);
+    if (r == 0)
+        r = write_json(fd, "order.json", order, error);
     if (r < 0)
         (void)process_dir_remove(path, NULL);
     return r;

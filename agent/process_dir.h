@@ -3,10 +3,11 @@
  *
  * order.json is written by the agent before anything runs, supervisor.json by the supervisor before
  * the program runs, exit.json once by whoever holds the folder's lock. Every file appears whole or
- * not at all (temporary file, rename). Nothing waits for the disk: a loss of power ends the process
- * as well, and a folder of another boot is only cleared away. The supervisor holds flock() on
- * the folder for its life: a free lock proves that no supervisor lives, and a supervisor that finds
- * exit.json starts nothing. So no pid has to be believed. */
+ * not at all (temporary file, rename). The room for exit.json is reserved before the process
+ * starts: its end is on record also when the disk is full by then. Nothing waits for the disk: a
+ * loss of power ends the process as well, and a folder of another boot is only cleared away. The
+ * supervisor holds flock() on the folder for its life: a free lock proves that no supervisor lives,
+ * and a supervisor that finds exit.json starts nothing. So no pid has to be believed. */
 #pragma once
 
 #include <jansson.h>
@@ -44,7 +45,8 @@ struct exit_record {
 int file_write_atomic(int dir_fd, const char *name, const void *data, size_t size, mode_t mode,
                       struct edl_error *error);
 
-/* process_dir_create - makes the folder (0700) and its order.json; an existing folder is -EEXIST */
+/* process_dir_create - makes the folder (0700) and its order.json, and reserves the room for its
+ * exit.json; an existing folder is -EEXIST */
 int process_dir_create(const char *path, const json_t *order, struct edl_error *error);
 
 /* process_dir_open - descriptor of the folder */
