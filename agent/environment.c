@@ -2,9 +2,10 @@
 /* environment.c - turns an order into order.json
  *
  * The scheduler says what every process of the job is told; the agent adds what only the node
- * knows. Its EDL_ variables cannot be overridden by the job; LANG and the interface can, and HOME
- * and USER, which the supervisor adds once it knows the account. PATH always starts with the folder
- * of our programs, so that a job's entry point finds those of the same version. */
+ * knows. Its EDL_ variables cannot be overridden by the job; LANG, the interface and
+ * PYTHONUNBUFFERED can, and HOME and USER, which the supervisor adds once it knows the account.
+ * PATH always starts with the folder of our programs, so that a job's entry point finds those of
+ * the same version. */
 #include "agent/environment.h"
 
 #include <errno.h>
@@ -57,6 +58,13 @@ static void add_interface(json_t *env)
     (void)snprintf(exactly, sizeof exactly, "=%s", name);
     set_default(env, "GLOO_SOCKET_IFNAME", name);
     set_default(env, "NCCL_SOCKET_IFNAME", exactly);
+}
+
+/* Python keeps what it prints for a log in a buffer: it would come after the traceback, and a
+ * killed job would lose it. "" turns this off. */
+static void add_unbuffered(json_t *env)
+{
+    set_default(env, "PYTHONUNBUFFERED", "1");
 }
 
 /* account_of - as whom it is to run, and what the node's owner allows: decided by the supervisor */
@@ -249,6 +257,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     add_python_path(env);
     add_language(env);
     add_interface(env);
+    add_unbuffered(env);
     (void)json_object_set_new(out, "env", env);
     (void)json_object_set_new(out, "account", account_of(layout, order, facts));
     (void)json_object_set_new(out, "folders", folders_to_give(order, folders));

@@ -132,11 +132,31 @@ static void test_the_interface_of_the_address_is_told(void **state)
     }
 }
 
+/* What Python prints is in the log when it is printed, unless the job wants it otherwise. */
+static void test_python_is_told_to_print_at_once(void **state)
+{
+    static const char *const rows[][2] = { { "{}", "1" }, { "{\"PYTHONUNBUFFERED\":\"\"}", "" } };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *told;
+        char order[200];
+        json_t *env;
+
+        (void)snprintf(order, sizeof order, ORDER("\"env\":%s"), rows[i][0]);
+        env = environment_of(order);
+        told = json_string_value(json_object_get(env, "PYTHONUNBUFFERED"));
+        assert_non_null(told);
+        assert_string_equal(told, rows[i][1]);
+        json_decref(env);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders), cmocka_unit_test(test_the_interface_of_the_address_is_told)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_orders),
+                                        cmocka_unit_test(test_the_interface_of_the_address_is_told),
+                                        cmocka_unit_test(test_python_is_told_to_print_at_once) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
