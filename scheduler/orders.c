@@ -38,6 +38,10 @@ static const struct role_spec *role_or(const struct job_spec *spec, const char *
     return r >= 0 ? &spec->roles[r] : fallback;
 }
 
+/* The kernel takes no text of 128 KiB or more among the environment of a program, and no more than
+ * 2 MiB of environment and arguments together. */
+#define ENTRY_BYTES_MAX 32768
+
 /* The entrypoint as it was written: the command of /bin/sh -c, or the words with blanks between. */
 static char *entrypoint(const struct role_spec *role)
 {
@@ -69,8 +73,10 @@ static void add_upstream(json_t *env, const struct process *process)
     set_text(env, "PADDLE_JOB_NAME", spec->name);
     set_number(env, "TRAINERS", trainer->min);
     set_number(env, "PSERVERS", pserver->min);
-    set_text(env, "ENTRY", entry);
-    set_text(env, "TOPOLOGY", entry);
+    if (strlen(entry) <= ENTRY_BYTES_MAX) { /* a part of a command would be another one */
+        set_text(env, "ENTRY", entry);
+        set_text(env, "TOPOLOGY", entry);
+    }
     set_text(env, "TRAINER_PACKAGE", trainer->workspace != NULL ? trainer->workspace : "");
     set_number(env, "PADDLE_INIT_PORT", spec->port);
     /* of the job: its programs divide their files by it, so all trainers have to be told the same,

@@ -58,6 +58,31 @@ static void test_environment_has_upstreams_values(void **state)
     json_decref(env);
 }
 
+/* The kernel would not start it: a text of the environment may have less than 128 KiB. */
+static void test_a_command_that_is_too_long_is_not_in_the_environment(void **state)
+{
+    struct fixture *f = *state;
+    struct role_spec *role = &f->job->spec->roles[1];
+    char *words[4] = { NULL }, **before = role->argv;
+    json_t *env;
+
+    words[0] = xcalloc(1, 20000);
+    (void)memset(words[0], 'x', 16383);
+    words[1] = xstrdup(words[0]);
+    role->argv = words;
+    env = order_environment(trainer(f, 0));
+    assert_int_equal(strlen(json_string_value(json_object_get(env, "ENTRY"))), 32767);
+    json_decref(env);
+    words[2] = xstrdup("a");
+    env = order_environment(trainer(f, 0));
+    assert_null(json_object_get(env, "ENTRY"));
+    assert_null(json_object_get(env, "TOPOLOGY"));
+    json_decref(env);
+    role->argv = before;
+    for (size_t i = 0; i < 3; i++)
+        free(words[i]);
+}
+
 static uint64_t number_in(const json_t *env, const char *name)
 {
     uint64_t number = 0;
@@ -249,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_environment_has_upstreams_values),
+        T(test_a_command_that_is_too_long_is_not_in_the_environment),
         T(test_environment_divides_files_between_trainers),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),
