@@ -229,7 +229,8 @@ int account_give(const struct account *account, const char *path, struct edl_err
         (void)edl_error_remedy(error, "its owner may move it away");
         return -EPERM;
     }
-    if (fchown(fd, account->uid, account->gid) == -1)
+    /* made in a folder that hands its group on: it stays that group's */
+    if (fchown(fd, account->uid, (st.st_mode & S_ISGID) != 0 ? (gid_t)-1 : account->gid) == -1)
         return edl_error_errno(error, -errno, "cannot give the folder %s to %s", path,
                                account->name);
     return 0;

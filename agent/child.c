@@ -23,6 +23,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,6 +148,7 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
             report_and_exit(status_fd, STEP_PREPARE, -r);
         change_account(spec->account, supervisor, status_fd);
     }
+    (void)umask(spec->umask);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     environ = spec->environment; /* execvp searches the PATH of this environment */

@@ -18,6 +18,7 @@ struct child_spec {
     char **environment;    /* borrowed, NULL-terminated, "NAME=value"; nothing else is passed on */
     const char *workspace; /* borrowed; absolute */
     int log_fd;            /* borrowed; standard output and error */
+    mode_t umask;
     const struct account *account; /* borrowed; whose process it is; NULL: ours */
     /* borrowed; folders that another account's does not see (hidden.h); NULL: nothing is hidden */
     const char *const *hidden;

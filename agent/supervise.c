@@ -41,6 +41,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/job_spec.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -261,6 +262,14 @@ static void choose_hidden(struct supervisor *s)
         s->spec.hidden = s->hidden;
 }
 
+/* umask_of - a scheduler of the version before says nothing */
+static mode_t umask_of(const json_t *order)
+{
+    const json_t *value = json_object_get(order, "umask");
+
+    return json_is_integer(value) ? (mode_t)json_integer_value(value) & 0777 : JOB_UMASK;
+}
+
 static int prepare(struct supervisor *s, struct edl_error *error)
 {
     int r = open_log(s, error);
@@ -276,6 +285,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     keep_to_cpus(s);
     be_prompt();
     s->spec.workspace = text_of(s->order, "workspace");
+    s->spec.umask = umask_of(s->order);
     fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
     log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : number_of(s->order, "log_max"),
                     clock_read_us(CLOCK_BOOTTIME));

@@ -16,6 +16,7 @@
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 
 #define STEM_MAX 40
@@ -142,6 +143,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
     (void)json_object_set_new(spec, "roles", json_pack("[o]", role));
     /* Elastic means that processes come and go while it runs. */
     (void)json_object_set_new(spec, "fault_tolerant", json_boolean(min < max));
+    if (build->umask != JOB_UMASK)
+        (void)json_object_set_new(spec, "umask", json_sprintf("%04o", (unsigned)build->umask));
     if (build->passes != 0)
         (void)json_object_set_new(spec, "passes", json_integer((json_int_t)build->passes));
     if (build->dataset != NULL)

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct edl_error;
 struct option_list;
@@ -19,6 +20,7 @@ struct job_build {
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
     const struct option_list *after;                     /* jobs, may be NULL */
     const char *deadline, *expected, *array, *user;      /* or NULL */
+    mode_t umask;                                        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */
 };

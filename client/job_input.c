@@ -187,6 +187,14 @@ void job_note_workspace(struct server *server, const struct job_options *options
     http_answer_clear(&answer);
 }
 
+static mode_t own_umask(void)
+{
+    mode_t own = umask(0077); /* the only way to ask for it */
+
+    (void)umask(own);
+    return own;
+}
+
 int job_from_command(const struct server *server, const struct job_options *options,
                      const struct arguments *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error)
@@ -209,6 +217,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .expected = options->expected,
         .user = options->user,
         .array = options->array,
+        .umask = own_umask(),
         .argv = arguments->rest,
         .argc = arguments->n_rest,
     };

@@ -122,7 +122,12 @@ int document_text(struct document_reader *reader, const json_t *value, size_t ma
 static int read_text(struct document_reader *reader, const struct document_rule *rule,
                      const json_t *value, void *at)
 {
-    return document_text(reader, value, rule->max > 0 ? (size_t)rule->max : TEXT_MAX_DEFAULT, at);
+    size_t max = rule->max > 0 ? (size_t)rule->max : TEXT_MAX_DEFAULT;
+    int r = document_text(reader, value, max, at);
+
+    if (r < 0 && (json_is_number(value) || json_is_boolean(value)))
+        (void)edl_error_remedy(reader->error, "put the value in quotes");
+    return r;
 }
 
 static int read_integer(struct document_reader *reader, const struct document_rule *rule,

@@ -133,6 +133,7 @@ static const struct document_rule common_rules[] = {
       .max = JOB_PRIORITY_MAX },
     { .key = "env", .kind = DOCUMENT_OBJECT, .offset = AT(env) },
     { .key = "grace", .kind = DOCUMENT_TIME, .offset = AT(grace), .max = GRACE_MAX_US },
+    { .key = "umask", .kind = DOCUMENT_TEXT, .offset = AT(umask) },
     { .key = "restart",
       .kind = DOCUMENT_NESTED,
       .nested = restart_rules,
@@ -600,6 +601,25 @@ static int finish_user(struct document_reader *reader, const struct job_draft *d
     return EDL_EBADSPEC;
 }
 
+/* finish_umask - as umask(1) has it. A text: a number would be decimal in JSON */
+static int finish_umask(struct document_reader *reader, const struct job_draft *draft,
+                        struct job_spec *spec)
+{
+    const char *text = draft->umask;
+    size_t n = text != NULL ? strlen(text) : 0;
+
+    if (text == NULL)
+        return 0;
+    spec->has_umask = n >= 1 && n <= 4 && strspn(text, "01234567") == n;
+    for (size_t i = 0; spec->has_umask && i < n; i++)
+        spec->umask = spec->umask * 8 + (uint32_t)(text[i] - '0');
+    if (spec->has_umask && spec->umask <= 0777)
+        return 0;
+    (void)refuse_at(reader, draft, "umask", "1 to 4 octal digits are expected, at most \"0777\"");
+    (void)edl_error_remedy(reader->error, "umask: \"0022\"");
+    return EDL_EBADSPEC;
+}
+
 static int finish_checkpoint(struct document_reader *reader, const struct job_draft *draft,
                              struct job_spec *spec)
 {
@@ -651,9 +671,9 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,       finish_array,   finish_mode,       finish_passes,
-        finish_env,        finish_after,   finish_disconnect, finish_user,
-        finish_checkpoint, finish_teacher, finish_roles,
+        finish_name,  finish_array,      finish_mode,       finish_passes,
+        finish_env,   finish_after,      finish_disconnect, finish_user,
+        finish_umask, finish_checkpoint, finish_teacher,    finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -116,6 +116,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     set(json, "ports_num", json_integer(spec->ports_num));
     set(json, "ports_num_for_sparse", json_integer(spec->ports_num_for_sparse));
     set(json, "grace", time_to_json(spec->grace_us));
+    if (spec->has_umask)
+        set(json, "umask", json_sprintf("%04o", spec->umask));
     set(restart, "max", json_integer(spec->restart_max));
     set(restart, "tries_at_once", json_integer(spec->tries_at_once));
     set(restart, "backoff", time_to_json(spec->restart_backoff_us));

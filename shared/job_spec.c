@@ -163,7 +163,8 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->priority != b->priority || a->fault_tolerant != b->fault_tolerant ||
         a->keep_remains != b->keep_remains || a->keep_cut_off != b->keep_cut_off ||
         a->passes != b->passes || a->port != b->port || a->ports_num != b->ports_num ||
-        a->ports_num_for_sparse != b->ports_num_for_sparse || a->grace_us != b->grace_us ||
+        a->ports_num_for_sparse != b->ports_num_for_sparse ||
+        job_spec_umask(a) != job_spec_umask(b) || a->grace_us != b->grace_us ||
         a->restart_max != b->restart_max || a->tries_at_once != b->tries_at_once ||
         a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||
         a->deadline_wall_us != b->deadline_wall_us || a->expected_us != b->expected_us ||
@@ -189,6 +190,11 @@ int job_spec_role(const struct job_spec *spec, const char *name)
         if (streq(spec->roles[i].name, name))
             return (int)i;
     return -ENOENT;
+}
+
+uint32_t job_spec_umask(const struct job_spec *spec)
+{
+    return spec->has_umask ? spec->umask : JOB_UMASK;
 }
 
 const char *job_mode_to_string(enum job_mode mode)

@@ -28,6 +28,7 @@
 #define JOB_ARRAY_BYTES_MAX (8 * 1024 * 1024) /* of all jobs of an array: job_spec_bytes */
 #define JOB_ARRAY_INSTANCES_MAX 100000        /* of all jobs of an array: job_spec_instances */
 #define JOB_ENV_BYTES_MAX (256 * 1024)
+#define JOB_UMASK 0022 /* of the processes of a job that names none */
 
 enum job_mode { JOB_MODE_PSERVER, JOB_MODE_COLLECTIVE, JOB_MODE_MPI, JOB_MODE_SERVICE };
 
@@ -67,6 +68,8 @@ struct job_spec {
     uint32_t passes;
     uint32_t port, ports_num,
         ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */
+    bool has_umask;              /* else its processes have JOB_UMASK */
+    uint32_t umask;              /* of its processes, at most 0777; umask(2) */
     uint64_t grace_us;           /* SIGTERM to SIGKILL, default 30 s */
     uint32_t restart_max;        /* failures of one slot that the job bears */
     uint32_t tries_at_once;      /* of one slot, when all fail within seconds and nothing was ever
@@ -129,6 +132,9 @@ int role_select(struct role_spec *role, const char *name, const char *value,
 
 /* job_spec_role - index of a role by name, or -ENOENT */
 int job_spec_role(const struct job_spec *spec, const char *name);
+
+/* job_spec_umask - of its processes */
+uint32_t job_spec_umask(const struct job_spec *spec);
 
 /* job_mode_to_string / from_string - "pserver", "collective", "mpi", "service"; -EINVAL when none
  */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,21 @@ static void it_has_no_other_descriptors(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static void it_has_the_umask_that_it_was_given(void **state)
+{
+    struct fixture *f = *state;
+    mode_t ours = umask(0);
+    int status;
+
+    (void)umask(ours);
+    f->spec.umask = 0135;
+    f->argv[2] = (char *)"test \"$(umask)\" = 0135";
+    status = run(f);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(umask(ours), ours);
+}
+
 /* The program lives beyond the time that its start had. */
 static void a_program_that_runs_is_left_alone(void **state)
 {
@@ -193,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_runs_in_the_environment_it_was_given, setup, teardown),
         cmocka_unit_test_setup_teardown(it_has_no_other_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_has_the_umask_that_it_was_given, setup, teardown),
         cmocka_unit_test_setup_teardown(a_start_that_hangs_is_ended_and_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_runs_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_failed_is_told, setup, teardown),

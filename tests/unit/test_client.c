@@ -317,6 +317,7 @@ static void test_job_build_document_is_accepted(void **state)
                                .memory_bytes = 64 << 20,
                                .passes = 3,
                                .env = &env,
+                               .umask = 0002,
                                .argv = (char **)argv,
                                .argc = ELEMENTS(argv) };
     _cleanup_json_ json_t *document = NULL;
@@ -338,6 +339,7 @@ static void test_job_build_document_is_accepted(void **state)
     assert_int_equal(spec->mode, JOB_MODE_COLLECTIVE);
     assert_int_equal(spec->passes, 3);
     assert_string_equal(spec->env[0].value, "1=2");
+    assert_int_equal(job_spec_umask(spec), 0002);
     (void)job_spec_free(spec);
 }
 

@@ -161,7 +161,8 @@ static void test_everything(void **state)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  on_disconnect: keep\n  user: ann\n  autoclean: false\n "
+        "  mode: pserver\n  priority: -5\n  on_disconnect: keep\n  user: ann\n  umask: '0007'\n  "
+        "autoclean: false\n "
         " grace: "
         "1500001us\n  passes: 3\n"
         "  restart: {max: 4, backoff: 0.25}\n  env: {A: '1', _B2: 'x=y'}\n  dataset: /d/*\n"
@@ -188,6 +189,7 @@ static void test_everything(void **state)
     assert_true(spec->keep_remains);
     assert_true(spec->keep_cut_off);
     assert_string_equal(spec->user, "ann");
+    assert_int_equal(job_spec_umask(spec), 0007);
     assert_int_equal(spec->grace_us, 1500001);
     assert_int_equal(spec->restart_max, 4);
     assert_int_equal(spec->tries_at_once, 0); /* its owner says how often */
@@ -610,6 +612,11 @@ static const struct refusal refusals[] = {
       "cannot be the name of an account", "as of a Unix account" },
     { TRAINER("\"entrypoint\":\"x\"},\"user\":\"\",\"env\":{"), "/spec/user", "cannot be", "" },
     { SPEC("\"user\":7"), "/spec/user", "text is expected", "" },
+    { TRAINER("\"entrypoint\":\"x\"},\"umask\":\"0o22\",\"env\":{"), "/spec/umask",
+      "octal digits are expected", "\"0022\"" },
+    { TRAINER("\"entrypoint\":\"x\"},\"umask\":\"1000\",\"env\":{"), "/spec/umask",
+      "at most \"0777\"", "" },
+    { SPEC("\"umask\":22"), "/spec/umask", "text is expected", "quotes" },
     { TRAINER("\"entrypoint\":\"x\"},\"checkpoint\":{\"path\":\"shared\"},\"env\":{"),
       "/spec/checkpoint/path", "an absolute path", "all nodes see" },
     { TRAINER("\"entrypoint\":\"x\"},\"checkpoint\":{\"every\":3},\"env\":{"),

@@ -83,6 +83,23 @@ static void test_a_command_that_is_too_long_is_not_in_the_environment(void **sta
         free(words[i]);
 }
 
+static void test_orders_tell_the_umask(void **state)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    struct job_spec *spec = process->job->spec;
+
+    for (unsigned i = 0; i < 2; i++) {
+        json_t *order;
+
+        process->reported = false;
+        order = order_to_json(process);
+        assert_int_equal(json_integer_value(json_object_get(order, "umask")), i == 0 ? 0022 : 0);
+        json_decref(order);
+        spec->has_umask = true; /* the second time */
+    }
+}
+
 static uint64_t number_in(const json_t *env, const char *name)
 {
     uint64_t number = 0;
@@ -275,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_environment_has_upstreams_values),
         T(test_a_command_that_is_too_long_is_not_in_the_environment),
+        T(test_orders_tell_the_umask),
         T(test_environment_divides_files_between_trainers),
         T(test_environment_of_the_job_wins_but_not_over_identity),
         T(test_environment_lists_allocated_ports),

@@ -51,6 +51,7 @@ struct fixture {
     int gate_fd;
     char boot_id[BOOT_ID_SIZE]; /* of the order */
     json_int_t log_max;         /* the same; 0: none */
+    int umask;                  /* the same; -1: none */
     char supervisor[4096];
     pid_t pid;
     int pidfd;
@@ -76,6 +77,7 @@ static int setup(void **state)
     f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
     assert_true(f->fifo_fd >= 0 && f->gate_fd >= 0);
     f->pidfd = -1;
+    f->umask = -1;
     assert_int_equal(procfs_boot_id(f->boot_id), 0);
     *state = f;
     return 0;
@@ -108,6 +110,8 @@ static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, 
 
     if (f->log_max > 0)
         (void)json_object_set_new(order, "log_max", json_integer(f->log_max));
+    if (f->umask >= 0)
+        (void)json_object_set_new(order, "umask", json_integer(f->umask));
     assert_int_equal(process_dir_create(f->dir, order, &error), 0);
     json_decref(order);
 }
@@ -264,6 +268,29 @@ static void test_environment_is_the_orders_only(void **state)
     assert_null(strstr(log, "EDL_TEST_LEAK"));
     assert_non_null(strstr(log, f->fifo));
     assert_null(strstr(log, "HOME="));
+}
+
+static void check_umask(struct fixture *f, int ordered, const char *expected)
+{
+    struct exit_record record;
+    char log[64];
+
+    f->umask = ordered;
+    start_script(f, "umask", 0);
+    (void)wait_end(f, &record);
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, expected);
+}
+
+static void test_umask_is_the_orders(void **state)
+{
+    check_umask(*state, 0002, "0002\n");
+}
+
+/* of a scheduler of the version before */
+static void test_umask_is_0022_by_default(void **state)
+{
+    check_umask(*state, -1, "0022\n");
 }
 
 /* What whoever started the agent had open (the lock of a script) is not held until a process ends.
@@ -763,6 +790,8 @@ int main(int argc, char **argv)
         TEST(test_program_signal_is_recorded),
         TEST(test_program_missing_says_so),
         TEST(test_environment_is_the_orders_only),
+        TEST(test_umask_is_the_orders),
+        TEST(test_umask_is_0022_by_default),
         TEST(test_nothing_is_inherited),
         TEST(test_daemonised_grandchild_dies_with_the_program),
         TEST(test_stop_is_graceful),
