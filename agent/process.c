@@ -154,12 +154,27 @@ static int link_archive(struct process *p, const json_t *document, struct edl_er
     return r;
 }
 
+static void take_ports(struct process *p, const json_t *ports)
+{
+    size_t i;
+    json_t *port;
+
+    json_array_foreach(ports, i, port)
+    {
+        json_int_t number = json_integer_value(port);
+
+        if (number > 0 && number <= UINT16_MAX && p->n_ports < PROCESS_PORTS_MAX)
+            p->ports[p->n_ports++] = (uint16_t)number;
+    }
+}
+
 /* take_grants - what it holds of the node's as long as it lives; order: of its folder */
 static void take_grants(struct process *p, const json_t *order)
 {
     const char *cpus = json_string_value(json_object_get(order, "cpus"));
 
     p->gpus = gpus_of_order(order);
+    take_ports(p, json_object_get(order, "ports"));
     p->cpu_weight = process_limits_of(order).cpu_weight;
     (void)cpu_mask_parse(cpus != NULL ? cpus : "", &p->cpus);
     weigh(p);

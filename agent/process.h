@@ -21,6 +21,8 @@ struct process_table;
 struct runtime;
 struct runtime_process;
 
+#define PROCESS_PORTS_MAX 64
+
 struct process {
     struct process_id id;
     pid_t pid;
@@ -38,6 +40,8 @@ struct process {
     struct cpu_mask cpus; /* of its own */
     uint64_t cpu_weight;  /* of process_limits.h; 0 once it is gone */
     uint64_t gpus;        /* mask of the devices that it was granted */
+    uint16_t ports[PROCESS_PORTS_MAX]; /* that it was granted */
+    size_t n_ports;
     struct cgroup_paths *cgroup;    /* owned; NULL: it has none of its own, or is not known yet */
     json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */
     struct step_sums steps;         /* that it told of */

@@ -6,6 +6,7 @@
 #include "agent/core/agent_core.h"
 #include "agent/machine.h"
 #include "agent/options.h"
+#include "agent/ports.h"
 #include "agent/probe.h"
 #include "agent/stuck.h"
 #include "agent/process_id_json.h"
@@ -208,6 +209,24 @@ static void set_gpus(const struct agent *a, json_t *body)
     (void)json_object_set_new(body, "gpus_idle", numbers_of(idle_gpus(a, known, now_us)));
 }
 
+/* ports_foreign - of the range that is offered, those that others listen on */
+static json_t *ports_foreign(const struct agent *a)
+{
+    json_t *array = json_array();
+    const struct process *p;
+    struct port_set set;
+
+    ports_listened("/proc/net", &set);
+    DL_FOREACH(a->table.list, p)
+    for (size_t i = 0; p->handle != NULL && i < p->n_ports; i++)
+        port_set_remove(&set, p->ports[i]);
+    for (unsigned port = a->now->port_first;
+         port <= a->now->port_last && json_array_size(array) < AGENT_PORTS_FOREIGN_MAX; port++)
+        if (port_set_has(&set, (uint16_t)port))
+            (void)json_array_append_new(array, json_integer(port));
+    return array;
+}
+
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
 {
     struct agent *a = userdata;
@@ -218,6 +237,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
         (void)json_object_set_new(body, "machine", machine(a));
     a->gpu_news = false;
     set_gpus(a, body);
+    (void)json_object_set_new(body, "ports_foreign", ports_foreign(a));
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
     set_identity(a, body);

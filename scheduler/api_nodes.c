@@ -270,7 +270,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
 }
 
 static int read_report(const json_t *body, struct node_report *ret,
-                       struct process_report **ret_list, struct edl_error *error)
+                       struct process_report **ret_list, uint16_t **ret_ports,
+                       struct edl_error *error)
 {
     struct body_field must = { .object = body, .at = "", .required = true };
     struct body_field may = { .object = body, .at = "" };
@@ -298,6 +299,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     if (r == 0)
         r = gpus_idle_from_json(body, &ret->gpus_idle, error);
     if (r == 0)
+        r = ports_foreign_from_json(body, ret_ports, &ret->n_ports_foreign, error);
+    if (r == 0)
         r = body_bool(&may, "complete", &ret->complete, error);
     if (r == 0)
         r = body_array(&must, "processes", &array, error);
@@ -313,6 +316,7 @@ static int read_report(const json_t *body, struct node_report *ret,
         if (r < 0)
             return r;
     }
+    ret->ports_foreign = *ret_ports;
     ret->n_processes = n;
     ret->processes = *ret_list = TAKE_PTR(list);
     return 0;
@@ -373,6 +377,7 @@ void api_node_report(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     struct node_report report = { .complete = true };
     _cleanup_free_ struct process_report *list = NULL;
+    _cleanup_free_ uint16_t *ports = NULL;
     struct machine *machine = NULL;
     char topic[TOPIC_MAX];
     json_t *body = NULL;
@@ -386,7 +391,7 @@ void api_node_report(struct http_request *request, void *userdata)
     if (r == 0)
         r = check_wire(body, &error);
     if (r == 0)
-        r = read_report(body, &report, &list, &error);
+        r = read_report(body, &report, &list, &ports, &error);
     if (r == 0)
         r = machine_from_json(body, &machine, &error);
     if (r == 0 && !scheduler->degraded.on)

@@ -11,6 +11,8 @@
 #include "scheduler/core/cluster.h"
 #include "scheduler/job_json.h"
 #include "scheduler/machine.h"
+#include "shared/agent_wire.h"
+#include "shared/cleanup.h"
 #include "shared/document_reader.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -144,6 +146,46 @@ int gpus_idle_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error
     return read_mask(body, "gpus_idle", ret_mask, error);
 }
 
+int ports_foreign_from_json(const json_t *body, uint16_t **ret, size_t *ret_n,
+                            struct edl_error *error)
+{
+    const struct body_field may = { .object = body, .at = "" };
+    _cleanup_free_ uint16_t *ports = NULL;
+    const json_t *array = NULL;
+    json_int_t last = 0;
+    int r = body_array(&may, "ports_foreign", &array, error);
+    size_t n = json_array_size(array);
+
+    if (r == 0 && n > AGENT_PORTS_FOREIGN_MAX)
+        r = edl_error_at(error, -EINVAL, "/ports_foreign", "more than %d ports",
+                         AGENT_PORTS_FOREIGN_MAX);
+    if (r < 0)
+        return r;
+    ports = n > 0 ? xcalloc(n, sizeof *ports) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        json_int_t port = json_integer_value(json_array_get(array, i));
+        char at[40];
+
+        (void)snprintf(at, sizeof at, "/ports_foreign/%zu", i);
+        if (port <= last || port > UINT16_MAX)
+            return edl_error_at(error, -EINVAL, at, "%s is no port above the one before", at);
+        last = port;
+        ports[i] = (uint16_t)port;
+    }
+    *ret = TAKE_PTR(ports);
+    *ret_n = n;
+    return 0;
+}
+
+static json_t *ports_foreign_to_json(const struct node *node)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < node->n_ports_foreign; i++)
+        (void)json_array_append_new(array, json_integer(node->ports_foreign[i]));
+    return array;
+}
+
 /* --- what people see --- */
 
 static json_t *labels_to_json(const struct labels *labels)
@@ -223,6 +265,7 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
                               json_integer((json_int_t)node->foreign_memory_bytes));
     (void)json_object_set_new(json, "gpus_foreign", gpus_to_json(node->gpus_foreign));
     (void)json_object_set_new(json, "gpus_idle", gpus_to_json(node->gpus_idle));
+    (void)json_object_set_new(json, "ports_foreign", ports_foreign_to_json(node));
     (void)json_object_set_new(json, "speed", speed_to_json(node, SPEED_CPU));
     (void)json_object_set_new(json, "gpu_speed", speed_to_json(node, SPEED_GPU));
     if (machine != NULL)

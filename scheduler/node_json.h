@@ -15,6 +15,12 @@ struct node_offer;
  */
 int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_error *error);
 
+/* ports_foreign_from_json - the ports of a report that others listen on, rising, at most
+ * AGENT_PORTS_FOREIGN_MAX: *ret, the caller's to free; NULL: none. Beside those of the range that
+ * is offered more may be told. -EINVAL with the key */
+int ports_foreign_from_json(const json_t *body, uint16_t **ret, size_t *ret_n,
+                            struct edl_error *error);
+
 /* gpus_foreign_from_json - the devices of a report that are not free for a reason of the machine,
  * as a mask; none when it does not say. -EINVAL with pointer */
 int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error);

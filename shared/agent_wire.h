@@ -14,6 +14,8 @@
 #define AGENT_WIRE_NEWEST 1
 #define AGENT_WIRE_OLDEST 1
 
+#define AGENT_PORTS_FOREIGN_MAX 256 /* told in a report; the lowest ones, if there are more */
+
 struct edl_error;
 
 enum agent_wire_peer { WIRE_PEER_AGENT, WIRE_PEER_SCHEDULER };

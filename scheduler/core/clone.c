@@ -63,6 +63,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->gpus_beyond = node->gpus_beyond;
     to->gpus_foreign = node->gpus_foreign;
     to->gpus_idle = node->gpus_idle;
+    node_take_foreign_ports(copy, to, node->ports_foreign, node->n_ports_foreign);
     to->heard = node->heard;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;

@@ -127,9 +127,11 @@ struct node {
     struct node_offer offer;
     uint64_t cpu_granted_millicores, memory_granted_bytes; /* sum over its live processes */
     uint32_t gpus_granted;
-    uint64_t gpus_foreign; /* devices that others use, as its agent sees it, as a mask */
-    uint64_t gpus_idle;    /* devices that have done nothing for long, as its agent sees it */
-    uint64_t gpus_beyond;  /* devices still held that its agent had ceased to offer, as a mask */
+    uint64_t gpus_foreign;   /* devices that others use, as its agent sees it, as a mask */
+    uint64_t gpus_idle;      /* devices that have done nothing for long, as its agent sees it */
+    uint16_t *ports_foreign; /* owned; of its range, what others listen on, as its agent sees it */
+    size_t n_ports_foreign;
+    uint64_t gpus_beyond; /* devices still held that its agent had ceased to offer, as a mask */
     uint64_t foreign_cpu_millicores; /* used by what is not ours, smoothed by the agent */
     uint64_t foreign_memory_bytes;
     uint64_t lease_deadline_us; /* silent until then: lost */
@@ -558,6 +560,8 @@ struct node_report {
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t gpus_foreign; /* mask of the devices that are not free for a reason of the machine */
     uint64_t gpus_idle;    /* mask of those that were granted and have done nothing for long */
+    const uint16_t *ports_foreign; /* rising; what others listen on; borrowed */
+    size_t n_ports_foreign;
     const struct process_report *processes;
     size_t n_processes;
     bool complete; /* lists everything on the node: a RUNNING process that is missing is lost */

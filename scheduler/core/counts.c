@@ -261,6 +261,7 @@ struct room_facts node_facts(const struct node *node)
 {
     struct room_facts facts = { .now = resources_of_offer(&node->offer), .yield = node->yield };
 
+    facts.now.ports -= node_ports_withheld(node);
     facts.most = facts.now;
     facts.most.cpu_millicores -= (int64_t)node->foreign_planned_cpu;
     facts.most.memory_bytes -= (int64_t)node->foreign_planned_memory;
@@ -292,7 +293,7 @@ static void count_totals(struct planner *planner, struct node *node)
             .cpu_millicores = (int64_t)(node->cpu_granted_millicores + node->foreign_planned_cpu),
             .memory_bytes = (int64_t)(node->memory_granted_bytes + node->foreign_planned_memory),
             .gpus = node->gpus_granted + node_gpus_withheld(node),
-            .ports = node->ports_held
+            .ports = node->ports_held + node_ports_withheld(node)
         };
         stopping = node->stopping;
         resources_add(&requested, &stopping, -1);

@@ -109,6 +109,8 @@ static void report(struct play *play, struct node *node, const struct process_re
                                        .foreign_memory_bytes = node->foreign_memory_bytes,
                                        .gpus_foreign = node->gpus_foreign,
                                        .gpus_idle = node->gpus_idle,
+                                       .ports_foreign = node->ports_foreign,
+                                       .n_ports_foreign = node->n_ports_foreign,
                                        .processes = process,
                                        .n_processes = process != NULL };
 

@@ -78,6 +78,7 @@ struct node *node_free(struct cluster *cluster, struct node *node)
     }
     free(node->room);
     free(node->empty_room);
+    free(node->ports_foreign);
     free(node);
     return NULL;
 }
@@ -272,6 +273,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->foreign_memory_bytes = 0;
     node->gpus_foreign = 0;
     node->gpus_idle = 0;
+    node_take_foreign_ports(cluster, node, NULL, 0);
     plan_with_foreign(cluster, node, 0, 0);
     cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
@@ -600,6 +602,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     rebooted = node_take_identity(cluster, node, report);
     take_foreign(cluster, node, report, now);
     take_foreign_gpus(cluster, node, report->gpus_foreign);
+    node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {

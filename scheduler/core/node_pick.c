@@ -4,6 +4,7 @@
  * Linear in the processes of that one node: a machine's worth, not a cluster's. */
 #include "scheduler/core/core_internal.h"
 
+#include <string.h>
 #include <utlist.h>
 
 int64_t node_ports_of(const struct node *node, const struct process *process)
@@ -27,6 +28,45 @@ static bool port_is_used(const struct node *node, uint16_t port)
     return false;
 }
 
+static bool port_is_foreign(const struct node *node, uint16_t port)
+{
+    for (size_t i = 0; i < node->n_ports_foreign; i++)
+        if (node->ports_foreign[i] == port)
+            return true;
+    return false;
+}
+
+int64_t node_ports_withheld(const struct node *node)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < node->n_ports_foreign; i++) {
+        uint16_t port = node->ports_foreign[i];
+
+        n += port >= node->offer.port_first && port <= node->offer.port_last &&
+             !port_is_used(node, port);
+    }
+    return n;
+}
+
+/* A port that another program listens on is not granted; whom it was granted to before keeps it. */
+void node_take_foreign_ports(struct cluster *cluster, struct node *node, const uint16_t *ports,
+                             size_t n)
+{
+    if (n == node->n_ports_foreign &&
+        (n == 0 || memcmp(ports, node->ports_foreign, n * sizeof *ports) == 0))
+        return;
+    free(node->ports_foreign);
+    node->ports_foreign = NULL;
+    if (n > 0) {
+        node->ports_foreign = xcalloc(n, sizeof *ports);
+        memcpy(node->ports_foreign, ports, n * sizeof *ports);
+    }
+    node->n_ports_foreign = n;
+    node_refresh(cluster, node);
+    cluster->plan_wanted = true;
+}
+
 bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports)
 {
     int64_t range = resources_of_offer(&node->offer).ports;
@@ -36,7 +76,7 @@ bool node_pick_ports(struct node *node, uint32_t n, uint16_t *ret_ports)
     for (int64_t tried = 0; tried < range && found < n; tried++, port++) {
         if (port < node->offer.port_first || port > node->offer.port_last)
             port = node->offer.port_first;
-        if (!port_is_used(node, port))
+        if (!port_is_used(node, port) && !port_is_foreign(node, port))
             ret_ports[found++] = port;
     }
     if (found == n)

@@ -297,6 +297,8 @@ static void report(struct world *world, struct fake_agent *agent)
     struct node_report node_report = { .offer = agent->offer,
                                        .foreign_cpu_millicores = agent->foreign_cpu_millicores,
                                        .gpus_foreign = agent->gpus_foreign,
+                                       .ports_foreign = agent->ports_foreign,
+                                       .n_ports_foreign = agent->n_ports_foreign,
                                        .gpus_idle = agent->gpus_idle,
                                        .processes = items,
                                        .n_processes = agent->n,

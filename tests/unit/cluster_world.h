@@ -39,6 +39,8 @@ struct fake_agent {
     struct node_offer offer;
     uint64_t foreign_cpu_millicores;
     uint64_t gpus_foreign, gpus_idle;
+    uint16_t ports_foreign[8];
+    size_t n_ports_foreign;
     enum unfit unfit;           /* it can run no process for this reason, and says so: */
     const char *unfit_says;     /* in these words; NULL: in some */
     uint32_t unfit_one_in;      /* of those jobs whose number this divides; 0: of none */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_machine.c - what an agent reads of its machine, on file trees of machines that differ */
 #include <ftw.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "agent/layout.h"
 #include "agent/machine.h"
+#include "agent/ports.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
@@ -121,6 +124,58 @@ static void test_disks_that_can_be_asked(void **state)
     json_decref(json);
 }
 
+static void assert_listened(const struct port_set *set, const uint16_t *expected, size_t n)
+{
+    size_t found = 0;
+
+    for (unsigned port = 0; port <= UINT16_MAX; port++)
+        found += port_set_has(set, (uint16_t)port);
+    assert_int_equal(found, n);
+    for (size_t i = 0; i < n; i++)
+        assert_true(port_set_has(set, expected[i]));
+}
+
+/* Those that listen come first; the many connections behind them are not read. */
+static void test_ports_that_programs_listen_on(void **state)
+{
+    struct port_set set;
+    char folder[128];
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/proc/net", root);
+    ports_listened(folder, &set);
+    assert_listened(&set, NULL, 0);
+    put("/proc/net/tcp",
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+        "   0: 0100007F:4E21 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+        "   1: 00000000:FFFF 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+        "   2: 0100007F:4E22 0100007F:8534 01 00000000:00000000 00:00000000 00000000     0\n"
+        "   3: 0100007F:4E23 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n");
+    put("/proc/net/tcp6", "  sl  local_address                         remote_address\n"
+                          "   0: 00000000000000000000000001000000:4E20 "
+                          "00000000000000000000000000000000:0000 0A 00000000:00000000\n");
+    ports_listened(folder, &set);
+    assert_listened(&set, (const uint16_t[]){ 20000, 20001, 65535 }, 3);
+}
+
+/* on one address alone, and of this very kernel */
+static void test_a_port_of_the_loopback_is_seen(void **state)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct port_set set;
+
+    (void)state;
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    ports_listened("/proc/net", &set);
+    assert_true(port_set_has(&set, ntohs(address.sin_port)));
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +184,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pressure_where_the_kernel_knows_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interfaces_with_a_device_hide_the_others, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_ports_that_programs_listen_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_port_of_the_loopback_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_disks_that_can_be_asked, setup, teardown),
     };
 

@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/job_json.h"
 #include "scheduler/node_json.h"
+#include "shared/agent_wire.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"
 
@@ -132,6 +134,45 @@ static void test_idle_gpus(void **state)
     json_decref(body);
 }
 
+static void test_foreign_ports(void **state)
+{
+    static const struct {
+        const char *body;
+        int r;
+        size_t n;
+    } rows[] = {
+        { "{}", 0, 0 },
+        { "{\"ports_foreign\":[]}", 0, 0 },
+        { "{\"ports_foreign\":[1,20000,65535]}", 0, 3 },
+        { "{\"ports_foreign\":[0]}", -EINVAL, 0 },
+        { "{\"ports_foreign\":[65536]}", -EINVAL, 0 },
+        { "{\"ports_foreign\":[20001,20001]}", -EINVAL, 0 },
+        { "{\"ports_foreign\":[\"1\"]}", -EINVAL, 0 },
+        { "{\"ports_foreign\":1}", -EINVAL, 0 },
+    };
+    json_t *many = json_array(), *body = json_pack("{s:o}", "ports_foreign", many);
+    uint16_t *ports = NULL;
+    size_t n;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        json_t *told = json_loads(rows[i].body, 0, NULL);
+
+        ports = NULL;
+        n = 0;
+        assert_int_equal(ports_foreign_from_json(told, &ports, &n, NULL), rows[i].r);
+        assert_int_equal(n, rows[i].n);
+        if (n > 0)
+            assert_int_equal(ports[n - 1], 65535);
+        free(ports);
+        json_decref(told);
+    }
+    for (int i = 1; i <= AGENT_PORTS_FOREIGN_MAX + 1; i++)
+        (void)json_array_append_new(many, json_integer(i));
+    assert_int_equal(ports_foreign_from_json(body, &ports, &n, NULL), -EINVAL);
+    json_decref(body);
+}
+
 static void test_foreign_gpus(void **state)
 {
     static const struct {
@@ -210,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_offer_with_everything),
         cmocka_unit_test(test_offer_refused),
         cmocka_unit_test(test_foreign_gpus),
+        cmocka_unit_test(test_foreign_ports),
         cmocka_unit_test(test_idle_gpus),
         cmocka_unit_test(test_node_shows_who_holds_which_gpu),
     };
