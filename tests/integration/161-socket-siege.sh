@@ -2,6 +2,7 @@
 # The socket of a node's processes beset by a stranger of this machine and by a job: bodies of gigabytes, connections that say
 # nothing, hundreds of long polls. The calls of another job are answered all the while, processes start, reports go out, and the
 # agent's memory stays what it was - with a thousand files to open.
+# Runs by twos: attacks
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
@@ -93,7 +94,7 @@ holds_at_most() { # KIB WHILE-WHAT
 stranger() { # KIND NUMBER: said = what it says first
     "$python" "$siege" "$1" "$2" "$socket" <"$work/stranger.in" >"$work/stranger.out" &
     exec 8>"$work/stranger.in" 7<"$work/stranger.out"
-    read -r -t 120 said <&7 || fail "$1: it was not begun in a minute"
+    read -r -t 600 said <&7 || fail "$1: it was not begun"
 }
 stranger_ends() {
     exec 8>&- 7<&-
@@ -102,7 +103,7 @@ stranger_ends() {
 job() { # NAME KIND NUMBER: the same from within a job
     submit "$1" sh -c "exec '$python' '$siege' $2 $3 \"\$EDL_SOCKET\" <'$work/job.in' >'$work/job.out'"
     exec 6>"$work/job.in" 5<"$work/job.out"
-    read -r -t 120 said <&5 || fail "$1: it was not begun in a minute: $(edl show "$1" | head -5)"
+    read -r -t 600 said <&5 || fail "$1: it was not begun: $(edl show "$1" | head -5)"
 }
 job_ends() { # NAME
     exec 6>&- 5<&-
