@@ -24,6 +24,7 @@
 #include "shared/json_text.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
+#include "shared/workspace_id.h"
 
 bool job_options_given(const struct job_options *options)
 {
@@ -150,6 +151,49 @@ static char *default_workspace(const struct server *server)
     return NULL;
 }
 
+/* make_absolute - a folder of this machine as nodes know it; new string
+ * A shell replaces "~" in front of a word only, so that --workspace=~/x comes as it was typed. */
+static int make_absolute(const char *given, char **ret, struct edl_error *error)
+{
+    const char *home = getenv("HOME");
+    bool of_home =
+        given[0] == '~' && (given[1] == '/' || given[1] == '\0') && home != NULL && home[0] == '/';
+    _cleanup_free_ char *here = of_home ? xstrdup(home) : getcwd(NULL, 0);
+    const char *rest = of_home ? given + 1 : given;
+    struct stat st;
+
+    if (given[0] == '/') {
+        *ret = xstrdup(given);
+        return 0;
+    }
+    if (here == NULL)
+        return edl_error_errno(error, -errno, "cannot tell the current folder");
+    while (rest[0] == '/' || (rest[0] == '.' && (rest[1] == '/' || rest[1] == '\0')))
+        rest++;
+    *ret = rest[0] == '\0' ? TAKE_PTR(here) : text_format("%s/%s", here, rest);
+    if (stat(*ret, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "--workspace: %s is no folder of this machine", *ret);
+    return edl_error_remedy(error, "give the whole path, from / on, of a folder that only nodes "
+                                   "have; private gives each process one of its own");
+}
+
+/* choose_workspace - *ret: new string; "": private */
+static int choose_workspace(const struct server *server, const char *given, char **ret,
+                            struct edl_error *error)
+{
+    if (given == NULL) {
+        *ret = default_workspace(server);
+        if (*ret == NULL)
+            *ret = xstrdup("");
+        return 0;
+    }
+    if (given[0] != '\0' && !streq(given, "private") && !workspace_is_kept(given))
+        return make_absolute(given, ret, error);
+    *ret = xstrdup(streq(given, "private") ? "" : given);
+    return 0;
+}
+
 /* is_shared - other machines may have it as well: it is on no disk of this one */
 static bool is_shared(const char *folder)
 {
@@ -199,11 +243,9 @@ int job_from_command(const struct server *server, const struct job_options *opti
                      const struct arguments *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error)
 {
-    _cleanup_free_ char *here = options->workspace == NULL ? default_workspace(server) : NULL;
-    const char *workspace = options->workspace != NULL ? options->workspace : here;
+    _cleanup_free_ char *workspace = NULL;
     struct job_build build = {
         .name = options->name,
-        .workspace = workspace == NULL || streq(workspace, "private") ? "" : workspace,
         .dataset = options->dataset,
         .min = options->min,
         .max = options->max,
@@ -222,12 +264,15 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .argc = arguments->n_rest,
     };
     _cleanup_json_ json_t *document = NULL;
-    int r = job_build_document(&build, &document, error);
+    int r = choose_workspace(server, options->workspace, &workspace, error);
 
+    build.workspace = workspace;
+    if (r == 0)
+        r = job_build_document(&build, &document, error);
     if (r < 0)
         return r;
     *ret = json_to_text(document, NULL);
-    *ret_workspace = xstrdup(build.workspace);
+    *ret_workspace = TAKE_PTR(workspace);
     return 0;
 }
 

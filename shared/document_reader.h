@@ -53,7 +53,7 @@ struct document_rule {
 struct document_reader {
     char pointer[160]; /* of the value being read; cut when too long */
     json_t *ignored;   /* array of pointers; may be NULL */
-    bool stored;       /* an earlier version took it: amounts that were not refused then are good */
+    bool stored;       /* it was taken before: rules that are younger do not count */
     struct edl_error *error;
 };
 

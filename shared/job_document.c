@@ -330,22 +330,6 @@ static int read_document(struct document_reader *reader, const json_t *document,
     return document_read(reader, draft->spec, spec_rules + 1, ELEMENTS(spec_rules) - 1, draft);
 }
 
-/* suggest_name - the nearest valid name: lower case, '-' for what is not allowed */
-static void suggest_name(const char *name, char *text, size_t size)
-{
-    size_t n = 0;
-
-    for (; *name != '\0' && n + 1 < size; name++) {
-        char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-        bool letter = c >= 'a' && c <= 'z';
-
-        if (n == 0 && !letter)
-            continue;
-        text[n++] = letter || (c >= '0' && c <= '9') ? c : '-';
-    }
-    text[n] = '\0';
-}
-
 static int finish_name(struct document_reader *reader, const struct job_draft *draft,
                        struct job_spec *spec)
 {
@@ -364,7 +348,7 @@ static int finish_name(struct document_reader *reader, const struct job_draft *d
         (void)snprintf(spec->name, sizeof spec->name, "%s", name);
         return 0;
     }
-    suggest_name(name, better, sizeof better);
+    document_suggest_name(name, better, sizeof better);
     (void)edl_error_at(reader->error, EDL_EBADSPEC, pointer, "\"%s\" cannot name a job", name);
     (void)edl_error_remedy(reader->error,
                            "start with a-z, go on with a-z, 0-9 and '-' ('.' and '_' are not "
@@ -423,14 +407,6 @@ static int finish_passes(struct document_reader *reader, const struct job_draft 
     return 0;
 }
 
-static bool is_env_name(const char *name)
-{
-    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-    return name[0] != '\0' && (name[0] < '0' || name[0] > '9') &&
-           name[strspn(name, first)] == '\0' && strlen(name) <= 255;
-}
-
 static int finish_env(struct document_reader *reader, const struct job_draft *draft,
                       struct job_spec *spec)
 {
@@ -448,7 +424,7 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
         const char *text = NULL;
         int r;
 
-        if (!is_env_name(name)) {
+        if (!document_env_name_valid(name)) {
             (void)document_refuse(reader, "\"%.60s\" cannot name a variable", name);
             (void)edl_error_remedy(reader->error, "use letters, digits and '_', no digit first");
             return EDL_EBADSPEC;
@@ -636,20 +612,6 @@ static int finish_checkpoint(struct document_reader *reader, const struct job_dr
     return EDL_EBADSPEC;
 }
 
-static bool is_name(const char *text, size_t n)
-{
-    return n > 0 && n <= JOB_NAME_MAX && text[0] >= 'a' && text[0] <= 'z' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") >= n;
-}
-
-/* service_name_valid - JOB or JOB.ROLE */
-static bool service_name_valid(const char *name)
-{
-    size_t n = strcspn(name, ".");
-
-    return is_name(name, n) && (name[n] == '\0' || (is_name(name + n + 1, strlen(name + n + 1))));
-}
-
 /* finish_teacher - whether there is such a service is seen when somebody asks for it: teachers may
  * come later than their students */
 static int finish_teacher(struct document_reader *reader, const struct job_draft *draft,
@@ -657,7 +619,7 @@ static int finish_teacher(struct document_reader *reader, const struct job_draft
 {
     if (draft->teacher == NULL)
         return 0;
-    if (service_name_valid(draft->teacher)) {
+    if (document_service_name_valid(draft->teacher)) {
         spec->teacher = xstrdup(draft->teacher);
         return 0;
     }
@@ -709,39 +671,45 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     return 0;
 }
 
-static int read_spec(const json_t *document, bool stored, struct job_spec **ret_spec,
-                     json_t **ret_ignored, struct edl_error *error)
+static int read_spec(struct document_reader *reader, const json_t *document,
+                     struct job_spec **ret_spec)
 {
-    struct document_reader reader = { .ignored = json_array(), .stored = stored, .error = error };
     struct job_spec *spec = xcalloc(1, sizeof *spec);
     struct job_draft draft;
     int r;
 
     draft_init(&draft);
-    r = read_document(&reader, document, &draft);
+    r = read_document(reader, document, &draft);
     if (r == 0)
-        r = finish_job(&reader, &draft, spec);
+        r = finish_job(reader, &draft, spec);
+    if (r < 0)
+        (void)job_spec_free(spec);
+    else
+        *ret_spec = spec;
+    return r;
+}
+
+int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
+                           struct edl_error *error)
+{
+    struct document_reader reader = { .ignored = json_array(), .error = error };
+    int r = read_spec(&reader, document, ret_spec);
+
     if (r < 0) {
         json_decref(reader.ignored);
-        (void)job_spec_free(spec);
         return r;
     }
     if (ret_ignored != NULL)
         *ret_ignored = reader.ignored;
     else
         json_decref(reader.ignored);
-    *ret_spec = spec;
     return 0;
-}
-
-int job_spec_from_document(const json_t *document, struct job_spec **ret_spec, json_t **ret_ignored,
-                           struct edl_error *error)
-{
-    return read_spec(document, false, ret_spec, ret_ignored, error);
 }
 
 int job_spec_from_stored(const json_t *document, struct job_spec **ret_spec,
                          struct edl_error *error)
 {
-    return read_spec(document, true, ret_spec, NULL, error);
+    struct document_reader reader = { .stored = true, .error = error };
+
+    return read_spec(&reader, document, ret_spec);
 }

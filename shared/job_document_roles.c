@@ -12,6 +12,7 @@
 #include "shared/error.h"
 #include "shared/job_draft.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 #include "shared/workspace_id.h"
 
 #define GPUS_REMEDY "a process runs on one node, which has at most 64 GPUs: ask for more processes"
@@ -383,12 +384,33 @@ static int finish_selector(struct document_reader *reader, const struct role_dra
     return 0;
 }
 
+/* refuse_relative - no shell stands between a document and the nodes, and none has the folder where
+ * it was written */
+static int refuse_relative(struct document_reader *reader, const struct role_draft *draft)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof text, "\"%.*s\" is not an absolute path",
+                   printable_prefix(draft->workspace, 100), draft->workspace);
+    (void)refuse_key(reader, draft, "workspace", text);
+    if (streq(draft->workspace, "private"))
+        return edl_error_remedy(reader->error, "leave workspace out, or empty: then each process "
+                                               "gets a folder of its own");
+    return edl_error_remedy(reader->error,
+                            "write the whole path, from / on (~ and $HOME are not replaced); or "
+                            "send the folder along: edl submit --upload FOLDER");
+}
+
 /* finish_workspace - a folder is looked for where the process runs; a name has to be one */
 static int finish_workspace(struct document_reader *reader, const struct role_draft *draft,
                             struct role_spec *role)
 {
     role->workspace = xstrdup(draft->workspace != NULL ? draft->workspace : "");
-    if (!workspace_is_kept(role->workspace) || workspace_hash(role->workspace) != NULL)
+    if (!workspace_is_kept(role->workspace))
+        return role->workspace[0] == '\0' || role->workspace[0] == '/' || reader->stored
+                   ? 0
+                   : refuse_relative(reader, draft);
+    if (workspace_hash(role->workspace) != NULL)
         return 0;
     (void)refuse_key(reader, draft, "workspace", "this is not the name of an archive");
     return edl_error_remedy(reader->error, "sha256: and the 64 digits, 0-9 and a-f, that"

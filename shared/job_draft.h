@@ -99,3 +99,10 @@ int submit_draft_read(struct document_reader *reader, const json_t *document,
  * job_spec */
 int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
                       const struct job_spec *spec, struct role_spec *role);
+
+/* document_suggest_name - the nearest valid name of a job: lower case, '-' for what is not allowed
+ */
+void document_suggest_name(const char *name, char *text, size_t size);
+bool document_env_name_valid(const char *name);
+/* document_service_name_valid - JOB or JOB.ROLE */
+bool document_service_name_valid(const char *name);
