@@ -69,9 +69,11 @@ static void start_now(struct agent *a, const struct process_id *id, json_t *orde
                                                          a->now->port_first, a->now->port_last } };
     char reason[AGENT_REASON_SIZE];
     json_t *named = gpus_name(&a->gpus, order);
+    int r = process_start(&a->table, id, named, &facts, reason);
 
-    if (process_start(&a->table, id, named, &facts, reason) < 0) {
-        agent_core_start_failed(a->core, id, reason, clock_read_us(CLOCK_BOOTTIME));
+    if (r < 0) {
+        agent_core_start_failed(a->core, id, start_fault_of_error(r), reason,
+                                clock_read_us(CLOCK_BOOTTIME));
         agent_decided(a);
     }
     json_decref(named);
@@ -94,13 +96,33 @@ static void start(struct agent *a, const struct agent_action *action)
         start_now(a, &action->id, order);
 }
 
-static void on_workspace(const struct process_id *id, json_t *order, const char *why,
+/* fault_of_fetch - an archive that did not come */
+static enum start_fault fault_of_fetch(int code)
+{
+    switch (code) {
+    case -ENOENT:
+    case -EACCES:
+    case -EPERM:
+        return START_FAULT_JOB; /* the scheduler has it not, or not for this job */
+    case -E2BIG:
+        return START_FAULT_DISK; /* the node keeps none as large */
+    case EDL_EUNREACHABLE:
+    case -ETIMEDOUT:
+    case -ENOTCONN:
+        return START_FAULT_PLACE;
+    default:
+        return start_fault_of_error(code);
+    }
+}
+
+static void on_workspace(const struct process_id *id, json_t *order, const struct edl_error *why,
                          void *userdata)
 {
     struct agent *a = userdata;
 
     if (why != NULL)
-        agent_core_start_failed(a->core, id, why, clock_read_us(CLOCK_BOOTTIME));
+        agent_core_start_failed(a->core, id, fault_of_fetch(why->code), why->text,
+                                clock_read_us(CLOCK_BOOTTIME));
     else if (!agent_await_gpus(a, id, order))
         agent_start_late(a, id, order);
     agent_decided(a);
@@ -114,7 +136,7 @@ static void stop(struct agent *a, const struct agent_action *action)
     if (p != NULL)
         process_stop(p, action->grace_us);
     else if (workspaces_cancel(a->workspaces, &action->id) || agent_cancel_gpus(a, &action->id))
-        agent_core_start_failed(a->core, &action->id, "stopped before it started",
+        agent_core_start_failed(a->core, &action->id, START_FAULT_NONE, "stopped before it started",
                                 clock_read_us(CLOCK_BOOTTIME));
 }
 

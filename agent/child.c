@@ -235,6 +235,15 @@ static int never_ran(const struct child_spec *spec, struct edl_error *error)
                          spec->argv[0], spec->workspace);
 }
 
+/* fault_of - a program or a folder that is the job's may be made to fail in any way: neither tells
+ * anything of the node */
+static enum start_fault fault_of(enum step step, int code)
+{
+    if (step == STEP_WORKSPACE)
+        return code == -ENAMETOOLONG ? START_FAULT_JOB : START_FAULT_NONE;
+    return step == STEP_EXECUTE ? START_FAULT_NONE : start_fault_of_error(code);
+}
+
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error)
 {
     struct failure_message message;
@@ -243,14 +252,14 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     if (child->status_fd < 0 || read(child->status_fd, &message, sizeof message) != sizeof message)
         return child->late ? never_ran(spec, error) : 0;
     code = -message.error_number;
+    child->fault = fault_of((enum step)message.step, code);
     switch ((enum step)message.step) {
     case STEP_ANNOUNCE:
         return edl_error_errno(error, code, "cannot write the record of the process");
     case STEP_ACCOUNT:
         return edl_error_errno(error, code, "cannot become %s", spec->account->name);
     case STEP_WORKSPACE:
-        child->no_workspace =
-            code == -ENOENT || code == -EACCES || code == -ENOTDIR || code == -ELOOP;
+        child->no_workspace = code != -ENAMETOOLONG;
         return edl_error_errno(error, code, "cannot enter the workspace %s%s%s", spec->workspace,
                                spec->account != NULL ? " as " : "",
                                spec->account != NULL ? spec->account->name : "");

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/start_fault.h"
+
 struct account;
 struct edl_error;
 
@@ -34,10 +36,12 @@ struct child_spec {
 
 struct child {
     pid_t pid;
-    int pidfd;         /* owned */
-    int status_fd;     /* owned; a struct child_failure comes when it could not execute */
-    bool no_workspace; /* after child_failure: it could not be entered, for what it is */
-    bool late;         /* start_by_us was over before its program ran: it was killed */
+    int pidfd;     /* owned */
+    int status_fd; /* owned; a struct child_failure comes when it could not execute */
+    /* after child_failure: */
+    bool no_workspace;      /* it could not be entered there */
+    enum start_fault fault; /* why it did not get as far as its program */
+    bool late;              /* start_by_us was over before its program ran: it was killed */
 };
 
 /* child_fork - without a group it returns when the program runs, or never will; on failure nothing

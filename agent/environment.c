@@ -123,7 +123,7 @@ static bool job_name_valid(const char *name)
     return name[0] != '\0' && name[0] != '.' && strlen(name) < 200 && strchr(name, '/') == NULL;
 }
 
-/* check - what the supervisor relies on */
+/* check - what the supervisor relies on; no node takes an order without it */
 static int check(const json_t *order, struct edl_error *error)
 {
     const json_t *argv = json_object_get(order, "argv");
@@ -132,16 +132,16 @@ static int check(const json_t *order, struct edl_error *error)
     json_t *word;
 
     if (!job_name_valid(text_of(order, "job")))
-        return edl_error_set(error, -EINVAL, "the order has no usable job name");
+        return edl_error_set(error, EDL_EBADSPEC, "the order has no usable job name");
     if (json_array_size(argv) == 0)
-        return edl_error_set(error, -EINVAL, "the order has no command");
+        return edl_error_set(error, EDL_EBADSPEC, "the order has no command");
     json_array_foreach(argv, i, word)
     {
         if (!json_is_string(word))
-            return edl_error_set(error, -EINVAL, "argv[%zu] of the order is not text", i);
+            return edl_error_set(error, EDL_EBADSPEC, "argv[%zu] of the order is not text", i);
     }
     if (workspace[0] != '\0' && workspace[0] != '/' && workspace_hash(workspace) == NULL)
-        return edl_error_set(error, -EINVAL, "the workspace '%s' is not an absolute path",
+        return edl_error_set(error, EDL_EBADSPEC, "the workspace '%s' is not an absolute path",
                              workspace);
     return 0;
 }

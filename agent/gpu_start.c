@@ -52,7 +52,7 @@ static void give_up(struct agent *a, struct gpu_wait *wait, const char *reason)
     struct process_id id = wait->id;
 
     wait_free(a, wait);
-    agent_core_start_failed(a->core, &id, reason, clock_read_us(CLOCK_BOOTTIME));
+    agent_core_start_failed(a->core, &id, START_FAULT_PLACE, reason, clock_read_us(CLOCK_BOOTTIME));
     agent_decided(a);
 }
 

@@ -176,6 +176,8 @@ json_t *machine_disks(const struct machine_disk *disks, size_t n)
         if (statvfs(disks[i].path, &fs) == -1)
             continue;
         free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+        if (fs.f_files > 0 && fs.f_favail == 0) /* no file can be made there */
+            free_bytes = 0;
         size_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;
         (void)json_array_append_new(array, json_pack("{s:s,s:I,s:I}", "name", disks[i].name,
                                                      "free_bytes", (json_int_t)free_bytes,

@@ -106,6 +106,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
                                  .exit_code = state->exit_code,
                                  .exit_signal = state->exit_signal,
                                  .unfit = state->unfit,
+                                 .fault = state->fault,
                                  .reason = state->reason };
 }
 
@@ -205,9 +206,11 @@ static int make_and_start(struct process *p, const json_t *order,
     return runtime_start(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
 }
 
-static void record_failure(const struct process *p, const char *reason)
+static void record_failure(const struct process *p, enum start_fault fault, const char *reason)
 {
-    struct exit_record record = { .exit_code = -1, .ended_wall_us = clock_read_us(CLOCK_REALTIME) };
+    struct exit_record record = { .exit_code = -1,
+                                  .fault = fault,
+                                  .ended_wall_us = clock_read_us(CLOCK_REALTIME) };
     _cleanup_close_ int dir_fd = p->dir != NULL ? process_dir_open(p->dir, NULL) : -1;
 
     (void)snprintf(record.reason, sizeof record.reason, "%s", reason);
@@ -224,7 +227,7 @@ int process_start(struct process_table *table, const struct process_id *id, cons
 
     if (r < 0) {
         (void)snprintf(reason, AGENT_REASON_SIZE, "cannot start: %.240s", error.text);
-        record_failure(p, reason);
+        record_failure(p, start_fault_of_error(r), reason);
         weigh_nothing(p);
         return r;
     }

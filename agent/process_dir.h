@@ -17,6 +17,7 @@
 
 #include "agent/cgroup.h"
 #include "agent/procfs.h"
+#include "shared/start_fault.h"
 #include "shared/unfit.h"
 
 struct edl_error;
@@ -35,7 +36,8 @@ struct exit_record {
     int exit_code;   /* 128 + signal when a signal ended it; -1 when nobody saw the end */
     int exit_signal; /* 0: none */
     char reason[256];
-    enum unfit unfit; /* this node cannot run it: nothing ran */
+    enum unfit unfit;       /* this node cannot run it: nothing ran */
+    enum start_fault fault; /* it could not be started */
     uint64_t ended_wall_us;
     uint64_t cpu_used_us;
     uint64_t orphans_reaped; /* what the program left behind and its supervisor killed */

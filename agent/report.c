@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - what an agent says of its node when it joins and when it reports */
+#include <sys/statvfs.h>
 #include <utlist.h>
 
 #include "agent/agent_internal.h"
@@ -17,6 +18,7 @@
 #include "shared/step_sums_json.h"
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
+#define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
 
 static json_t *offer(struct agent *a)
 {
@@ -104,6 +106,28 @@ static json_t *machine(struct agent *a)
     return json;
 }
 
+/* set_disk - whether there is room for what a start makes: its folders, its record, its log
+ * As the prober said last; the runtime folder is in memory and is asked here. One that was full has
+ * room when it has twice as much, so that nobody starts into the last of it. */
+static void set_disk(struct agent *a, json_t *body)
+{
+    uint64_t least_bytes = a->disk_full ? 2 * DISK_LEAST_BYTES : DISK_LEAST_BYTES;
+    struct statvfs fs;
+    size_t i;
+    json_t *disk;
+
+    a->disk_full = statvfs(a->layout.runtime_dir, &fs) == 0 &&
+                   (uint64_t)fs.f_bavail * fs.f_frsize < least_bytes;
+    json_array_foreach(json_object_get(a->probed, "disks"), i, disk)
+    {
+        json_int_t free_bytes = json_integer_value(json_object_get(disk, "free_bytes"));
+
+        a->disk_full = a->disk_full || (uint64_t)free_bytes < least_bytes;
+    }
+    if (a->disk_full)
+        (void)json_object_set_new(body, "disk_full", json_true());
+}
+
 /* reason_of - of its end; of one that does not end although it was killed: what keeps it */
 static json_t *reason_of(const struct agent_unit_report *report, const struct process *p)
 {
@@ -152,6 +176,9 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     (void)json_object_set_new(json, "reason", reason_of(&report, p));
     if (report.unfit != UNFIT_NOT)
         (void)json_object_set_new(json, "unfit", json_string(unfit_to_string(report.unfit)));
+    if (report.fault != START_FAULT_NONE)
+        (void)json_object_set_new(json, "start_fault",
+                                  json_string(start_fault_to_string(report.fault)));
     (void)json_object_update_new(json, json_pack("{s:I,s:I,s:I,s:I}", "cpu_used_us",
                                                  p != NULL ? (json_int_t)p->cpu_used_us : 0,
                                                  "memory_used_bytes",
@@ -238,6 +265,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     a->gpu_news = false;
     set_gpus(a, body);
     (void)json_object_set_new(body, "ports_foreign", ports_foreign(a));
+    set_disk(a, body);
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
     set_identity(a, body);

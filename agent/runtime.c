@@ -155,10 +155,18 @@ static bool is_rest_there(struct runtime_process *p)
     return false;
 }
 
+/* fault_unseen - a supervisor that vanished before its program was to run never ran it */
+static enum start_fault fault_unseen(const struct runtime_process *p)
+{
+    return faccessat(p->dir_fd, "supervisor.json", F_OK, 0) == 0 ? START_FAULT_NONE
+                                                                 : START_FAULT_NODE;
+}
+
 /* settle - there is no supervisor (any more); makes sure that exit.json exists
- * reason: NULL when not known. Returns false when somebody holds the lock: there is one; or when
- * others are left in its control group. */
-static bool settle(struct runtime_process *p, const char *reason)
+ * reason: why it never came to be, of that code; NULL: it did, and nobody saw its end. Returns
+ * false when somebody holds the lock: there is one; or when others are left in its control group.
+ */
+static bool settle(struct runtime_process *p, const char *reason, int code)
 {
     _cleanup_close_ int lock_fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct exit_record record = { .exit_code = -1, .ended_wall_us = clock_read_us(CLOCK_REALTIME) };
@@ -172,6 +180,7 @@ static bool settle(struct runtime_process *p, const char *reason)
     (void)process_dir_read_order(p->dir_fd, &order, NULL);
     (void)snprintf(record.reason, sizeof record.reason, "%s",
                    reason != NULL ? reason : reason_unseen(p, order));
+    record.fault = reason != NULL ? start_fault_of_error(code) : fault_unseen(p);
     (void)process_dir_write_exit(p->dir_fd, &record, NULL); /* failing: poll says the same */
     json_decref(order);
     return true;
@@ -187,7 +196,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
     p->gone_source = sd_event_source_disable_unref(p->gone_source);
     p->pidfd = safe_close(p->pidfd);
     p->supervisor_pid = 0;
-    p->exited = settle(p, NULL);
+    p->exited = settle(p, NULL, 0);
     p->changed(p->userdata);
     return 0;
 }
@@ -248,12 +257,14 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
             supervisor.child_pid; /* for people: a short one may never have been seen running */
     ret->phase = RUNTIME_EXITED;
     ret->exit_code = -1;
+    ret->fault = fault_unseen(p);
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", REASON_VANISHED);
     if (process_dir_read_exit(p->dir_fd, &record, NULL) < 0)
         return;
     ret->exit_code = record.exit_code;
     ret->exit_signal = record.exit_signal;
     ret->unfit = record.unfit;
+    ret->fault = record.fault;
     ret->cpu_used_us = record.cpu_used_us;
     ret->orphans_reaped = record.orphans_reaped;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
@@ -267,7 +278,7 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
     if (p->launch != NULL)
         return; /* starting */
     if (!p->exited && p->pidfd < 0)
-        p->exited = settle(p, NULL);
+        p->exited = settle(p, NULL, 0);
     if (p->exited) {
         poll_exited(p, ret);
         return;
@@ -278,7 +289,7 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
         ret->cgroup = record.cgroup;
         /* why again: what held the lock a moment ago ended before it could be watched */
         if (p->pidfd < 0 && verify(p, &record) < 0)
-            p->exited = settle(p, NULL);
+            p->exited = settle(p, NULL, 0);
         if (p->exited)
             poll_exited(p, ret);
     }
@@ -326,7 +337,7 @@ static void on_launched(pid_t pid, int take_pidfd, const struct edl_error *why, 
         found(p, pid, take_pidfd);
     } else if (why != NULL) {
         (void)snprintf(reason, sizeof reason, "cannot start: %.240s", why->text);
-        p->exited = settle(p, reason);
+        p->exited = settle(p, reason, why->code);
     }
     p->changed(p->userdata);
 }

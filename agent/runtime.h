@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/cgroup.h"
+#include "shared/start_fault.h"
 #include "shared/unfit.h"
 
 struct edl_error;
@@ -31,6 +32,7 @@ struct runtime_state {
     int exit_signal;
     char reason[RUNTIME_REASON_SIZE];
     enum unfit unfit;
+    enum start_fault fault;
     uint64_t cpu_used_us, orphans_reaped;
 };
 

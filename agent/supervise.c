@@ -94,13 +94,13 @@ static int load_argv(struct supervisor *s, struct edl_error *error)
     size_t n = json_array_size(argv);
 
     if (n == 0)
-        return edl_error_set(error, -EINVAL, "the order has no command");
+        return edl_error_set(error, EDL_EBADSPEC, "the order has no command");
     s->spec.argv = xcalloc(n + 1, sizeof *s->spec.argv);
     for (size_t i = 0; i < n; i++) {
         const char *word = json_string_value(json_array_get(argv, i));
 
         if (word == NULL)
-            return edl_error_set(error, -EINVAL, "argv[%zu] of the order is not text", i);
+            return edl_error_set(error, EDL_EBADSPEC, "argv[%zu] of the order is not text", i);
         s->spec.argv[i] = (char *)word; /* why: execvp's type; nothing writes to it */
     }
     return 0;
@@ -507,6 +507,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
         if (s->child.no_workspace && is_given(s))
             ret->unfit = UNFIT_NO_WORKSPACE;
+        else
+            ret->fault = s->child.fault;
     } else if (s->fence.cause != FENCE_NONE) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", causes[s->fence.cause]);
     }
@@ -521,6 +523,7 @@ static void refuse(const struct supervisor *s, const struct edl_error *why, stru
 {
     ret->exit_code = 127;
     ret->unfit = s->unfit;
+    ret->fault = s->unfit == UNFIT_NOT ? start_fault_of_error(why->code) : START_FAULT_NONE;
     (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
                    why->remedy[0] != '\0' ? "; " : "", why->remedy);
     if (s->spec.log_fd >= 0)

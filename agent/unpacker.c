@@ -22,9 +22,9 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/workspace_unpack.h"
 
 #define EXIT_CANNOT_EXECUTE 127
-#define EXIT_DAMAGED 3
 
 static const char *text_of(const json_t *order, const char *key)
 {
@@ -128,7 +128,12 @@ int unpacker_end(const json_t *order, struct child *child, int status, struct ed
     text[strcspn(text, "\n")] = '\0';
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text, "killed by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DAMAGED)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == UNPACK_EXIT_DAMAGED)
         (void)unlink(text_of(order, "cached")); /* the next one fetches it anew */
-    return edl_error_set(error, -EIO, "cannot unpack the workspace: %s", text);
+    return edl_error_set(error,
+                         !WIFEXITED(status)                        ? -EIO
+                         : WEXITSTATUS(status) == UNPACK_EXIT_BAD  ? EDL_EBADSPEC
+                         : WEXITSTATUS(status) == UNPACK_EXIT_FULL ? -ENOSPC
+                                                                   : -EIO,
+                         "cannot unpack the workspace: %s", text);
 }

@@ -22,7 +22,6 @@
 #include "shared/workspace_pack.h"
 #include "shared/workspace_unpack.h"
 
-#define EXIT_DAMAGED 3
 #define MEMORY_MAX (UINT64_C(1) << 30) /* a compressed file may ask for as much as it likes */
 
 static const char usage[] =
@@ -95,7 +94,18 @@ static int exit_status(const struct edl_error *error)
 {
     if (error->code == -EOPNOTSUPP)
         return LOG_TRIM_REFUSED;
-    return error->code == EDL_ECORRUPT ? EXIT_DAMAGED : 1;
+    switch (error->code) {
+    case EDL_ECORRUPT:
+        return UNPACK_EXIT_DAMAGED;
+    case -ENOSPC:
+        return UNPACK_EXIT_FULL;
+    case -EPERM:
+    case -EINVAL:
+    case -E2BIG:
+        return UNPACK_EXIT_BAD;
+    default:
+        return 1;
+    }
 }
 
 static const struct {

@@ -296,6 +296,8 @@ static void start_try(struct fetch *f)
     struct edl_error error = { 0 };
     int r = open_try(f, &error);
 
+    if (r < 0 && r != -ENOSPC) /* no word of the scheduler's */
+        error.code = -EIO;
     /* any of them will do: each lives here and needs it */
     (void)snprintf(header, sizeof header, "X-EDL-Process: %s", process_id_key(&f->waits->id, key));
     if (r == 0)

@@ -65,7 +65,7 @@ static void on_ready(const struct edl_error *why, void *userdata)
     json_t *order = json_incref(waiting->order);
 
     waiting_free(waiting);
-    config->ready(&id, order, why != NULL ? why->text : NULL, config->userdata);
+    config->ready(&id, order, why, config->userdata);
     json_decref(order);
 }
 

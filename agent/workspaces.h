@@ -11,6 +11,7 @@
 
 #include "agent/core/process_id.h"
 
+struct edl_error;
 struct layout;
 struct link;
 struct workspaces;
@@ -20,8 +21,9 @@ struct workspaces_config {
     struct link *link;
     const struct layout *layout; /* borrowed */
     uint64_t max_bytes;          /* of the archives that are kept */
-    /* its workspace is there, or why it is not: NULL or text; order is borrowed for the call */
-    void (*ready)(const struct process_id *id, json_t *order, const char *why, void *userdata);
+    /* its workspace is there, or why it is not: NULL or an error; order is borrowed for the call */
+    void (*ready)(const struct process_id *id, json_t *order, const struct edl_error *why,
+                  void *userdata);
     void *userdata;
 };
 

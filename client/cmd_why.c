@@ -33,6 +33,7 @@ static void add_verdict(struct table *table, const json_t *node)
         { "too-small", "too small even when empty" },
         { "unfit", "cannot run it" },
         { "labels", "other labels" },
+        { "disk-full", "its disk is full" },
         { "unheard", "has not told yet what runs there" },
     };
     const char *verdict = json_text(node, "verdict");

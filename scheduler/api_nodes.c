@@ -221,7 +221,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
 {
     struct body_field must = { .object = item, .at = at, .required = true };
     struct body_field may = { .object = item, .at = at };
-    const char *state, *unfit = NULL;
+    const char *state, *unfit = NULL, *fault = NULL;
     uint64_t index, pid = 0;
     int s;
     int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
@@ -253,6 +253,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_string(&may, "unfit", 63, &unfit, error);
     if (r == 0)
+        r = body_string(&may, "start_fault", 63, &fault, error);
+    if (r == 0)
         r = read_exit(&may, ret, error);
     if (r < 0)
         return r;
@@ -266,6 +268,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     ret->pid = (int64_t)pid;
     ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
     ret->unfit = unfit_from_string(unfit);
+    ret->start_fault = start_fault_from_string(fault, ret->reason);
     return 0;
 }
 
@@ -300,6 +303,8 @@ static int read_report(const json_t *body, struct node_report *ret,
         r = gpus_idle_from_json(body, &ret->gpus_idle, error);
     if (r == 0)
         r = ports_foreign_from_json(body, ret_ports, &ret->n_ports_foreign, error);
+    if (r == 0)
+        r = body_bool(&may, "disk_full", &ret->disk_full, error);
     if (r == 0)
         r = body_bool(&may, "complete", &ret->complete, error);
     if (r == 0)

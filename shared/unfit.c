@@ -9,6 +9,8 @@ static const char *const words[] = {
     [UNFIT_NO_ACCOUNT] = "no-account",
     [UNFIT_ACCOUNT_REFUSED] = "account-refused",
     [UNFIT_NO_WORKSPACE] = "no-workspace",
+    [UNFIT_START_FAILED] = "start-failed",
+    [UNFIT_DISK_FULL] = "disk-full",
 };
 _Static_assert(ELEMENTS(words) == _UNFITS, "each has its word");
 
@@ -19,7 +21,7 @@ const char *unfit_to_string(enum unfit why)
 
 enum unfit unfit_from_string(const char *word)
 {
-    for (unsigned i = UNFIT_NOT + 1; word != NULL && i < _UNFITS; i++)
+    for (unsigned i = UNFIT_NOT + 1; word != NULL && unfit_is_refusal(i); i++)
         if (streq(words[i], word))
             return (enum unfit)i;
     return UNFIT_NOT;

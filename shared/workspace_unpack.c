@@ -117,6 +117,16 @@ static int fail_archive(struct unpack *u, struct archive *archive, int code, con
         *error = u->failure;
         return error->code;
     }
+    switch (archive_errno(archive)) { /* of the disk, and not of what the archive holds */
+    case ENOSPC:
+    case EDQUOT:
+    case EROFS:
+    case EIO:
+        code = -archive_errno(archive);
+        break;
+    default:
+        break;
+    }
     return edl_error_set(error, code, "%.200s: %.160s", path, text != NULL ? text : "unknown");
 }
 

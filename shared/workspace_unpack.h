@@ -20,6 +20,11 @@ struct unpack_limits {
     uint64_t ratio;   /* bytes unpacked for each byte of the archive; the first 64 MiB are free */
 };
 
+/* How a program of its own that unpacks tells what was wrong; 1: anything else. */
+#define UNPACK_EXIT_DAMAGED 3 /* it is not the archive that was meant */
+#define UNPACK_EXIT_BAD 4     /* it holds what is refused, wherever it is unpacked */
+#define UNPACK_EXIT_FULL 5    /* there is no room on the disk */
+
 extern const struct unpack_limits unpack_limits_default;
 
 /* workspace_unpack - archive_fd to its end, beneath dir_fd, which becomes the working directory

@@ -102,6 +102,7 @@ static void make_report(struct sim *sim, const struct sim_node *node, struct age
         item->exit_code = said.exit_code;
         item->exit_signal = said.exit_signal;
         item->reason = text_kept(sim, said.reason);
+        item->start_fault = said.fault;
     }
 }
 
@@ -282,6 +283,7 @@ static struct agent_facts facts_of(const struct unit *unit)
         facts.phase = AGENT_GONE;
         facts.exit_code = unit->life == LIFE_LOST ? -1 : unit->exit_code;
         facts.exit_signal = unit->exit_signal;
+        facts.fault = unit->life == LIFE_LOST ? START_FAULT_NONE : unit->fault;
         facts.reason =
             unit->life == LIFE_LOST ? "the machine was started again" : unit->exit_reason;
     }
@@ -312,8 +314,8 @@ static void start(struct sim *sim, struct sim_node *node, const struct agent_act
     const struct unit *unit;
 
     if (unit_of(node, &action->id) != NULL) {
-        agent_core_start_failed(agent->core, &action->id, "its folder is there already",
-                                node_boot_us(sim, node));
+        agent_core_start_failed(agent->core, &action->id, START_FAULT_NODE,
+                                "its folder is there already", node_boot_us(sim, node));
         return;
     }
     unit = unit_start(sim, node, &orders->items[action->idx_order],

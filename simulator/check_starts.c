@@ -38,7 +38,8 @@ static const struct truth_process *one_before(const struct truth_job *truth,
 static bool failed_there(const struct sim *sim, const struct truth_process *before,
                          const struct sim_node *there)
 {
-    return before->start_failure != 0 && before->state == PROCESS_EXITED &&
+    return before->start_failure != 0 &&
+           (before->state == PROCESS_EXITED || before->state == PROCESS_LOST) &&
            before->node == there->number && before->stop_commit == 0 &&
            before->heard_by == sim->server.generation &&
            sim->now_us - before->heard_us < REMEMBERED_US && there->told_us < before->heard_us &&

@@ -234,6 +234,7 @@ struct unit {
     uint64_t saved_us;           /* likewise: its agent heard that it has saved; 0: it did not */
     uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
     bool ignores, starts_badly;
+    enum start_fault fault; /* it could not be started */
     int exit_code, exit_signal;
     const char *exit_reason; /* static */
     uint64_t random;

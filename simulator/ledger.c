@@ -239,6 +239,7 @@ static void check_lost(struct sim *sim, const struct truth_job *truth,
     const struct node *node = cluster_node(sim->server.cluster, process->node_name);
 
     if (real == NULL || node == NULL || node->state == NODE_LOST || !known->began ||
+        known->start_failure != 0 ||                /* placed anew, and no failure of its job */
         real->lost_commit == sim->server.commits || /* lost and back within one turn */
         known->boot != real->boots || (known->end != END_NONE && known->end != END_ITSELF))
         return;
@@ -351,7 +352,9 @@ static void commit_process(struct sim *sim, const struct process *process)
         known->stop_commit = truth->stop_commit = sim->server.commits;
         known->unheard_of = known->state == PROCESS_ASSIGNED;
     }
-    if (process->state == PROCESS_EXITED && known->state != PROCESS_EXITED) {
+    if ((process->state == PROCESS_EXITED ||
+         (process->state == PROCESS_LOST && known->start_failure != 0)) &&
+        known->state != process->state) {
         known->heard_us = sim->now_us;
         known->heard_by = sim->server.generation;
     }

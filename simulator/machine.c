@@ -136,6 +136,7 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
     if (unit->starts_badly || sim->now_us < node->starts_fail_until_us) {
         sim->seen[SIM_SEEN_STARTS_FAILED]++;
         check_starts_failed(sim, unit);
+        unit->fault = START_FAULT_NODE;
         unit_exit(sim, unit, -1, 0, START_FAILED_REASON);
         return;
     }

@@ -190,6 +190,7 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
     }
     set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
     unit->unfit = facts->unfit;
+    unit->fault = facts->fault;
     return move(core, unit, UNIT_EVENT_GONE);
 }
 
@@ -323,12 +324,13 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
 }
 
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
-                             const char *reason, uint64_t now_us)
+                             enum start_fault fault, const char *reason, uint64_t now_us)
 {
     struct agent_unit *unit = find(core, id);
 
     if (unit == NULL || unit->state == UNIT_EXITED)
         return;
+    unit->fault = fault;
     end_unseen(core, unit, reason);
     plan(core, now_us);
     leave(core, now_us);
@@ -350,7 +352,8 @@ bool agent_core_start_late(struct agent_core *core, const struct process_id *id,
         return false;
     if (may_start(core, now_us) && is_ordered(core, id))
         return true;
-    agent_core_start_failed(core, id, "the node was cut off before it could start", now_us);
+    agent_core_start_failed(core, id, START_FAULT_PLACE,
+                            "the node was cut off before it could start", now_us);
     return false;
 }
 
@@ -502,5 +505,6 @@ struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
     report.exit_signal = unit->exit_signal;
     report.reason = unit->reason;
     report.unfit = unit->unfit;
+    report.fault = unit->fault;
     return report;
 }

@@ -29,6 +29,7 @@
 #include "agent/core/process_id.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
+#include "shared/start_fault.h"
 #include "shared/unfit.h"
 
 #define AGENT_REASON_SIZE 256
@@ -45,12 +46,13 @@ struct agent_unit { /* read only for others */
     int exit_code; /* this and the next two: when exited */
     int exit_signal;
     char reason[AGENT_REASON_SIZE];
-    enum unfit unfit; /* likewise: this node cannot run it */
-    bool started;     /* the program was seen running, now or earlier */
-    bool found;       /* the runtime has found what looks after it */
-    bool exit_public; /* its last log lines were offered: the end may be reported */
-    bool tail_sent;   /* no further try */
-    bool saved;       /* what it had to, while it is being stopped */
+    enum unfit unfit;       /* likewise: this node cannot run it */
+    enum start_fault fault; /* likewise: it could not be started */
+    bool started;           /* the program was seen running, now or earlier */
+    bool found;             /* the runtime has found what looks after it */
+    bool exit_public;       /* its last log lines were offered: the end may be reported */
+    bool tail_sent;         /* no further try */
+    bool saved;             /* what it had to, while it is being stopped */
     struct agent_unit *prev, *next;
 };
 
@@ -82,6 +84,7 @@ struct agent_facts { /* what the runtime sees of a unit */
     int exit_signal;
     const char *reason; /* borrowed, NULL as "" */
     enum unfit unfit;
+    enum start_fault fault;
 };
 
 struct agent_unit_report { /* what a report says of a unit */
@@ -90,6 +93,7 @@ struct agent_unit_report { /* what a report says of a unit */
     int exit_signal;
     const char *reason; /* never NULL; as long as the unit */
     enum unfit unfit;
+    enum start_fault fault;
 };
 
 /* agent_core_new - lease_deadline_us: as an earlier agent of this boot left it, 0 for none */
@@ -112,7 +116,7 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
 
 /* agent_core_start_failed - it never came to be; its end with this reason is all that is told */
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
-                             const char *reason, uint64_t now_us);
+                             enum start_fault fault, const char *reason, uint64_t now_us);
 
 /* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
  * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */

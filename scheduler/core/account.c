@@ -14,7 +14,8 @@ static const char *const verdicts[ACCOUNT_VERDICTS] = {
     [ACCOUNT_FITS] = "fits",       [ACCOUNT_FOREIGN] = "foreign-load",
     [ACCOUNT_FULL] = "full",       [ACCOUNT_TOO_SMALL] = "too-small",
     [ACCOUNT_UNFIT] = "unfit",     [ACCOUNT_LABELS] = "labels",
-    [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_CLOSED] = "closed",
+    [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_DISK_FULL] = "disk-full",
+    [ACCOUNT_CLOSED] = "closed",
 };
 
 static const char *const changes[] = {
@@ -92,7 +93,8 @@ static struct node_account account_of(const struct node *node, const struct want
     struct resources ours; /* free but for other jobs */
 
     if (!node_takes_processes(node)) {
-        account.verdict = ACCOUNT_CLOSED;
+        account.verdict =
+            node->state == NODE_READY && node->disk_full ? ACCOUNT_DISK_FULL : ACCOUNT_CLOSED;
         return account;
     }
     if (node->n_stale > 0 || !node->heard) {

@@ -18,6 +18,7 @@ enum account_verdict {
     ACCOUNT_UNFIT,     /* it cannot run it: node_account.unfit */
     ACCOUNT_LABELS,    /* it does not carry the labels that the role wants */
     ACCOUNT_UNHEARD,   /* it has not told yet what runs there, or something stale still does */
+    ACCOUNT_DISK_FULL, /* nothing starts there: there is no room on its disk */
     ACCOUNT_CLOSED,    /* cordoned, draining, lost, quarantined, or has never reported */
     ACCOUNT_VERDICTS
 };

@@ -64,6 +64,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->gpus_foreign = node->gpus_foreign;
     to->gpus_idle = node->gpus_idle;
     node_take_foreign_ports(copy, to, node->ports_foreign, node->n_ports_foreign);
+    to->disk_full = node->disk_full;
     to->heard = node->heard;
     to->n_stale = node->n_stale;
     to->foreign_planned_cpu = node->foreign_planned_cpu;
@@ -166,6 +167,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
         other->pace = process->pace;
         other->speed = process->speed;
         other->idles = process->idles;
+        other->start_failed = process->start_failed;
         if (other->at_work != process->at_work)
             process_set_at_work(other, process->at_work);
         other = other->job_next;
@@ -228,6 +230,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
             copy_job(copy, job);
     copy->gpu_types.fixed = false;
     copy_promises(copy, cluster);
+    past_refusals_copy(copy->planner, cluster->planner);
     cluster_effects_clear(copy);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;

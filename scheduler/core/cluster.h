@@ -35,6 +35,7 @@
 #include "shared/job_secret.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
+#include "shared/start_fault.h"
 #include "shared/unfit.h"
 
 struct edl_error;
@@ -112,7 +113,6 @@ struct start_failure {
 };
 
 #define MACHINE_ID_MAX 32
-
 /* Nodes whose machines say that they have the same /etc/machine-id. */
 struct machine_nodes {
     char id[MACHINE_ID_MAX + 1];
@@ -146,8 +146,8 @@ struct node {
     uint16_t port_next;        /* ports are handed out round robin */
     struct process *processes; /* live ones, list by node_next/node_prev */
     /* the core's own */
-    enum node_state
-        admin_state;   /* ready, cordoned or draining: what it returns to when it was lost */
+    enum node_state admin_state; /* what it returns to when it was lost */
+    bool disk_full;              /* as its agent says: nothing starts there */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
     bool disconnected; /* its agent's connection ended, and no report has come since */
     bool heard;        /* since the scheduler started and since it was last lost, a complete report
@@ -155,9 +155,8 @@ struct node {
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
     uint64_t foreign_planned_cpu,
         foreign_planned_memory; /* foreign load that plans reckon with: rises at once, falls late */
-    uint64_t foreign_peak_cpu,
-        foreign_peak_memory;       /* the most since it began to be lower than planned */
-    struct deadline foreign_falls; /* then the peak becomes what is planned with */
+    uint64_t foreign_peak_cpu, foreign_peak_memory; /* most since it was lower than planned */
+    struct deadline foreign_falls;                  /* then the peak becomes what is planned with */
     /* the last different jobs that could not be started here, oldest first */
     struct start_failure start_failures[START_FAILURES_MAX];
     uint32_t n_start_failures;
@@ -210,6 +209,7 @@ struct process {
     uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */
     bool reported;      /* the core's own: its agent has spoken of it */
     bool told_progress; /* how far it is; a restart forgets that */
+    bool start_failed;  /* EXITED: its program never ran; likewise */
     bool at_work; /* it took a task, or is together with others; not while it waits for them */
     bool arrived; /* it waits for the next generation of its role */
     char *note;   /* that it brings there; NULL: none; owned */
@@ -546,9 +546,10 @@ struct process_report {
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
     uint64_t ran_us; /* since it was started, in boot time; 0: not told */
     struct steps_told steps;
-    uint64_t orphans_reaped; /* EXITED: what it left behind and was killed */
-    bool told_progress;      /* it has said how far it is */
-    enum unfit unfit;        /* EXITED: the node cannot run it, so that it never ran */
+    uint64_t orphans_reaped;      /* EXITED: what it left behind and was killed */
+    bool told_progress;           /* it has said how far it is */
+    enum unfit unfit;             /* EXITED: the node cannot run it, so that it never ran */
+    enum start_fault start_fault; /* EXITED: it could not be started, and whose fault that is */
 };
 
 struct node_report {
@@ -564,6 +565,7 @@ struct node_report {
     size_t n_ports_foreign;
     const struct process_report *processes;
     size_t n_processes;
+    bool disk_full;
     bool complete; /* lists everything on the node: a RUNNING process that is missing is lost */
 };
 

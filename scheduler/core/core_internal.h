@@ -27,8 +27,9 @@
 #define REASON_FAILED "process-failed"
 #define REASON_AT_ONCE "failed-at-once"            /* likewise */
 #define REASON_ALL_TASKS_FAILED "all-tasks-failed" /* a stopping job's code: it ends as failed */
-#define REASON_UNFIT "no-node-runs-it" /* likewise: each node that has room cannot run it */
-#define REASON_DEADLINE "deadline"     /* a stopping job's code: it ends as killed */
+#define REASON_UNFIT "no-node-runs-it"        /* likewise: each node that has room cannot run it */
+#define REASON_TOO_FEW "too-few-nodes-run-it" /* waits for nodes that cannot run it */
+#define REASON_DEADLINE "deadline"            /* a stopping job's code: it ends as killed */
 #define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
 
 /* --- effects.c
@@ -178,9 +179,9 @@ bool slot_failed_at_once(const struct job *job, const struct slot *slot, const s
 uint64_t process_ran_for_us(const struct process *process, struct instant now);
 /* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
  * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
- * Linear in its processes, times its nodes */
-bool job_fails_at_once(const struct job *job, const struct process *last, struct instant now,
-                       char *buffer, size_t size);
+ * Linear in its processes, times the nodes */
+bool job_fails_at_once(const struct job *job,
+                       const struct process *last, struct instant now, char *buffer, size_t size);
 
 /* --- rendezvous.c
  * --------------------------------------------------------------------------------------- */
@@ -548,19 +549,55 @@ void node_copy_speed(struct cluster *copy, struct node *to, const struct node *f
 /* job_note_unfit - the node of the process cannot run it; text: its agent's */
 void job_note_unfit(struct cluster *cluster, const struct process *process, enum unfit why,
                     const char *text, struct instant now);
-/* job_stop_if_unfit - a started job whose minimum no nodes are left for, even empty, fails: true */
+/* job_expect_unfit - the same of a job of a copy, for one that was refused so before */
+void job_expect_unfit(struct job *job, const struct node *node, uint32_t role, enum unfit why,
+                      const char *text);
+/* job_note_failed_start - the node of the process could not start it. false, and not noted: no
+ * other one takes processes that its job could be started on. Linear in the nodes */
+bool job_note_failed_start(struct cluster *cluster, const struct process *process, const char *text,
+                           struct instant now);
+/* job_is_refused - of one of its roles: by each node that is large enough. Linear in the nodes */
+bool job_is_refused(const struct cluster *cluster, const struct job *job);
+/* job_stop_if_unfit - a started job that is refused fails; one that never was complete, and cannot
+ * be with the nodes that are left, is queued again: true. Linear in the nodes */
 bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant now);
 /* job_say_unfit - of a job that has such nodes: that none is left, and what to do about it.
+ * job_say_too_few - of one that has: that there are too few others.
  * job_describe_unfit - "; it cannot run on n2: ..."; "" when there is none. Both return buffer */
 char *job_say_unfit(const struct job *job, char *buffer, size_t size);
+char *job_say_too_few(const struct job *job, char *buffer, size_t size);
 char *job_describe_unfit(const struct job *job, char *buffer, size_t size);
 /* job_unfit_fell_due - all are tried again. job_forget_unfit - it is over */
 void job_unfit_fell_due(struct cluster *cluster, struct job *job);
 void job_forget_unfit(struct cluster *cluster, struct job *job);
 /* unfit_forget_node - it is removed. Linear in the jobs that are not over */
 void unfit_forget_node(struct cluster *cluster, const struct node *node);
+/* unfit_forget_disk - there is room on it again. Linear in the jobs that are not over */
+void unfit_forget_disk(struct cluster *cluster, const struct node *node);
 /* job_copy_unfit - for a copy of the cluster, whose nodes are there */
 void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);
+
+/* --- node_disk.c
+ * ------------------------------------------------------------------------------------------ */
+#define REASON_DISK_FULL                                                                           \
+    "its disk is full, so nothing starts there; make room where its agent keeps its state and "    \
+    "the "                                                                                         \
+    "output of jobs"
+/* node_take_disk - as its agent reports it */
+void node_take_disk(struct cluster *cluster, struct node *node, bool full, struct instant now);
+
+/* --- past_refusals.c: what nodes refused, for who asks what would be
+ * ------------------------------------------------------------------------------------------ */
+/* past_refusals_note - the node of the process refused it. past_refusals_ran - it runs there, as
+ * others like it will. O(PAST_REFUSALS_MAX) */
+void past_refusals_note(struct planner *planner, const struct process *process, enum unfit why,
+                        const char *text, struct instant now);
+void past_refusals_ran(struct planner *planner, const struct process *process);
+/* past_refusals_copy - for a copy of the cluster */
+void past_refusals_copy(struct planner *copy, const struct planner *planner);
+/* job_expect_refusals - a queued job of a copy: the nodes that refused another one with the same
+ * account or folder are taken to refuse it as well */
+void job_expect_refusals(struct cluster *copy, struct job *job, struct instant now);
 
 /* --- gpu_idle.c
  * ------------------------------------------------------------------------------------------ */

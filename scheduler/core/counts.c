@@ -242,7 +242,7 @@ void job_decided(struct job *job, const char *code, const char *format, ...)
 
 bool node_takes_processes(const struct node *node)
 {
-    return node->state == NODE_READY && node->ever_reported;
+    return node->state == NODE_READY && node->ever_reported && !node->disk_full;
 }
 
 static int64_t free_devices(const struct node *node)

@@ -45,7 +45,7 @@ static bool never_fits(const struct run *run)
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         if (job_count_finished(job, r) > 0)
             return false;
-    return !spec_fits_ever(run->play.cluster, job->spec);
+    return job_is_refused(run->play.cluster, job) || !spec_fits_ever(run->play.cluster, job->spec);
 }
 
 /* Not one whose deadline came while it waited. */
@@ -207,6 +207,8 @@ static int apply_submit(const struct change *change, struct cluster *copy, struc
 
     if (r < 0)
         (void)job_spec_free(spec);
+    for (uint32_t i = 0; r == 0 && i < MAX_OF(change->spec->array.n, 1U); i++)
+        job_expect_refusals(copy, cluster_job(copy, (*ret_subject)->id + i), now);
     return r;
 }
 

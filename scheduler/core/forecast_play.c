@@ -111,6 +111,7 @@ static void report(struct play *play, struct node *node, const struct process_re
                                        .gpus_idle = node->gpus_idle,
                                        .ports_foreign = node->ports_foreign,
                                        .n_ports_foreign = node->n_ports_foreign,
+                                       .disk_full = node->disk_full,
                                        .processes = process,
                                        .n_processes = process != NULL };
 

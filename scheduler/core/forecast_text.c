@@ -92,7 +92,7 @@ static void explain_wait(const struct run *run)
     struct forecast *forecast = run->forecast;
     uint32_t n = run->play.n_ended;
 
-    if (streq(forecast->code, "no-nodes"))
+    if (streq(forecast->code, "no-nodes") || streq(forecast->code, REASON_TOO_FEW))
         return;
     if (run->play.cut_short) {
         append(forecast, "; further ahead than ");
@@ -107,6 +107,16 @@ static void explain_wait(const struct run *run)
     } else {
         append(forecast, "; when a job ends is not known");
     }
+}
+
+/* Where it is not to start, though it looks as if there was room. */
+static void append_refusals(const struct run *run)
+{
+    char nodes[200];
+
+    if (run->subject != NULL && run->forecast->verdict != FORECAST_NEVER &&
+        !streq(run->forecast->code, REASON_TOO_FEW))
+        append(run->forecast, "%s", job_describe_unfit(run->subject, nodes, sizeof nodes));
 }
 
 void forecast_explain(const struct run *run)
@@ -134,9 +144,15 @@ void forecast_explain(const struct run *run)
         explain_wait(run);
         break;
     case FORECAST_NEVER:
+        if (job_is_refused(run->play.cluster, run->subject)) {
+            set_code(forecast, REASON_UNFIT);
+            (void)job_say_unfit(run->subject, forecast->reason, sizeof forecast->reason);
+            break;
+        }
         set_code(forecast, "never-fits");
         explain_never(run->play.cluster, run->subject->spec, forecast->reason,
                       sizeof forecast->reason);
         break;
     }
+    append_refusals(run);
 }

@@ -380,6 +380,8 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     if (data_has_failed(job) && streq(job->reason_code, REASON_REQUEUED))
         job_set_reason(cluster, job, REASON_ALL_TASKS_FAILED, "%s",
                        describe_all_failed(job, text, sizeof text));
+    if (streq(job->reason_code, REASON_REQUEUED) && job_is_refused(cluster, job))
+        job_set_reason(cluster, job, REASON_UNFIT, "%s", job_say_unfit(job, text, sizeof text));
     for (size_t i = 0; i < ELEMENTS(ends); i++)
         if (streq(ends[i].reason_code, job->reason_code))
             end = ends[i].end;

@@ -274,6 +274,7 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->gpus_foreign = 0;
     node->gpus_idle = 0;
     node_take_foreign_ports(cluster, node, NULL, 0);
+    node->disk_full = false; /* it has to tell anew */
     plan_with_foreign(cluster, node, 0, 0);
     cluster->figures.nodes_lost++;
     set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
@@ -472,11 +473,14 @@ static struct process *reported_process(const struct cluster *cluster, const str
 }
 
 /* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
- * is on its GPU): no success or failure of its own. The texts are those of agent and supervisor. */
+ * is on its GPU): no success or failure of its own. Texts are those of the supervisor, and of
+ * agents of the version before. */
 static bool ended_by_node(const struct process_report *report)
 {
     static const char lease_ended[] = "lease ended", gpu_held[] = "GPU";
 
+    if (report->start_fault != START_FAULT_NONE)
+        return report->start_fault == START_FAULT_PLACE;
     return report->reason != NULL &&
            (strncmp(report->reason, lease_ended, sizeof lease_ended - 1) == 0 ||
             strncmp(report->reason, gpu_held, sizeof gpu_held - 1) == 0 ||
@@ -541,7 +545,7 @@ static void take_process(struct cluster *cluster, struct process *process,
         changed = process_may_become(process, report->state) &&
                   process_set_state(cluster, process, report->state, now);
     }
-    if (changed)
+    if (changed && !job_stop_if_unfit(cluster, process->job, now))
         job_settle(cluster, process->job, now);
 }
 
@@ -603,6 +607,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     take_foreign(cluster, node, report, now);
     take_foreign_gpus(cluster, node, report->gpus_foreign);
     node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
+    node_take_disk(cluster, node, report->disk_full, now);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {
@@ -656,7 +661,9 @@ const char *node_reason(const struct node *node)
 {
     if (node->state == NODE_DRAINING)
         return node->waits;
-    return node->state == NODE_QUARANTINED ? REASON_QUARANTINED : "";
+    if (node->state == NODE_QUARANTINED)
+        return REASON_QUARANTINED;
+    return node->state == NODE_READY && node->disk_full ? REASON_DISK_FULL : "";
 }
 
 /* cluster_remove_node - see cluster.h; node is freed */

@@ -154,6 +154,7 @@ struct planner {
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     struct queue queue;
+    struct past_refusals *past_refusals;           /* owned; NULL: none yet (this run) */
     struct policy_group groups[POLICY_GROUPS_MAX]; /* what each holds, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
     bool groups_changed;                           /* what they hold, since the queue was wanted */

@@ -491,6 +491,21 @@ static uint32_t count_stopping(const struct job *job)
     return n_stopping;
 }
 
+static void say_no_nodes(const struct cluster *cluster, char *buffer, size_t size)
+{
+    const struct node *node = cluster->nodes;
+
+    while (node != NULL && !(node->state == NODE_READY && node->disk_full))
+        node = node->hh.next;
+    if (node != NULL)
+        (void)snprintf(buffer, size, "no node is ready to take processes; %.64s: %s", node->name,
+                       node_reason(node));
+    else
+        (void)snprintf(buffer, size,
+                       "no node is ready to take processes; it is tried when one joins, reports "
+                       "again or is made ready (edl node uncordon)");
+}
+
 /* Nodes that could hold it cannot run it. */
 static bool fails_for_unfit(const struct cluster *cluster, const struct job *job,
                             enum queue_verdict verdict)
@@ -542,9 +557,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         say_yields(cluster, job, buffer, size);
         break;
     case VERDICT_NO_NODES:
-        (void)snprintf(buffer, size,
-                       "no node is ready to take processes; it is tried when one joins, reports "
-                       "again or is made ready (edl node uncordon)");
+        say_no_nodes(cluster, buffer, size);
         break;
     case VERDICT_UNPACKED:
         (void)
@@ -565,8 +578,10 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
                            : "");
         break;
     case VERDICT_NEVER:
-        if (fails_for_unfit(cluster, job, verdict))
+        if (fails_for_unfit(cluster, job, verdict) && job_is_refused(cluster, job))
             (void)job_say_unfit(job, buffer, size);
+        else if (fails_for_unfit(cluster, job, verdict))
+            (void)job_say_too_few(job, buffer, size);
         else
             explain_never(cluster, job->spec, buffer, size);
         break;
@@ -581,7 +596,7 @@ static const char *code_of(const struct cluster *cluster, const struct job *job,
     if (has_its_share(cluster, job, verdict))
         return "group-share";
     if (fails_for_unfit(cluster, job, verdict))
-        return REASON_UNFIT;
+        return job_is_refused(cluster, job) ? REASON_UNFIT : REASON_TOO_FEW;
     return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
 }
 

@@ -64,11 +64,9 @@ struct room *place_slot(struct plan *plan, const struct job *job, const struct s
     struct room *room;
 
     near_job(&near, job);
-    if (slot->failures == 0)
-        return place_one(&plan->planner->rooms, want, &near, true);
     elsewhere.avoids = failed_there;
     elsewhere.userdata = &failed;
-    room = place_one(&plan->planner->rooms, &elsewhere, &near, true);
+    room = slot->failures == 0 ? NULL : place_one(&plan->planner->rooms, &elsewhere, &near, true);
     if (room == NULL) { /* its program may do better a second time, a node's start does not */
         elsewhere.avoids = could_not_start;
         elsewhere.userdata = &failed.starts;

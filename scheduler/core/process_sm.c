@@ -193,8 +193,10 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     job_touch(cluster, process->job);
     if (to == PROCESS_RUNNING && process->started_wall_us == 0)
         process->started_wall_us = now.wall_us;
-    if (to == PROCESS_RUNNING)
+    if (to == PROCESS_RUNNING) {
         node_started(process->node);
+        past_refusals_ran(cluster->planner, process);
+    }
     if (to == PROCESS_STOPPING)
         process->stopping_wall_us = now.wall_us;
     if (process_state_is_final(to))
@@ -410,20 +412,12 @@ static void ended_by_itself(struct cluster *cluster, struct process *process, st
     }
 }
 
-/* The agent's words for a process that never ran. */
-static bool cannot_start(const struct process_report *report)
-{
-    static const char words[] = "cannot start";
-
-    return report->reason != NULL && strncmp(report->reason, words, sizeof words - 1) == 0;
-}
-
 bool process_was_refused(const struct process *process, const struct process_report *report,
                          const struct node_offer *offer)
 {
     const struct role_spec *spec = &process->job->spec->roles[process->role];
 
-    if (process->state >= PROCESS_RUNNING || !cannot_start(report))
+    if (process->state >= PROCESS_RUNNING || report->start_fault == START_FAULT_NONE)
         return false;
     for (uint32_t i = 0; i < process->n_ports; i++)
         if (process->ports[i] < offer->port_first || process->ports[i] > offer->port_last)
@@ -448,20 +442,74 @@ static void lose(struct cluster *cluster, struct process *process, const char *r
     release_tasks(cluster, process, false, now);
 }
 
-/* Its node cannot run it, and says why: it is placed anew, elsewhere, and none of its restarts is
- * spent. The job is over when no node is left. */
-static void unfit(struct cluster *cluster, struct process *process,
-                  const struct process_report *report, struct instant now)
+/* It is placed anew, elsewhere, and none of its restarts is spent. The job is over when no node is
+ * left. */
+static void goes_elsewhere(struct cluster *cluster, struct process *process, const char *reason,
+                           struct instant now)
 {
     struct job *job = process->job;
-    const char *reason = report->reason != NULL ? report->reason : unfit_to_string(report->unfit);
 
-    job_note_unfit(cluster, process, report->unfit, reason, now);
     lose(cluster, process, reason, now);
     if (job_stop_if_unfit(cluster, job, now))
         return;
     process_leaves_gang(cluster, process, process->reason, now);
     job_settle(cluster, job, now);
+}
+
+/* Its node cannot run it, and says why. */
+static void unfit(struct cluster *cluster, struct process *process,
+                  const struct process_report *report, struct instant now)
+{
+    const char *reason = report->reason != NULL ? report->reason : unfit_to_string(report->unfit);
+
+    job_note_unfit(cluster, process, report->unfit, reason, now);
+    goes_elsewhere(cluster, process, reason, now);
+}
+
+/* There is room for it now where its job did not fail to start. */
+static bool fits_elsewhere(const struct cluster *cluster, const struct process *process,
+                           struct instant now)
+{
+    const struct failed_starts failed = { process->job, now };
+    struct want want = want_of(process->job, process->role);
+
+    want.avoids = could_not_start;
+    want.userdata = &failed;
+    return capacity_best_fit(&cluster->planner->rooms, &want, true) != NULL;
+}
+
+/* Its node could not start it, for a fault of its own. false: it counts as any failure. What bears
+ * failures does not wait for another node, and is not put back there for nothing; the end of
+ * another job would be this one failure, so it waits while there may be one. */
+static bool start_failed(struct cluster *cluster, struct process *process,
+                         const struct process_report *report, struct instant now)
+{
+    const char *reason = report->reason != NULL ? report->reason : "cannot start";
+    bool again = node_failed_to_start(process->node, process->job, now);
+
+    if (report->start_fault == START_FAULT_DISK) {
+        job_note_unfit(cluster, process, UNFIT_DISK_FULL, reason, now);
+    } else {
+        node_start_failed(cluster, process->node, process->job, now);
+        if (process->job->spec->fault_tolerant
+                ? again || !fits_elsewhere(cluster, process, now)
+                : !job_note_failed_start(cluster, process, reason, now))
+            return false;
+    }
+    goes_elsewhere(cluster, process, reason, now);
+    return true;
+}
+
+/* Any node would refuse it. */
+static void asks_in_vain(struct cluster *cluster, struct process *process, struct instant now)
+{
+    char name[ROLE_NAME_MAX + 16];
+
+    process_name(process, name, sizeof name);
+    job_stop(cluster, process->job, now, REASON_FAILED,
+             "no node can start %s, for what its job asks: %s; submit it again with that changed "
+             "(tried on node %s)",
+             name, process->reason, process->node_name);
 }
 
 void process_exited(struct cluster *cluster, struct process *process,
@@ -475,6 +523,13 @@ void process_exited(struct cluster *cluster, struct process *process,
         unfit(cluster, process, report, now);
         return;
     }
+    if (report->unfit != UNFIT_NOT) /* the first of its gang that was refused stopped the others */
+        job_note_unfit(cluster, process, report->unfit,
+                       report->reason != NULL ? report->reason : unfit_to_string(report->unfit),
+                       now);
+    if ((report->start_fault == START_FAULT_NODE || report->start_fault == START_FAULT_DISK) &&
+        !process->stop_wanted && start_failed(cluster, process, report, now))
+        return;
     process->exit_code = report->exit_code;
     process->exit_signal = report->exit_signal;
     cluster->figures.orphans_reaped += report->orphans_reaped;
@@ -483,12 +538,13 @@ void process_exited(struct cluster *cluster, struct process *process,
         say(process, "%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
             report->reason != NULL ? report->reason : "");
     }
-    if (!process->stop_wanted && process->state < PROCESS_RUNNING && cannot_start(report))
-        node_start_failed(cluster, process->node, job, now);
+    process->start_failed = report->start_fault != START_FAULT_NONE;
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
     release_tasks(cluster, process, !process->stop_wanted && !success, now);
-    if (!process->stop_wanted && job_is_started(job))
+    if (!process->stop_wanted && job_is_started(job) && report->start_fault == START_FAULT_JOB)
+        asks_in_vain(cluster, process, now);
+    else if (!process->stop_wanted && job_is_started(job))
         ended_by_itself(cluster, process, now);
     job_settle(cluster, job, now);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unfit_nodes.h - the nodes that cannot run a job, as their agents said when it was to start there
  *
+ * So are those that could not start it, for a fault of their own.
  * Kept with the job, and forgotten a while after the last of them was noted, as accounts and
  * folders may be made meanwhile; also by a restart. Placement passes by them: such a list is a part
  * of what a job wants of a node (struct want). */
@@ -19,6 +20,7 @@ struct node;
 struct unfit_node {
     const struct node *node; /* borrowed */
     uint32_t roles;          /* that cannot run there, as a mask */
+    uint32_t refused;        /* of these, those that the node said it cannot run at all */
     enum unfit why;
     char text[UNFIT_TEXT_SIZE]; /* the agent's sentence */
 };

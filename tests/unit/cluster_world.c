@@ -214,8 +214,8 @@ static uint32_t linger(struct world *world)
 
 static bool refuses(const struct fake_agent *agent, const struct process *process)
 {
-    return agent->unfit != UNFIT_NOT && agent->unfit_one_in != 0 &&
-           process->job->id % agent->unfit_one_in == 0 &&
+    return (agent->unfit != UNFIT_NOT || agent->start_fault != START_FAULT_NONE) &&
+           agent->unfit_one_in != 0 && process->job->id % agent->unfit_one_in == 0 &&
            (agent->unfit_roles == 0 || (agent->unfit_roles >> process->role & 1) != 0);
 }
 
@@ -246,6 +246,7 @@ static void order(struct world *world, struct fake_agent *agent, const struct pr
             fake->exit_code = 127;
             fake->reason = agent->unfit_says != NULL ? agent->unfit_says : "it cannot run here";
             fake->unfit = agent->unfit;
+            fake->start_fault = agent->start_fault;
         }
     } else if (process->stop_wanted && fake->state < PROCESS_STOPPING) {
         fake->state = PROCESS_STOPPING;
@@ -300,6 +301,7 @@ static void report(struct world *world, struct fake_agent *agent)
                                        .ports_foreign = agent->ports_foreign,
                                        .n_ports_foreign = agent->n_ports_foreign,
                                        .gpus_idle = agent->gpus_idle,
+                                       .disk_full = agent->disk_full,
                                        .processes = items,
                                        .n_processes = agent->n,
                                        .complete = true };
@@ -323,7 +325,8 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
                                             .reason = fake->reason,
-                                            .unfit = fake->unfit };
+                                            .unfit = fake->unfit,
+                                            .start_fault = fake->start_fault };
         items[i].steps.age_us = world->now.now_us - fake->steps_us;
     }
     (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);

@@ -25,6 +25,7 @@ struct fake_process {
     struct steps_told steps; /* set by a test: any, sums; and when: */
     uint64_t steps_us;
     enum unfit unfit;
+    enum start_fault start_fault;
     uint32_t linger; /* steps that it takes to start or stop */
     bool hangs;      /* world_hang */
 };
@@ -41,11 +42,13 @@ struct fake_agent {
     uint64_t gpus_foreign, gpus_idle;
     uint16_t ports_foreign[8];
     size_t n_ports_foreign;
-    enum unfit unfit;           /* it can run no process for this reason, and says so: */
-    const char *unfit_says;     /* in these words; NULL: in some */
-    uint32_t unfit_one_in;      /* of those jobs whose number this divides; 0: of none */
-    uint32_t unfit_roles;       /* of those roles of them, as a mask; 0: of all */
-    struct fake_process *items; /* owned */
+    bool disk_full;
+    enum unfit unfit;             /* it can run no process for this reason, and says so: */
+    enum start_fault start_fault; /* none of those jobs starts on it, by this fault */
+    const char *unfit_says;       /* in these words; NULL: in some */
+    uint32_t unfit_one_in;        /* of those jobs whose number this divides; 0: of none */
+    uint32_t unfit_roles;         /* of those roles of them, as a mask; 0: of all */
+    struct fake_process *items;   /* owned */
     size_t n, cap;
 };
 

@@ -195,10 +195,11 @@ static void test_start_that_fails_is_an_end(void **state)
     reported(true);
     orders(1, order_of(0, 1, true));
     (void)take();
-    agent_core_start_failed(core, &id, "no such folder", now);
+    agent_core_start_failed(core, &id, START_FAULT_NODE, "no such folder", now);
     assert_string_equal(take(), "r");
     assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, -1);
     assert_string_equal(agent_unit_report(unit(0, 1)).reason, "no such folder");
+    assert_int_equal(agent_unit_report(unit(0, 1)).fault, START_FAULT_NODE);
     reported(true);
     orders(1, order_of(0, 1, true)); /* not again */
     assert_string_equal(take(), "");

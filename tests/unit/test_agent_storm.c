@@ -134,7 +134,7 @@ static void start(const struct agent_action *action)
     w.n_starts++;
     if (rarely(10)) {
         p->ended_told = true;
-        agent_core_start_failed(w.core, &p->id, "cannot", w.now);
+        agent_core_start_failed(w.core, &p->id, START_FAULT_NODE, "cannot", w.now);
         return;
     }
     p->alive = true;

@@ -17,6 +17,7 @@
 #include "agent/layout.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/start_fault.h"
 
 #define ORDER(more_) "{\"job\":\"j\",\"argv\":[\"true\"]," more_ "}"
 
@@ -32,18 +33,30 @@ static void test_orders(void **state)
 {
     static const struct {
         const char *order, *wrong; /* NULL: it is for folders to fail, later */
+        enum start_fault fault;    /* NONE: the node's */
     } rows[] = {
+        { "{\"job\":\"j\",\"argv\":[]}", "no command", START_FAULT_JOB },
+        { "{\"job\":\"j\",\"argv\":[1]}", "argv[0] of the order is not text", START_FAULT_JOB },
+        { "{\"job\":\"../j\",\"argv\":[\"true\"]}", "no usable job name", START_FAULT_JOB },
+        { ORDER("\"workspace\":\"train_dir\""), "'train_dir' is not an absolute path",
+          START_FAULT_JOB },
         { ORDER("\"cpu_millicores\":2000,\"memory_bytes\":4096,\"ports\":[20000,20009],"
                 "\"env\":{\"EDL_GPUS\":\"0,1\"}"),
-          NULL },
-        { ORDER("\"cpu_millicores\":2001"), "2001 millicores, this node offers 2000" },
-        { ORDER("\"memory_bytes\":4097"), "4097 bytes of memory, this node offers 4096" },
-        { ORDER("\"ports\":[20000,19999]"), "port 19999, this node offers 20000-20009" },
-        { ORDER("\"ports\":[20010]"), "port 20010" },
-        { ORDER("\"ports\":[\"20000\"]"), "port 0" },
-        { ORDER("\"env\":{\"EDL_GPUS\":\"0,2\"}"), "a GPU that this node does not offer" },
-        { ORDER("\"env\":{\"EDL_GPUS\":\"64\"}"), "EDL_GPUS of the order names '64'" },
-        { ORDER("\"env\":{\"EDL_GPUS\":\"0,\"}"), "EDL_GPUS of the order names ''" },
+          NULL, START_FAULT_NONE },
+        { ORDER("\"cpu_millicores\":2001"), "2001 millicores, this node offers 2000",
+          START_FAULT_NONE },
+        { ORDER("\"memory_bytes\":4097"), "4097 bytes of memory, this node offers 4096",
+          START_FAULT_NONE },
+        { ORDER("\"ports\":[20000,19999]"), "port 19999, this node offers 20000-20009",
+          START_FAULT_NONE },
+        { ORDER("\"ports\":[20010]"), "port 20010", START_FAULT_NONE },
+        { ORDER("\"ports\":[\"20000\"]"), "port 0", START_FAULT_NONE },
+        { ORDER("\"env\":{\"EDL_GPUS\":\"0,2\"}"), "a GPU that this node does not offer",
+          START_FAULT_NONE },
+        { ORDER("\"env\":{\"EDL_GPUS\":\"64\"}"), "EDL_GPUS of the order names '64'",
+          START_FAULT_NONE },
+        { ORDER("\"env\":{\"EDL_GPUS\":\"0,\"}"), "EDL_GPUS of the order names ''",
+          START_FAULT_NONE },
     };
     char nowhere[] = "/proc/nowhere";
     const struct layout layout = { .work_dir = nowhere,
@@ -62,6 +75,8 @@ static void test_orders(void **state)
         assert_true(environment_complete(&layout, &id, order, &facts, &made, &error) < 0);
         if (strstr(error.text, wrong) == NULL)
             fail_msg("row %zu: %s, not: %s", i, error.text, wrong);
+        assert_int_equal(start_fault_of_error(error.code),
+                         rows[i].fault != START_FAULT_NONE ? rows[i].fault : START_FAULT_NODE);
         json_decref(order);
     }
 }

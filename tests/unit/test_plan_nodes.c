@@ -492,6 +492,7 @@ static void report_failed_start(struct world *w, const struct job *job)
                                     .incarnation = process->incarnation,
                                     .state = PROCESS_EXITED,
                                     .exit_code = 127,
+                                    .start_fault = START_FAULT_NODE,
                                     .reason = "cannot start: no such file" };
     report.processes = &item;
     report.n_processes = 1;

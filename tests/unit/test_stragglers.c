@@ -404,6 +404,7 @@ static void test_not_moved_to_where_it_cannot_start(void **state)
             if (broken->items[i].state == PROCESS_PREPARING) {
                 broken->items[i].state = PROCESS_EXITED;
                 broken->items[i].exit_code = 1;
+                broken->items[i].start_fault = START_FAULT_NODE;
                 broken->items[i].reason = "cannot start: it is not installed";
             }
     }

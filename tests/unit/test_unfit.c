@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "scheduler/core/account.h"
+#include "scheduler/core/forecast.h"
 #include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -257,6 +258,114 @@ static void test_removed_and_copied(void **state)
     world_free(w);
 }
 
+/* One node lacks the folder, and the gang needs all three: it holds nothing meanwhile, is told
+ * which node it is and what to do there, and starts once that is done. */
+static void test_a_gang_that_needs_the_node_waits(void **state)
+{
+    struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
+    struct job_spec *spec = world_spec("gang", 3, 3, 1000, 0, 0);
+    const struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    (void)world_submit(w, spec);
+    world_run(w, 8);
+    job = job_of(w, "gang");
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_string_equal(job->reason_code, "too-few-nodes-run-it");
+    assert_non_null(
+        strstr(job->reason, "node-0 cannot: it cannot run here; make the folder there"));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(cluster_node(w->cluster, w->agents[i].name)->n_processes, 0);
+    world_replan(w);
+    w->agents[0].unfit = UNFIT_NOT;
+    world_advance(w, 601 * USEC_PER_SEC);
+    world_run(w, 8);
+    assert_int_equal(job->state, JOB_RUNNING);
+    /* and when none of them has it, nothing would come of waiting */
+    world_free(w);
+    w = unfit_world(3, 3, UNFIT_NO_WORKSPACE);
+    spec = world_spec("gang", 3, 3, 1000, 0, 0);
+    (void)world_submit(w, spec);
+    world_run(w, 8);
+    job = job_of(w, "gang");
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_string_equal(job->reason_code, "no-node-runs-it");
+    world_free(w);
+}
+
+/* A larger cluster has others: it goes there. */
+static void test_a_gang_goes_elsewhere(void **state)
+{
+    struct world *w = unfit_world(4, 1, UNFIT_NO_WORKSPACE);
+    struct job_spec *spec = world_spec("gang", 3, 3, 1000, 0, 0);
+    const struct job *job;
+
+    (void)state;
+    spec->fault_tolerant = false;
+    (void)world_submit(w, spec);
+    world_run(w, 12);
+    job = job_of(w, "gang");
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(cluster_node(w->cluster, "node-0")->n_processes, 0);
+    world_free(w);
+}
+
+static void foresee(const struct world *w, const char *user, struct forecast *ret)
+{
+    struct job_spec *spec = world_spec("asked", 1, 1, 100, 0, 0);
+    struct edl_error error = { 0 };
+
+    assert_int_equal(cluster_forecast(w->cluster, spec, user, NULL, w->now, NULL, ret, &error), 0);
+    (void)job_spec_free(spec);
+}
+
+/* Who asks what a submission would do is promised no start where one like it was refused. */
+static void test_a_forecast_knows_what_was_refused(void **state)
+{
+    struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
+    struct forecast forecast;
+    const struct job *job;
+
+    (void)state;
+    job = world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    foresee(w, job->user, &forecast);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    assert_string_equal(forecast.placements[0].node, "node-1");
+    assert_non_null(strstr(forecast.reason, "it cannot run on node-0: it cannot run here"));
+    forecast_done(&forecast);
+    foresee(w, "ben", &forecast); /* another account may be there */
+    assert_null(strstr(forecast.reason, "node-0"));
+    forecast_done(&forecast);
+    /* the account is made, and one of his runs there */
+    w->agents[0].unfit = UNFIT_NOT;
+    (void)world_submit(w, world_spec("large", 1, 1, 1000, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(job_of(w, "large")->state, JOB_RUNNING);
+    foresee(w, job->user, &forecast);
+    assert_null(strstr(forecast.reason, "it cannot run on"));
+    forecast_done(&forecast);
+    world_free(w);
+
+    w = unfit_world(2, 2, UNFIT_NO_WORKSPACE);
+    job = world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_FAILED);
+    foresee(w, job->user, &forecast);
+    assert_int_equal(forecast.verdict, FORECAST_NEVER);
+    assert_string_equal(forecast.code, "no-node-runs-it");
+    assert_non_null(strstr(forecast.reason, "edl submit --upload ."));
+    forecast_done(&forecast);
+    world_advance(w, 601 * USEC_PER_SEC);
+    world_run(w, 2);
+    foresee(w, job->user, &forecast);
+    assert_int_equal(forecast.verdict, FORECAST_NOW);
+    forecast_done(&forecast);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +378,9 @@ int main(void)
         cmocka_unit_test(test_tried_again_after_a_while),
         cmocka_unit_test(test_a_workspace_is_that_of_a_role),
         cmocka_unit_test(test_removed_and_copied),
+        cmocka_unit_test(test_a_gang_that_needs_the_node_waits),
+        cmocka_unit_test(test_a_gang_goes_elsewhere),
+        cmocka_unit_test(test_a_forecast_knows_what_was_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

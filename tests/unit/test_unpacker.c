@@ -156,6 +156,7 @@ static void the_program_starts_in_what_was_unpacked(void **state)
     assert_string_equal(text, expected);
     assert_false(is_there(f->archive)); /* its link is not needed any more */
     assert_true(is_there(f->cached));
+    assert_int_equal(record.fault, START_FAULT_NONE);
 }
 
 static void nothing_starts_in_half_a_workspace(void **state)
@@ -163,10 +164,11 @@ static void nothing_starts_in_half_a_workspace(void **state)
     struct fixture *f = *state;
     struct exit_record record;
 
-    start(f, "echo half >what; echo the archive holds a device >&2; exit 1");
+    start(f, "echo half >what; echo the archive holds a device >&2; exit 4");
     wait_end(f, &record);
     assert_int_equal(record.exit_code, 127);
     assert_string_equal(record.reason, "cannot unpack the workspace: the archive holds a device");
+    assert_int_equal(record.fault, START_FAULT_JOB); /* as it would on every node */
     assert_false(is_there(f->ran));
     assert_true(is_there(f->cached));
 }
@@ -179,8 +181,21 @@ static void a_damaged_archive_is_not_used_again(void **state)
     start(f, "echo the archive is damaged >&2; exit 3");
     wait_end(f, &record);
     assert_string_equal(record.reason, "cannot unpack the workspace: the archive is damaged");
+    assert_int_equal(record.fault, START_FAULT_NODE);
     assert_false(is_there(f->ran));
     assert_false(is_there(f->cached));
+}
+
+static void a_full_disk_is_told_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start(f, "echo no room >&2; exit 5");
+    wait_end(f, &record);
+    assert_int_equal(record.fault, START_FAULT_DISK);
+    assert_false(is_there(f->ran));
+    assert_true(is_there(f->cached));
 }
 
 static void unpacking_is_stopped_at_once(void **state)
@@ -226,9 +241,13 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_program_starts_in_what_was_unpacked), TEST(nothing_starts_in_half_a_workspace),
-        TEST(a_damaged_archive_is_not_used_again),     TEST(unpacking_is_stopped_at_once),
-        TEST(unpacking_dies_with_its_supervisor),      TEST(a_copy_is_made_once),
+        TEST(the_program_starts_in_what_was_unpacked),
+        TEST(nothing_starts_in_half_a_workspace),
+        TEST(a_damaged_archive_is_not_used_again),
+        TEST(a_full_disk_is_told_apart),
+        TEST(unpacking_is_stopped_at_once),
+        TEST(unpacking_dies_with_its_supervisor),
+        TEST(a_copy_is_made_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,7 +226,7 @@ void storm_unfit(struct world *w)
 {
     struct fake_agent *agent = storm_agent(w);
 
-    agent->unfit = (enum unfit)world_random(w, _UNFITS);
+    agent->unfit = (enum unfit)world_random(w, UNFIT_START_FAILED);
     agent->unfit_one_in = (uint32_t)world_random(w, 4);
     agent->unfit_roles = (uint32_t)world_random(w, 4);
 }

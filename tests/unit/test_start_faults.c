@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_start_faults.c - starts that fail: for the job's fault, for the node's, for nobody's */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/account.h"
+#include "scheduler/core/core_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+
+/* Nodes of 1000m; the first so many can start nothing, by this fault. */
+static struct world *faulty_world(size_t n_nodes, size_t n_faulty, enum start_fault fault)
+{
+    struct world *w = world_new(n_nodes, 1000, GIB, 1000);
+
+    for (size_t i = 0; i < n_faulty; i++) {
+        w->agents[i].start_fault = fault;
+        w->agents[i].unfit_one_in = 1;
+    }
+    return w;
+}
+
+static struct job *submit(struct world *w, const char *name, uint32_t n, uint32_t cpu,
+                          bool fault_tolerant)
+{
+    struct job_spec *spec = world_spec(name, n, n, cpu, 0, 0);
+    struct job *job;
+
+    spec->fault_tolerant = fault_tolerant;
+    spec->restart_max = fault_tolerant ? 10 : 0;
+    job = world_submit(w, spec);
+    world_run(w, 4);
+    return job;
+}
+
+static enum node_state state_of(const struct world *w, const char *name)
+{
+    return cluster_node(w->cluster, name)->state;
+}
+
+static void seconds(struct world *w, unsigned n)
+{
+    for (; n > 0; n--) {
+        world_second(w);
+        world_run(w, 2);
+    }
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    for (int i = START_FAULT_NONE; i < _START_FAULTS; i++)
+        assert_int_equal(start_fault_from_string(start_fault_to_string((enum start_fault)i), NULL),
+                         i);
+    /* agents of the version before say it in words only */
+    assert_int_equal(start_fault_from_string(NULL, "cannot start: no such file"), START_FAULT_NODE);
+    assert_int_equal(start_fault_from_string("", "cannot start: no such file"), START_FAULT_NODE);
+    assert_int_equal(start_fault_from_string(NULL, "its last words: cannot start"),
+                     START_FAULT_NONE);
+    assert_int_equal(start_fault_from_string("job", "cannot start: no such file"), START_FAULT_JOB);
+    assert_int_equal(start_fault_from_string("moonlight", "cannot start"), START_FAULT_NONE);
+    assert_int_equal(start_fault_of_error(-ENOSPC), START_FAULT_DISK);
+    assert_int_equal(start_fault_of_error(EDL_EBADSPEC), START_FAULT_JOB);
+    assert_int_equal(start_fault_of_error(-ECANCELED), START_FAULT_NONE);
+    assert_int_equal(start_fault_of_error(-EACCES), START_FAULT_NODE);
+}
+
+/* However often it is tried, and by however many: no node is blamed, and each job ends with the
+ * first try. */
+static void test_a_bad_job_blames_no_node(void **state)
+{
+    (void)state;
+    for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
+        struct world *w = faulty_world(2, 2, START_FAULT_JOB);
+        char name[16];
+
+        for (int i = 0; i < 12; i++) {
+            const struct job *job;
+
+            (void)snprintf(name, sizeof name, "typo-%d", i);
+            job = submit(w, name, 1, 100, fault_tolerant != 0);
+            assert_int_equal(job->state, JOB_FAILED);
+            assert_string_equal(job->reason_code, "process-failed");
+            assert_non_null(strstr(job->reason, "no node can start trainer-0, for what its job "
+                                                "asks: "));
+            assert_int_equal(job->next_incarnation, 2);
+        }
+        assert_int_equal(state_of(w, "node-0"), NODE_READY);
+        assert_int_equal(state_of(w, "node-1"), NODE_READY);
+        world_free(w);
+    }
+}
+
+/* No job is lost by it, also one that bears no failure, and the node is blamed all the same. */
+static void test_a_bad_node_costs_no_job(void **state)
+{
+    (void)state;
+    for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
+        struct world *w = faulty_world(7, 1, START_FAULT_NODE);
+        char name[16];
+
+        for (int i = 0; i < 6; i++) {
+            const struct job *job;
+
+            (void)snprintf(name, sizeof name, "job-%d", i);
+            job = submit(w, name, 1, 1000, fault_tolerant != 0); /* the bad one is the first */
+            seconds(w, 1);
+            assert_int_equal(job->state, JOB_RUNNING);
+            assert_string_not_equal(world_live(job, "trainer", 0)->node_name, "node-0");
+            assert_int_equal(job->slots[0][0].failures, 0);
+        }
+        assert_int_equal(state_of(w, "node-0"), NODE_QUARANTINED);
+        assert_int_equal(state_of(w, "node-1"), NODE_READY);
+        world_free(w);
+    }
+}
+
+/* What bears no failure waits for the good node, which is full; what does goes on trying. */
+static void test_the_good_node_is_full(void **state)
+{
+    struct world *w = faulty_world(2, 1, START_FAULT_NODE);
+    struct job *full, *job;
+
+    (void)state;
+    full = submit(w, "full", 1, 1000, false);
+    assert_int_equal(full->state, JOB_RUNNING);
+    job = submit(w, "job", 1, 500, false);
+    seconds(w, 20);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_non_null(strstr(job->reason, "waits for room"));
+    assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* Nobody else can start it: the one failure that it bears, or as many as its document says. */
+static void test_the_only_node_is_bad(void **state)
+{
+    struct world *w = faulty_world(1, 1, START_FAULT_NODE);
+    const struct job *job = submit(w, "once", 1, 100, false);
+
+    (void)state;
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_non_null(strstr(job->reason, "is not fault tolerant"));
+    job = submit(w, "often", 1, 100, true);
+    seconds(w, 3);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_true(job->slots[0][0].failures >= 1);
+    w->agents[0].start_fault = START_FAULT_NONE;
+    seconds(w, 60);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* It is the disk's, and no sign of a node that is broken. With no other node the job waits. */
+static void test_a_full_disk(void **state)
+{
+    struct world *w = faulty_world(2, 1, START_FAULT_DISK);
+    char name[16];
+    const struct job *job;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(name, sizeof name, "job-%d", i);
+        job = submit(w, name, 1, 100, false);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+    }
+    assert_int_equal(state_of(w, "node-0"), NODE_READY);
+    w->agents[1].start_fault = START_FAULT_DISK;
+    w->agents[1].unfit_one_in = 1;
+    job = submit(w, "waits", 1, 100, false);
+    seconds(w, 5);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_string_equal(job->reason_code, "too-few-nodes-run-it");
+    assert_non_null(strstr(job->reason, "make room on its disk"));
+    w->agents[0].start_fault = w->agents[1].start_fault = START_FAULT_NONE;
+    world_advance(w, 601 * USEC_PER_SEC);
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* No start is tried where there is no room, what runs goes on, and it is told. */
+static void test_nothing_starts_on_a_full_disk(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    const struct job *before = submit(w, "before", 1, 100, false);
+    const struct job *job;
+    const char *there = world_live(before, "trainer", 0)->node_name;
+    struct job_account account;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        w->agents[i].disk_full = streq(w->agents[i].name, there);
+    world_run(w, 2);
+    assert_non_null(strstr(node_reason(cluster_node(w->cluster, there)), "its disk is full"));
+    job = submit(w, "job", 1, 100, false);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->next_incarnation, 2);
+    assert_string_not_equal(world_live(job, "trainer", 0)->node_name, there);
+    assert_int_equal(before->state, JOB_RUNNING);
+
+    w->agents[0].disk_full = w->agents[1].disk_full = true;
+    world_run(w, 2);
+    job = submit(w, "waits", 1, 100, false);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_string_equal(job->reason_code, "no-nodes");
+    assert_non_null(strstr(job->reason, ": its disk is full"));
+    cluster_account(w->cluster, job, &account);
+    assert_int_equal(account.nodes[0].verdict, ACCOUNT_DISK_FULL);
+    assert_string_equal(account_verdict_to_string(ACCOUNT_DISK_FULL), "disk-full");
+    world_replan(w);
+    assert_int_equal(job->next_incarnation, 1);
+    w->agents[1].disk_full = false;
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(before->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* A start that failed for it is remembered until there is room again, and no longer. */
+static void test_room_again_is_heard(void **state)
+{
+    struct world *w = faulty_world(1, 1, START_FAULT_DISK);
+    const struct job *job;
+
+    (void)state;
+    job = submit(w, "job", 1, 100, false);
+    w->agents[0].disk_full = true;
+    seconds(w, 3);
+    assert_int_equal(job->state, JOB_QUEUED);
+    assert_int_equal(job->next_incarnation, 2);
+    w->agents[0].disk_full = false;
+    w->agents[0].start_fault = START_FAULT_NONE;
+    seconds(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+/* Placed anew at once, and nobody is to blame. */
+static void test_a_place_that_is_not_as_it_was(void **state)
+{
+    struct world *w = faulty_world(1, 1, START_FAULT_PLACE);
+    const struct job *job = submit(w, "job", 1, 100, false);
+
+    (void)state;
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_true(job->next_incarnation > 2);
+    assert_int_equal(job->slots[0][0].failures, 0);
+    w->agents[0].start_fault = START_FAULT_NONE;
+    world_run(w, 6);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(state_of(w, "node-0"), NODE_READY);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_a_bad_job_blames_no_node),
+        cmocka_unit_test(test_a_bad_node_costs_no_job),
+        cmocka_unit_test(test_the_good_node_is_full),
+        cmocka_unit_test(test_the_only_node_is_bad),
+        cmocka_unit_test(test_a_full_disk),
+        cmocka_unit_test(test_nothing_starts_on_a_full_disk),
+        cmocka_unit_test(test_room_again_is_heard),
+        cmocka_unit_test(test_a_place_that_is_not_as_it_was),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
