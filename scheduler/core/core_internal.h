@@ -180,7 +180,7 @@ uint64_t process_ran_for_us(const struct process *process, struct instant now);
 /* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
  * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
  * Linear in its processes, times the nodes */
-bool job_fails_at_once(const struct job *job,
+bool job_fails_at_once(const struct cluster *cluster, const struct job *job,
                        const struct process *last, struct instant now, char *buffer, size_t size);
 
 /* --- rendezvous.c

@@ -5,24 +5,27 @@
  * Eleven tries of each instance, over five minutes, tell nobody more than the first. It is known by
  * three things together:
  *   everywhere      each instance that ever started has failed, each on one node after the other
- *                   as far as others had room (place_slot);
+ *                   (place_slot), and no node that takes processes is large enough for one and is
+ *                   not among those. So what ails some nodes ends no job that others can run; one
+ *                   that is full now is waited for, as long as the document's restarts last;
  *   within seconds  none of them, not one that was stopped or lost either, ran for AT_ONCE_US;
  *   nothing done    no task was finished, no figures or progress were told, no instance ended
  *                   with success.
- * Then the document's tries_at_once is the limit for one slot, in place of restart_max. Instances
+ * Then the document's tries_at_once is the limit for one slot, in place of restart_max; one try on
+ * each node is enough for a program that says that its input is missing (EX_NOINPUT). Instances
  * are those of the roles that work; for a parameter server, the servers: the trainers wait for
  * those, and a server that runs says nothing of a trainer. An instance that could not be started is
  * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
  * from the processes that are remembered, so a restart decides alike; it forgets the progress that
- * ended processes told. */
-#include "scheduler/core/core_internal.h"
+ * ended processes told, and which of them could not be started. */
+#include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
 /* A program that comes so far has imported and read what it begins with. */
 #define AT_ONCE_US (30 * USEC_PER_SEC)
-/* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same nodes */
+/* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same node */
 #define EXIT_NO_INPUT 66
 
 /* At most, by one clock or the other: a wall clock that jumps ahead only gives more tries. Of one
@@ -49,8 +52,7 @@ static bool has_done_something(const struct job *job)
 /* It ran, and its end was its own. */
 static bool failed_itself(const struct process *process)
 {
-    return process->state == PROCESS_EXITED && !process->stop_wanted &&
-           !(process->started_wall_us == 0 && strstr(process->reason, "cannot start") != NULL);
+    return process->state == PROCESS_EXITED && !process->stop_wanted && !process->start_failed;
 }
 
 static bool failed_at_once_on(const struct process *process, const struct node *node,
@@ -103,6 +105,34 @@ static bool is_first_on_its_node(const struct job *job, const struct process *pr
     return true;
 }
 
+static bool has_failed_on(const struct job *job, const struct node *node, bool works)
+{
+    const struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (failed_itself(process) && job_role_works(job, process->role) == works &&
+            streq(process->node_name, node->name))
+            return true;
+    }
+    return false;
+}
+
+/* A node that could hold an instance of the role when it is empty, and none of them has tried. */
+static bool is_untried_somewhere(const struct cluster *cluster, const struct job *job,
+                                 uint32_t role)
+{
+    const struct want want = want_of(job, role);
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        if (node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
+            room_carries(node->empty_room, &want) &&
+            !has_failed_on(job, node, job_role_works(job, role)))
+            return true;
+    return false;
+}
+
 /* How often, where and in how many instances. */
 struct fruitless {
     uint32_t most; /* tries of one slot */
@@ -138,8 +168,8 @@ static bool count_tries(const struct job *job, bool works, struct instant now,
     return fruitless;
 }
 
-bool job_fails_at_once(const struct job *job, const struct process *last, struct instant now,
-                       char *buffer, size_t size)
+bool job_fails_at_once(const struct cluster *cluster, const struct job *job,
+                       const struct process *last, struct instant now, char *buffer, size_t size)
 {
     bool no_input =
         last->exit_signal == 0 && last->exit_code == EXIT_NO_INPUT && job->queue == NULL;
@@ -147,7 +177,8 @@ bool job_fails_at_once(const struct job *job, const struct process *last, struct
 
     if (job->spec->tries_at_once == 0 || has_done_something(job) ||
         !count_tries(job, job_role_works(job, last->role), now, &found) ||
-        found.most < (no_input ? 1 : job->spec->tries_at_once))
+        found.most < (no_input ? 1 : job->spec->tries_at_once) ||
+        is_untried_somewhere(cluster, job, last->role))
         return false;
     (void)snprintf(buffer, size,
                    "%s%u instance%s on %u node%s failed within seconds, up to %u time%s each, and "

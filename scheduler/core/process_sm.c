@@ -361,7 +361,7 @@ static void failed(struct cluster *cluster, struct process *process, const char 
         job_stop(cluster, job, now, REASON_FAILED,
                  "%s failed on node %s and the job is not fault tolerant: %s", name,
                  process->node_name, how);
-    else if (job_fails_at_once(job, process, now, at_once, sizeof at_once))
+    else if (job_fails_at_once(cluster, job, process, now, at_once, sizeof at_once))
         job_stop(cluster, job, now, REASON_AT_ONCE,
                  "Failed %s count beyond the threshold: %s; last %s on node %s: %s",
                  job->spec->roles[process->role].name, at_once, name, process->node_name, how);

@@ -241,26 +241,89 @@ static void test_another_node_is_tried_where_one_fits(void **state)
     }
 }
 
-/* The other one is full, so it is tried again where it failed, and ends as the only one there. */
-static void test_the_same_node_is_tried_where_no_other_fits(void **state)
+/* The other one is full: it is tried again where it failed, but not everywhere, so the job is not
+ * ended for it. It runs once there is room. */
+static void test_a_full_node_may_yet_run_it(void **state)
 {
     struct world *w = world_new(2, 900, GIB, 1000);
-    struct job *job = submit(w, 1, 0);
+    struct job *job = submit(w, 1, 0), *big;
     char ill[NODE_NAME_MAX + 1];
 
     (void)state;
     (void)snprintf(ill, sizeof ill, "%s", world_live(job, "trainer", 0)->node_name);
-    (void)world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
+    big = world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
     world_run(w, 6);
     run_beside_an_ill_node(w, job, ill);
-    assert_failed_at_once(job, "1 instance on 1 node failed within seconds, up to 3 times each");
+    assert_false(job_state_is_final(job->state));
+    assert_true(starts(job) > 3);
+    assert_int_equal(cluster_kill_job(w->cluster, big, NULL, w->now, NULL), 0);
+    for (unsigned i = 0; i < 3; i++)
+        run_beside_an_ill_node(w, job, ill);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_string_not_equal(world_live(job, "trainer", 0)->node_name, ill);
     world_free(w);
 }
 
-/* Nobody expects to find its data by another try; but all have to say so. */
+/* Whatever runs of it on the first so many nodes ends with that code. */
+static void run_on_ill_nodes(struct world *w, const struct job *job, size_t n_ill, int code)
+{
+    for (unsigned i = 0; i < 240 && !job_state_is_final(job->state); i++) {
+        const struct process *process = world_live(job, "trainer", 0);
+
+        for (size_t n = 0; n < n_ill; n++)
+            if (process != NULL && process->state == PROCESS_RUNNING &&
+                streq(process->node_name, w->agents[n].name)) {
+                world_exit(w, process, code, 0);
+                break;
+            }
+        seconds(w, 1);
+    }
+}
+
+/* Most nodes of the cluster are ill, and more of them than tries: it ends up where it can run. */
+static void test_a_good_job_survives_bad_nodes(void **state)
+{
+    static const int codes[] = { 1, NO_INPUT };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(codes); i++) {
+        struct world *w = world_new(5, 900, GIB, 900);
+        struct job *job = submit(w, 1, 0);
+
+        run_on_ill_nodes(w, job, 4, codes[i]);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_string_equal(world_live(job, "trainer", 0)->node_name, w->agents[4].name);
+        world_free(w);
+    }
+}
+
+/* Everywhere means on every node, and then it ends. */
+static void test_a_bad_job_ends_when_all_have_tried(void **state)
+{
+    struct world *w = world_new(5, 900, GIB, 900);
+    struct job *job = submit(w, 1, 0);
+
+    (void)state;
+    run_on_ill_nodes(w, job, 5, 1);
+    assert_failed_at_once(job, "1 instance on 5 nodes failed within seconds, up to 5 times each");
+    world_free(w);
+    /* nodes that take nothing, or are too small, are not waited for */
+    w = world_new(5, 900, GIB, 900);
+    w->agents[0].offer.cpu_millicores = 100;
+    assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, w->agents[1].name),
+                                            NODE_CORDONED, w->now, NULL),
+                     0);
+    world_run(w, 2);
+    job = submit(w, 1, 0);
+    run_on_ill_nodes(w, job, 5, 1);
+    assert_failed_at_once(job, "1 instance on 3 nodes failed within seconds, up to 3 times each");
+    world_free(w);
+}
+
+/* Nobody expects to find its data by another try on the same node; but each has to say so. */
 static void test_missing_input_needs_no_second_try(void **state)
 {
-    struct world *w = world_new(2, 2500, GIB, 900);
+    struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job = submit(w, 2, 0);
 
     (void)state;
@@ -272,6 +335,11 @@ static void test_missing_input_needs_no_second_try(void **state)
     assert_failed_at_once(job, "up to 1 time each");
     assert_non_null(strstr(job->reason, "exit code 66"));
     world_free(w);
+    w = world_new(2, 2500, GIB, 900);
+    job = submit(w, 1, 0);
+    run_on_ill_nodes(w, job, 2, NO_INPUT);
+    assert_failed_at_once(job, "1 instance on 2 nodes failed within seconds, up to 2 times each");
+    world_free(w);
 }
 
 int main(void)
@@ -282,7 +350,9 @@ int main(void)
         cmocka_unit_test(test_servers_that_run_are_no_sign_of_life),
         cmocka_unit_test(test_signs_of_life_leave_it_to_the_document),
         cmocka_unit_test(test_another_node_is_tried_where_one_fits),
-        cmocka_unit_test(test_the_same_node_is_tried_where_no_other_fits),
+        cmocka_unit_test(test_a_full_node_may_yet_run_it),
+        cmocka_unit_test(test_a_good_job_survives_bad_nodes),
+        cmocka_unit_test(test_a_bad_job_ends_when_all_have_tried),
         cmocka_unit_test(test_missing_input_needs_no_second_try),
     };
 
