@@ -25,9 +25,6 @@
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
 #define END_GRACE_US                                                                               \
     (3 * USEC_PER_SEC)   /* an agent that died with its logs must not hold up a reader */
-#define NOTICE_BYTES 160 /* a line that says what is missing, but for a file's name */
-#define FILE_SHOWN_BYTES 400
-#define BEFORE_BYTES (NOTICE_BYTES + NODE_NAME_MAX + FILE_SHOWN_BYTES)
 #define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
 
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
@@ -168,9 +165,7 @@ void log_hub_set_store(struct log_hub *hub, struct store *store)
     hub->store = store;
 }
 
-/* How many bytes of the file a text is. Each character stands for its own bytes, but a replacement
- * character for the one invalid byte it came from. */
-static uint64_t source_bytes(const char *text, size_t size)
+uint64_t log_source_bytes(const char *text, size_t size)
 {
     uint64_t n = size;
 
@@ -230,6 +225,14 @@ static void append_entry(struct log_hub *hub, struct stream *stream, const char 
     DL_APPEND(stream->entries, entry);
 }
 
+static void append_notice(struct log_hub *hub, struct stream *stream, const struct log_push *push,
+                          const char *text)
+{
+    append_entry(hub, stream, text, strlen(text),
+                 push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
+    stream->entries->prev->notice = true;
+}
+
 /* One entry for each piece whose time is known. */
 static void append_text(struct log_hub *hub, struct stream *stream, const struct log_push *push,
                         const char *text, bool gap)
@@ -256,11 +259,11 @@ static void append_text(struct log_hub *hub, struct stream *stream, const struct
 }
 
 /* say_dropped - a line for whoever reads; "" when nothing is missing between have and dropped */
-static const char *say_dropped(uint64_t have, uint64_t dropped, char text[NOTICE_BYTES])
+static const char *say_dropped(uint64_t have, uint64_t dropped, char text[LOG_NOTICE_BYTES])
 {
     text[0] = '\0';
     if (dropped > have)
-        (void)snprintf(text, NOTICE_BYTES,
+        (void)snprintf(text, LOG_NOTICE_BYTES,
                        "[edl: %" PRIu64 " bytes of output are missing here: the node keeps the "
                        "newest, see log-max]\n",
                        dropped - have);
@@ -274,17 +277,15 @@ const char *log_next_line(const char *text)
     return end != NULL && end[1] != '\0' ? end + 1 : text;
 }
 
-/* say_before - a line for whoever reads from the middle on: where the bytes before it are; "" when
- * there are none, or nobody knows */
-static const char *say_before(const char *node, const char *file, uint64_t bytes,
-                              char text[BEFORE_BYTES])
+const char *log_say_before(const char *node, const char *file, uint64_t bytes,
+                           char text[LOG_BEFORE_BYTES])
 {
     text[0] = '\0';
     if (bytes > 0 && file != NULL)
-        (void)snprintf(text, BEFORE_BYTES,
+        (void)snprintf(text, LOG_BEFORE_BYTES,
                        "[edl: %" PRIu64 " bytes of output before this line are not shown: node %s "
                        "has them in %.*s]\n",
-                       bytes, node, printable_prefix(file, FILE_SHOWN_BYTES), file);
+                       bytes, node, printable_prefix(file, LOG_FILE_SHOWN_BYTES), file);
     return text;
 }
 
@@ -358,24 +359,24 @@ static char *ring_text(const struct stream *stream)
  * said anew. */
 static void keep_tail(struct log_hub *hub, const struct stream *stream)
 {
-    size_t n_before = stream->file != NULL ? BEFORE_BYTES : 0;
-    size_t most = (size_t)LOG_TAIL_BYTES - NOTICE_BYTES - n_before;
+    size_t n_before = stream->file != NULL ? LOG_BEFORE_BYTES : 0;
+    size_t most = (size_t)LOG_TAIL_BYTES - LOG_NOTICE_BYTES - n_before;
     char *all = ring_text(stream);
     const char *text = last_part(all, stream->bytes, MIN_OF(stream->bytes, most));
     struct log_tail tail = { .job_id = stream->job_id,
                              .index = stream->index,
                              .incarnation = stream->incarnation,
                              .sequence = hub->sequence };
-    char notice[NOTICE_BYTES] = "", before[BEFORE_BYTES] = "";
+    char notice[LOG_NOTICE_BYTES] = "", before[LOG_BEFORE_BYTES] = "";
 
     if (text > all) {
         uint64_t kept;
 
         text = stream->file != NULL ? log_next_line(text) : text;
-        kept = source_bytes(text, strlen(text)) + stream->dropped_bytes;
+        kept = log_source_bytes(text, strlen(text)) + stream->dropped_bytes;
         (void)say_dropped(0, stream->dropped_bytes, notice);
-        (void)say_before(stream->node, stream->file,
-                         stream->next_offset - MIN_OF(stream->next_offset, kept), before);
+        (void)log_say_before(stream->node, stream->file,
+                             stream->next_offset - MIN_OF(stream->next_offset, kept), before);
     }
     if (stream->entries != NULL)
         tail.sequence = stream->entries->prev->sequence;
@@ -414,7 +415,7 @@ static void know_file(struct stream *stream, const struct log_push *push)
 /* begin_at_line - the text of a push that does not go on where `from` is begins at a line, and
  * `notice` says what is before that. Returns where it begins */
 static const char *begin_at_line(const struct log_push *push, uint64_t from, const char *text,
-                                 char notice[BEFORE_BYTES])
+                                 char notice[LOG_BEFORE_BYTES])
 {
     uint64_t have = MAX_OF(from, push->dropped_bytes);
     const char *line = text;
@@ -422,9 +423,9 @@ static const char *begin_at_line(const struct log_push *push, uint64_t from, con
 
     if (push->file != NULL && push->offset > have) {
         line = log_next_line(text);
-        before = push->offset - have + source_bytes(text, (size_t)(line - text));
+        before = push->offset - have + log_source_bytes(text, (size_t)(line - text));
     }
-    (void)say_before(push->process->node_name, push->file, before, notice);
+    (void)log_say_before(push->process->node_name, push->file, before, notice);
     return line;
 }
 
@@ -433,7 +434,7 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
     struct stream *stream = get_stream(hub, push->process);
     bool first = stream->pushed_us == 0;
     const char *text = push->text;
-    char notice[NOTICE_BYTES], before[BEFORE_BYTES] = "";
+    char notice[LOG_NOTICE_BYTES], before[LOG_BEFORE_BYTES] = "";
 
     stream->pushed_us = now_us;
     know_file(stream, push);
@@ -442,14 +443,12 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
                    ? ""
                    : last_part(text, strlen(text), push->next_offset - stream->next_offset);
     if (say_dropped(stream->next_offset, push->dropped_bytes, notice)[0] != '\0')
-        append_entry(hub, stream, notice, strlen(notice),
-                     push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
+        append_notice(hub, stream, push, notice);
     stream->dropped_bytes = MAX_OF(stream->dropped_bytes, push->dropped_bytes);
     if (text[0] != '\0' && push->offset > stream->next_offset)
         text = begin_at_line(push, stream->next_offset, text, before);
     if (before[0] != '\0')
-        append_entry(hub, stream, before, strlen(before),
-                     push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
+        append_notice(hub, stream, push, before);
     if (text[0] != '\0')
         append_text(hub, stream, push, text, push->offset > stream->next_offset);
     stream->next_offset = MAX_OF(stream->next_offset, push->next_offset);
@@ -503,7 +502,7 @@ bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now
 {
     const struct process *process = push->process;
     struct stream *stream = find_stream(hub, process);
-    char times[64], notice[NOTICE_BYTES], before[BEFORE_BYTES];
+    char times[64], notice[LOG_NOTICE_BYTES], before[LOG_BEFORE_BYTES];
     const char *text;
     struct log_tail tail = { .job_id = process->job->id,
                              .index = process->index,

@@ -9,11 +9,15 @@
 
 #define FRESH_WAIT_US (2 * USEC_PER_SEC)
 #define KEY_MAX 96
+#define LOG_NOTICE_BYTES 160 /* a line that says what is missing, but for a file's name */
+#define LOG_FILE_SHOWN_BYTES 400
+#define LOG_BEFORE_BYTES (LOG_NOTICE_BYTES + NODE_NAME_MAX + LOG_FILE_SHOWN_BYTES)
 
 struct entry {
     uint64_t sequence;
     uint64_t time_us; /* wall clock; never before that of the entry before */
     bool gap;         /* something is missing before it */
+    bool notice;      /* of ours, and no part of the output */
     size_t size;
     struct entry *next, *prev;
     char text[];
@@ -67,3 +71,10 @@ bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_
 struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter);
 /* log_next_line - where the next line of a text begins; the text when no line follows */
 const char *log_next_line(const char *text);
+/* log_source_bytes - how many bytes of the file a text is. Each character stands for its own bytes,
+ * but a replacement character for the one invalid byte it came from. */
+uint64_t log_source_bytes(const char *text, size_t size);
+/* log_say_before - a line for whoever reads from the middle on: where the bytes before it are; ""
+ * when there are none, or nobody knows */
+const char *log_say_before(const char *node, const char *file, uint64_t bytes,
+                           char text[LOG_BEFORE_BYTES]);

@@ -103,16 +103,33 @@ static void on_tail(const struct log_tail *tail, void *userdata)
     add_pieces(reader, tail);
 }
 
-/* In the place of what the ring lost, which this reader has not seen. */
-static void add_lost(struct reader *reader, const struct stream *stream)
+/* Bytes of the file before what the ring still has. */
+static uint64_t bytes_before(const struct stream *stream)
 {
-    static const char notice[] = "[edl: output is missing here: the newest is kept]\n";
+    uint64_t held = stream->dropped_bytes;
+    const struct entry *entry;
+
+    DL_FOREACH(stream->entries, entry)
+    if (!entry->notice)
+        held += log_source_bytes(entry->text, entry->size);
+    return stream->next_offset - MIN_OF(stream->next_offset, held);
+}
+
+/* In the place of what the ring lost, which this reader has not seen; skipped: of its first line */
+static void add_lost(struct reader *reader, const struct stream *stream, uint64_t skipped)
+{
+    char notice[LOG_BEFORE_BYTES] = "";
     struct log_tail tail = { .index = stream->index,
                              .incarnation = stream->incarnation,
                              .sequence = stream->dropped };
 
+    if (reader->read->cursor == 0) /* who has seen some of it misses less than that */
+        (void)log_say_before(stream->node, stream->file, bytes_before(stream) + skipped, notice);
+    if (notice[0] == '\0')
+        (void)snprintf(notice, sizeof notice,
+                       "[edl: output is missing here: the newest is kept]\n");
     (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
-    add_found(reader, &tail, notice, sizeof notice - 1,
+    add_found(reader, &tail, notice, strlen(notice),
               stream->entries != NULL ? stream->entries->time_us : 0);
 }
 
@@ -124,8 +141,10 @@ static void read_stream(struct reader *reader, const struct stream *stream)
     const char *text;
 
     if (lost) {
+        const char *first = stream->entries != NULL ? stream->entries->text : "";
+
         read->truncated = true;
-        add_lost(reader, stream);
+        add_lost(reader, stream, log_source_bytes(first, (size_t)(log_next_line(first) - first)));
     }
     DL_FOREACH(stream->entries, entry)
     {

@@ -44,7 +44,7 @@ if edl wait nothing 2>"$work/err"; then fail 'nothing is waited for'; fi
 grep -q 'there is no job "nothing"' "$work/err" || fail "wait: $(cat "$work/err")"
 
 # a checkout: the module edl is there for jobs; a virtual environment is not
-edl submit --name module --follow -- python3 -c 'import edl; print("has", edl.__name__)' >"$work/out" || fail "import edl: $(cat "$work/out")"
+edl submit --name module --cpu 1 --follow -- python3 -c 'import edl; print("has", edl.__name__)' >"$work/out" || fail "import edl: $(cat "$work/out")"
 mkdir -p "$work/venv/bin"
 ln -s /bin/true "$work/venv/bin/python3"
 VIRTUAL_ENV=$work/venv edl submit --name blind -- python3 -c '' 2>"$work/err" >/dev/null

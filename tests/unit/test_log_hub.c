@@ -334,6 +334,28 @@ static void test_logs_begin_at_a_line_and_say_what_is_before(void **state)
     hub_close(&h);
 }
 
+/* Also where the ring lost the beginning: for who has seen nothing of it. */
+static void test_logs_ring_says_where_the_rest_is(void **state)
+{
+    enum { PIECE = 64 * 1024, LINE = 64 };
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct log_read read = whole_job(f);
+    _cleanup_free_ char *block = xcalloc(1, PIECE + 1);
+    const char *text;
+
+    memset(block, 'x', PIECE);
+    for (size_t i = LINE - 1; i < PIECE; i += LINE)
+        block[i] = '\n';
+    hub_open(f, &h);
+    for (uint64_t i = 0; i < 8; i++)
+        push_of_file(&h, trainer(f, 0), i * PIECE, block, false);
+    text = read_text(&h, &read);
+    assert_true(strncmp(text, BEFORE("262208"), strlen(BEFORE("262208"))) == 0);
+    assert_int_equal(strlen(text) - strlen(BEFORE("262208")), LOG_RING_BYTES - LINE);
+    hub_close(&h);
+}
+
 /* So does what is stored of it: the end of a program, and the end so far. */
 static void test_logs_stored_begin_at_a_line(void **state)
 {
@@ -613,6 +635,7 @@ int main(void)
         T(test_logs_say_what_the_node_dropped),
         T(test_logs_stored_say_what_the_node_dropped),
         T(test_logs_begin_at_a_line_and_say_what_is_before),
+        T(test_logs_ring_says_where_the_rest_is),
         T(test_logs_stored_begin_at_a_line),
         T(test_logs_kept_leave_no_gap_for_a_reader),
         T(test_logs_are_kept_for_when_the_node_dies),
