@@ -549,10 +549,8 @@ static int check(const struct agent_options *o, struct edl_error *error)
         return edl_error_set(error, -EINVAL, "--join-only without --join: there is nothing to do");
     if (o->join_only && geteuid() != 0 && o->state_dir == o->default_state_dir) {
         (void)edl_error_set(error, -EPERM,
-                            "--join-only joins for the service, which is root's, and this account "
-                            "is not root");
-        return edl_error_remedy(error, "run the whole line as root (sudo -i); the token is still "
-                                       "good");
+                            "--join-only joins for root's service: you are not root");
+        return edl_error_remedy(error, "sudo -i, and the same line: its token is still good");
     }
     if (o->node != NULL && !agent_node_valid(o->node))
         return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",

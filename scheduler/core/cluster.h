@@ -520,12 +520,8 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
                       const struct node_offer *offer, struct instant now, struct node **ret_node,
                       struct edl_error *error);
 
-/* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
- * not told */
 void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id);
-/* node_awaits_first_report - it joined from that very machine (in this run), and never reported */
-bool node_awaits_first_report(const struct node *node, const char *machine_id);
-
+bool node_awaits_first_report(const struct node *node, const char *machine_id); /* joined there */
 /* cluster_check_machine - -EEXIST with error when a node of another name that is alive has this
  * machine_id in another boot than this one: then one machine is a copy of the other. For whoever
  * wants to join as `name`; reports are checked by cluster_report. NULL or "": not told, nothing is

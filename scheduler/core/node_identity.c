@@ -112,11 +112,14 @@ static int refuse_twin(const struct node *node, struct edl_error *error)
  * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
  * told: then a report has to repeat what the answer to it said, and answers reach the living
  * only. */
+/* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
+ * not told */
 void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id)
 {
     take_machine(cluster, node, machine_id);
 }
 
+/* node_awaits_first_report - it joined from that very machine (in this run), and never reported */
 bool node_awaits_first_report(const struct node *node, const char *machine_id)
 {
     return !node->ever_reported && node->machine != NULL && machine_id != NULL &&

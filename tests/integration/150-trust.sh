@@ -153,7 +153,7 @@ end "$pid"
 # pasted without root: it says so before it asks anybody, and the token is as good as before
 if [ "$(id -u)" = 0 ]; then
     pasted=$(edl node add --json | jq -r .token)
-    says "is not root" setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=/nonexistent" \
+    says "you are not root" setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=/nonexistent" \
         "$(command -v edl-agent)" --conf '' --join "$server" --token "$pasted" --ca-pin "$pin" --node n9 --join-only
     lacks n9 < <(edl nodes) || fail "a node is there: $(edl nodes)"
     timeout 60 edl-agent --state-dir "$work/n9" --runtime direct --allow-root --no-foreign --join "$server" --token "$pasted" \
