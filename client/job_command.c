@@ -2,6 +2,7 @@
 /* job_command.c - see job_command.h */
 #include "client/job_command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,6 +79,7 @@ char *job_command_form(const char *path, const char *text, size_t size, bool is_
     if (is_executable && (interpreter[0] != '\0' || memcmp(text, "\177ELF", MIN_OF(size, 4)) == 0))
         return text_format("%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     if (interpreter[0] == '\0')
-        (void)strcpy(interpreter, has_ending(path, ".py") ? "python3" : "sh");
+        (void)snprintf(interpreter, sizeof interpreter, "%s",
+                       has_ending(path, ".py") ? "python3" : "sh");
     return text_format("%s %s", interpreter, path);
 }
