@@ -14,7 +14,7 @@
 struct procfs_stat {
     pid_t pid;
     pid_t ppid;
-    pid_t pgrp; /* its process group */
+    pid_t pgrp;           /* its process group */
     char state;           /* 'Z' is a zombie */
     uint64_t start_ticks; /* since boot; with the boot id it tells a recycled pid */
     uint64_t cpu_ticks;   /* user and system, with that of children waited for */

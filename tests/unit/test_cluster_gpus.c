@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cluster_gpus.c - devices: who holds which, which there are no more, which others use */
+/* test_cluster_gpus.c - devices: who holds which, which there are no more, which others use; ports
+ * that others use */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -281,9 +282,53 @@ static void test_instances_that_come_do_not_idle(void **state)
     world_policy = &policy_fulfilment;
 }
 
+static void listen_there(struct world *w, const uint16_t *ports, size_t n)
+{
+    memcpy(w->agents[0].ports_foreign, ports, n * sizeof *ports);
+    w->agents[0].n_ports_foreign = n;
+    world_run(w, 2);
+}
+
+static struct job *submit_with_ports(struct world *w, const char *name, uint32_t n)
+{
+    struct job_spec *spec = world_spec(name, 1, 1, 100, 0, 0);
+    struct job *job;
+
+    spec->roles[0].n_ports = n;
+    job = world_submit(w, spec);
+    world_run(w, 2);
+    return job;
+}
+
+/* What somebody listens on is not granted, nor counted as room; whom it was granted to keeps it. */
+static void test_ports_of_others_are_not_granted(void **state)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *first, *second;
+
+    (void)state;
+    w->agents[0].offer.port_last = w->agents[0].offer.port_first + 4;
+    listen_there(w, (const uint16_t[]){ 20000, 20002, 20003, 30000 }, 4);
+    first = submit_with_ports(w, "first", 2);
+    assert_int_equal(first->state, JOB_RUNNING);
+    assert_int_equal(world_live(first, "trainer", 0)->ports[0], 20001);
+    assert_int_equal(world_live(first, "trainer", 0)->ports[1], 20004);
+    second = submit_with_ports(w, "second", 1);
+    assert_int_equal(second->state, JOB_QUEUED);
+    listen_there(w, (const uint16_t[]){ 20000, 20001, 20002 }, 3);
+    assert_int_equal(first->state, JOB_RUNNING);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(world_live(second, "trainer", 0)->ports[0], 20003);
+    w->agents[0].silent = true;
+    world_advance(w, 60 * USEC_PER_SEC);
+    assert_int_equal(cluster_node(w->cluster, w->agents[0].name)->n_ports_foreign, 0);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ports_of_others_are_not_granted),
         cmocka_unit_test(test_devices_are_checked),
         cmocka_unit_test(test_devices_held_from_before_are_kept_and_granted_to_nobody_else),
         cmocka_unit_test(test_devices_that_others_use_are_not_granted),

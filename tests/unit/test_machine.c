@@ -173,7 +173,7 @@ static void test_a_port_of_the_loopback_is_seen(void **state)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     ports_listened("/proc/net", &set);
     assert_true(port_set_has(&set, ntohs(address.sin_port)));
-    (void)close(fd);
+    (void)safe_close(fd);
 }
 
 int main(void)

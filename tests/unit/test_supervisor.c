@@ -1,178 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_supervisor.c - edl-supervisor and the direct runtime with real processes
- *
- * The program is taken from the folder in EDL_BUILD_DIR (default "."). That a process is gone is
- * seen by the end of a FIFO it holds open: no pid is polled. */
+/* test_supervisor.c - edl-supervisor and the direct runtime with real processes */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/core/fence.h"
 #include "agent/lease.h"
-#include "agent/process_dir.h"
 #include "agent/runtime.h"
 #include "agent/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
-#include "shared/error.h"
-#include "shared/macro.h"
-
-#define DEADLINE_MS 10000
-#define GRACEFUL "--graceful"
-#define STOPPED "--stopped"
-#define COUNTING "--counting"
-
-struct fixture {
-    char root[64];
-    char dir[96]; /* process folder */
-    char log[96];
-    char lease[96];
-    char fifo[96]; /* processes hold it open: EOF here means they are gone */
-    char gate[96]; /* a program waits on it until the test lets it go on */
-    int fifo_fd;
-    int gate_fd;
-    char boot_id[BOOT_ID_SIZE]; /* of the order */
-    json_int_t log_max;         /* the same; 0: none */
-    int umask;                  /* the same; -1: none */
-    char supervisor[4096];
-    pid_t pid;
-    int pidfd;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof *f);
-    const char *build = getenv("EDL_BUILD_DIR");
-
-    (void)snprintf(f->root, sizeof f->root, "/tmp/edl-test-supervisor-XXXXXX");
-    assert_non_null(mkdtemp(f->root));
-    (void)snprintf(f->dir, sizeof f->dir, "%s/process", f->root);
-    (void)snprintf(f->log, sizeof f->log, "%s/log", f->root);
-    (void)snprintf(f->lease, sizeof f->lease, "%s/lease", f->root);
-    (void)snprintf(f->fifo, sizeof f->fifo, "%s/fifo", f->root);
-    (void)snprintf(f->gate, sizeof f->gate, "%s/gate", f->root);
-    (void)snprintf(f->supervisor, sizeof f->supervisor, "%s/edl-supervisor",
-                   build != NULL ? build : ".");
-    assert_int_equal(mkfifo(f->fifo, 0600), 0);
-    assert_int_equal(mkfifo(f->gate, 0600), 0);
-    f->fifo_fd = open(f->fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
-    assert_true(f->fifo_fd >= 0 && f->gate_fd >= 0);
-    f->pidfd = -1;
-    f->umask = -1;
-    assert_int_equal(procfs_boot_id(f->boot_id), 0);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    (void)process_dir_remove(f->dir, NULL);
-    for (size_t i = 0; i < 4; i++)
-        (void)unlink((const char *[]){ f->log, f->lease, f->fifo, f->gate }[i]);
-    (void)rmdir(f->root);
-    (void)safe_close(f->fifo_fd);
-    (void)safe_close(f->gate_fd);
-    (void)safe_close(f->pidfd);
-    free(f);
-    return 0;
-}
-
-/* make_order - take_argv is consumed */
-static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, uint64_t lease_us)
-{
-    struct edl_error error = { 0 };
-    json_t *order =
-        json_pack("{s:o, s:{s:s, s:s, s:s}, s:s, s:s, s:s, s:I, s:I, s:s}", "argv", take_argv,
-                  "env", "PATH", "/usr/local/bin:/usr/bin:/bin", "FIFO", f->fifo, "GATE", f->gate,
-                  "workspace", f->root, "log_path", f->log, "lease_path", f->lease, "lease_us",
-                  (json_int_t)lease_us, "grace_us", (json_int_t)grace_us, "boot_id", f->boot_id);
-
-    if (f->log_max > 0)
-        (void)json_object_set_new(order, "log_max", json_integer(f->log_max));
-    if (f->umask >= 0)
-        (void)json_object_set_new(order, "umask", json_integer(f->umask));
-    assert_int_equal(process_dir_create(f->dir, order, &error), 0);
-    json_decref(order);
-}
-
-static void start(struct fixture *f)
-{
-    f->pid = fork();
-    if (f->pid == 0) {
-        (void)execl(f->supervisor, f->supervisor, f->dir, (char *)NULL);
-        _exit(126);
-    }
-    f->pidfd = pidfd_open(f->pid, 0);
-    assert_true(f->pidfd >= 0);
-}
-
-static void start_script(struct fixture *f, const char *script, uint64_t grace_us)
-{
-    make_order(f, json_pack("[s, s, s]", "sh", "-c", script), grace_us, 0);
-    start(f);
-}
-
-static bool wait_readable(int fd, int timeout_ms)
-{
-    struct pollfd p = { .fd = fd, .events = POLLIN };
-
-    return poll(&p, 1, timeout_ms) == 1;
-}
-
-/* wait_for_text - a process wrote this to the FIFO */
-static void wait_for_text(struct fixture *f, const char *expected)
-{
-    char text[64];
-    ssize_t n;
-
-    assert_true(wait_readable(f->fifo_fd, DEADLINE_MS));
-    n = read(f->fifo_fd, text, sizeof text - 1);
-    assert_true(n > 0);
-    text[n] = '\0';
-    assert_string_equal(text, expected);
-}
-
-static void assert_fifo_released(struct fixture *f)
-{
-    char c;
-
-    assert_true(wait_readable(f->fifo_fd, DEADLINE_MS)); /* POLLHUP */
-    assert_int_equal(read(f->fifo_fd, &c, 1), 0);
-}
-
-/* wait_end - the supervisor's status; its record is in *ret */
-static int wait_end(struct fixture *f, struct exit_record *ret)
-{
-    _cleanup_close_ int dir_fd = -1;
-    int status;
-
-    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
-    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
-    dir_fd = process_dir_open(f->dir, NULL);
-    assert_int_equal(process_dir_read_exit(dir_fd, ret, NULL), 0);
-    return status;
-}
+#include "tests/unit/supervisor_fixture.h"
 
 static void read_log(struct fixture *f, char *text, size_t size)
 {
@@ -327,179 +174,6 @@ static void test_daemonised_grandchild_dies_with_the_program(void **state)
     (void)wait_end(f, &record);
     assert_int_equal(record.exit_code, 0);
     assert_int_equal(record.orphans_reaped, 1);
-    assert_fifo_released(f);
-}
-
-/* graceful_main - the program of the next tests: a shell may lose a signal between its check and
- * its wait */
-static void end_gracefully(int signal_number)
-{
-    (void)signal_number;
-    _exit(7);
-}
-
-static int graceful_main(bool stopped)
-{
-    struct sigaction action = { .sa_handler = end_gracefully };
-    const char *fifo = getenv("FIFO");
-    int fd = fifo != NULL ? open(fifo, O_WRONLY | O_CLOEXEC) : -1;
-
-    if (sigaction(SIGTERM, &action, NULL) == -1 || fd == -1 || write(fd, "up\n", 3) != 3)
-        return 1;
-    if (stopped)
-        (void)raise(SIGSTOP);
-    for (;;)
-        (void)pause();
-}
-
-static bool await_sigterm(const sigset_t *set)
-{
-    int number;
-
-    return sigwait(set, &number) == 0 && number == SIGTERM;
-}
-
-/* counting_main - three processes of one group. The first ends when it is asked to, and starts the
- * third before. The third is asked after that: whoever is asked again has got that by then. */
-static int counting_main(void)
-{
-    const char *fifo = getenv("FIFO");
-    int fd = fifo != NULL ? open(fifo, O_WRONLY | O_CLOEXEC) : -1;
-    int third_asked[2];
-    sigset_t set, pending;
-    char byte;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    if (fd == -1 || sigprocmask(SIG_BLOCK, &set, NULL) == -1 || pipe(third_asked) == -1)
-        return 1;
-    if (fork() == 0) { /* the second */
-        if (!await_sigterm(&set) || read(third_asked[0], &byte, 1) != 1 ||
-            sigpending(&pending) == -1)
-            return 1;
-        return dprintf(fd, sigismember(&pending, SIGTERM) ? "twice\n" : "once\n") > 0 ? 0 : 1;
-    }
-    if (write(fd, "up\n", 3) != 3 || !await_sigterm(&set))
-        return 1;
-    (void)poll(NULL, 0, 30); /* processes are told apart by their start, in ticks of 10 ms */
-    if (fork() == 0)
-        return await_sigterm(&set) && write(third_asked[1], "", 1) == 1 ? 0 : 1;
-    return 0;
-}
-
-/* start_self - this program in another role */
-static void start_self(struct fixture *f, const char *role, const char *script, uint64_t grace_us)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    assert_true(n > 0);
-    self[n] = '\0';
-    make_order(f,
-               script == NULL ? json_pack("[s, s]", self, role)
-                              : json_pack("[s, s, s, s, s]", "sh", "-c", script, self, role),
-               grace_us, 0);
-    start(f);
-    wait_for_text(f, "up\n");
-}
-
-static void test_stop_is_graceful(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-
-    start_self(f, GRACEFUL, NULL, 60000000);
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    (void)wait_end(f, &record);
-    assert_int_equal(record.exit_code, 7);
-    assert_int_equal(record.orphans_reaped, 0);
-    assert_string_equal(record.reason, "stopped");
-    assert_fifo_released(f);
-}
-
-/* The leader ends first, so that its supervisor gets the others: they were asked with it. */
-static void test_stop_asks_each_process_once(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-
-    start_self(f, COUNTING, NULL, 60000000);
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    wait_for_text(f, "once\n");
-    (void)wait_end(f, &record); /* long before the grace is over: the third was asked as well */
-    assert_int_equal(record.exit_code, 0);
-    assert_fifo_released(f);
-}
-
-/* Its leader ignores SIGTERM: what lives in another session is asked while it runs. */
-static void test_stop_asks_other_sessions_at_once(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-
-    start_self(f, GRACEFUL,
-               "trap '' TERM; exec 9>$FIFO; setsid \"$0\" \"$1\"; echo \"it ended with $?\" >&9; "
-               "read x <$GATE",
-               60000000);
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    wait_for_text(f, "it ended with 7\n");
-    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
-    (void)wait_end(f, &record);
-    assert_int_equal(record.exit_code, 0);
-    assert_fifo_released(f);
-}
-
-static void test_stop_lets_stopped_processes_end_gracefully(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-
-    start_self(f, STOPPED, NULL, 60000000);
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    (void)wait_end(f, &record);
-    assert_int_equal(record.exit_code, 7);
-    assert_fifo_released(f);
-}
-
-static void test_stop_kills_after_the_grace(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-    uint64_t before_us;
-
-    start_script(f, "trap '' TERM; exec 9>$FIFO; echo up >&9; exec sleep 1000", 300000);
-    wait_for_text(f, "up\n");
-    before_us = clock_read_us(CLOCK_BOOTTIME);
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    (void)wait_end(f, &record);
-    assert_true(clock_read_us(CLOCK_BOOTTIME) - before_us >= 300000);
-    assert_int_equal(record.exit_signal, SIGKILL);
-    assert_string_equal(record.reason, "stopped");
-    assert_fifo_released(f);
-}
-
-static void test_stop_tells_what_the_program_left_behind(void **state)
-{
-    struct fixture *f = *state;
-    struct exit_record record;
-
-    start_script(f, "setsid sh -c 'exec 9>$FIFO; echo up >&9; exec sleep 1000' & exec sleep 1000",
-                 60000000);
-    wait_for_text(f, "up\n");
-    assert_int_equal(kill(f->pid, SIGTERM), 0);
-    (void)wait_end(f, &record); /* long before the grace is over */
-    assert_fifo_released(f);
-}
-
-static void test_supervisor_killed_takes_the_program_along(void **state)
-{
-    struct fixture *f = *state;
-    int status;
-
-    start_script(f, "exec 9>$FIFO; echo up >&9; exec sleep 1000", 0);
-    wait_for_text(f, "up\n");
-    assert_int_equal(kill(f->pid, SIGKILL), 0);
-    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
     assert_fifo_released(f);
 }
 
@@ -779,9 +453,7 @@ static void test_it_is_known_since_when_a_process_runs(void **state)
     assert_int_equal(procfs_started_us(pid), 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_log_is_bounded_without_an_agent),
@@ -795,13 +467,6 @@ int main(int argc, char **argv)
         TEST(test_umask_is_0022_by_default),
         TEST(test_nothing_is_inherited),
         TEST(test_daemonised_grandchild_dies_with_the_program),
-        TEST(test_stop_is_graceful),
-        TEST(test_stop_asks_each_process_once),
-        TEST(test_stop_asks_other_sessions_at_once),
-        TEST(test_stop_lets_stopped_processes_end_gracefully),
-        TEST(test_stop_kills_after_the_grace),
-        TEST(test_stop_tells_what_the_program_left_behind),
-        TEST(test_supervisor_killed_takes_the_program_along),
         TEST(test_lease_end_stops_before_the_deadline),
         TEST(test_lease_end_kills_before_the_deadline),
         TEST(test_lease_extended_goes_on),
@@ -815,9 +480,5 @@ int main(int argc, char **argv)
         TEST(test_it_is_known_since_when_a_process_runs),
     };
 
-    if (argc == 2 && streq(argv[1], COUNTING))
-        return counting_main();
-    if (argc == 2 && (streq(argv[1], GRACEFUL) || streq(argv[1], STOPPED)))
-        return graceful_main(streq(argv[1], STOPPED));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
