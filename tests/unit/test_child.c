@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "agent/account.h"
 #include "agent/child.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -166,6 +167,33 @@ static void it_has_the_umask_that_it_was_given(void **state)
     assert_int_equal(umask(ours), ours);
 }
 
+/* What root makes for a job belongs to its account; made in a folder that hands its group on, it
+ * stays that group's. */
+static void a_folder_that_is_given_keeps_the_group_of_a_setgid_one(void **state)
+{
+    struct account account = { .is_other = true, .uid = 65533, .gid = 65533 };
+    char above[] = "/tmp/edl-test-child-XXXXXX";
+    _cleanup_free_ char *given = NULL;
+    struct stat st;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can give anything away */
+    assert_non_null(mkdtemp(above));
+    assert_int_equal(chown(above, 0, 65532), 0);
+    assert_true(asprintf(&given, "%s/given", above) > 0);
+    for (mode_t setgid = 0; setgid <= S_ISGID; setgid += S_ISGID) {
+        assert_int_equal(chmod(above, 0700 | setgid), 0);
+        assert_int_equal(mkdir(given, 0755), 0);
+        assert_int_equal(account_give(&account, given, NULL), 0);
+        assert_int_equal(stat(given, &st), 0);
+        assert_int_equal(rmdir(given), 0);
+        assert_int_equal(st.st_uid, 65533);
+        assert_int_equal(st.st_gid, setgid != 0 ? 65532 : 65533);
+    }
+    assert_int_equal(rmdir(above), 0);
+}
+
 /* The program lives beyond the time that its start had. */
 static void a_program_that_runs_is_left_alone(void **state)
 {
@@ -210,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_runs_in_the_environment_it_was_given, setup, teardown),
         cmocka_unit_test_setup_teardown(it_has_no_other_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(it_has_the_umask_that_it_was_given, setup, teardown),
+        cmocka_unit_test(a_folder_that_is_given_keeps_the_group_of_a_setgid_one),
         cmocka_unit_test_setup_teardown(a_start_that_hangs_is_ended_and_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_runs_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_failed_is_told, setup, teardown),
