@@ -50,19 +50,23 @@ static void print_job(const json_t *job)
 
 static void print_roles(const json_t *roles)
 {
-    static const char *const headers[] = {
-        "ROLE", "MIN", "MAX", "TARGET", "RUNNING", "LIVE", NULL
-    };
+    static const char *const headers[] = { "ROLE", "MIN", "MAX",    "TARGET", "RUNNING",
+                                           "LIVE", "CPU", "MEMORY", "GPUS",   NULL };
     static const char *const names[] = { "min", "max", "target", "running", "live" };
-    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x3e);
+    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x1fe);
     size_t i;
     json_t *role;
 
     json_array_foreach(roles, i, role)
     {
+        char text[32];
+
         table_add(table, "%s", json_text(role, "role"));
         for (size_t j = 0; j < ELEMENTS(names); j++)
             table_add(table, "%" PRIu64, json_u64(role, names[j]));
+        table_add(table, "%s", text_cpu(json_u64(role, "cpu_millicores"), text, sizeof text));
+        table_add(table, "%s", text_bytes(json_u64(role, "memory_bytes"), text, sizeof text));
+        table_add(table, "%" PRIu64, json_u64(role, "gpus"));
     }
     (void)fputc('\n', stdout);
     table_print(table, stdout);

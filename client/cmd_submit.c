@@ -48,6 +48,21 @@ static void print_outlook(const json_t *outlook)
         (void)printf("%s: %s\n", has_deadline ? "deadline" : "length", json_text(outlook, "text"));
 }
 
+/* A limit that nobody wrote is better known before it is reached. */
+static void note_defaults(const json_t *answer)
+{
+    const json_t *defaults = json_object_get(answer, "defaults");
+    char amount[32];
+    size_t i;
+    json_t *role;
+
+    json_array_foreach(defaults, i, role)
+        report_note("each %s may use %s of memory, for want of a request: --memory, in a document "
+                    "memory",
+                    json_text(role, "role"),
+                    text_bytes(json_u64(role, "memory_bytes"), amount, sizeof amount));
+}
+
 static void print_accepted(const json_t *answer, bool json)
 {
     const json_t *array = json_object_get(answer, "array");
@@ -69,6 +84,7 @@ static void print_accepted(const json_t *answer, bool json)
                     json_text(answer, "job"));
     print_outlook(json_object_get(answer, "outlook"));
     job_note_ignored(answer);
+    note_defaults(answer);
 }
 
 static int follow(struct server *server, const json_t *accepted, bool json)

@@ -63,8 +63,14 @@ void api_point_into_flat(struct edl_error *error)
     }
 }
 
+/* What is to be known of a document beside its job. */
+struct reading {
+    bool flat;             /* its keys stand at the top */
+    uint32_t memory_given; /* roles, 1 << role, that were given an amount of memory */
+};
+
 static int read_spec(struct http_request *request, struct job_spec **ret_spec, json_t **ret_ignored,
-                     bool *ret_flat, struct edl_error *error)
+                     struct reading *ret, struct edl_error *error)
 {
     size_t size;
     const char *body = http_request_body(request, &size);
@@ -79,7 +85,9 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     if (r < 0)
         return r;
     r = job_spec_from_document(document, ret_spec, ret_ignored, error);
-    *ret_flat = r == 0 && json_object_get(document, "spec") == NULL;
+    ret->flat = r == 0 && json_object_get(document, "spec") == NULL;
+    if (r == 0)
+        ret->memory_given = job_spec_ask_for_memory(*ret_spec);
     json_decref(document);
     return r;
 }
@@ -133,10 +141,23 @@ static int check_room(struct scheduler *scheduler, const struct job_spec *spec,
     return r;
 }
 
+/* What each instance may use although its document does not say so. */
+static json_t *defaults_to_json(const struct job_spec *spec, uint32_t roles)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; i < spec->n_roles; i++)
+        if ((roles & 1U << i) != 0)
+            (void)json_array_append_new(array, json_pack("{s:s,s:I}", "role", spec->roles[i].name,
+                                                         "memory_bytes",
+                                                         (json_int_t)spec->roles[i].memory_bytes));
+    return array;
+}
+
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, bool is_array, json_t *ignored,
-                           const struct admission *outlook)
+                           const struct reading *reading, const struct admission *outlook)
 {
     struct held *held = held_new(request);
     const struct job_array *array = &job->spec->array;
@@ -151,6 +172,8 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
                                "ignored", ignored != NULL ? json_incref(ignored) : json_array(),
                                "outlook", admission_to_json(outlook));
 
+    (void)json_object_set_new(answer, "defaults",
+                              defaults_to_json(job->spec, reading->memory_given));
     if (made)
         (void)json_object_set_new(answer, "array",
                                   json_pack("{s:I,s:I,s:I}", "first", (json_int_t)array->first,
@@ -191,12 +214,12 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     struct job *job = NULL;
     bool dry_run = false;
     bool is_array;
-    bool flat = false;
+    struct reading reading = { .flat = false };
     int r = api_dry_run(request, &dry_run, &error);
 
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
-        r = read_spec(request, &spec, &ignored, &flat, &error);
+        r = read_spec(request, &spec, &ignored, &reading, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name == NULL;
     if (r == 0)
         r = check_array_form(spec, &error);
@@ -211,17 +234,17 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = archive_after(scheduler, caller.user, spec, &archived, &error);
     if (r == 0 && dry_run)
-        r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored, flat,
-                                &error);
+        r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored,
+                                reading.flat, &error);
     else if (r == 0)
         r = submit(scheduler, spec, caller.user, &archived, &outlook, &job, &error);
     archive_after_done(&archived);
-    if (r < 0 && flat)
+    if (r < 0 && reading.flat)
         api_point_into_flat(&error);
     if (r < 0)
         refuse_after_commit(scheduler, request, &error);
     else if (job != NULL)
-        reply_accepted(scheduler, request, job, is_array, ignored, &outlook);
+        reply_accepted(scheduler, request, job, is_array, ignored, &reading, &outlook);
     if (job == NULL)
         (void)job_spec_free(spec);
     json_decref(ignored);

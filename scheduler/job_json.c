@@ -50,6 +50,9 @@ static json_t *roles_to_json(const struct job *job)
         set_text(item, "role", role->name);
         set_u64(item, "min", role->min);
         set_u64(item, "max", role->max);
+        set_u64(item, "cpu_millicores", role->cpu_millicores);
+        set_u64(item, "memory_bytes", role->memory_bytes);
+        set_u64(item, "gpus", role->gpus);
         set_u64(item, "target", job->target[r]);
         set_u64(item, "running", job_count_running(job, r));
         set_u64(item, "starting", job_count(job, r, false) - job_count_running(job, r));

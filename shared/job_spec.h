@@ -120,6 +120,13 @@ uint32_t job_spec_role_most(const struct job_spec *spec, uint32_t role);
 /* job_spec_instances - of all roles, so many each */
 uint64_t job_spec_instances(const struct job_spec *spec);
 
+/* job_spec_ask_for_memory - each role that says nothing of memory asks for
+ * ROLE_MEMORY_DEFAULT_BYTES for each core or GPU of an instance, whichever are more, and for a
+ * quarter of that at least: else it would be placed as if it needed none, and could take all.
+ * Returns these roles, 1 << role. For a submission: what was stored without is as it was. */
+#define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
+uint32_t job_spec_ask_for_memory(struct job_spec *spec);
+
 /* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be
  * made into: a copy, named NAME-INDEX */
 struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t place);

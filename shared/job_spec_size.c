@@ -69,3 +69,21 @@ uint64_t job_spec_instances(const struct job_spec *spec)
         n += job_spec_role_most(spec, i);
     return n;
 }
+
+uint32_t job_spec_ask_for_memory(struct job_spec *spec)
+{
+    uint32_t roles = 0;
+
+    for (uint32_t i = 0; i < spec->n_roles; i++) {
+        struct role_spec *role = &spec->roles[i];
+        uint64_t thousandths = MAX_OF(role->cpu_millicores, UINT64_C(1000) * role->gpus);
+
+        if (role->memory_bytes != 0)
+            continue;
+        thousandths = MAX_OF(thousandths, UINT64_C(250));
+        role->memory_bytes = MIN_OF(thousandths * (ROLE_MEMORY_DEFAULT_BYTES >> 20) / 1000 << 20,
+                                    (uint64_t)ROLE_MEMORY_BYTES_MAX); /* of whole MiB */
+        roles |= 1U << i;
+    }
+    return roles;
+}

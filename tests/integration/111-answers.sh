@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the command says to whoever submits for the first time: that a job never fits, why it waits, where its output is,
-# and an array by its name.
+# What the command says to whoever submits for the first time: that a job never fits, what it may use, why it waits, where its
+# output is, and an array by its name.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 2 --memory 4Gi
 
@@ -9,6 +9,11 @@ edl submit --name huge --cpu 64 -- true >"$work/out" 2>"$work/err"
 grep -q '^job huge (1) queued: one trainer needs 64000m CPU.* at most 1000m CPU on one' "$work/out" || fail "submit: $(cat "$work/out")"
 grep -q 'edl kill huge' "$work/err" || fail "what to do: $(cat "$work/err")"
 edl kill huge >/dev/null
+
+# no word of memory: told at once what each may use, and shown
+edl submit --name plain --cpu 500m -- true >/dev/null 2>"$work/err"
+grep -q '^note: each trainer may use 512Mi of memory' "$work/err" || fail "no word of its memory: $(cat "$work/err")"
+edl show plain | grep -q '^trainer .* 0\.5 *512Mi' || fail "show: $(edl show plain)"
 
 # it waits: the reason is told, and again when it is another one
 edl submit --name first --cpu 1 --min 2 --workspace private -- sleep 1000 >/dev/null

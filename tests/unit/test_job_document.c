@@ -407,6 +407,26 @@ static void test_stored_amounts(void **state)
     json_decref(document);
 }
 
+/* Who says nothing of memory asks for some all the same: by its cores or its GPUs. */
+static void test_memory_by_default(void **state)
+{
+    static const char text[] = "name: a\nroles:\n"
+                               "- {role: small, command: [x]}\n"
+                               "- {role: large, command: [x], cpu: 2500m, gpus: 1}\n"
+                               "- {role: devices, command: [x], gpus: 4}\n"
+                               "- {role: says, command: [x], cpu: 8, memory: 1Mi}\n";
+    static const uint64_t mib[] = { 256, 2560, 4096, 1 };
+    char ignored[16];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+
+    (void)state;
+    assert_int_equal(job_spec_ask_for_memory(spec), 7);
+    for (size_t i = 0; i < ELEMENTS(mib); i++)
+        assert_int_equal(spec->roles[i].memory_bytes, mib[i] << 20);
+    assert_int_equal(job_spec_ask_for_memory(spec), 0);
+    (void)job_spec_free(spec);
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -735,7 +755,7 @@ int main(void)
         cmocka_unit_test(test_older_sizes),    cmocka_unit_test(test_container_keys),
         cmocka_unit_test(test_order_in_time),  cmocka_unit_test(test_array),
         cmocka_unit_test(test_sweep),          cmocka_unit_test(test_operator_document),
-        cmocka_unit_test(test_stored_amounts),
+        cmocka_unit_test(test_stored_amounts), cmocka_unit_test(test_memory_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
