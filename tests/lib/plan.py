@@ -115,15 +115,13 @@ class Plan:
             self.add(Step('autoreconf', ['autoreconf', '-fi'], COMPUTES, CORES, folder=source))
             needs = ('autoreconf',)
         linker = ['LDFLAGS=' + os.environ['EDL_CHECK_LDFLAGS']] if os.environ.get('EDL_CHECK_LDFLAGS') else []
-        self.configure_one('plain', linker, again, needs, 'rm -f config.cache')
-        # what the first one found out holds for the second, but for the variables that it was given
-        known = 'sed "/^ac_cv_env_/d" ../plain/config.cache >config.cache'
-        self.configure_one('sanitized', ['--enable-sanitizers', 'CFLAGS=-g -O1', *linker], again, (*needs, 'configure-plain'), known)
+        self.configure_one('plain', linker, again, needs)
+        self.configure_one('sanitized', ['--like', '../plain', '--enable-sanitizers', 'CFLAGS=-g -O1', *linker], again, (*needs, 'configure-plain'))
 
-    def configure_one(self, build, options, again, needs, before=':'):
+    def configure_one(self, build, options, again, needs):
         folder = f'{self.build_dir}/{build}'
         os.makedirs(folder, exist_ok=True)
-        command = ['sh', '-c', f'{before} && exec "$0" "$@"', f'{here.SOURCE_DIR}/configure', '--config-cache', '--enable-werror', *options]
+        command = [f'{here.SOURCE_DIR}/tests/lib/configure-build', here.SOURCE_DIR, *options, '--enable-werror']
         if os.path.exists(f'{folder}/Makefile') and not again and 'autoreconf' not in needs:
             command = ['true']
         self.add(Step(f'configure-{build}', command, COMPUTES, folder=folder, needs=needs, limit_s=here.LIMIT_S))
@@ -292,7 +290,9 @@ def main():
         return 0
     plan = Plan(given.build_dir)
     os.environ.setdefault('EDL_SEED', datetime.datetime.now(datetime.timezone.utc).strftime('%Y%m%d'))
-    os.environ.update(EDL_SOURCE_DIR=here.SOURCE_DIR, EDL_MACHINES_DIR=f'{given.build_dir}/machines')
+    os.environ['EDL_SOURCE_DIR'] = here.SOURCE_DIR
+    # what machines are made of is the same for all checkouts, and takes two minutes of CPU to make
+    os.environ.setdefault('EDL_MACHINES_DIR', os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'edl-machines'))
     if given.mode == 'quick':
         quick(plan, given.areas)
     else:
