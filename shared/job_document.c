@@ -271,15 +271,6 @@ static void draft_init(struct job_draft *draft)
     };
 }
 
-/* refuse_at - an error at a key of the object that holds the spec's keys */
-static int refuse_at(struct document_reader *reader, const struct job_draft *draft, const char *key,
-                     const char *text)
-{
-    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s%s%s", draft->pointer,
-                   key[0] != '\0' ? "/" : "", key);
-    return document_refuse(reader, "%s", text);
-}
-
 static int expect_word(struct document_reader *reader, const char *pointer, const char *found,
                        const char *expected)
 {
@@ -325,7 +316,7 @@ static int read_document(struct document_reader *reader, const json_t *document,
         return r;
     draft->pointer = "/spec";
     if (draft->spec == NULL)
-        return refuse_at(reader, draft, "", "spec is missing");
+        return job_draft_refuse(reader, draft, "", "spec is missing");
     (void)document_enter(reader, "spec");
     return document_read(reader, draft->spec, spec_rules + 1, ELEMENTS(spec_rules) - 1, draft);
 }
@@ -374,18 +365,19 @@ static int finish_mode(struct document_reader *reader, const struct job_draft *d
     if (draft->mode != NULL) {
         mode = job_mode_from_string(draft->mode);
         if (mode < 0) {
-            (void)refuse_at(reader, draft, "mode", "this mode is not known");
+            (void)job_draft_refuse(reader, draft, "mode", "this mode is not known");
             (void)edl_error_remedy(reader->error, "write pserver, collective, mpi or service");
             return EDL_EBADSPEC;
         }
     }
     spec->mode = (enum job_mode)mode;
     if (mode == JOB_MODE_PSERVER && !pserver)
-        return refuse_at(reader, draft, "mode", "mode is pserver but no role is a pserver");
+        return job_draft_refuse(reader, draft, "mode", "mode is pserver but no role is a pserver");
     if (mode != JOB_MODE_PSERVER && pserver)
-        return refuse_at(reader, draft, "mode", "a pserver role needs mode pserver");
+        return job_draft_refuse(reader, draft, "mode", "a pserver role needs mode pserver");
     if (mode == JOB_MODE_PSERVER && !has_role(draft, "trainer"))
-        return refuse_at(reader, draft, "trainer", "a trainer is missing beside the pserver");
+        return job_draft_refuse(reader, draft, "trainer",
+                                "a trainer is missing beside the pserver");
     return 0;
 }
 
@@ -400,7 +392,8 @@ static int finish_passes(struct document_reader *reader, const struct job_draft 
         if (draft->roles[i].passes < 0)
             continue;
         if (passes > 0 && passes != draft->roles[i].passes)
-            return refuse_at(reader, draft, "passes", "two different numbers of passes are given");
+            return job_draft_refuse(reader, draft, "passes",
+                                    "two different numbers of passes are given");
         passes = draft->roles[i].passes;
     }
     spec->passes = passes > 0 ? (uint32_t)passes : 1;
@@ -414,7 +407,7 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
     json_t *value;
 
     if (json_object_size(draft->env) > ENV_MAX)
-        return refuse_at(reader, draft, draft->env_key, "more than 512 variables");
+        return job_draft_refuse(reader, draft, draft->env_key, "more than 512 variables");
     spec->env = xcalloc(json_object_size(draft->env), sizeof *spec->env);
     (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/%s", draft->pointer,
                    draft->env_key);
@@ -436,95 +429,6 @@ static int finish_env(struct document_reader *reader, const struct job_draft *dr
             return r;
         }
         spec->env[spec->n_env++] = (struct env_pair){ xstrdup(name), xstrdup(text) };
-        document_leave(reader, length);
-    }
-    return 0;
-}
-
-/* FIRST-LAST; the names that its jobs get have to be names as well. */
-static int finish_array_range(struct document_reader *reader, const struct job_draft *draft,
-                              struct job_spec *spec)
-{
-    const char *dash = strchr(draft->array, '-');
-    char first_text[16] = "";
-    uint64_t first = 0;
-    uint64_t last = 0;
-
-    if (dash != NULL && dash - draft->array < (ptrdiff_t)sizeof first_text)
-        memcpy(first_text, draft->array, (size_t)(dash - draft->array));
-    if (dash == NULL || parse_u64(first_text, &first) < 0 || parse_u64(dash + 1, &last) < 0 ||
-        first > last || last > JOB_ARRAY_INDEX_MAX || last - first >= JOB_ARRAY_MAX) {
-        (void)refuse_at(reader, draft, "array",
-                        "FIRST-LAST is expected, of at most 1000 jobs and "
-                        "up to 999999");
-        (void)edl_error_remedy(reader->error, "for a hundred jobs write array: 0-99");
-        return EDL_EBADSPEC;
-    }
-    if (strlen(spec->name) + 1 + strlen(dash + 1) > JOB_NAME_MAX) {
-        (void)refuse_at(reader, draft, "array", "the names of its jobs would be too long");
-        (void)edl_error_remedy(reader->error,
-                               "shorten the job's name: NAME-INDEX has at most %d "
-                               "characters",
-                               JOB_NAME_MAX);
-        return EDL_EBADSPEC;
-    }
-    spec->array.first = (uint32_t)first;
-    spec->array.n = (uint32_t)(last - first) + 1;
-    return 0;
-}
-
-static int finish_array(struct document_reader *reader, const struct job_draft *draft,
-                        struct job_spec *spec)
-{
-    char name[JOB_NAME_MAX + 16];
-
-    if (draft->array != NULL)
-        return finish_array_range(reader, draft, spec);
-    if (draft->array_element == NULL)
-        return 0;
-    (void)snprintf(name, sizeof name, "%s-%" PRId64,
-                   draft->array_name != NULL ? draft->array_name : "", draft->array_index);
-    if (draft->array_name == NULL || draft->array_index < 0 || draft->array_jobs < 0 ||
-        !streq(name, spec->name)) {
-        (void)refuse_at(reader, draft, "array", "this is not the array of that job");
-        (void)edl_error_remedy(reader->error, "write array: 0-99, or leave it out");
-        return EDL_EBADSPEC;
-    }
-    spec->array.name = xstrdup(draft->array_name);
-    spec->array.first = (uint32_t)draft->array_index;
-    spec->array.n = (uint32_t)draft->array_jobs;
-    return 0;
-}
-
-/* Names or numbers of jobs; which ones there are the scheduler knows. */
-static int finish_after(struct document_reader *reader, const struct job_draft *draft,
-                        struct job_spec *spec)
-{
-    size_t n = json_array_size(draft->after);
-
-    if (n == 0)
-        return 0;
-    if (n > JOB_AFTER_MAX)
-        return refuse_at(reader, draft, "after", "more than 64 jobs");
-    spec->after = xcalloc(n + 1, sizeof *spec->after);
-    (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/after", draft->pointer);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_array_get(draft->after, i);
-        size_t length = document_enter_index(reader, i);
-        char number[24];
-        const char *text = number;
-        int r = 0;
-
-        if (json_is_integer(value) && json_integer_value(value) > 0)
-            (void)snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT,
-                           json_integer_value(value));
-        else
-            r = document_text(reader, value, JOB_NAME_MAX, &text);
-        if (r == 0 && *text == '\0')
-            r = document_refuse(reader, "the name or number of a job is expected");
-        if (r < 0)
-            return r;
-        spec->after[i] = xstrdup(text);
         document_leave(reader, length);
     }
     return 0;
@@ -556,7 +460,7 @@ static int finish_disconnect(struct document_reader *reader, const struct job_dr
     spec->keep_cut_off = draft->on_disconnect != NULL && streq(draft->on_disconnect, "keep");
     if (draft->on_disconnect == NULL || streq(draft->on_disconnect, "stop") || spec->keep_cut_off)
         return 0;
-    (void)refuse_at(reader, draft, "on_disconnect", "stop or keep is expected");
+    (void)job_draft_refuse(reader, draft, "on_disconnect", "stop or keep is expected");
     (void)edl_error_remedy(reader->error,
                            "write stop, or leave it out: a node that is cut off stops its "
                            "processes before they are started elsewhere");
@@ -572,7 +476,7 @@ static int finish_user(struct document_reader *reader, const struct job_draft *d
         (void)snprintf(spec->user, sizeof spec->user, "%s", draft->user);
         return 0;
     }
-    (void)refuse_at(reader, draft, "user", "this cannot be the name of an account");
+    (void)job_draft_refuse(reader, draft, "user", "this cannot be the name of an account");
     (void)edl_error_remedy(reader->error, ACCOUNT_NAME_RULE);
     return EDL_EBADSPEC;
 }
@@ -591,7 +495,8 @@ static int finish_umask(struct document_reader *reader, const struct job_draft *
         spec->umask = spec->umask * 8 + (uint32_t)(text[i] - '0');
     if (spec->has_umask && spec->umask <= 0777)
         return 0;
-    (void)refuse_at(reader, draft, "umask", "1 to 4 octal digits are expected, at most \"0777\"");
+    (void)job_draft_refuse(reader, draft, "umask",
+                           "1 to 4 octal digits are expected, at most \"0777\"");
     (void)edl_error_remedy(reader->error, "umask: \"0022\"");
     return EDL_EBADSPEC;
 }
@@ -606,7 +511,7 @@ static int finish_checkpoint(struct document_reader *reader, const struct job_dr
         spec->checkpoint_path = xstrdup(draft->checkpoint_path);
         return 0;
     }
-    (void)refuse_at(reader, draft, "checkpoint/path", "an absolute path is expected");
+    (void)job_draft_refuse(reader, draft, "checkpoint/path", "an absolute path is expected");
     (void)edl_error_remedy(reader->error, "name a folder that all nodes see, or leave it out: "
                                           "checkpoints are then below EDL_OUTPUT_DIR");
     return EDL_EBADSPEC;
@@ -623,7 +528,7 @@ static int finish_teacher(struct document_reader *reader, const struct job_draft
         spec->teacher = xstrdup(draft->teacher);
         return 0;
     }
-    (void)refuse_at(reader, draft, "teacher", "this cannot be the name of a service");
+    (void)job_draft_refuse(reader, draft, "teacher", "this cannot be the name of a service");
     (void)edl_error_remedy(reader->error, "write JOB, or JOB.ROLE, as `edl services` lists them");
     return EDL_EBADSPEC;
 }
@@ -633,9 +538,9 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,  finish_array,      finish_mode,       finish_passes,
-        finish_env,   finish_after,      finish_disconnect, finish_user,
-        finish_umask, finish_checkpoint, finish_teacher,    finish_roles,
+        finish_name,  job_draft_finish_array, finish_mode,       finish_passes,
+        finish_env,   job_draft_finish_after, finish_disconnect, finish_user,
+        finish_umask, finish_checkpoint,      finish_teacher,    finish_roles,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;
@@ -658,7 +563,7 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
     spec->dataset =
         draft->dataset != NULL && *draft->dataset != '\0' ? xstrdup(draft->dataset) : NULL;
     if (draft->n_roles == 0) {
-        (void)refuse_at(reader, draft, "trainer", "the job has no role");
+        (void)job_draft_refuse(reader, draft, "trainer", "the job has no role");
         (void)edl_error_remedy(reader->error, "add trainer with an entrypoint, or roles");
         return EDL_EBADSPEC;
     }

@@ -106,3 +106,14 @@ void document_suggest_name(const char *name, char *text, size_t size);
 bool document_env_name_valid(const char *name);
 /* document_service_name_valid - JOB or JOB.ROLE */
 bool document_service_name_valid(const char *name);
+
+/* job_draft_refuse - an error at a key of the object that holds the spec's keys; "": at that object
+ */
+int job_draft_refuse(struct document_reader *reader, const struct job_draft *draft, const char *key,
+                     const char *text);
+
+/* job_draft_finish_array, job_draft_finish_after - defaults and rules of `array` and `after` */
+int job_draft_finish_array(struct document_reader *reader, const struct job_draft *draft,
+                           struct job_spec *spec);
+int job_draft_finish_after(struct document_reader *reader, const struct job_draft *draft,
+                           struct job_spec *spec);

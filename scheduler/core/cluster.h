@@ -44,11 +44,9 @@ struct edl_error;
 #define PROCESS_PORTS_MAX ROLE_PORTS_MAX
 #define PROCESS_REASON_SIZE 240
 #define NODE_GPUS_MAX ROLE_GPUS_MAX
-/* So many superseded incarnations are kept in memory for each job. Older ones are forgotten when a
- * turn's effects are cleared, and their rows go with the next turn, so that a job which restarts
- * processes for months does not grow for ever. Enough that the processes of one broken machine are
- * still known when it comes back with their logs. A constant: what is loaded again must be what was
- * kept. */
+/* So many superseded incarnations of each job are in memory: enough to know those of one broken
+ * machine when it comes back with their logs. A turn forgets older ones, the next one their rows.
+ * A constant: what is loaded again must be what was kept. */
 #define JOB_HISTORY_MAX 256
 
 /* What is learnt of so many families of jobs is kept; for more the user with the most loses his
@@ -258,8 +256,7 @@ struct dependency {
     struct dependency *prev, *next;
 };
 
-/* An array that queued jobs were to run after, over or not: those of its jobs that the core has
- * point here. */
+/* An array that queued jobs were to run after; those of its jobs that the core has point here. */
 struct awaited_array {
     uint64_t first;           /* number of its first job */
     uint32_t n, n_jobs;       /* jobs; of them, that are in the core */
@@ -275,8 +272,7 @@ struct awaited_array {
 #define JOB_REASON_SIZE 400
 #define DATASET_DIGEST_SIZE 65
 
-/* As many as wait are in memory: what few jobs have, and what is short in most, is not in the
- * struct itself. */
+/* Many wait in memory: what few jobs have, or is short in most, is not in the struct itself. */
 struct job {
     uint64_t id;
     struct job_spec *spec; /* owned */
@@ -427,8 +423,7 @@ struct process *job_find_process(const struct job *job, uint32_t role, uint32_t 
 uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping);
 uint32_t job_count_running(const struct job *job, uint32_t role);
 
-/* --- events
- * ------------------------------------------------------------------------------------------ */
+/* --- events --- */
 
 /* cluster_submit - names in take_spec->after become numbers and its deadline an instant. take_spec
  * is consumed on success only. -EEXIST when a job of that name is not final; EDL_EBADSPEC also when
@@ -486,9 +481,9 @@ void cluster_give_secret(struct cluster *cluster, struct job *job,
                          const uint8_t secret[JOB_SECRET_BYTES]);
 
 /* cluster_kill_array - every job of the arrays of that name that is not over and owner's; owner
- * NULL: anybody's. *ret_n: how many.
- * archived: there are jobs of such an array that are not in the core any more. -ENOENT when there
- * never was one, EDL_EBADTRANSITION when all are over. Linear in all jobs of the core */
+ * NULL: anybody's. *ret_n: how many. archived: there are jobs of such an array that are not in the
+ * core any more. -ENOENT when there never was one, EDL_EBADTRANSITION when all are over. Linear in
+ * all jobs of the core */
 int cluster_kill_array(struct cluster *cluster, const char *name, const char *owner, bool archived,
                        const char *reason, struct instant now, uint32_t *ret_n,
                        struct edl_error *error);
@@ -619,9 +614,8 @@ int cluster_set_metrics(struct cluster *cluster, struct process *holder, const c
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table);
 /* What is known of a job on a type of GPU that there are nodes of. */
 struct job_gpu_type {
-    const char
-        *name;    /* borrowed; "": nodes without the label, or of more types than are told apart */
-    double speed; /* as many times as on the slowest that is known; 0: not known */
+    const char *name;   /* borrowed; "": no label, or of more types than are told apart */
+    double speed;       /* as many times as on the slowest that is known; 0: not known */
     uint32_t rounds;    /* comparisons that say so */
     uint32_t instances; /* of its elastic role, there */
 };
