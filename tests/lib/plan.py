@@ -164,10 +164,12 @@ class Plan:
 
     def scripts(self, scripts, night=False):
         for path in sorted(scripts, key=order_of):
-            name, more = short(path), {}
+            name = short(path)
             needs = ('build-plain',)
+            # the packages take both cores for a minute, and the longest test waits for them
+            more = {'after': tuple(step.name for step in self.steps if step.name == 'packages')}
             if path.startswith('tests/cluster/'):
-                more['after'] = ('machine-roots',)
+                more['after'] += ('machine-roots',)
             if self.wants_packages(path):
                 needs += ('packages',)
             if path.startswith('tests/sim/'):
