@@ -124,10 +124,12 @@ mount -o remount,bind,rw /sys/fs/cgroup 2>/dev/null || mount -o remount,rw /sys/
 for d in cpu cpuacct cpuset memory blkio pids devices freezer; do
     [ -d /sys/fs/cgroup/$d ] && mount -o remount,bind,rw,nosuid,nodev,noexec /sys/fs/cgroup/$d
 done
-# each boot has an id of its own, which a service with a fresh /proc in its sandbox would not see
+# each boot has an id of its own, which a service with a fresh /proc in its sandbox would not see; and what else is busy here, such as
+# other tests, is no load of this machine: a job of the test would wait until it is over
 cp /proc/sys/kernel/random/boot_id /run/boot-id
+cp /proc/stat /run/stat
 mkdir -p /run/systemd/system/edl-agent.service.d
-printf '[Service]\nBindReadOnlyPaths=/run/boot-id:/proc/sys/kernel/random/boot_id\n' >/run/systemd/system/edl-agent.service.d/boot-id.conf
+printf '[Service]\nBindReadOnlyPaths=/run/boot-id:/proc/sys/kernel/random/boot_id /run/stat:/proc/stat\n' >/run/systemd/system/edl-agent.service.d/boot-id.conf
 ip link set lo up
 ip addr add "$EDL_TEST_ADDRESS/24" dev host0
 ip link set host0 up
