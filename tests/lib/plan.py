@@ -126,14 +126,14 @@ class Plan:
             command = ['true']
         self.add(Step(f'configure-{build}', command, COMPUTES, folder=folder, needs=needs, limit_s=here.LIMIT_S))
 
-    def make(self, name, build, targets, needs):
+    def make(self, name, build, targets, needs, nice=here.NICE):
         self.add(Step(name, ['make', '-C', f'{self.build_dir}/{build}', f'-j{CORES}', *targets], COMPUTES, CORES, needs=needs,
-                      limit_s=here.LIMIT_S))
+                      limit_s=here.LIMIT_S, nice=nice))
 
     def build(self, units, fuzz, scripts):
         """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
         plain_tests = [f'tests/unit/{name}' for name in units if name in self.heavy]
-        self.make('build-plain', 'plain', ['all', *MORE] if scripts or plain_tests else ['generated'], ('configure-plain',))
+        self.make('build-plain', 'plain', ['all', *MORE] if scripts or plain_tests else ['generated'], ('configure-plain',), nice=0)
         if any(self.wants_packages(path) for path in scripts):
             self.add(Step('packages', [f'{here.SOURCE_DIR}/tests/lib/packages-built'], COMPUTES, CORES, needs=('build-plain',),
                           environment={'EDL_BUILD_DIR': self.plain}, limit_s=here.LIMIT_S))
@@ -195,9 +195,9 @@ def variables(text):
 
 
 def order_of(path):
-    """Machines first, what takes long before the rest, what trains after all that waits, and what measures at the end."""
+    """What takes long first, then machines, what trains or attacks after all that waits, and what measures at the end."""
     kind, name = here.marker(path)[0], short(path)
-    return (kind == 'alone', kind == 'twos', LONG.index(name) if name in LONG else len(LONG), not path.startswith('tests/cluster/'), path)
+    return (kind == 'alone', kind == 'twos' and name not in LONG, LONG.index(name) if name in LONG else len(LONG), not path.startswith('tests/cluster/'), path)
 
 
 def of_the_night(path, paths):
