@@ -2,7 +2,7 @@
 """keeper.py - one command of a test run, together with all that it starts
 
 A keeper is a forked process that adopts every descendant of its command (PR_SET_CHILD_SUBREAPER, prctl(2)). So it knows what all of
-them used of the processor, sees what a test left running, and can end everything, whatever session or group it went to.
+them used of the processor, sees the processes that a test left, and can end everything, whatever session or group it went to.
 """
 import ctypes
 import json
@@ -69,7 +69,6 @@ class Keeper:
         signals = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
         signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         prctl(PR_SET_CHILD_SUBREAPER, 1)
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         began = time.monotonic()
         self.deadline = began + self.step.limit_s
         self.main = self.start(signals)
@@ -111,18 +110,19 @@ class Keeper:
             self.asked = True
             self.timed_out = timed_out
             if timed_out:
-                os.write(self.log, f'the time limit of {self.step.limit_s:.0f} s is over\n'.encode())
+                self.note(f'the time limit of {self.step.limit_s:.0f} s is over\n')
             self.ask_command()
             self.deadline = time.monotonic() + GRACE_S
             return
         left = descendants(os.getpid())
         if self.status is not None:
-            self.strays += [f'{pid} {command_line(pid)}'[:200] for pid in left]
+            known = {stray.split(' ')[0] for stray in self.strays}
+            self.strays += [f'{pid} {command_line(pid)}'[:200] for pid in left if str(pid) not in known]
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            except OSError:
+                pass  # gone, or of an account that we may not end: it is told
         self.deadline = time.monotonic() + 1
 
     def ask_command(self):
@@ -130,8 +130,14 @@ class Keeper:
             try:
                 os.kill(target, signal.SIGTERM)
                 return
-            except ProcessLookupError:
+            except OSError:
                 continue
+
+    def note(self, text):
+        try:
+            os.write(self.log, text.encode())
+        except OSError:
+            pass  # a full disk
 
     def reap(self):
         """Takes all that have ended; whether any is left."""
@@ -152,11 +158,18 @@ def begin(step, log_path):
     """Starts a keeper. Returns its process id and a pipe on which one JSON object comes when all has ended."""
     reader, writer = os.pipe()
     sys.stdout.flush()
+    runner = os.getpid()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # until the keeper waits for them
     pid = os.fork()
     if pid != 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         os.close(writer)
         return pid, reader
     try:
+        signal.set_wakeup_fd(-1)
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != runner:
+            os._exit(0)
         os.setpgid(0, 0)  # the terminal's Ctrl-C is the runner's, which asks its keepers
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)

@@ -41,7 +41,8 @@ machines_root() {
     base=$(machines_root_at "$machine_packages${machine_has:+,$machine_has}")
 }
 
-machines_root_at() { echo "$dir/$(echo "$1" | sha256sum | cut -c1-16)"; } # PACKAGES
+# PACKAGES; of this release, since the programs are built for its libraries
+machines_root_at() { echo "$dir/$(. /etc/os-release && echo "$VERSION_CODENAME $1" | sha256sum | cut -c1-16)"; }
 
 machines_root_of() { # PACKAGES OPTION...: unless it is there
     local root new

@@ -11,9 +11,9 @@ import fcntl
 import fnmatch
 import os
 import re
+import signal
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 
@@ -26,7 +26,7 @@ HISTORIES = 'tests/sim/100-faults.sh'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
 NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
          '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
-# these wait for the longest, and so begin first
+# These scripts wait longest, so they begin first.
 LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')
 
 
@@ -43,14 +43,18 @@ class Change:
     """Which files differ from what the branch began with, committed or not."""
 
     def __init__(self):
-        self.base = next((b for b in map(self.merge_base, ('@{upstream}', 'origin/HEAD', 'origin/main', 'main')) if b), '')
+        self.base = next((b for b in map(self.merge_base, ('origin/HEAD', 'origin/main', 'main', '@{upstream}')) if b), '')
         if not self.base or not self.changed():
             self.base = self.git('rev-parse', '-q', '--verify', 'HEAD^') or self.base
         self.paths = self.changed()
 
     @staticmethod
     def git(*arguments):
-        done = subprocess.run(['git', '-C', here.SOURCE_DIR, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        try:
+            done = subprocess.run(['git', '-C', here.SOURCE_DIR, '-c', 'core.quotePath=false', *arguments], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, check=False)
+        except OSError:
+            return ''
         return done.stdout.strip() if done.returncode == 0 else ''
 
     def merge_base(self, other):
@@ -100,6 +104,7 @@ class Plan:
         self.build_dir = build_dir
         self.sanitized, self.plain = f'{build_dir}/sanitized', f'{build_dir}/plain'
         self.steps = []
+        self.configured = set()  # steps that there is no need of
         self.heavy = {row[0]: row[1:] for row in here.table('tests/heavy')}
 
     def add(self, *new):
@@ -123,10 +128,13 @@ class Plan:
         os.makedirs(folder, exist_ok=True)
         command = [f'{here.SOURCE_DIR}/tests/lib/configure-build', here.SOURCE_DIR, *options, '--enable-werror']
         if os.path.exists(f'{folder}/Makefile') and not again and 'autoreconf' not in needs:
-            command = ['true']
+            self.configured.add(f'configure-{build}')
+            return
+        needs = tuple(name for name in needs if name not in self.configured)
         self.add(Step(f'configure-{build}', command, COMPUTES, folder=folder, needs=needs, limit_s=here.LIMIT_S))
 
     def make(self, name, build, targets, needs, nice=here.NICE):
+        needs = tuple(name for name in needs if name not in self.configured)
         self.add(Step(name, ['make', '-C', f'{self.build_dir}/{build}', f'-j{CORES}', *targets], COMPUTES, CORES, needs=needs,
                       limit_s=here.LIMIT_S, nice=nice))
 
@@ -139,7 +147,9 @@ class Plan:
                           environment={'EDL_BUILD_DIR': self.plain}, limit_s=here.LIMIT_S))
         if plain_tests:
             self.make('build-plain-tests', 'plain', plain_tests, ('build-plain',))
-        tests = [f'tests/unit/{name}' for name in units] + [f'tests/fuzz/{name}' for name in fuzz]
+        conditional = here.conditional_tests()
+        tests = [f'tests/unit/{name}' for name in units if name not in conditional] + [f'tests/fuzz/{name}' for name in fuzz]
+        tests += ['build-conditional-tests'] if conditional & set(units) else []
         if tests or HISTORIES in scripts:
             self.make('build-sanitized', 'sanitized', ['all', *tests], ('configure-sanitized',))
 
@@ -178,7 +188,7 @@ class Plan:
             self.add(here.script_step(path, self.plain, needs=needs, environment=environment, **more))
             if path == HISTORIES:
                 self.add(here.script_step(path, self.sanitized, 'sanitized-' + os.path.basename(path), lane=COMPUTES,
-                                          needs=('build-sanitized',), environment={'EDL_SEEDS': '64', **environment}))
+                                          needs=('build-sanitized',), environment={**environment, 'EDL_SEEDS': '2000' if night else '64'}))
 
     def roots(self, scripts):
         """What machines are made of comes over the network while the compilers run; where that fails each test says why by itself."""
@@ -202,7 +212,7 @@ def order_of(path):
 
 def of_the_night(path, paths):
     kind, also = here.marker(path)
-    return kind == 'night' and not any(p.startswith(tuple(also)) for p in paths if also)
+    return kind == 'night' and not (also and (not paths or any(p.startswith(tuple(also)) for p in paths)))
 
 
 def full(plan, night):
@@ -211,6 +221,9 @@ def full(plan, night):
     units.sort(key=lambda name: name not in plan.heavy)
     changed = Change().paths
     scripts = [path for path in here.scripts() if night or not of_the_night(path, changed)]
+    left = [short(path) for path in here.scripts() if path not in scripts]
+    if left:
+        print(f'left for ./check --night: {" ".join(left)}')
     plan.roots(scripts)
     plan.configure(again=True)
     plan.build(units, here.fuzz_targets(), scripts)
@@ -227,13 +240,15 @@ def quick(plan, named):
         print(f'areas: {" ".join(named)}')
     else:
         change = Change()
+        if not change.base:
+            sys.exit(f'git does not know what this tree began with. Name the areas: ./check --quick {" ".join(areas())}')
         own = changed_tests(change.paths)
         touched = sorted({area_of(path) for path in change.paths} - {''})
         print(f'{len(change.paths)} files differ from {change.base[:12] or "nothing"}; areas: {" ".join(touched) or "none"}'
               + (f'; changed tests: {" ".join(sorted(own))}' if own else ''))
     units, fuzz, scripts = tests_of(touched)
-    units |= {name for name in own if name.startswith('test_')}
-    fuzz |= {name for name in own if name.startswith('replay_')}
+    units |= own & {name for names in here.unit_lists().values() for name in names}
+    fuzz |= own & set(here.fuzz_targets())
     scripts |= {path for path in here.scripts() if short(path) in own}
     plan.roots(scripts)
     plan.configure(again=False)
@@ -287,6 +302,7 @@ def main():
     parser.add_argument('mode', choices=('full', 'quick', 'night'), nargs='?', default='full')
     parser.add_argument('areas', nargs='*')
     given = parser.parse_args()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if given.list:
         tell_areas()
         return 0
@@ -303,6 +319,9 @@ def main():
         for step in plan.steps:
             print(f'{step.lane:9} {step.places} {step.name}' + (f'  after {" ".join(step.needs + step.after)}' if step.needs + step.after else ''))
         return 0
+    if given.mode == 'night' and 'EDL_TEST_TIMEOUT_S' not in os.environ:
+        for step in plan.steps:
+            step.limit_s *= 6
     held = lock(given.build_dir)
     log = f'{given.build_dir}/log'
     os.makedirs(log, exist_ok=True)

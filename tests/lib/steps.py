@@ -16,7 +16,7 @@ import time
 import keeper
 
 COMPUTES, WAITS, ALONE = 'computes', 'waits', 'alone'
-CORES = os.cpu_count() or 1
+CORES = int(os.environ.get('EDL_TEST_JOBS') or os.cpu_count() or 1)
 PLACES = {COMPUTES: CORES, WAITS: 2 * CORES}
 TOLD_EVERY_S = 30
 SKIPPED = 77
@@ -77,9 +77,12 @@ class Run:
         while self.pending or self.running:
             if self.interrupted:
                 self.end_all()
+            before = len(self.pending)
             self.start_what_may()
             if self.running:
                 self.await_some()
+            elif len(self.pending) == before and self.pending:
+                raise ValueError(f'nothing can start: {", ".join(step.name for step in self.pending)}')
         self.say_progress('')
         return self.failed == 0
 
@@ -202,7 +205,11 @@ class Run:
         self.told_at = now
         names = ', '.join(f'{s.name} {clock(now - since)}' for s, _, since in sorted(self.running.values(), key=lambda r: r[2]))
         self.say_progress(f'{clock(now - self.began)}  {len(self.over)} of {len(self.steps)} steps over, '
-                          f'{len(self.pending)} left, {self.failed} failed; running: {names}')
+                          f'{len(self.pending)} left, {self.failed} failed; running: {names}' + self.next_ones())
+
+    def next_ones(self):
+        names = [step.name for step in self.pending[:3]]
+        return f'; next: {", ".join(names)}{", ..." if len(self.pending) > 3 else ""}' if names else ''
 
     def say_progress(self, text):
         if not self.terminal:

@@ -9,7 +9,7 @@ from steps import ALONE, COMPUTES, WAITS, Step
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MARKERS = (('twos', r'# Runs by twos: (.+)'), ('alone', r'# Runs alone: measures (.+)'),
            ('night', r'# Runs at night(?:, and for (?P<paths>[^:]+))?: (.+)'))
-NICE = 10  # what computes gives way to what waits for events
+NICE = 10  # tests that compute give way to tests that wait for events
 # a test frees a world and builds the next one: memory that goes back to the kernel in between comes again page by page, which takes nine
 # tenths of the time of some (mallopt(3)); what is freed is still told from what is there, for 16 MB more
 ROOMY = {'MALLOC_TRIM_THRESHOLD_': '1000000000', 'MALLOC_MMAP_THRESHOLD_': '1000000000', 'MALLOC_TOP_PAD_': '16777216',
@@ -37,6 +37,12 @@ def unit_lists():
     return lists
 
 
+def conditional_tests():
+    """Unit tests that configure leaves out where something is missing, such as CUDA."""
+    paths = glob.glob(os.path.join(SOURCE_DIR, 'tests/unit/*.inc'))
+    return {name for path in paths for name in re.findall(r'^CONDITIONAL_TESTS \+= tests/unit/(test_\w+)', read(path), re.M)}
+
+
 def fuzz_targets():
     files = ['tests/fuzz/Makefile.inc', *(os.path.relpath(path, SOURCE_DIR) for path in glob.glob(os.path.join(SOURCE_DIR, 'tests/unit/*.inc')))]
     return sorted({name for file in files for name in re.findall(r'tests/fuzz/(replay_[a-z_]+)(?=\s|$)', read(file), re.M)})
@@ -61,9 +67,11 @@ def marker(path):
 
 
 def unit_step(name, build_dir, prefix='', **more):
-    program = f'{build_dir}/tests/unit/{name}'
+    command = [f'{build_dir}/tests/unit/{name}']
+    if name in conditional_tests():
+        command = ['sh', '-c', f'[ -x "$0" ] || {{ echo "configure left it out"; exit 77; }}; exec "$0"', *command]
     environment = {**ROOMY, 'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}
-    return Step(prefix + name, [program], COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment, **more)
+    return Step(prefix + name, command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment, **more)
 
 
 def fuzz_step(name, build_dir, **more):

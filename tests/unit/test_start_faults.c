@@ -77,7 +77,7 @@ static void test_a_bad_job_blames_no_node(void **state)
     (void)state;
     for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
         struct world *w = faulty_world(2, 2, START_FAULT_JOB);
-        char name[16];
+        char name[32];
 
         for (int i = 0; i < 12; i++) {
             const struct job *job;
