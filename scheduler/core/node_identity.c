@@ -65,6 +65,20 @@ static void take_machine(struct cluster *cluster, struct node *node, const char 
     DL_APPEND2(machine->nodes, node, machine_prev, machine_next);
 }
 
+/* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
+ * not told */
+void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id)
+{
+    take_machine(cluster, node, machine_id);
+}
+
+/* node_awaits_first_report - it joined from that very machine (in this run), and never reported */
+bool node_awaits_first_report(const struct node *node, const char *machine_id)
+{
+    return !node->ever_reported && node->machine != NULL && machine_id != NULL &&
+           streq(node->machine->id, machine_id);
+}
+
 /* cluster_check_machine - see cluster.h; linear in the nodes on the same machine */
 int cluster_check_machine(const struct cluster *cluster, const char *name, const char *machine_id,
                           const char *boot_id, struct edl_error *error)
@@ -112,20 +126,6 @@ static int refuse_twin(const struct node *node, struct edl_error *error)
  * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
  * told: then a report has to repeat what the answer to it said, and answers reach the living
  * only. */
-/* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
- * not told */
-void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id)
-{
-    take_machine(cluster, node, machine_id);
-}
-
-/* node_awaits_first_report - it joined from that very machine (in this run), and never reported */
-bool node_awaits_first_report(const struct node *node, const char *machine_id)
-{
-    return !node->ever_reported && node->machine != NULL && machine_id != NULL &&
-           streq(node->machine->id, machine_id);
-}
-
 int node_admit(struct cluster *cluster, struct node *node, const struct node_report *report,
                struct edl_error *error)
 {
