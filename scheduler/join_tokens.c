@@ -198,6 +198,16 @@ int join_tokens_alive(const struct stored_token *token, uint64_t now_wall_us,
                : 0;
 }
 
+/* Until its first report, for the machine that it was used from, and while no other token made the
+ * node anew. */
+static bool is_good_again(const struct stored_token *token, const struct node *there,
+                          const struct join_wish *wish, uint64_t now_wall_us)
+{
+    return token->expires_wall_us > now_wall_us && there != NULL &&
+           streq(there->credential_hash, token->credential_hash) &&
+           node_awaits_first_report(there, wish->machine_id);
+}
+
 int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
                       const struct join_wish *wish, uint64_t now_wall_us, struct edl_error *error)
 {
@@ -210,7 +220,7 @@ int join_tokens_check(const struct scheduler *scheduler, const struct stored_tok
                           "the join token was used already, by node %s", token->used_by);
         if (streq(token->credential_hash, wish->credential_hash))
             return 1;
-        return there != NULL && node_awaits_first_report(there, wish->machine_id)
+        return is_good_again(token, there, wish, now_wall_us)
                    ? 0
                    : refuse(error, EDL_EUNAUTHENTICATED, node,
                             "the join token was used already, by node %s", token->used_by);
@@ -262,8 +272,9 @@ static bool is_orphan(const struct scheduler *scheduler, const struct stored_tok
     return record->made_with != 0 && tokens_by_id(scheduler->users, record->made_with) == NULL;
 }
 
-/* made_by NULL: those whose token is no more */
-static unsigned revoke_good(struct scheduler *scheduler, const char *made_by, uint64_t now_wall_us)
+/* Used ones as well, which may be good once more. made_by NULL: those whose token is no more */
+static unsigned revoke_unexpired(struct scheduler *scheduler, const char *made_by,
+                                 uint64_t now_wall_us)
 {
     struct join_token *token, *next;
     unsigned n = 0;
@@ -272,7 +283,7 @@ static unsigned revoke_good(struct scheduler *scheduler, const char *made_by, ui
     {
         struct stored_token *record = &token->record;
 
-        if (!is_good(record, now_wall_us) ||
+        if (record->expires_wall_us <= now_wall_us ||
             (made_by != NULL ? !streq(record->made_by, made_by) : !is_orphan(scheduler, record)))
             continue;
         record->expires_wall_us = now_wall_us;
@@ -285,12 +296,12 @@ static unsigned revoke_good(struct scheduler *scheduler, const char *made_by, ui
 unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
                                 uint64_t now_wall_us)
 {
-    return revoke_good(scheduler, made_by, now_wall_us);
+    return revoke_unexpired(scheduler, made_by, now_wall_us);
 }
 
 unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wall_us)
 {
-    return revoke_good(scheduler, NULL, now_wall_us);
+    return revoke_unexpired(scheduler, NULL, now_wall_us);
 }
 
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata)

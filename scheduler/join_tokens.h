@@ -64,8 +64,9 @@ struct join_wish {
 
 /* join_tokens_check - whether it is good for a node now
  * 0: good; 1: it is used up, and by this very node with this very credential, which asks again;
- * EDL_EUNAUTHENTICATED, -EACCES with error. A used one is good for its node once more while that
- * has never reported and the same machine asks: who typed the line had something amiss. */
+ * EDL_EUNAUTHENTICATED, -EACCES with error. Until it expires a used one is good again for the node
+ * that it made, while that has never reported and the same machine asks: who typed the line had
+ * something amiss. */
 int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
                       const struct join_wish *wish, uint64_t now_wall_us, struct edl_error *error);
 
@@ -77,12 +78,13 @@ void join_tokens_use(struct scheduler *scheduler, const struct stored_token *tok
 int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now_wall_us,
                        const struct stored_token **ret, struct edl_error *error);
 
-/* join_tokens_revoke_all - every one that a person made and nobody has used; how many there were */
+/* join_tokens_revoke_all - every one that a person made and that has not expired, used or not; how
+ * many there were */
 unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
                                 uint64_t now_wall_us);
 
-/* join_tokens_revoke_orphans - every one that was made with a token that is no more, and that
- * nobody has used; how many there were */
+/* join_tokens_revoke_orphans - every one that was made with a token that is no more, and that has
+ * not expired, used or not; how many there were */
 unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wall_us);
 
 /* join_tokens_each - all of them, in the order in which they were made */

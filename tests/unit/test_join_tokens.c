@@ -115,6 +115,73 @@ static void test_a_token_joins_again_until_the_first_report(void **state)
     assert_int_equal(join_from(live, token, "n1", 3, "aa"), 401);
 }
 
+static void take_back(struct live *live, const char *token)
+{
+    struct reply reply = { 0 };
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/tokens/join/%s", find(live, token)->id);
+    assert_int_equal(live_ask(live, "DELETE", path, NULL, NULL, &reply), 200);
+    reply_clear(&reply);
+}
+
+/* A node that never reported would else be anybody's who has its line and its machine-id. */
+static void test_a_used_token_expires(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *token = make(live, NULL);
+
+    assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201);
+    assert_int_equal(join_from(live, token, "n1", 2, "bb"), 401); /* another machine */
+    expire(live, token);
+    assert_int_equal(join_from(live, token, "n1", 2, "aa"), 401);
+    assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201); /* its answer, again */
+}
+
+static void test_a_used_token_is_revoked(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *token = make(live, NULL);
+
+    assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201);
+    take_back(live, token);
+    assert_int_equal(join_from(live, token, "n1", 2, "aa"), 401);
+}
+
+static void test_a_used_token_ends_with_who_made_it(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *token = NULL;
+    struct reply reply = { 0 };
+    char otto[65];
+
+    assert_int_equal(live_ask(live, "POST", "/users", NULL,
+                              "{\"name\":\"otto\",\"role\":\"operator\"}", &reply),
+                     201);
+    assert_int_equal(live_ask(live, "POST", "/tokens", NULL, "{\"user\":\"otto\"}", &reply), 201);
+    (void)snprintf(otto, sizeof otto, "%s",
+                   json_string_value(json_object_get(reply.json, "token")));
+    live->token = otto;
+    token = make(live, NULL);
+    live->token = NULL;
+    assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201);
+    assert_int_equal(live_ask(live, "DELETE", "/users/otto", NULL, NULL, &reply), 200);
+    assert_int_equal(join_from(live, token, "n1", 2, "aa"), 401);
+    reply_clear(&reply);
+}
+
+static void test_a_used_token_ends_with_the_next_one(void **state)
+{
+    struct live *live = *state;
+    _cleanup_free_ char *first = make(live, NULL);
+    _cleanup_free_ char *second = make(live, "{\"node\":\"n1\"}");
+
+    assert_int_equal(join_from(live, first, "n1", 1, "aa"), 201);
+    assert_int_equal(join_from(live, second, "n1", 2, "aa"), 201);
+    assert_int_equal(join_from(live, first, "n1", 3, "aa"), 401);
+    assert_int_equal(join_from(live, second, "n1", 3, "aa"), 201);
+}
+
 static void test_tokens_survive_a_restart_as_hashes(void **state)
 {
     struct live *live = *state;
@@ -286,6 +353,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_a_token_joins_one_node_once),
         T(test_a_token_joins_again_until_the_first_report),
+        T(test_a_used_token_expires),
+        T(test_a_used_token_is_revoked),
+        T(test_a_used_token_ends_with_who_made_it),
+        T(test_a_used_token_ends_with_the_next_one),
         T(test_tokens_survive_a_restart_as_hashes),
         T(test_expired_and_revoked_tokens),
         T(test_wishes_that_are_refused),
