@@ -154,23 +154,20 @@ int ports_foreign_from_json(const json_t *body, uint16_t **ret, size_t *ret_n,
     const json_t *array = NULL;
     json_int_t last = 0;
     int r = body_array(&may, "ports_foreign", &array, error);
-    size_t n = json_array_size(array);
+    size_t n = 0;
 
-    if (r == 0 && n > AGENT_PORTS_FOREIGN_MAX)
-        r = edl_error_at(error, -EINVAL, "/ports_foreign", "more than %d ports",
-                         AGENT_PORTS_FOREIGN_MAX);
     if (r < 0)
         return r;
-    ports = n > 0 ? xcalloc(n, sizeof *ports) : NULL;
-    for (size_t i = 0; i < n; i++) {
+    if (json_array_size(array) > 0)
+        ports =
+            xcalloc(MIN_OF(json_array_size(array), (size_t)AGENT_PORTS_FOREIGN_MAX), sizeof *ports);
+    for (size_t i = 0; i < json_array_size(array) && n < AGENT_PORTS_FOREIGN_MAX; i++) {
         json_int_t port = json_integer_value(json_array_get(array, i));
-        char at[40];
 
-        (void)snprintf(at, sizeof at, "/ports_foreign/%zu", i);
         if (port <= last || port > UINT16_MAX)
-            return edl_error_at(error, -EINVAL, at, "%s is no port above the one before", at);
+            continue;
         last = port;
-        ports[i] = (uint16_t)port;
+        ports[n++] = (uint16_t)port;
     }
     *ret = TAKE_PTR(ports);
     *ret_n = n;

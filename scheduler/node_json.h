@@ -17,7 +17,8 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
 
 /* ports_foreign_from_json - the ports of a report that others listen on, rising, at most
  * AGENT_PORTS_FOREIGN_MAX: *ret, the caller's to free; NULL: none. Beside those of the range that
- * is offered more may be told. -EINVAL with the key */
+ * is offered more may be told. What does not rise, is no port or is too much is left out, and is no
+ * reason to lose the node. -EINVAL with the key when it is no list */
 int ports_foreign_from_json(const json_t *body, uint16_t **ret, size_t *ret_n,
                             struct edl_error *error);
 
