@@ -35,6 +35,7 @@
 #include "agent/spawner.h"
 #include "agent/subject.h"
 #include "agent/unit_launcher.h"
+#include "agent/workspace_cache.h"
 #include "agent/workspaces.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -96,32 +97,13 @@ static void start(struct agent *a, const struct agent_action *action)
         start_now(a, &action->id, order);
 }
 
-/* fault_of_fetch - an archive that did not come */
-static enum start_fault fault_of_fetch(int code)
-{
-    switch (code) {
-    case -ENOENT:
-    case -EACCES:
-    case -EPERM:
-        return START_FAULT_JOB; /* the scheduler has it not, or not for this job */
-    case -E2BIG:
-        return START_FAULT_DISK; /* the node keeps none as large */
-    case EDL_EUNREACHABLE:
-    case -ETIMEDOUT:
-    case -ENOTCONN:
-        return START_FAULT_PLACE;
-    default:
-        return start_fault_of_error(code);
-    }
-}
-
 static void on_workspace(const struct process_id *id, json_t *order, const struct edl_error *why,
                          void *userdata)
 {
     struct agent *a = userdata;
 
     if (why != NULL)
-        agent_core_start_failed(a->core, id, fault_of_fetch(why->code), why->text,
+        agent_core_start_failed(a->core, id, workspace_cache_fault(why->code), why->text,
                                 clock_read_us(CLOCK_BOOTTIME));
     else if (!agent_await_gpus(a, id, order))
         agent_start_late(a, id, order);

@@ -215,6 +215,33 @@ static int open_try(struct fetch *f, struct edl_error *error)
     return 0;
 }
 
+/* own - a failure of this node, no word of the scheduler's: -ENOENT is no archive that it lacks */
+static void own(struct edl_error *error)
+{
+    switch (error->code) {
+    case -E2BIG:
+    case -ENOSPC:
+    case -EDQUOT:
+    case EDL_ECORRUPT:
+        return;
+    default:
+        error->code = -EIO;
+    }
+}
+
+/* say_answer - what the scheduler answered but "not here", "not for you" and "never" is a state of
+ * its own: 507 is its disk, not this one */
+static int say_answer(const struct http_answer *answer, struct edl_error *error)
+{
+    int r = http_answer_error(answer, error);
+
+    if (r == 0 || answer->failure != 0 || answer->status == 403 || answer->status == 404 ||
+        answer->status == 422)
+        return r;
+    error->code = EDL_EHTTP;
+    return EDL_EHTTP;
+}
+
 /* settle - what came is what was asked for, and has its name */
 static int settle(struct fetch *f, struct edl_error *error)
 {
@@ -242,19 +269,19 @@ static int on_timer(sd_event_source *source, uint64_t time_us, void *userdata)
 }
 
 /* Worth another try: nobody answered, the server was busy, or it broke off on the way. */
-static bool may_pass(const struct http_answer *answer, int code)
+static bool may_pass(int code)
 {
     return code == EDL_ECORRUPT || code == EDL_EUNREACHABLE || code == -ETIMEDOUT ||
-           code == -ENOTCONN || (answer != NULL && answer->failure == 0 && answer->status >= 500);
+           code == -ENOTCONN || code == EDL_EHTTP;
 }
 
-static void failed(struct fetch *f, const struct http_answer *answer, struct edl_error *why)
+static void failed(struct fetch *f, struct edl_error *why)
 {
     uint64_t wait_us = f->cache->config.retry_us << f->tries;
     int r = -EIO;
 
     close_try(f);
-    if (may_pass(answer, why->code) && ++f->tries < TRIES_MAX) {
+    if (may_pass(why->code) && ++f->tries < TRIES_MAX) {
         r = f->timer != NULL
                 ? sd_event_source_set_time_relative(f->timer, wait_us)
                 : sd_event_add_time_relative(f->cache->config.event, &f->timer, CLOCK_BOOTTIME,
@@ -272,17 +299,19 @@ static void on_answer(const struct http_answer *answer, void *userdata)
 {
     struct fetch *f = userdata;
     struct edl_error error = { 0 };
-    int r = http_answer_error(answer, &error);
+    int r = say_answer(answer, &error);
 
     f->call = NULL;
     if (f->failure.code != 0) {
         error = f->failure;
         r = error.code;
-    }
-    if (r == 0)
+        own(&error);
+    } else if (r == 0) {
         r = settle(f, &error);
+        own(&error);
+    }
     if (r < 0) {
-        failed(f, answer, &error);
+        failed(f, &error);
         return;
     }
     log_info("workspace %s: %llu bytes fetched", f->sha256, (unsigned long long)f->bytes);
@@ -296,8 +325,8 @@ static void start_try(struct fetch *f)
     struct edl_error error = { 0 };
     int r = open_try(f, &error);
 
-    if (r < 0 && r != -ENOSPC) /* no word of the scheduler's */
-        error.code = -EIO;
+    if (r < 0)
+        own(&error);
     /* any of them will do: each lives here and needs it */
     (void)snprintf(header, sizeof header, "X-EDL-Process: %s", process_id_key(&f->waits->id, key));
     if (r == 0)
@@ -309,7 +338,23 @@ static void start_try(struct fetch *f)
                                                        .save = f->file },
                                   on_answer, f, &f->call, &error, f->cache->config.userdata);
     if (r < 0)
-        failed(f, NULL, &error);
+        failed(f, &error);
+}
+
+enum start_fault workspace_cache_fault(int code)
+{
+    switch (code) {
+    case -ENOENT:
+    case -EACCES:
+        return START_FAULT_JOB; /* the scheduler has it not, or not for this job */
+    case -E2BIG:
+        return START_FAULT_DISK; /* the node keeps none as large */
+    case EDL_EHTTP:
+    case EDL_EUNREACHABLE:
+        return START_FAULT_PLACE; /* the scheduler's, which gives a place again */
+    default:
+        return start_fault_of_error(code);
+    }
 }
 
 /* ---- who waits ---- */

@@ -15,6 +15,7 @@
 
 #include "agent/core/process_id.h"
 #include "shared/http_client.h"
+#include "shared/start_fault.h"
 
 struct edl_error;
 struct workspace_cache;
@@ -36,6 +37,10 @@ struct workspace_cache_config {
 
 /* why: NULL, it is there; else why it cannot be had. The wait is over and freed. */
 typedef void (*workspace_ready_fn)(const struct edl_error *why, void *userdata);
+
+/* workspace_cache_fault - whose fault it is that one cannot be had, by the code of why
+ * A node that hears the scheduler, but gets no archive whole or in time, is at fault. */
+enum start_fault workspace_cache_fault(int code);
 
 /* workspace_cache_new - removes what a fetch left that was cut off */
 struct workspace_cache *workspace_cache_new(const struct workspace_cache_config *config);

@@ -254,6 +254,66 @@ static void what_is_refused_is_told_at_once(void **state)
     assert_int_equal(count_files(f, false), 0);
 }
 
+/* try_all - until it is given up */
+static enum start_fault try_all(struct fixture *f, const struct http_answer *says)
+{
+    unsigned n_ready = f->n_ready;
+
+    f->n_calls = 0;
+    (void)wait_for(f, "abc", 0);
+    for (unsigned n = 1; f->n_ready == n_ready; n++) {
+        run_until(f, &f->n_calls, n);
+        f->calls[n - 1].on_answer(says, f->calls[n - 1].userdata);
+    }
+    return workspace_cache_fault(f->why.code);
+}
+
+/* What the scheduler did is no fault of the node; what breaks on the way to it is. */
+static void whose_fault_it_is(void **state)
+{
+    static const struct {
+        unsigned status;
+        int failure;
+        enum start_fault fault;
+        unsigned calls;
+    } cases[] = {
+        { 403, 0, START_FAULT_JOB, 1 },         { 404, 0, START_FAULT_JOB, 1 },
+        { 422, 0, START_FAULT_JOB, 1 },         { 400, 0, START_FAULT_PLACE, 6 },
+        { 401, 0, START_FAULT_PLACE, 6 },       { 409, 0, START_FAULT_PLACE, 6 },
+        { 413, 0, START_FAULT_PLACE, 6 },       { 429, 0, START_FAULT_PLACE, 6 },
+        { 500, 0, START_FAULT_PLACE, 6 },       { 502, 0, START_FAULT_PLACE, 6 },
+        { 503, 0, START_FAULT_PLACE, 6 },       { 504, 0, START_FAULT_PLACE, 6 },
+        { 507, 0, START_FAULT_PLACE, 6 },       { 0, EDL_EUNREACHABLE, START_FAULT_PLACE, 6 },
+        { 0, -ETIMEDOUT, START_FAULT_NODE, 6 }, { 0, -ENOTCONN, START_FAULT_NODE, 6 },
+        { 200, 0, START_FAULT_NODE, 6 }, /* nothing came, which is not it */
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const struct http_answer says = { .status = cases[i].status, .failure = cases[i].failure };
+
+        assert_int_equal(try_all(f, &says), cases[i].fault);
+        assert_int_equal(f->n_calls, cases[i].calls);
+    }
+    assert_int_equal(workspace_cache_fault(-E2BIG), START_FAULT_DISK);
+    assert_int_equal(workspace_cache_fault(-ENOSPC), START_FAULT_DISK);
+    assert_int_equal(workspace_cache_fault(-EIO), START_FAULT_NODE);
+}
+
+/* Its own files do not say what the scheduler has. */
+static void a_folder_that_went_is_the_nodes(void **state)
+{
+    struct fixture *f = *state;
+
+    (void)wait_for(f, "abc", 0);
+    run_until(f, &f->n_calls, 1);
+    (void)count_files(f, true);
+    answer(f, 200, "abc");
+    assert_int_equal(f->n_ready, 1);
+    assert_non_null(strstr(f->why.text, "cannot keep"));
+    assert_int_equal(workspace_cache_fault(f->why.code), START_FAULT_NODE);
+}
+
 static void what_was_used_longest_ago_goes_first(void **state)
 {
     struct fixture *f = *state;
@@ -307,6 +367,8 @@ int main(void)
         TEST(nothing_that_is_not_it_gets_its_name),
         TEST(it_is_not_tried_for_ever),
         TEST(what_is_refused_is_told_at_once),
+        TEST(whose_fault_it_is),
+        TEST(a_folder_that_went_is_the_nodes),
         TEST(what_was_used_longest_ago_goes_first),
         TEST(a_fetch_ends_with_the_last_who_waits),
         TEST(what_a_crash_left_is_removed),
