@@ -98,6 +98,7 @@ static int exit_status(const struct edl_error *error)
     case EDL_ECORRUPT:
         return UNPACK_EXIT_DAMAGED;
     case -ENOSPC:
+    case -EDQUOT:
         return UNPACK_EXIT_FULL;
     case -EPERM:
     case -EINVAL:

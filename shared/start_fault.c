@@ -40,6 +40,7 @@ enum start_fault start_fault_of_error(int code)
     case -ECANCELED:
         return START_FAULT_NONE;
     case -ENOSPC:
+    case -EDQUOT:
         return START_FAULT_DISK;
     default:
         return START_FAULT_NODE;

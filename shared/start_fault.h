@@ -25,5 +25,6 @@ const char *start_fault_to_string(enum start_fault fault);
 enum start_fault start_fault_from_string(const char *word, const char *reason);
 
 /* start_fault_of_error - by the code of what went wrong before its program ran: EDL_EBADSPEC, the
- * job's; -ECANCELED, nobody's: it was to stop; -ENOSPC, the disk's; any other one the node's */
+ * job's; -ECANCELED, nobody's: it was to stop; -ENOSPC and -EDQUOT (an account's share of a disk is
+ * full), the disk's; any other one the node's */
 enum start_fault start_fault_of_error(int code);

@@ -65,6 +65,7 @@ static void test_words(void **state)
     assert_int_equal(start_fault_from_string("job", "cannot start: no such file"), START_FAULT_JOB);
     assert_int_equal(start_fault_from_string("moonlight", "cannot start"), START_FAULT_NONE);
     assert_int_equal(start_fault_of_error(-ENOSPC), START_FAULT_DISK);
+    assert_int_equal(start_fault_of_error(-EDQUOT), START_FAULT_DISK);
     assert_int_equal(start_fault_of_error(EDL_EBADSPEC), START_FAULT_JOB);
     assert_int_equal(start_fault_of_error(-ECANCELED), START_FAULT_NONE);
     assert_int_equal(start_fault_of_error(-EACCES), START_FAULT_NODE);
