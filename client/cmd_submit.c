@@ -93,7 +93,7 @@ static int follow(struct server *server, const json_t *accepted, bool json)
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
     struct log_request request = { .job = id, .follow = true, .json = json };
     _cleanup_json_ json_t *job = NULL;
-    int status = job_wait_start(server, id, json_text(accepted, "reason"));
+    int status = job_wait_start(server, id, accepted);
 
     if (status == STATUS_OK)
         status = job_logs(server, &request);

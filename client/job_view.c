@@ -15,8 +15,9 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define TOLD_WITHIN_US (1 * USEC_PER_SEC) /* a reason changes without an event, after a plan */
-#define OUTAGE_MAX_US (60 * USEC_PER_SEC) /* a scheduler that restarts is back long before */
+#define REASON_POLL_US (5 * USEC_PER_SEC)   /* a reason changes without an event, after a plan */
+#define REASON_QUIET_US (10 * USEC_PER_SEC) /* between two texts of one reason: counts change */
+#define OUTAGE_MAX_US (60 * USEC_PER_SEC)   /* a scheduler that restarts is back long before */
 
 bool job_is_final(const json_t *job)
 {
@@ -112,28 +113,40 @@ int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t
     }
 }
 
-int job_wait_start(struct server *server, const char *job, const char *told)
+bool job_reason_is_news(const json_t *told, const json_t *job, uint64_t passed_us)
+{
+    const char *before = json_text(told, "reason"), *text = json_text(job, "reason");
+
+    if (*text == '\0' || streq(text, before))
+        return false;
+    return *before == '\0' || passed_us >= REASON_QUIET_US ||
+           !streq(json_text(job, "reason_code"), json_text(told, "reason_code"));
+}
+
+int job_wait_start(struct server *server, const char *job, const json_t *told)
 {
     _cleanup_free_ char *path = job_path(job, "");
-    _cleanup_free_ char *last = xstrdup(told);
+    _cleanup_json_ json_t *last = NULL;
     uint64_t heard_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t told_us = heard_us;
     uint64_t revision = 0;
     int status = server_event_revision(server, &revision);
 
     for (;;) {
         _cleanup_json_ json_t *answer = NULL;
-        const char *reason;
+        uint64_t now_us;
 
         if (status == STATUS_OK)
             status = ask(server, path, &heard_us, &answer);
         if (status != STATUS_OK || (answer != NULL && !streq(json_text(answer, "state"), "queued")))
             return status;
-        reason = answer != NULL ? json_text(answer, "reason") : "";
-        if (*reason != '\0' && !streq(reason, last)) {
-            report_note("%s waits: %s", json_text(answer, "name"), reason);
-            free(last);
-            last = xstrdup(reason);
+        now_us = clock_read_us(CLOCK_BOOTTIME);
+        if (answer != NULL && job_reason_is_news(told, answer, now_us - told_us)) {
+            report_note("%s waits: %s", json_text(answer, "name"), json_text(answer, "reason"));
+            json_decref(last);
+            told = last = TAKE_PTR(answer);
+            told_us = now_us;
         }
-        (void)server_event_wait(server, &revision, TOLD_WITHIN_US);
+        (void)server_event_wait(server, &revision, REASON_POLL_US);
     }
 }

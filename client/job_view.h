@@ -26,10 +26,14 @@ void job_print_skipped(const char *label, uint64_t tasks, uint64_t records);
  * or no such job. */
 int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t **ret_job);
 
+/* job_reason_is_news - whether to print why a job waits, passed_us after `told` was printed: at
+ * once when the reason is another one, after a while when only its words are */
+bool job_reason_is_news(const json_t *told, const json_t *job, uint64_t passed_us);
+
 /* job_wait_start - until the job waits no more in the queue; tells why it waits on stderr, and
- * again whenever that changes. told: the reason that was printed already. STATUS_FAILED: no such
- * job */
-int job_wait_start(struct server *server, const char *job, const char *told);
+ * again when that is news. told: the job with the reason that was printed already. STATUS_FAILED:
+ * no such job */
+int job_wait_start(struct server *server, const char *job, const json_t *told);
 
 /* job_outcome - STATUS_OK for succeeded, else STATUS_FAILED */
 int job_outcome(const json_t *job);

@@ -22,6 +22,7 @@
 #include "client/dev_reap.h"
 #include "client/dev_state.h"
 #include "client/job_build.h"
+#include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/log_lines.h"
 #include "client/options.h"
@@ -30,6 +31,7 @@
 #include "client/text.h"
 #include "client/top_line.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/job_spec.h"
@@ -123,6 +125,35 @@ static void test_options_parse_wrong_value_is_refused(void **state)
     assert_int_equal(PARSE("--folow"), -EINVAL);
     assert_string_equal(error.remedy, "--follow");
     assert_int_equal(PARSE("-x"), -EINVAL);
+}
+
+/* ---- job_view ---- */
+
+static void test_job_reason_is_news_when_it_is_another(void **state)
+{
+    static const struct {
+        const char *told_code, *told, *code, *text;
+        uint64_t passed_us;
+        bool news;
+    } rows[] = {
+        { "queued", "", "queued", "behind 2", 0, true }, /* nothing was told yet */
+        { "queued", "behind 2", "queued", "behind 2", NEVER_US, false },
+        { "queued", "behind 2", "queued", "behind 1", 0, false },
+        { "queued", "behind 2", "queued", "behind 1", 10 * USEC_PER_SEC - 1, false },
+        { "queued", "behind 2", "queued", "behind 1", 10 * USEC_PER_SEC, true },
+        { "queued", "behind 2", "no-node", "no node", 0, true },
+        { "queued", "behind 2", "no-node", "", NEVER_US, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        _cleanup_json_ json_t *told =
+            json_pack("{s:s,s:s}", "reason_code", rows[i].told_code, "reason", rows[i].told);
+        _cleanup_json_ json_t *job =
+            json_pack("{s:s,s:s}", "reason_code", rows[i].code, "reason", rows[i].text);
+
+        assert_int_equal(job_reason_is_news(told, job, rows[i].passed_us), rows[i].news);
+    }
 }
 
 /* ---- text ---- */
@@ -549,6 +580,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_parse_mixed_order_finds_everything),
         cmocka_unit_test(test_options_parse_wrong_value_is_refused),
+        cmocka_unit_test(test_job_reason_is_news_when_it_is_another),
         cmocka_unit_test(test_text_range_forms),
         cmocka_unit_test(test_text_url_segment_encodes),
         cmocka_unit_test(test_text_human_forms),
