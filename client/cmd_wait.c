@@ -18,7 +18,7 @@ struct wait_options {
 };
 
 static const struct option_spec wait_options[] = {
-    { "timeout", 0, OPTION_SECONDS, "S", "give up after so long (exit status 1)",
+    { "timeout", 0, OPTION_LIMIT, "S", "give up after so long (exit status 1; 0: no limit)",
       offsetof(struct wait_options, timeout_us) },
     { .name = NULL },
 };

@@ -107,6 +107,8 @@ static int store_number(enum option_kind kind, const char *text, void *place)
         return store_positive(parse_bytes, text, place);
     case OPTION_SECONDS:
         return store_positive(parse_seconds, text, place);
+    case OPTION_LIMIT:
+        return parse_seconds(text, place);
     case OPTION_LOAD:
         return parse_load(text, place);
     case OPTION_FLAG:
@@ -128,6 +130,7 @@ static const char *expectation(enum option_kind kind)
         [OPTION_BYTES] = "bytes such as 64Mi or 1Gi, more than none; without the option there is a "
                          "default",
         [OPTION_SECONDS] = "a time such as 500ms, 30s or 2m, more than none",
+        [OPTION_LIMIT] = "a time such as 500ms, 30s or 2m; 0: no limit",
         [OPTION_LOAD] = "a share such as 0.9",
     };
 

@@ -23,6 +23,7 @@ enum option_kind {
     OPTION_CPU,     /* uint64_t millicores */
     OPTION_BYTES,   /* uint64_t bytes */
     OPTION_SECONDS, /* uint64_t microseconds */
+    OPTION_LIMIT,   /* the same, and 0 is no limit, as without the option */
     OPTION_LOAD,    /* double in (0, 1] */
 };
 

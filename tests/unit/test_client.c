@@ -43,7 +43,7 @@ struct sample_options {
     struct common_options common;
     bool follow;
     const char *name;
-    uint64_t count, cpu, bytes, us;
+    uint64_t count, cpu, bytes, us, limit_us;
     double load;
     struct option_list env;
 };
@@ -57,6 +57,7 @@ static const struct option_spec sample_specs[] = {
     { "cpu", 0, OPTION_CPU, "C", "", AT(cpu) },
     { "bytes", 0, OPTION_BYTES, "B", "", AT(bytes) },
     { "time", 0, OPTION_SECONDS, "S", "", AT(us) },
+    { "limit", 0, OPTION_LIMIT, "S", "", AT(limit_us) },
     { "load", 0, OPTION_LOAD, "L", "", AT(load) },
     { "env", 0, OPTION_LIST, "E", "", AT(env) },
     { .name = NULL },
@@ -107,6 +108,13 @@ static void test_options_parse_mixed_order_finds_everything(void **state)
     assert_int_equal(values.count, 7);
     assert_string_equal(values.name, "z");
     arguments_clear(&arguments);
+
+    assert_int_equal(PARSE("--limit", "2m"), 0);
+    assert_int_equal(values.limit_us, 120 * USEC_PER_SEC);
+    arguments_clear(&arguments);
+    assert_int_equal(PARSE("--limit", "0"), 0);
+    assert_int_equal(values.limit_us, 0);
+    arguments_clear(&arguments);
 }
 
 static void test_options_parse_wrong_value_is_refused(void **state)
@@ -120,6 +128,8 @@ static void test_options_parse_wrong_value_is_refused(void **state)
     assert_non_null(strstr(error.text, "--count"));
     assert_int_equal(PARSE("--count"), -EINVAL);
     assert_int_equal(PARSE("--follow=yes"), -EINVAL);
+    assert_int_equal(PARSE("--time", "0"), -EINVAL);
+    assert_int_equal(PARSE("--limit", "x"), -EINVAL);
     assert_int_equal(PARSE("--load", "1.5"), -EINVAL);
     assert_int_equal(PARSE("--load", "nan"), -EINVAL);
     assert_int_equal(PARSE("--folow"), -EINVAL);

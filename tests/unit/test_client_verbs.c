@@ -203,6 +203,7 @@ static void test_wait_tells_the_outcome(void **state)
     _cleanup_free_ char *out = NULL;
 
     assert_int_equal(EDL(NULL, NULL, "wait", "example"), STATUS_OK);
+    assert_int_equal(EDL(NULL, NULL, "wait", "example", "--timeout", "0"), STATUS_OK);
     assert_int_equal(EDL(&out, NULL, "wait", "broken"), STATUS_FAILED);
     assert_string_equal(out, "job broken (2) failed: exit 1\n");
     assert_int_equal(EDL(NULL, NULL, "wait", "none"), STATUS_FAILED);
