@@ -212,6 +212,25 @@ uint64_t cgroup_oom_kills(const struct cgroup_paths *paths)
     return n;
 }
 
+void cgroup_describe_oom(uint64_t memory_bytes, char *ret, size_t size)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB" };
+    size_t unit = 0;
+
+    for (; unit + 1 < ELEMENTS(units) && memory_bytes >= 1024; unit++)
+        memory_bytes >>= 10;
+    if (memory_bytes > 0)
+        (void)snprintf(ret, size,
+                       "out of memory: beyond the %" PRIu64 " %s that each may use; ask for more: "
+                       "--memory, in a document memory",
+                       memory_bytes, units[unit]);
+    else
+        (void)
+            snprintf(ret, size,
+                     "out of memory: all of its node is used, and the job asks for none; say what "
+                     "it needs: --memory, in a document memory");
+}
+
 int cgroup_open_events(const char *path)
 {
     char file[CGROUP_PATH_SIZE + 64];

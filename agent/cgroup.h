@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CGROUP_PATH_SIZE 512
@@ -64,6 +65,10 @@ bool cgroup_is_unit(const char *path);
 /* cgroup_oom_kills - how many processes of the group the kernel killed because the group had used
  * up its memory; 0 also when that is not known */
 uint64_t cgroup_oom_kills(const struct cgroup_paths *paths);
+
+/* cgroup_describe_oom - in the words that users read
+ * memory_bytes: what each may use; 0: of a job that was submitted to an earlier version */
+void cgroup_describe_oom(uint64_t memory_bytes, char *ret, size_t size);
 
 /* cgroup_make, cgroup_enter, cgroup_kill - a group at path, below one that is delegated to us
  * (systemd.resource-control(5), Delegate=); the calling process goes into it; all that is in it is

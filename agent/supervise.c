@@ -475,21 +475,6 @@ static bool is_given(const struct supervisor *s)
     return json_object_get(s->order, "unpack") == NULL;
 }
 
-/* memory_bytes: 0: of a job that was submitted to an earlier version */
-static void describe_oom(uint64_t memory_bytes, struct exit_record *ret)
-{
-    if (memory_bytes > 0)
-        (void)snprintf(ret->reason, sizeof ret->reason,
-                       "out of memory: beyond the %" PRIu64 " MiB that each may use; ask for more: "
-                       "--memory, in a document memory",
-                       memory_bytes >> 20);
-    else
-        (void)
-            snprintf(ret->reason, sizeof ret->reason,
-                     "out of memory: all of its node is used, and the job asks for none; say what "
-                     "it needs: --memory, in a document memory");
-}
-
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
@@ -513,7 +498,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
         cgroup_oom_kills(&s->grouping.paths) > 0)
-        describe_oom(number_of(s->order, "memory_bytes"), ret);
+        cgroup_describe_oom(number_of(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);
     ret->orphans_reaped = s->main_child.orphans;
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);

@@ -27,7 +27,7 @@ struct job_options {
     XX("min", 0, OPTION_COUNT, "N", "instances to start with (1)", min)                            \
     XX("max", 0, OPTION_COUNT, "N", "instances at most (as --min)", max)                           \
     XX("cpu", 0, OPTION_CPU, "CORES", "per instance: 2, 0.5, 200m", cpu_millicores)                \
-    XX("memory", 0, OPTION_BYTES, "BYTES", "per instance: 64Mi, 1Gi", memory_bytes)                \
+    XX("memory", 0, OPTION_MEMORY, "BYTES", "per instance: 64Mi, 1Gi", memory_bytes)               \
     XX("gpus", 0, OPTION_U64, "N", "per instance", gpus)                                           \
     XX("env", 'e', OPTION_LIST, "N=V", "environment of the processes; may be repeated", env)       \
     XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "shared/error.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "shared/nearest.h"
 #include "shared/parse.h"
@@ -105,6 +106,11 @@ static int store_number(enum option_kind kind, const char *text, void *place)
         return store_positive(parse_cpu, text, place);
     case OPTION_BYTES:
         return store_positive(parse_bytes, text, place);
+    case OPTION_MEMORY:
+        return store_positive(parse_bytes, text, place) < 0 ||
+                       *(uint64_t *)place < ROLE_MEMORY_BYTES_LEAST
+                   ? -EINVAL
+                   : 0;
     case OPTION_SECONDS:
         return store_positive(parse_seconds, text, place);
     case OPTION_LIMIT:
@@ -129,6 +135,9 @@ static const char *expectation(enum option_kind kind)
             "default",
         [OPTION_BYTES] = "bytes such as 64Mi or 1Gi, more than none; without the option there is a "
                          "default",
+        [OPTION_MEMORY] =
+            "64Mi or 1Gi, with the unit (64 is 64 bytes) and 4Mi at least; without the "
+            "option there is a default",
         [OPTION_SECONDS] = "a time such as 500ms, 30s or 2m, more than none",
         [OPTION_LIMIT] = "a time such as 500ms, 30s or 2m; 0: no limit",
         [OPTION_LOAD] = "a share such as 0.9",

@@ -22,6 +22,7 @@ enum option_kind {
     OPTION_COUNT,   /* uint64_t, at least 1: 0 stands for "not given", here and below */
     OPTION_CPU,     /* uint64_t millicores */
     OPTION_BYTES,   /* uint64_t bytes */
+    OPTION_MEMORY,  /* uint64_t bytes that one process asks for */
     OPTION_SECONDS, /* uint64_t microseconds */
     OPTION_LIMIT,   /* the same, and 0 is no limit, as without the option */
     OPTION_LOAD,    /* double in (0, 1] */

@@ -166,6 +166,23 @@ static int read_boolean(struct document_reader *reader, const struct document_ru
     return 0;
 }
 
+/* too_few_bytes - mostly a unit that was left out */
+static int too_few_bytes(struct document_reader *reader, const struct document_rule *rule,
+                         const char *text, uint64_t amount)
+{
+    (void)document_refuse(reader,
+                          "%.40s is less than %" PRId64 "Mi, the least that a process needs", text,
+                          rule->least >> 20);
+    if (text[strspn(text, "0123456789.")] == '\0' && amount <= (uint64_t)rule->max >> 30)
+        (void)edl_error_remedy(reader->error,
+                               "%.20s is %" PRIu64 " bytes: write %.20sMi or %.20sGi", text, amount,
+                               text, text);
+    else
+        (void)edl_error_remedy(reader->error, "write %" PRId64 "Mi or more, or leave the key out",
+                               rule->least >> 20);
+    return EDL_EBADSPEC;
+}
+
 /* read_quantity - numbers go through the same parser as text, so that 0.1 means exactly 100m in
  * both */
 static int read_quantity(struct document_reader *reader, const struct document_rule *rule,
@@ -198,6 +215,8 @@ static int read_quantity(struct document_reader *reader, const struct document_r
         (void)edl_error_remedy(reader->error, "%s", rule->remedy_of_none);
         return EDL_EBADSPEC;
     }
+    if (amount > 0 && amount < (uint64_t)rule->least && !reader->stored)
+        return too_few_bytes(reader, rule, text, amount);
     if (amount < (uint64_t)rule->min || amount > (uint64_t)rule->max)
         return document_refuse(reader, "%.40s is outside %" PRId64 " to %" PRId64 " %s", text,
                                rule->min, rule->max, kinds[rule->kind].unit);

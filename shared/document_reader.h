@@ -44,6 +44,7 @@ struct document_rule {
     int64_t min, max;
     const char *remedy;         /* of an integer above max; may be NULL */
     const char *remedy_of_none; /* an amount of 0 is refused with it; NULL: it is not */
+    int64_t least;              /* of an amount of bytes that is not 0 */
     const struct document_rule *nested;
     size_t n_nested;
     const struct document_table *more;

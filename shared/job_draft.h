@@ -23,7 +23,8 @@
     }
 #define MEMORY_RULE(name, field)                                                                   \
     {                                                                                              \
-        .key = (name), .kind = DOCUMENT_BYTES, .offset = AT(field), .max = ROLE_MEMORY_BYTES_MAX   \
+        .key = (name), .kind = DOCUMENT_BYTES, .offset = AT(field), .max = ROLE_MEMORY_BYTES_MAX,  \
+        .least = ROLE_MEMORY_BYTES_LEAST                                                           \
     }
 
 /* What a role's keys are called where it stands. */

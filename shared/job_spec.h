@@ -18,6 +18,8 @@
 #define ROLE_INSTANCES_MAX 1024
 /* what one instance may ask for: no machine has more, and every sum stays far from overflow */
 #define ROLE_CPU_MILLICORES_MAX INT64_C(1000000000)
+/* with less a supervisor is killed before it has written anything: such a wish is a slip */
+#define ROLE_MEMORY_BYTES_LEAST (INT64_C(1) << 22)
 #define ROLE_MEMORY_BYTES_MAX (INT64_C(1) << 46)
 #define ROLE_GPUS_MAX 64
 #define ROLE_PORTS_MAX 8

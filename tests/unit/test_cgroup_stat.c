@@ -120,12 +120,34 @@ static void test_what_there_is(void **state)
     assert_int_equal(stat.tasks, NEVER_US);
 }
 
+static void test_words_of_too_little_memory(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *words;
+    } cases[] = {
+        { 64, "beyond the 64 bytes that each may use" },
+        { 1 << 19, "beyond the 512 KiB that each may use" },
+        { 1 << 25, "beyond the 32 MiB that each may use" },
+        { UINT64_C(3) << 30, "beyond the 3072 MiB that each may use" },
+        { 0, "the job asks for none" },
+    };
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        cgroup_describe_oom(cases[i].bytes, text, sizeof text);
+        assert_non_null(strstr(text, cases[i].words));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_there_is, setup, teardown),
+        cmocka_unit_test(test_words_of_too_little_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

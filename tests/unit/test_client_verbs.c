@@ -197,6 +197,19 @@ static void test_submit_of_nothing_is_refused(void **state)
     }
 }
 
+static void test_memory_without_a_unit_is_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *err = NULL;
+
+    assert_int_equal(EDL(NULL, &err, "submit", "--memory", "64", "--", "true"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(err, "--memory: \"64\" does not fit"));
+    assert_non_null(strstr(err, "with the unit (64 is 64 bytes)"));
+    free(TAKE_PTR(err));
+    assert_int_equal(EDL(NULL, &err, "submit", "--memory", "4095Ki", "--", "true"),
+                     STATUS_BAD_INPUT);
+}
+
 static void test_wait_tells_the_outcome(void **state)
 {
     const struct fixture *fixture = *state;
@@ -426,6 +439,7 @@ int main(void)
         WITH_SERVER(test_array_by_its_name),
         WITH_SERVER(test_submit_of_a_program_tells_how),
         WITH_SERVER(test_submit_of_nothing_is_refused),
+        WITH_SERVER(test_memory_without_a_unit_is_refused),
         WITH_SERVER(test_wait_tells_the_outcome),
         WITH_SERVER(test_kill_goes_on_after_a_refusal),
         WITH_SERVER(test_scale_sends_bounds),

@@ -150,7 +150,7 @@ static void test_everything(void **state)
         "      requests: {cpu: 1.5}\n"
         "  pserver: {min-instance: 2, max-instance: 5, node-selector: {disk/type: ''}}\n"
         "  nodeSelector: {rack: r9}\n"
-        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4096,\n"
+        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4194304,\n"
         "           nodeSelector: {rack: r1, gpu: a100}}]\n";
     char ignored[512];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
@@ -380,6 +380,13 @@ static void test_stored_amounts(void **state)
     assert_int_equal(spec->roles[0].cpu_millicores, 0);
     (void)job_spec_free(spec);
     json_decref(document);
+    document = json_pack("{s:s, s:[{s:s, s:[s], s:i}]}", "name", "a", "roles", "role", "w",
+                         "command", "x", "memory", 64);
+    assert_int_equal(job_spec_from_document(document, &spec, NULL, NULL), EDL_EBADSPEC);
+    assert_int_equal(job_spec_from_stored(document, &spec, NULL), 0);
+    assert_int_equal(spec->roles[0].memory_bytes, 64);
+    (void)job_spec_free(spec);
+    json_decref(document);
 }
 
 /* Who says nothing of memory asks for some all the same: by its cores or its GPUs. */
@@ -389,8 +396,8 @@ static void test_memory_by_default(void **state)
                                "- {role: small, command: [x]}\n"
                                "- {role: large, command: [x], cpu: 2500m, gpus: 1}\n"
                                "- {role: devices, command: [x], gpus: 4}\n"
-                               "- {role: says, command: [x], cpu: 8, memory: 1Mi}\n";
-    static const uint64_t mib[] = { 256, 2560, 4096, 1 };
+                               "- {role: says, command: [x], cpu: 8, memory: 4Mi}\n";
+    static const uint64_t mib[] = { 256, 2560, 4096, 4 };
     char ignored[16];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
