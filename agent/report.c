@@ -108,8 +108,8 @@ static json_t *machine(struct agent *a)
 
 /* set_disk - whether there is room for what a start makes: its folders, its record, its log
  * As the prober said last; the runtime folder is in memory and is asked here. A file system without
- * a size (ramfs) is never full. One that was full has room when it has twice as much, so that
- * nobody starts into the last of it. */
+ * a size (ramfs) is never full; one without an inode left is. One that was full has room when it
+ * has twice as much, so that nobody starts into the last of it. */
 static void set_disk(struct agent *a, json_t *body)
 {
     uint64_t least_bytes = a->disk_full ? 2 * DISK_LEAST_BYTES : DISK_LEAST_BYTES;
@@ -117,8 +117,9 @@ static void set_disk(struct agent *a, json_t *body)
     size_t i;
     json_t *disk;
 
-    a->disk_full = statvfs(a->layout.runtime_dir, &fs) == 0 && fs.f_blocks > 0 &&
-                   (uint64_t)fs.f_bavail * fs.f_frsize < least_bytes;
+    a->disk_full = statvfs(a->layout.runtime_dir, &fs) == 0 &&
+                   ((fs.f_blocks > 0 && (uint64_t)fs.f_bavail * fs.f_frsize < least_bytes) ||
+                    (fs.f_files > 0 && fs.f_favail == 0));
     json_array_foreach(json_object_get(a->probed, "disks"), i, disk)
     {
         json_int_t free_bytes = json_integer_value(json_object_get(disk, "free_bytes"));
