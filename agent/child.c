@@ -227,20 +227,22 @@ int child_fork(const struct child_spec *spec, struct child *ret, struct edl_erro
     return 0;
 }
 
-static int never_ran(const struct child_spec *spec, struct edl_error *error)
+static int never_ran(struct child *child, const struct child_spec *spec, struct edl_error *error)
 {
+    child->no_workspace = true;
+    child->fault = START_FAULT_NODE;
     return edl_error_set(error, -ETIMEDOUT,
                          "%s did not start in time: the file system of the program or of the "
                          "workspace %s does not answer",
                          spec->argv[0], spec->workspace);
 }
 
-/* fault_of - a program or a folder that is the job's may be made to fail in any way: neither tells
- * anything of the node */
+/* fault_of - a program that is the job's may be made to fail in any way: it tells nothing of the
+ * node. Nor does a folder that is the job's, which the caller knows (no_workspace). */
 static enum start_fault fault_of(enum step step, int code)
 {
     if (step == STEP_WORKSPACE)
-        return code == -ENAMETOOLONG ? START_FAULT_JOB : START_FAULT_NONE;
+        return code == -ENAMETOOLONG ? START_FAULT_JOB : START_FAULT_NODE;
     return step == STEP_EXECUTE ? START_FAULT_NONE : start_fault_of_error(code);
 }
 
@@ -250,7 +252,7 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     int code;
 
     if (child->status_fd < 0 || read(child->status_fd, &message, sizeof message) != sizeof message)
-        return child->late ? never_ran(spec, error) : 0;
+        return child->late ? never_ran(child, spec, error) : 0;
     code = -message.error_number;
     child->fault = fault_of((enum step)message.step, code);
     switch ((enum step)message.step) {

@@ -39,9 +39,11 @@ struct child {
     int pidfd;     /* owned */
     int status_fd; /* owned; a struct child_failure comes when it could not execute */
     /* after child_failure: */
-    bool no_workspace;      /* it could not be entered there */
-    enum start_fault fault; /* why it did not get as far as its program */
-    bool late;              /* start_by_us was over before its program ran: it was killed */
+    bool no_workspace; /* it could not be entered there, or not in time */
+    /* why it did not get as far as its program; of a workspace that is not there: as if the node
+     * had made it, which the caller knows */
+    enum start_fault fault;
+    bool late; /* start_by_us was over before its program ran: it was killed */
 };
 
 /* child_fork - without a group it returns when the program runs, or never will; on failure nothing

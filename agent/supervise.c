@@ -475,6 +475,12 @@ static bool is_given(const struct supervisor *s)
     return json_object_get(s->order, "unpack") == NULL;
 }
 
+static bool is_lease_over(const struct supervisor *s)
+{
+    return clock_read_us(CLOCK_BOOTTIME) >=
+           fence_kill_at(lease_map_read(&s->lease), s->fence.lease_us);
+}
+
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
@@ -503,7 +509,9 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
-        if (s->child.no_workspace && is_given(s))
+        if (s->child.late && is_lease_over(s))
+            ret->fault = START_FAULT_PLACE;
+        else if (s->child.no_workspace && is_given(s))
             ret->unfit = UNFIT_NO_WORKSPACE;
         else
             ret->fault = s->child.fault;

@@ -133,6 +133,8 @@ static void a_start_that_hangs_is_ended_and_told(void **state)
     assert_int_equal(WTERMSIG(status), SIGKILL);
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ETIMEDOUT);
     assert_non_null(strstr(error.text, "sh did not start in time"));
+    assert_true(f->child.no_workspace);
+    assert_int_equal(f->child.fault, START_FAULT_NODE);
 }
 
 /* What is open here without close-on-exec is not the program's, whoever opened it. */
@@ -219,6 +221,8 @@ static void what_failed_is_told(void **state)
     assert_int_equal(WEXITSTATUS(run(f)), 127);
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
     assert_non_null(strstr(error.text, "cannot enter the workspace /none"));
+    assert_true(f->child.no_workspace);
+    assert_int_equal(f->child.fault, START_FAULT_NODE);
     child_close(&f->child);
     f->spec = good;
     f->spec.announce = announce_not;
@@ -230,6 +234,7 @@ static void what_failed_is_told(void **state)
     assert_int_equal(WEXITSTATUS(run(f)), 127);
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
     assert_non_null(strstr(error.text, "cannot execute /none"));
+    assert_int_equal(f->child.fault, START_FAULT_NONE);
 }
 
 int main(void)
