@@ -225,7 +225,7 @@ static void submit_job(struct load *load)
                    "{\"metadata\":{\"name\":\"order-%zu\"},\"spec\":{\"trainer\":{\"command\":"
                    "[\"/bin/true\"],\"min-instance\":1,\"max-instance\":1,\"node-selector\":"
                    "{\"bench-agent\":\"a%u\"},\"resources\":{\"requests\":{\"cpu\":\"100m\","
-                   "\"memory\":\"1Mi\"}}}}}",
+                   "\"memory\":\"4Mi\"}}}}}",
                    load->from_submit_us.n, load->order_agent);
     send_call(&load->jobs, 0, "POST /jobs", load->admin_token, body);
     load->submitted_us = load->jobs.sent_us;

@@ -349,7 +349,7 @@ static void test_many_members_are_not_listed(void **state)
     (void)
         snprintf(document, sizeof document,
                  "{\"name\":\"self-made\",\"mode\":\"collective\",\"roles\":[{\"role\":\"trainer\","
-                 "\"command\":[\"true\"],\"min\":%u,\"cpu\":\"100m\",\"memory\":\"1Mi\"}]}",
+                 "\"command\":[\"true\"],\"min\":%u,\"cpu\":\"100m\",\"memory\":\"4Mi\"}]}",
                  n);
     submit(live, document);
     report(live, "n1", 0);
