@@ -13,7 +13,7 @@
 nodes='n1 n2 n3'
 everywhere="s $nodes"
 processes=100
-lease_s=15
+lease_s=30
 on() { machine_in "$1" env PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"; } # what is installed, not what was built
 on_fail() {
     on s sh -c 'edl nodes; edl ps --all; edl events | tail -n 40; journalctl -u edl-scheduler --no-pager -o short-precise -n 30'
@@ -96,13 +96,13 @@ join() { # NAME
     token=$(api POST /tokens/join -d '{}') || return 1
     on "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
     joining=$!
-    await 60 "$1 has joined" on "$1" test -s /var/lib/edl/agent/credential
+    await 300 "$1 has joined" on "$1" test -s /var/lib/edl/agent/credential
     on "$1" pkill -x edl-agent
     wait $joining && on "$1" systemctl start edl-agent
 }
 each join $nodes
 on s edl node cordon s >/dev/null
-await 60 'three machines are nodes' all_ready
+await 300 'three machines are nodes' all_ready
 passed 'joined'
 
 # ---- jobs as people have them, within their limits
@@ -139,7 +139,7 @@ spec:
       limits: {cpu: "800m", memory: "600Mi"}
 END
 [ "$(jq -r '.ignored | map(select(test("image|master"))) | length > 0' "$machines/answer")" = true ] || fail "nothing is said to be ignored: $(cat "$machines/answer")"
-await 180 'the example runs' has_live example 12 # it tells nothing for a minute, and grows on then
+await 300 'the example runs' has_live example 12 # it tells nothing for a minute, and grows on then
 limit_of() { # NODE PID CONTROLLER VALUE-1 VALUE-2: the least one above the process, of version 1 or 2
     # shellcheck disable=SC2016
     on "$1" sh -c 'group=$(sed -n "s/^[0-9]*:$2://p" /proc/"$1"/cgroup) at=/sys/fs/cgroup/$2 file=$3
@@ -155,7 +155,7 @@ trainer 209715200 20000
 pserver 629145600 50000
 END
 api DELETE /jobs/example >/dev/null
-await 60 'it is killed' job_is example killed
+await 300 'it is killed' job_is example killed
 for name in $nodes; do ! on "$name" pgrep -x sleep || fail "a process is left on $name"; done
 
 # the older form, as the command of that time sent it
@@ -172,11 +172,11 @@ submit <<'END'
 {"name": "busy", "roles": [{"role": "worker", "cpu": "200m", "memory": "32Mi",
  "command": ["perl", "-e", "my $end = time + 3; 1 while time < $end; my ($own) = times; print 'used ', int($own * 100), \"\\n\""]}]}
 END
-await 60 'it succeeds' job_is paddlecloud succeeded
+await 300 'it succeeds' job_is paddlecloud succeeded
 [ "$(on s edl logs paddlecloud | grep -c 'paddlecloud 3 0 2 value /tmp$')" = 3 ] || fail "it says: $(on s edl logs paddlecloud)"
-await 60 'it is killed' job_is hungry failed
+await 300 'it is killed' job_is hungry failed
 field hungry .reason | grep -q 'out of memory' || fail "the reason is: $(field hungry .reason)"
-await 60 'it is done' job_is busy succeeded
+await 300 'it is done' job_is busy succeeded
 used=$(on s edl logs busy | sed -n 's/.*used //p')
 [ "$used" -gt 0 ] && [ "$used" -le 90 ] || fail "with 200m it used $used hundredths of a second in three"
 passed 'jobs by HTTP, within their limits'
@@ -186,7 +186,7 @@ passed 'jobs by HTTP, within their limits'
 submit <<END
 {"name": "many", "fault_tolerant": true, "roles": [{"role": "worker", "command": ["count"], "min": $processes, "max": $processes, "cpu": "50m", "memory": "32Mi"}]}
 END
-await 90 "$processes processes run" has_live many $processes
+await 300 "$processes processes run" has_live many $processes
 before=$(live many)
 [ "$(cut -d' ' -f2 <<<"$before" | sort | uniq -c | wc -l)" = 3 ] || fail "they are not on three machines: $before"
 counted() { # of each: INCARNATION PID, and with an argument whether it came further than that file says
@@ -195,7 +195,7 @@ counted() { # of each: INCARNATION PID, and with an argument whether it came fur
 go_on() { [ "$(counted "$machines/ticks")" = "$processes $processes" ]; }
 undisturbed() { # WHAT
     tick many >"$machines/ticks"
-    await 60 "$1: all processes go on" go_on
+    await 300 "$1: all processes go on" go_on
     [ "$(live many)" = "$before" ] || fail "$1: $(diff <(echo "$before") <(live many))"
     tick many | awk '{ if ($1 != last && $3 != 1) gap = 1; if ($1 == last && $3 != n + 1) gap = 1; last = $1; n = $3 } END { exit gap }' ||
         fail "$1: a counter is not what it was"
@@ -214,8 +214,8 @@ is_new() { # NAME
     on "$1" systemctl is-active -q edl-agent && differs "$(main_pid "$1" agent)" "${daemon[$1]}" && on "$1" dpkg-query -W -f '${Version}' edl-agent | grep -q '+next$'
 }
 differs "$(main_pid s scheduler)" "$scheduler" || fail 'the scheduler was not started anew'
-for name in $everywhere; do await 60 "the next agent runs on $name" is_new "$name"; done
-await 60 'the nodes are there' all_ready
+for name in $everywhere; do await 300 "the next agent runs on $name" is_new "$name"; done
+await 300 'the nodes are there' all_ready
 undisturbed 'apt upgrade of scheduler and agents'
 
 kept() { api GET /jobs | jq -S '[.jobs[] | {id, name, state, reason, owner}]'; }
@@ -223,24 +223,24 @@ jobs_before=$(kept)
 boot_id() { on "$1" cat /proc/sys/kernel/random/boot_id; }
 boot=$(boot_id s)
 machine_reboot s
-await 60 'the scheduler is there again' is_ready
+await 300 'the scheduler is there again' is_ready
 differs "$(boot_id s)" "$boot" || fail "the scheduler's machine was not restarted"
 [ "$(kept)" = "$jobs_before" ] || fail "the jobs are others: $(diff <(echo "$jobs_before") <(kept))"
-await 30 'the nodes are there' all_ready
-await 30 'all processes are known' has_live many $processes
+await 300 'the nodes are there' all_ready
+await 300 'all processes are known' has_live many $processes
 # after a boot it cannot know what the last keeper promised; behind that it notes where this one is called, and judges who is silent
-await 120 'silent nodes are judged again' on s test -s /var/lib/edl/scheduler/lease-keeper
+await 300 'silent nodes are judged again' on s test -s /var/lib/edl/scheduler/lease-keeper
 undisturbed "restart of the scheduler's machine"
 
 # ---- nodes that go: who acts for them acts alone
 
 api DELETE /jobs/many >/dev/null
-await 90 'it is killed' job_is many killed
+await 300 'it is killed' job_is many killed
 plant() { # NAME: a job that begins on this node, and may be on s
     submit <<END
 {"name": "on-$1", "fault_tolerant": true, "roles": [{"role": "worker", "command": ["count"], "cpu": "100m", "memory": "32Mi", "node-selector": {"for-$1": "yes"}}]}
 END
-    await 30 "a process runs on $1" runs_on "on-$1" "$1"
+    await 300 "a process runs on $1" runs_on "on-$1" "$1"
 }
 incarnations() { tick "$1" | cut -d' ' -f1 | sort -un | paste -sd' '; }
 acts() { [ "$(incarnations "$1")" = "$2" ]; } # JOB INCARNATIONS
@@ -258,7 +258,7 @@ before=$(live on-n2; live on-n3)
 boot=$(boot_id n1)
 machine_reboot n1
 differs "$(boot_id n1)" "$boot" || fail 'n1 was not restarted'
-await 40 'n1 acts again' acts on-n1 '1 2'
+await 300 'n1 acts again' acts on-n1 '1 2'
 alone on-n1
 case $(end_of on-n1 1) in
 lost,*) ;;
@@ -271,9 +271,9 @@ on s edl node uncordon s >/dev/null
 machine_link n1 down             # both ways
 machine_cable n2 100 0 0         # hears nothing
 machine_cable n3 0 100 0         # is not heard
-await 60 'another acts for n1' acts on-n1 '1 2 3'
-await 60 'another acts for n2' acts on-n2 '1 2'
-await 60 'another acts for n3' acts on-n3 '1 2'
+await 300 'another acts for n1' acts on-n1 '1 2 3'
+await 300 'another acts for n2' acts on-n2 '1 2'
+await 300 'another acts for n3' acts on-n3 '1 2'
 for name in $nodes; do
     alone "on-$name"
     runs_on "on-$name" s || fail "on-$name is on $(live "on-$name")"
@@ -283,21 +283,21 @@ on s edl node cordon s >/dev/null
 machine_link n1 up
 machine_cable n2
 machine_cable n3
-await 60 'the nodes are back' all_ready
+await 300 'the nodes are back' all_ready
 for name in $nodes; do ! on "$name" pgrep -x count || fail "a process is left on $name"; done
 passed 'cables were pulled: both ways, and either way'
 
 # ---- one is switched off; meanwhile bad cables disturb nothing, and work goes out over them
 
 for name in $nodes; do api DELETE "/jobs/on-$name" >/dev/null; done
-for name in $nodes; do await 30 'it is killed' job_is "on-$name" killed; done
+for name in $nodes; do await 300 'it is killed' job_is "on-$name" killed; done
 for name in $nodes; do plant "$name"; done
 before=$(live on-n2; live on-n3)
 machine_cable n2 30 0 0
 machine_cable n3 0 0 1000
 on s edl node uncordon s >/dev/null
 machine_cut n1
-await 60 'another acts for n1' acts on-n1 '1 2'
+await 300 'another acts for n1' acts on-n1 '1 2'
 state_is n1 lost || fail "n1 is $(api GET /nodes/n1 | jq -r .state)"
 alone on-n1
 [ "$(live on-n2; live on-n3)" = "$before" ] || fail "processes behind bad cables are others: $before, $(live on-n2; live on-n3)"
@@ -308,13 +308,13 @@ for name in n2 n3; do
 {"name": "errand-$name", "roles": [{"role": "worker", "command": ["hostname"], "node-selector": {"for-$name": "yes"}}]}
 END
 done
-for name in n2 n3; do await 90 "an errand on $name" job_is "errand-$name" succeeded; done
+for name in n2 n3; do await 300 "an errand on $name" job_is "errand-$name" succeeded; done
 alone on-n3
 machine_cable n2
 machine_cable n3
 machine_boot n1
-await 30 'the nodes are back' all_ready
-await 30 'the one on n3 acts' runs_on on-n3 n3
+await 300 'the nodes are back' all_ready
+await 300 'the one on n3 acts' runs_on on-n3 n3
 before=$(live on-n2; live on-n3)
 passed 'a node was switched off, while 30 % loss and 2 s for an answer disturbed nothing'
 
@@ -325,7 +325,7 @@ submit <<'END'
 END
 machine_cut s
 machine_boot s
-await 60 'the scheduler is there again' is_ready
-await 60 'the last job is done' job_is last succeeded
+await 300 'the scheduler is there again' is_ready
+await 300 'the last job is done' job_is last succeeded
 [ "$(live on-n2; live on-n3)" = "$before" ] || fail "processes are others: $before, $(live on-n2; live on-n3)"
 passed "the scheduler's machine was switched off"
