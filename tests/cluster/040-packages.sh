@@ -48,7 +48,9 @@ said=$(in_machine timeout 60 edl submit --follow --upload /tmp/folder -- sh -c '
 [ "$(in_machine sh -c 'cat /var/lib/edl/agent/output/*/file')" = result ] || fail 'there is no result'
 no_copies() { silent in_machine find /var/lib/edl/agent/workspaces/copies -mindepth 1; }
 await 60 'its copy is removed' no_copies
-silent in_machine journalctl -u edl-agent -u edl-scheduler -p warning -q -o cat --no-pager || fail 'a daemon complains'
+# (of a busy machine the scheduler says that it stood still)
+complaints() { in_machine journalctl -u edl-agent -u edl-scheduler -p warning -q -o cat --no-pager >"$machines/complaints" && sed '/^stood still for /d' "$machines/complaints"; }
+silent complaints || fail "a daemon complains: $(complaints)"
 
 # the journal knows which job it speaks of, and what it means
 [ -n "$(in_machine journalctl -q --no-pager -o json EDL_JOB=1)" ] || fail 'the journal has nothing of job 1'
