@@ -70,7 +70,9 @@ rate() { # asks as ann until it is refused; $asked: how often it was not, $statu
     while status=$(curl -sS -o "$work/got" -D "$work/headers" -w '%{http_code}' -X POST -H "Authorization: Bearer $(cat "$work/ann")" \
         -d '{"ttl_s": 60}' "$EDL_SERVER/tokens"); [ "$status" = 201 ] && [ $asked -lt 300 ]; do
         asked=$((asked + 1))
-        curl -sS --fail -o /dev/null -X DELETE -H "Authorization: Bearer $(cat "$work/ann")" "$EDL_SERVER/tokens/$(jq .id "$work/got")" || break
+        status=$(curl -sS -o "$work/deleted" -D "$work/headers" -w '%{http_code}' -X DELETE -H "Authorization: Bearer $(cat "$work/ann")" \
+            "$EDL_SERVER/tokens/$(jq .id "$work/got")")
+        [ "${status:0:1}" = 2 ] || break
         asked=$((asked + 1))
     done
 }
