@@ -11,6 +11,7 @@ import fcntl
 import fnmatch
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -135,8 +136,11 @@ class Plan:
 
     def make(self, name, build, targets, needs, nice=here.NICE):
         needs = tuple(name for name in needs if name not in self.configured)
-        self.add(Step(name, ['make', '-C', f'{self.build_dir}/{build}', f'-j{CORES}', *targets], COMPUTES, CORES, needs=needs,
-                      limit_s=here.LIMIT_S, nice=nice))
+        # all is a make of its own: beside it, another target would compile the same files once more
+        make = f'make -C {shlex.quote(self.build_dir)}/{build} -j{CORES}'
+        rest = ' '.join(target for target in targets if target != 'all')
+        command = ' && '.join(([f'{make} all'] if 'all' in targets else []) + ([f'{make} {rest}'] if rest else []))
+        self.add(Step(name, ['sh', '-c', command], COMPUTES, CORES, needs=needs, limit_s=here.LIMIT_S, nice=nice))
 
     def build(self, units, fuzz, scripts):
         """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
