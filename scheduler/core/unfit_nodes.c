@@ -24,8 +24,9 @@ static const char *const advice[_UNFITS] = {
     [UNFIT_NOT] = "no node can run it",
     [UNFIT_NO_ACCOUNT] = "no node has its account; create it there, or name another one (user)",
     [UNFIT_ACCOUNT_REFUSED] = "no node runs processes as its account",
-    [UNFIT_NO_WORKSPACE] = "no node can enter its workspace; send it along (edl submit --upload .) "
-                           "or make it on the nodes",
+    [UNFIT_NO_WORKSPACE] =
+        ("no node can enter its workspace; send it along (edl submit --upload .) "
+         "or make it on the nodes"),
     [UNFIT_START_FAILED] = "no node can start it",
     [UNFIT_DISK_FULL] = "no node has room for it on its disk",
 };
