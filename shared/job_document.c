@@ -154,6 +154,7 @@ static const struct document_rule common_rules[] = {
       .nested = checkpoint_rules,
       .n_nested = ELEMENTS(checkpoint_rules) },
     { .key = "teacher", .kind = DOCUMENT_TEXT, .offset = AT(teacher) },
+    { .key = "workspace-folder", .kind = DOCUMENT_TEXT, .offset = AT(workspace_folder) },
     { .key = "array", .kind = DOCUMENT_CALL, .call = read_array },
     { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
@@ -538,9 +539,19 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,  job_draft_finish_array, finish_mode,       finish_passes,
-        finish_env,   job_draft_finish_after, finish_disconnect, finish_user,
-        finish_umask, finish_checkpoint,      finish_teacher,    finish_roles,
+        finish_name,
+        job_draft_finish_array,
+        finish_mode,
+        finish_passes,
+        finish_env,
+        job_draft_finish_after,
+        finish_disconnect,
+        finish_user,
+        finish_umask,
+        finish_checkpoint,
+        finish_teacher,
+        finish_roles,
+        job_draft_finish_workspace_folder,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

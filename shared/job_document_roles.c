@@ -61,6 +61,7 @@ static const struct document_rule resource_rules[] = {
       .max = ARGUMENT_BYTES_MAX },                                                                 \
         { .key = "command", .kind = DOCUMENT_ARRAY, .offset = AT(command) },                       \
         { .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace) },                    \
+        { .key = "nodes", .kind = DOCUMENT_ARRAY, .offset = AT(nodes) },                           \
         { .key = "node-selector", .kind = DOCUMENT_OBJECT, .offset = AT(selector) },               \
     {                                                                                              \
         .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector_kubernetes)          \
@@ -213,8 +214,7 @@ int role_draft_read_list(struct document_reader *reader, const char *key, const 
     return 0;
 }
 
-/* refuse_key - an error at a key of the role */
-static int refuse_key(struct document_reader *reader, const struct role_draft *draft,
+int role_draft_refuse(struct document_reader *reader, const struct role_draft *draft,
                       const char *key, const char *text)
 {
     char pointer[160];
@@ -229,7 +229,7 @@ static int finish_command(struct document_reader *reader, const struct role_draf
     size_t n = json_array_size(draft->command), length;
 
     if (n == 0 || n > ARGUMENTS_MAX)
-        return refuse_key(reader, draft, "command", "1 to 1024 arguments are expected");
+        return role_draft_refuse(reader, draft, "command", "1 to 1024 arguments are expected");
     role->argv = xcalloc(n + 1, sizeof *role->argv);
     (void)snprintf(reader->pointer, sizeof reader->pointer, "%s/command", draft->pointer);
     for (size_t i = 0; i < n; i++) {
@@ -254,11 +254,12 @@ static int finish_argv(struct document_reader *reader, const struct role_draft *
     bool entrypoint = draft->entrypoint != NULL && *draft->entrypoint != '\0';
 
     if (entrypoint && draft->command != NULL)
-        return refuse_key(reader, draft, "command", "entrypoint and command are both given");
+        return role_draft_refuse(reader, draft, "command", "entrypoint and command are both given");
     if (draft->command != NULL)
         return finish_command(reader, draft, role);
     if (!entrypoint && !streq(draft->name, "pserver")) {
-        (void)refuse_key(reader, draft, draft->keys->entrypoint, "the command to run is missing");
+        (void)role_draft_refuse(reader, draft, draft->keys->entrypoint,
+                                "the command to run is missing");
         (void)edl_error_remedy(reader->error, "add %s: \"COMMAND\"%s%s", draft->keys->entrypoint,
                                draft->pointer[0] != '\0' ? " to " : "", draft->pointer);
         return EDL_EBADSPEC;
@@ -274,14 +275,26 @@ static int finish_argv(struct document_reader *reader, const struct role_draft *
     return 0;
 }
 
+/* As many as have a node each, where nodes are named: an elastic role may begin with fewer. Of
+ * parameter servers there is one number then. */
+static void set_bounds(const struct role_draft *draft, struct role_spec *role)
+{
+    uint32_t n = role->n_nodes;
+    uint32_t min = n == 0 ? 1 : draft->max > 0 ? MIN_OF(n, (uint32_t)draft->max) : n;
+
+    role->min = draft->min > 0 ? (uint32_t)draft->min : min;
+    role->max = n > role->min && !streq(draft->name, "pserver") ? n : role->min;
+    if (draft->max > 0)
+        role->max = (uint32_t)draft->max;
+}
+
 static int finish_instances(struct document_reader *reader, const struct role_draft *draft,
                             bool fault_tolerant, struct role_spec *role)
 {
     const char *min_key = draft->keys->min;
     const char *max_key = draft->keys->max;
 
-    role->min = draft->min > 0 ? (uint32_t)draft->min : 1;
-    role->max = draft->max > 0 ? (uint32_t)draft->max : role->min;
+    set_bounds(draft, role);
     if (streq(draft->name, "pserver") && role->max != role->min &&
         (!fault_tolerant || role->max < role->min)) {
         role->max = role->min;
@@ -293,14 +306,15 @@ static int finish_instances(struct document_reader *reader, const struct role_dr
 
         (void)snprintf(text, sizeof text, "%s.%s is %" PRIu32 " but %s is %" PRIu32, draft->name,
                        min_key, role->min, max_key, role->max);
-        (void)refuse_key(reader, draft, max_key, text);
+        (void)role_draft_refuse(reader, draft, max_key, text);
         (void)edl_error_remedy(reader->error, "make %s at least %" PRIu32, max_key, role->min);
         return EDL_EBADSPEC;
     }
     if (role->max > role->min && !fault_tolerant) {
-        (void)refuse_key(reader, draft, max_key,
-                         "max-instances should equal to min-instances when fault_tolerant is "
-                         "disabled");
+        (void)
+            role_draft_refuse(reader, draft, max_key,
+                              "max-instances should equal to min-instances when fault_tolerant is "
+                              "disabled");
         (void)edl_error_remedy(reader->error,
                                "set fault_tolerant: true to let %s change size, or %s to %" PRIu32,
                                draft->name, max_key, role->min);
@@ -319,7 +333,7 @@ static int finish_amount(struct document_reader *reader, const struct role_draft
 
     (void)snprintf(key, sizeof key, "resources/limits/%s", name);
     if (request != DRAFT_ABSENT && limit != DRAFT_ABSENT && limit < request)
-        return refuse_key(reader, draft, key, "the limit is smaller than the request");
+        return role_draft_refuse(reader, draft, key, "the limit is smaller than the request");
     *ret = request != DRAFT_ABSENT ? request : limit;
     if (*ret == DRAFT_ABSENT)
         *ret = request_limit_default[2];
@@ -365,8 +379,8 @@ static int finish_selector(struct document_reader *reader, const struct role_dra
     json_t *value;
 
     if (kubernetes && draft->selector != NULL) {
-        (void)refuse_key(reader, draft, "nodeSelector",
-                         "node-selector and nodeSelector are both given");
+        (void)role_draft_refuse(reader, draft, "nodeSelector",
+                                "node-selector and nodeSelector are both given");
         return edl_error_remedy(reader->error, "keep one of them");
     }
     (void)snprintf(reader->pointer, sizeof reader->pointer, "%s", draft->pointer);
@@ -392,7 +406,7 @@ static int refuse_relative(struct document_reader *reader, const struct role_dra
 
     (void)snprintf(text, sizeof text, "\"%.*s\" is not an absolute path",
                    printable_prefix(draft->workspace, 100), draft->workspace);
-    (void)refuse_key(reader, draft, "workspace", text);
+    (void)role_draft_refuse(reader, draft, "workspace", text);
     if (streq(draft->workspace, "private"))
         return edl_error_remedy(reader->error, "leave workspace out, or empty: then each process "
                                                "gets a folder of its own");
@@ -412,7 +426,7 @@ static int finish_workspace(struct document_reader *reader, const struct role_dr
                    : refuse_relative(reader, draft);
     if (workspace_hash(role->workspace) != NULL)
         return 0;
-    (void)refuse_key(reader, draft, "workspace", "this is not the name of an archive");
+    (void)role_draft_refuse(reader, draft, "workspace", "this is not the name of an archive");
     return edl_error_remedy(reader->error, "sha256: and the 64 digits, 0-9 and a-f, that"
                                            " edl submit --upload or PUT /workspaces told");
 }
@@ -429,7 +443,13 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
         r = finish_argv(reader, draft, role);
     if (r < 0)
         return r;
+    r = role_draft_finish_nodes(reader, draft, role);
+    if (r < 0)
+        return r;
     r = finish_instances(reader, draft, spec->fault_tolerant, role);
+    if (r < 0)
+        return r;
+    r = role_draft_check_nodes(reader, draft, role);
     if (r < 0)
         return r;
     r = finish_amount(reader, draft, "cpu",

@@ -5,7 +5,7 @@
  * Everything is written out, defaults too: what a job runs with must not change when a later
  * version changes a default. Only empty text, an empty env and
  * what a job does not have (user, on_disconnect: keep, deadline, expected, after, array, teacher,
- * checkpoint) are left out. */
+ * checkpoint, workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -68,6 +68,8 @@ static json_t *role_to_json(const struct role_spec *role)
     set(json, "ports", json_integer(role->n_ports));
     if (role->selector != NULL)
         set(json, "node-selector", labels_to_json(role->selector));
+    if (role->nodes != NULL)
+        set(json, "nodes", texts_to_json(role->nodes));
     return json;
 }
 
@@ -136,6 +138,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "after", texts_to_json(spec->after));
     if (spec->dataset != NULL)
         set(json, "dataset", json_string(spec->dataset));
+    if (spec->workspace_folder != NULL)
+        set(json, "workspace-folder", json_string(spec->workspace_folder));
     if (spec->teacher != NULL)
         set(json, "teacher", json_string(spec->teacher));
     if (spec->checkpoint_path != NULL || spec->checkpoint_period_us != 0)

@@ -39,6 +39,7 @@ struct role_draft {
     const char *entrypoint, *workspace;
     const json_t *command;
     const json_t *selector, *selector_kubernetes; /* node-selector, nodeSelector */
+    const json_t *nodes;
     int64_t min, max, gpus, gpus_requested, ports, passes;
     uint64_t cpu, cpu_limit, memory, memory_limit;
 };
@@ -54,7 +55,7 @@ struct submit_draft {
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect, *user, *umask;
-    const char *teacher, *checkpoint_path;
+    const char *teacher, *checkpoint_path, *workspace_folder;
     const json_t *after, *array_element;
     const char *array;
     const char *array_name;
@@ -100,6 +101,21 @@ int submit_draft_read(struct document_reader *reader, const json_t *document,
  * job_spec */
 int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
                       const struct job_spec *spec, struct role_spec *role);
+
+/* role_draft_refuse - an error at a key of the role */
+int role_draft_refuse(struct document_reader *reader, const struct role_draft *draft,
+                      const char *key, const char *text);
+
+/* role_draft_finish_nodes - the nodes that its instances are to run on, one for each
+ * (job_document_places.c) */
+int role_draft_finish_nodes(struct document_reader *reader, const struct role_draft *draft,
+                            struct role_spec *role);
+/* role_draft_check_nodes - once its bounds are known: there is a node for each instance */
+int role_draft_check_nodes(struct document_reader *reader, const struct role_draft *draft,
+                           const struct role_spec *role);
+/* job_draft_finish_workspace_folder - once the roles are known; the same file */
+int job_draft_finish_workspace_folder(struct document_reader *reader, const struct job_draft *draft,
+                                      struct job_spec *spec);
 
 /* document_suggest_name - the nearest valid name of a job: lower case, '-' for what is not allowed
  */

@@ -39,6 +39,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
         free_argv(spec->roles[i].argv);
         free(spec->roles[i].workspace);
         free(spec->roles[i].selector);
+        free_argv(spec->roles[i].nodes);
     }
     for (size_t i = 0; i < spec->n_env; i++) {
         free(spec->env[i].name);
@@ -51,6 +52,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     free(spec->array.name);
     free(spec->teacher);
     free(spec->checkpoint_path);
+    free(spec->workspace_folder);
     free(spec);
     return NULL;
 }
@@ -65,6 +67,11 @@ const struct labels *role_selector(const struct role_spec *role)
     static const struct labels none = { .n = 0 };
 
     return role->selector != NULL ? role->selector : &none;
+}
+
+const char *role_node(const struct role_spec *role, uint32_t index)
+{
+    return index < role->n_nodes ? role->nodes[index] : NULL;
 }
 
 int role_select(struct role_spec *role, const char *name, const char *value,
@@ -100,6 +107,8 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     copy->after = copy_argv(spec->after);
     copy->teacher = spec->teacher != NULL ? xstrdup(spec->teacher) : NULL;
     copy->checkpoint_path = spec->checkpoint_path != NULL ? xstrdup(spec->checkpoint_path) : NULL;
+    copy->workspace_folder =
+        spec->workspace_folder != NULL ? xstrdup(spec->workspace_folder) : NULL;
     copy->array.name = spec->array.name != NULL ? xstrdup(spec->array.name) : NULL;
     copy->env = spec->n_env > 0 ? xcalloc(spec->n_env, sizeof *copy->env) : NULL;
     for (size_t i = 0; i < spec->n_env; i++)
@@ -110,6 +119,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
 
         copy->roles[i] = *role;
         copy->roles[i].argv = copy_argv(role->argv);
+        copy->roles[i].nodes = copy_argv(role->nodes);
         if (role->selector != NULL) {
             copy->roles[i].selector = xcalloc(1, sizeof *role->selector);
             *copy->roles[i].selector = *role->selector;
@@ -154,7 +164,7 @@ static bool roles_equal(const struct role_spec *a, const struct role_spec *b)
            text_equal(a->workspace, b->workspace) && a->min == b->min && a->max == b->max &&
            a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
            a->gpus == b->gpus && a->n_ports == b->n_ports &&
-           labels_equal(role_selector(a), role_selector(b));
+           labels_equal(role_selector(a), role_selector(b)) && argv_equal(a->nodes, b->nodes);
 }
 
 bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
@@ -172,6 +182,7 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
         !text_equal(a->teacher, b->teacher) ||
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
+        !text_equal(a->workspace_folder, b->workspace_folder) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||
         a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;

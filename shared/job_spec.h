@@ -50,6 +50,9 @@ struct role_spec {
     uint32_t gpus;           /* limit per instance, as upstream counts them */
     uint32_t n_ports;        /* ports allocated per instance */
     struct labels *selector; /* its nodes must carry every one of these; NULL: any node */
+    char **nodes;            /* n_nodes of at most ROLE_INSTANCES_MAX names: instance i runs on
+                                nodes[i] and nowhere else; NULL: where there is room; owned */
+    uint32_t n_nodes;        /* max at least, where there are any */
 };
 
 /* Many jobs of one document. */
@@ -87,6 +90,8 @@ struct job_spec {
     char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
     uint64_t checkpoint_period_us; /* 0: as the programs like */
     char *dataset;                 /* glob of RecordIO files; NULL: none */
+    char *workspace_folder;        /* where each node unpacks the archive of its roles, once for all
+                                      processes there; NULL: a copy for each process; owned */
     struct env_pair *env;          /* n_env pairs, owned */
     size_t n_env;
     struct role_spec
@@ -134,6 +139,9 @@ uint32_t job_spec_ask_for_memory(struct job_spec *spec);
 struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t place);
 /* role_selector - what its nodes must carry; without labels when they may be any. Never NULL. */
 const struct labels *role_selector(const struct role_spec *role);
+
+/* role_node - the node on which this instance has to run; NULL: any. Borrowed from the role */
+const char *role_node(const struct role_spec *role, uint32_t index);
 
 /* role_select - its nodes must carry this label, too; errors as labels_set */
 int role_select(struct role_spec *role, const char *name, const char *value,

@@ -41,7 +41,8 @@ uint64_t job_spec_env_bytes(const struct job_spec *spec)
 
 uint64_t job_spec_bytes(const struct job_spec *spec)
 {
-    uint64_t bytes = sizeof *spec + texts_bytes(spec->after) + text_bytes(spec->dataset);
+    uint64_t bytes = sizeof *spec + texts_bytes(spec->after) + text_bytes(spec->dataset) +
+                     text_bytes(spec->workspace_folder);
 
     for (size_t i = 0; i < spec->n_env; i++)
         bytes += text_bytes(spec->env[i].name) + text_bytes(spec->env[i].value);
@@ -49,6 +50,7 @@ uint64_t job_spec_bytes(const struct job_spec *spec)
         const struct role_spec *role = &spec->roles[i];
 
         bytes += sizeof *role + texts_bytes(role->argv) + text_bytes(role->workspace);
+        bytes += texts_bytes(role->nodes);
         bytes += role->selector != NULL ? sizeof *role->selector : 0;
     }
     return bytes;

@@ -35,12 +35,12 @@
 #include "shared/job_secret.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
+#include "shared/node_name.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
 
 struct edl_error;
 
-#define NODE_NAME_MAX 63
 #define PROCESS_PORTS_MAX ROLE_PORTS_MAX
 #define PROCESS_REASON_SIZE 240
 #define NODE_GPUS_MAX ROLE_GPUS_MAX

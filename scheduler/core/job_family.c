@@ -2,7 +2,8 @@
 /* job_family.c - which jobs are of one family: what is learnt of one is believed of the others
  *
  * The same user, who may lie to nobody else by what his jobs do; the same mode, programs and
- * workspace; instances of the same cores and devices on nodes of the same labels. Commands that
+ * workspace; instances of the same cores and devices on nodes of the same labels, or on
+ * the same nodes where it names them. Commands that
  * differ in nothing but numbers are the same program: learning rates, seeds, indexes, dates.
  * Numbers in the file name of the program itself count. The data, the bounds, the name of the job
  * and the environment do not. */
@@ -94,6 +95,8 @@ static uint64_t digest_role(uint64_t digest, const struct role_spec *role)
         digest = digest_text(digest, selector->items[i].name);
         digest = digest_text(digest, selector->items[i].value);
     }
+    for (uint32_t i = 0; i < role->n_nodes; i++)
+        digest = digest_text(digest, role->nodes[i]);
     return digest;
 }
 

@@ -83,14 +83,6 @@ struct node *node_free(struct cluster *cluster, struct node *node)
     return NULL;
 }
 
-static bool name_is_valid(const char *name)
-{
-    size_t length =
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
-
-    return length > 0 && length <= NODE_NAME_MAX && name[length] == '\0';
-}
-
 bool node_offers_same(const struct node_offer *a, const struct node_offer *b)
 {
     return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
@@ -174,10 +166,8 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
 {
     struct node *node;
 
-    if (!name_is_valid(name))
-        return edl_error_at(error, -EINVAL, "/node",
-                            "a node's name has 1 to %d letters, digits, '.', '-', '_'",
-                            NODE_NAME_MAX);
+    if (!node_name_valid(name))
+        return edl_error_at(error, -EINVAL, "/node", "%s", NODE_NAME_RULE);
     if (strlen(credential_hash) >= sizeof node->credential_hash)
         return edl_error_set(error, -EINVAL, "the credential's hash is too long");
     node = cluster_node(cluster, name);

@@ -22,6 +22,11 @@ struct refusal {
 #define SPEC(keys) "{\"metadata\":{\"name\":\"a\"},\"spec\":{" keys "}}"
 #define OLDER(keys) "{\"name\":\"a\",\"parallelism\":2," keys "}"
 #define FLAT(keys) "{\"name\":\"a\"," keys "}"
+#define ARCHIVE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER_ARCHIVE "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+#define FOLDER(path)                                                                               \
+    FLAT("\"workspace-folder\":\"" path "\",\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],"       \
+         "\"workspace\":\"" ARCHIVE "\"}]")
 
 static const struct refusal refusals[] = {
     /* elastic without fault_tolerant, in both forms */
@@ -111,6 +116,44 @@ static const struct refusal refusals[] = {
       "an object is expected", "" },
     { TRAINER("\"entrypoint\":\"x\",\"nodeSelector\":{},\"node-selector\":{}"),
       "/spec/trainer/nodeSelector", "both given", "keep one" },
+    /* the node of each instance */
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":\"n1\""), "/spec/trainer/nodes",
+      "an array is expected", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":[]"), "/spec/trainer/nodes", "found 0",
+      "leave nodes out" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":[\"n1\",\"n 2\"]"), "/spec/trainer/nodes/1",
+      "\"n 2\" cannot be the name of a node", "edl nodes" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":[\"n1\",7]"), "/spec/trainer/nodes/1",
+      "text is expected, found number 7", "" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":[\"n1\",\"n1\"],\"min-instance\":3"),
+      "/spec/trainer/min-instance", "trainer has 2 nodes for 3 instances",
+      "make min-instance at most 2" },
+    { "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":{"
+      "\"entrypoint\":\"x\",\"nodes\":[\"n1\",\"n2\"],\"max-instance\":5}}}",
+      "/spec/trainer/max-instance", "trainer has 2 nodes for 5 instances",
+      "make max-instance at most 2" },
+    { TRAINER("\"entrypoint\":\"x\",\"nodes\":[\"n1\",\"n2\"],\"min-instance\":1"),
+      "/spec/trainer/max-instance", "should equal to min-instances", "fault_tolerant: true" },
+    { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"nodes\":[\"n1\"],\"max\":2,"
+           "\"min\":2}]"),
+      "/roles/0/min", "w has 1 nodes for 2 instances", "make min at most 1" },
+    { "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"fault_tolerant\":true,\"pserver\":{"
+      "\"nodes\":[\"n1\",\"n2\"],\"min-instance\":1,\"max-instance\":2},\"trainer\":{"
+      "\"entrypoint\":\"x\"}}}",
+      "/spec/pserver/max-instance", "have one number", "make max-instance 1" },
+    /* one folder for the workspace */
+    { FOLDER("job"), "/workspace-folder", "not an absolute path", "/home/ann/a" },
+    { FOLDER("/home/../root"), "/workspace-folder", "\"..\"", "/home/ann/a" },
+    { FOLDER("/home/ann/"), "/workspace-folder", "empty", "" },
+    { FOLDER("/"), "/workspace-folder", "empty", "" },
+    { FOLDER("/home/./ann"), "/workspace-folder", "\".\"", "" },
+    { FOLDER("/home/a\\u001bb"), "/workspace-folder", "control character", "" },
+    { FLAT("\"workspace-folder\":\"/home/ann/j\",\"roles\":[{\"role\":\"w\",\"command\":[\"x\"]}]"),
+      "/workspace-folder", "no role has an archive", "--upload" },
+    { FLAT("\"workspace-folder\":\"/home/ann/j\",\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],"
+           "\"workspace\":\"" ARCHIVE "\"},{\"role\":\"v\",\"command\":[\"x\"],"
+           "\"workspace\":\"" OTHER_ARCHIVE "\"}]"),
+      "/workspace-folder", "two archives", "the same workspace" },
     /* names and keys */
     { "{\"metadata\":{\"name\":\"my.job_1\"},\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}",
       "/metadata/name", "\"my.job_1\" cannot name a job",

@@ -21,6 +21,8 @@
 #define EXAMPLES "conf/examples"
 #endif
 
+#define ARCHIVE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static struct job_spec *read_good(const char *text, char *ignored, size_t ignored_size)
 {
     struct edl_error error;
@@ -194,6 +196,42 @@ static void test_everything(void **state)
     assert_int_equal(role_selector(&spec->roles[2])->n, 2);
     assert_string_equal(labels_get(role_selector(&spec->roles[2]), "gpu"), "a100");
     check_round_trip(spec);
+    (void)job_spec_free(spec);
+}
+
+/* A node for each instance, whose number is the size then, and one folder for the workspace. */
+static void test_places(void **state)
+{
+    static const char text[] =
+        "name: run\nworkspace-folder: /home/paddle/JOB20261126\nfault_tolerant: true\n"
+        "trainer: {entrypoint: x, nodes: [n1, n2, n1], min-instance: 2, workspace: " ARCHIVE "}\n"
+        "pserver: {nodes: [n3, n.4_x], workspace: " ARCHIVE "}\n"
+        "roles: [{role: helper, command: [h], nodes: [a, b, c], max: 2}]\n";
+    char ignored[64];
+    struct job_spec *spec = read_good(text, ignored, sizeof ignored), *copy = job_spec_copy(spec);
+    const struct role_spec *pserver = &spec->roles[0], *trainer = &spec->roles[1];
+    const struct role_spec *helper = &spec->roles[2];
+
+    (void)state;
+    assert_string_equal(ignored, "");
+    assert_string_equal(spec->workspace_folder, "/home/paddle/JOB20261126");
+    assert_int_equal(pserver->min, 2);
+    assert_int_equal(pserver->max, 2);
+    assert_string_equal(role_node(pserver, 1), "n.4_x");
+    assert_null(role_node(pserver, 2));
+    assert_int_equal(trainer->min, 2);
+    assert_int_equal(trainer->max, 3);
+    assert_string_equal(role_node(trainer, 2), "n1");
+    assert_int_equal(helper->min, 2);
+    assert_int_equal(helper->max, 2);
+    check_round_trip(spec);
+    assert_true(job_spec_equal(spec, copy));
+    (void)snprintf(copy->roles[1].nodes[2], 3, "n9");
+    assert_false(job_spec_equal(spec, copy));
+    (void)snprintf(copy->roles[1].nodes[2], 3, "n1");
+    (void)snprintf(copy->workspace_folder, 3, "/x");
+    assert_false(job_spec_equal(spec, copy));
+    (void)job_spec_free(copy);
     (void)job_spec_free(spec);
 }
 
@@ -501,21 +539,14 @@ static void test_long_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_built_document),
-        cmocka_unit_test(test_long_key),
-        cmocka_unit_test(test_older_submission),
-        cmocka_unit_test(test_older_sizes),
-        cmocka_unit_test(test_container_keys),
-        cmocka_unit_test(test_order_in_time),
-        cmocka_unit_test(test_array),
-        cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_operator_document),
-        cmocka_unit_test(test_stored_amounts),
-        cmocka_unit_test(test_memory_by_default),
+        cmocka_unit_test(test_example),        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything),     cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_built_document), cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_older_submission),
+        cmocka_unit_test(test_older_sizes),    cmocka_unit_test(test_container_keys),
+        cmocka_unit_test(test_order_in_time),  cmocka_unit_test(test_array),
+        cmocka_unit_test(test_sweep),          cmocka_unit_test(test_operator_document),
+        cmocka_unit_test(test_stored_amounts), cmocka_unit_test(test_memory_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

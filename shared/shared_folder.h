@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shared_folder.h - `workspace-folder` of a job: the folder of each node that holds its workspace,
+ * one for all processes of the job there
+ *
+ * The path comes from a job document, which the scheduler checks, and from an order, which the
+ * agent does not trust. Tests: tests/unit/test_job_document.c. */
+#pragma once
+
+#define SHARED_FOLDER_MAX 1024 /* bytes: the name of a temporary folder beside it has to fit, too  \
+                                */
+
+/* shared_folder_wrong - why a job cannot have its workspace there, as a sentence; NULL: it can. An
+ * absolute path of plain names, without control characters */
+const char *shared_folder_wrong(const char *path);
