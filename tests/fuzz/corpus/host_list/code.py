@@ -1,0 +1,2 @@
+import os
+HOSTS = os.listdir()

@@ -1,0 +1,1 @@
+﻿HOSTS = [1.5, -1e3, None, True]
