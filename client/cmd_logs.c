@@ -68,16 +68,20 @@ static void print_entries(const json_t *answer, const struct log_request *reques
 
     json_array_foreach(entries, i, entry)
     {
-        const char *shown = request->shown != NULL ? request->shown : "";
+        uint64_t index = json_u64(entry, "index");
+        const char *node = index < request->n_nodes ? request->nodes[index] : "";
+        const char *shown = request->shown != NULL ? request->shown : node;
         _cleanup_free_ char *role =
             text_format("%s%s%s", shown, *shown != '\0' ? " " : "", json_text(entry, "role"));
 
-        if (request->json && *shown != '\0')
+        if (request->json && request->shown != NULL)
             (void)json_object_set_new(entry, "job", json_string(shown));
+        if (request->json && *node != '\0')
+            (void)json_object_set_new(entry, "node", json_string(node));
         if (request->json)
             json_print_line(entry);
         else
-            log_lines_add(lines, role, json_u64(entry, "index"), json_u64(entry, "incarnation"),
+            log_lines_add(lines, role, index, json_u64(entry, "incarnation"),
                           json_text(entry, "text"));
     }
 }

@@ -46,7 +46,9 @@ struct log_request {
     const char *index; /* NULL: all */
     bool follow;
     bool json;
-    bool raw; /* as it was written, to a terminal too */
+    bool raw;                 /* as it was written, to a terminal too */
+    const char *const *nodes; /* in front of the name of process i of each role; NULL: nothing */
+    size_t n_nodes;
 };
 
 /* job_logs - prints a job's output, each line behind its process' name; with follow until the job

@@ -14,11 +14,12 @@
 
 /* In the order of the help. */
 static const struct verb *const verbs[] = {
-    &verb_dev,      &verb_submit, &verb_plan,      &verb_ps,     &verb_show,    &verb_why,
-    &verb_logs,     &verb_events, &verb_wait,      &verb_kill,   &verb_scale,   &verb_services,
-    &verb_nodes,    &verb_node,   &verb_top,       &verb_policy, &verb_usage,   &verb_user,
-    &verb_group,    &verb_token,  &verb_whoami,    &verb_audit,  &verb_admin,   &verb_corpus,
-    &verb_simulate, &verb_replay, &verb_workspace, &verb_doctor, &verb_version,
+    &verb_dev,     &verb_deploy,   &verb_submit,   &verb_run,    &verb_plan,      &verb_ps,
+    &verb_show,    &verb_why,      &verb_logs,     &verb_events, &verb_wait,      &verb_kill,
+    &verb_scale,   &verb_services, &verb_nodes,    &verb_node,   &verb_top,       &verb_policy,
+    &verb_usage,   &verb_user,     &verb_group,    &verb_token,  &verb_whoami,    &verb_audit,
+    &verb_admin,   &verb_corpus,   &verb_simulate, &verb_replay, &verb_workspace, &verb_doctor,
+    &verb_version,
 };
 
 const struct option_spec no_options[] = { { .name = NULL } };
@@ -57,7 +58,7 @@ static void print_overview(FILE *out)
                        "2 wrong input, 3 the server cannot be reached.\n");
 }
 
-static void print_verb_help(const struct verb *verb, FILE *out)
+void verb_print_help(const struct verb *verb, FILE *out)
 {
     (void)fprintf(out, "usage: edl %s%s%s\n\n%s.\n", verb->name, verb->usage[0] != '\0' ? " " : "",
                   verb->usage, verb->summary);
@@ -90,7 +91,7 @@ static int help_main(int argc, char **argv)
     if (argc > 0 && verb == NULL && argv[0][0] != '-')
         return unknown_verb(argv[0]);
     if (verb != NULL)
-        print_verb_help(verb, stdout);
+        verb_print_help(verb, stdout);
     else
         print_overview(stdout);
     return STATUS_OK;
@@ -142,7 +143,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
         return report_error(&error);
     }
     if (invocation.common->help) {
-        print_verb_help(verb, stdout);
+        verb_print_help(verb, stdout);
         status = STATUS_OK;
     } else if (check_count(verb, &invocation.arguments, &error) < 0 ||
                check_server(verb, invocation.common, &error) < 0) {
@@ -171,5 +172,6 @@ int verb_main(int argc, char **argv)
 
     if (verb == NULL)
         return unknown_verb(argv[1]);
-    return run_verb(verb, argc - 2, argv + 2);
+    return verb->run_words != NULL ? verb->run_words(verb, argc - 2, argv + 2)
+                                   : run_verb(verb, argc - 2, argv + 2);
 }

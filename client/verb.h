@@ -39,6 +39,8 @@ struct verb {
     bool takes_command; /* behind "--" */
     bool local;         /* asks no server: --server and --token-file are refused */
     int (*run)(const struct invocation *invocation); /* returns enum status */
+    /* instead of run, of a verb that hands words on: all of them, as they stand */
+    int (*run_words)(const struct verb *verb, int argc, char **argv);
 };
 
 /* For verbs with the common options only. */
@@ -48,6 +50,7 @@ extern const struct verb verb_admin;
 extern const struct verb verb_workspace;
 extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
+extern const struct verb verb_deploy;
 extern const struct verb verb_dev;
 extern const struct verb verb_doctor;
 extern const struct verb verb_kill;
@@ -59,6 +62,7 @@ extern const struct verb verb_services;
 extern const struct verb verb_plan;
 extern const struct verb verb_ps;
 extern const struct verb verb_replay;
+extern const struct verb verb_run;
 extern const struct verb verb_scale;
 extern const struct verb verb_show;
 extern const struct verb verb_simulate;
@@ -77,6 +81,9 @@ extern const struct verb verb_why;
 /* verb_find - NULL when there is none; verb_nearest - the likeliest one meant, or NULL */
 const struct verb *verb_find(const char *name);
 const struct verb *verb_nearest(const char *name);
+
+/* verb_print_help - of one verb: `edl NAME --help` */
+void verb_print_help(const struct verb *verb, FILE *out);
 
 /* verb_main - the whole command: argv as main() got it; returns the exit status */
 int verb_main(int argc, char **argv);

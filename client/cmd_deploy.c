@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_deploy.c - `edl deploy`: the hosts of a list become nodes, over ssh
+ *
+ * edl-deploy does it: what it is linked with costs a start of `edl` too much. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "client/deploy/deploy_options.h"
+#include "client/report.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static int program_path(char **ret, struct edl_error *error)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n == -1)
+        return edl_error_errno(error, -errno, "finding the folder of this program");
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    *ret = text_format("%s/edl-deploy", self);
+    return 0;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct deploy_arguments *o = invocation->options;
+    const struct arguments *hosts = &invocation->arguments;
+    const struct {
+        const char *name, *value;
+    } texts[] = { { "--conf", o->conf },
+                  { "--ssh", o->ssh },
+                  { "--packages", o->packages },
+                  { "--password-file", o->password_file },
+                  { "--server", o->common.server },
+                  { "--token-file", o->common.token_file },
+                  { "--ca", o->common.ca } };
+    const struct {
+        const char *name;
+        bool given;
+    } flags[] = { { "--check", o->check },
+                  { "--remove", o->remove },
+                  { "--upgrade", o->upgrade },
+                  { "--yes", o->yes },
+                  { "--accept-new-keys", o->accept_new_keys },
+                  { "--json", o->common.json } };
+    _cleanup_free_ const char **argv =
+        xcalloc(2 * ELEMENTS(texts) + ELEMENTS(flags) + hosts->n_args + 2, sizeof *argv);
+    _cleanup_free_ char *program = NULL;
+    struct edl_error error = { 0 };
+    size_t n = 0;
+
+    if (program_path(&program, &error) < 0)
+        return report_error(&error);
+    argv[n++] = "edl-deploy";
+    for (size_t i = 0; i < ELEMENTS(texts); i++)
+        if (texts[i].value != NULL) {
+            argv[n++] = texts[i].name;
+            argv[n++] = texts[i].value;
+        }
+    for (size_t i = 0; i < ELEMENTS(flags); i++)
+        if (flags[i].given)
+            argv[n++] = flags[i].name;
+    for (size_t i = 0; i < hosts->n_args; i++)
+        argv[n++] = hosts->args[i];
+    (void)fflush(stdout);
+    (void)execv(program, (char *const *)(uintptr_t)argv); /* why: it writes to none of them */
+    (void)edl_error_errno(&error, -errno, "cannot start %s", program);
+    (void)edl_error_remedy(&error, "it comes with edl-client: apt-get install edl-client");
+    return report_error(&error);
+}
+
+const struct verb verb_deploy = {
+    .name = "deploy",
+    .usage = "[--conf FILE] [--check | --upgrade | --remove] [HOST...]",
+    .summary = "Make the machines of a list (conf.py) nodes of this cluster, over ssh",
+    .details =
+        "Connects to every host of HOSTS at once, installs edl-agent (and edl-trainer, where there "
+        "is one)\nfrom the host's apt repository or from this machine, gives each a join token of "
+        "its own, starts the\nservice, and tells what edl doctor says there. Doing it again "
+        "changes nothing; a host that fails stops\nno other, and the table says why and what to "
+        "type. After that ssh is not used any more.\n\n"
+        "With HOST only these of the list. Keys come from ssh-agent and ~/.ssh, names and jumps "
+        "from ~/.ssh/config.\nWhere an account is not root, sudo is used; its password is asked "
+        "for "
+        "once for all hosts.\n--json tells hosts[] with result, node, transport, text, remedy and "
+        "findings.\nExit status: 0 every host is set up, 1 some are not, 2 wrong input, 3 no "
+        "scheduler. edl-hosts.conf(5)",
+    .options = deploy_option_specs,
+    .options_size = sizeof(struct deploy_arguments),
+    .max_args = SIZE_MAX,
+    .run = run,
+};

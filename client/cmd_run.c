@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_run.c - `edl run`: a command line of PaddlePaddle's paddle.py as one job on the hosts of a
+ * list
+ *
+ * Also called as edl-paddle and paddle.py, which need not be given the verb. */
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/interrupt.h"
+#include "client/job_input.h"
+#include "client/job_view.h"
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/run_job.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "client/workspace_send.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+/* All addresses that name services have for the host, in digits; NULL: none. */
+static char *addresses_of(const char *name)
+{
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    char *all = NULL;
+
+    if (getaddrinfo(name, NULL, &hints, &found) != 0)
+        return NULL;
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+        char digits[NI_MAXHOST];
+        char *longer;
+
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, digits, sizeof digits, NULL, 0,
+                        NI_NUMERICHOST) != 0)
+            continue;
+        longer = text_format("%s%s%s", all != NULL ? all : "", all != NULL ? " " : "", digits);
+        free(all);
+        all = longer;
+    }
+    freeaddrinfo(found);
+    return all;
+}
+
+/* Names are looked up only where they are not those of nodes. */
+static int find_nodes(const struct host_list *list, const json_t *nodes, const json_t **ret,
+                      struct edl_error *error)
+{
+    char **addresses = xcalloc(list->n_hosts, sizeof *addresses);
+    struct edl_error ignored = { 0 };
+    int r = run_find_nodes(list, nodes, NULL, ret, &ignored);
+
+    for (size_t i = 0; i < list->n_hosts && r < 0; i++)
+        addresses[i] = addresses_of(list->hosts[i].name);
+    if (r < 0)
+        r = run_find_nodes(list, nodes, addresses, ret, error);
+    for (size_t i = 0; i < list->n_hosts; i++)
+        free(addresses[i]);
+    free(addresses);
+    return r;
+}
+
+/* Before anything is asked or sent. */
+static int check_package(const char *folder, struct edl_error *error)
+{
+    struct stat st;
+
+    if (stat(folder, &st) == -1)
+        (void)edl_error_errno(error, -errno, "--job_dispatch_package=%.120s", folder);
+    else if (!S_ISDIR(st.st_mode))
+        (void)edl_error_set(error, -ENOTDIR, "--job_dispatch_package=%.120s is no folder", folder);
+    else if (access(folder, R_OK | X_OK) == -1)
+        (void)edl_error_errno(error, -errno, "reading --job_dispatch_package=%.120s", folder);
+    else
+        return 0;
+    return edl_error_remedy(error, "name a folder of this machine that you may read");
+}
+
+static const char *conf_file(const struct run_options *options)
+{
+    if (options->conf != NULL)
+        return options->conf;
+    return access("conf.py", R_OK) == 0 ? "conf.py" : NULL;
+}
+
+static void name_folder(char *ret, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm local;
+
+    (void)localtime_r(&now, &local);
+    (void)strftime(ret, size, "JOB%Y%m%d%H%M%S", &local);
+}
+
+/* What it is and where, before its output. */
+static void tell(const struct run_job *job, const json_t *accepted)
+{
+    _cleanup_free_ char *folder = run_job_folder(job);
+
+    report_note("job %s (%" PRIu64 ") on %zu hosts, in %s", job->name, json_u64(accepted, "id"),
+                job->list->n_hosts,
+                folder != NULL ? folder : "private folders (conf has no ROOT_DIR)");
+    for (size_t i = 0; i < job->list->n_hosts; i++)
+        report_note("  %s is node %s: parameter server and trainer %zu", job->list->hosts[i].text,
+                    json_text(job->nodes[i], "name"), i);
+    report_note("Ctrl-C kills it on all of them");
+}
+
+static int follow(struct server *server, const struct run_job *job, const json_t *accepted)
+{
+    const struct common_options *common = &job->options->common;
+    _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
+    _cleanup_free_ const char **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
+    struct log_request request = { .job = id,
+                                   .follow = true,
+                                   .json = common->json,
+                                   .nodes = nodes,
+                                   .n_nodes = job->list->n_hosts };
+    struct interrupt interrupt = { 0 };
+    struct edl_error error = { 0 };
+    _cleanup_json_ json_t *ended = NULL;
+    int status;
+
+    for (size_t i = 0; i < job->list->n_hosts; i++)
+        nodes[i] = json_text(job->nodes[i], "name");
+    if (interrupt_start(&interrupt, common, json_u64(accepted, "id"), job->name, &error) < 0)
+        return report_error(&error);
+    status = job_wait_start(server, id, accepted);
+    if (status == STATUS_OK)
+        status = job_logs(server, &request);
+    if (status == STATUS_OK)
+        status = job_wait(server, id, NEVER_US, &ended);
+    (void)interrupt_end(&interrupt);
+    if (status != STATUS_OK)
+        return status;
+    if (common->json)
+        json_print_line(ended);
+    else
+        job_print_line(ended);
+    return job_outcome(ended);
+}
+
+static int submit(struct server *server, struct run_job *job)
+{
+    _cleanup_json_ json_t *document = run_job_document(job), *accepted = NULL;
+    _cleanup_free_ char *text = json_dumps(document, JSON_COMPACT);
+    int status;
+
+    interrupt_hold();
+    status = job_send(server, "/jobs", text, strlen(text), &accepted);
+    if (status != STATUS_OK) {
+        interrupt_release();
+        return status;
+    }
+    if (!job->options->common.json)
+        tell(job, accepted);
+    return follow(server, job, accepted);
+}
+
+static int run_on(struct server *server, struct run_job *job)
+{
+    _cleanup_json_ json_t *answer = NULL;
+    _cleanup_free_ const json_t **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
+    char sent[WORKSPACE_NAME_MAX + 1];
+    struct edl_error error = { 0 };
+    int status = server_list(server, "/nodes?limit=1000", "nodes", &answer);
+
+    if (status != STATUS_OK)
+        return status;
+    if (find_nodes(job->list, json_object_get(answer, "nodes"), nodes, &error) < 0)
+        return report_error(&error);
+    job->nodes = nodes;
+    job->workspace = job->options->workspace;
+    if (job->options->package != NULL) {
+        status = workspace_send(server, job->options->package, sent);
+        job->workspace = sent;
+    }
+    return status == STATUS_OK ? submit(server, job) : status;
+}
+
+static int run_parsed(const struct run_options *options, char **flags, size_t n_flags)
+{
+    struct host_list list = { 0 };
+    struct edl_error error = { 0 };
+    struct server server;
+    char folder[32], name[32];
+    struct run_job job = { .options = options,
+                           .list = &list,
+                           .folder = folder,
+                           .name = options->name != NULL ? options->name : name,
+                           .flags = flags,
+                           .n_flags = n_flags };
+    int status = STATUS_OK;
+
+    name_folder(folder, sizeof folder);
+    (void)snprintf(name, sizeof name, "job%s", folder + 3);
+    if (run_check(options, &error) < 0 ||
+        (options->package != NULL && check_package(options->package, &error) < 0) ||
+        host_list_load(conf_file(options), &list, &error) < 0)
+        status = report_error(&error);
+    if (status == STATUS_OK)
+        status = server_open(&options->common, &server);
+    if (status == STATUS_OK) {
+        status = run_on(&server, &job);
+        server_clear(&server);
+    }
+    host_list_clear(&list);
+    return status;
+}
+
+static int run_words(const struct verb *verb, int argc, char **argv)
+{
+    _cleanup_free_ char **own = xcalloc((size_t)argc + 1, sizeof *own);
+    _cleanup_free_ char **flags = xcalloc((size_t)argc + 1, sizeof *flags);
+    struct run_options options = { 0 };
+    struct arguments arguments = { 0 };
+    struct edl_error error = { 0 };
+    size_t n_flags = 0;
+    int n_own = 0, status;
+
+    if (run_split(argc, argv, own, &n_own, flags, &n_flags, &error) < 0 ||
+        options_parse(run_option_specs, &options, n_own, own, &arguments, &error) < 0)
+        return report_error(&error);
+    if (options.common.help) {
+        verb_print_help(verb, stdout);
+        status = STATUS_OK;
+    } else {
+        status = run_parsed(&options, flags, n_flags);
+    }
+    arguments_clear(&arguments);
+    return status;
+}
+
+const struct verb verb_run = {
+    .name = "run",
+    .usage = "[--conf FILE] --job_dispatch_package=DIR|--job_workspace=DIR [--FLAG=VALUE]...",
+    .summary = "Train on all hosts of a conf.py, as PaddlePaddle's paddle.py did",
+    .details =
+        "One job: a parameter server and a trainer on every host of HOSTS, in the folder "
+        "ROOT_DIR/JOB%Y%m%d%H%M%S\nof each, with the files log/train.log, log/server.log, "
+        "paddle_trainer.INFO, paddle_pserver2.INFO and nodefile.\nThe output of all is printed, "
+        "each line behind its node and process. Every FLAG that is not listed here\ngoes to the "
+        "trainer as it stands.\n\n"
+        "Ctrl-C kills the job on all hosts; a second one lets go of it. Exit status: 0 it "
+        "succeeded, "
+        "1 it did not,\n2 wrong input, 3 no scheduler. edl fetch JOB gets its files; "
+        "edl-hosts.conf(5) "
+        "is the list.",
+    .options = run_option_specs,
+    .options_size = sizeof(struct run_options),
+    .max_args = SIZE_MAX,
+    .run_words = run_words,
+};

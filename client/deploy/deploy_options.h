@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deploy_options.h - the options of `edl deploy`: the verb knows them for its help, edl-deploy for
+ * what it does */
+#pragma once
+
+#include "client/options.h"
+
+struct deploy_arguments {
+    struct common_options common;
+    const char *conf, *ssh, *packages, *password_file;
+    bool check, remove, upgrade, yes, accept_new_keys;
+};
+
+extern const struct option_spec deploy_option_specs[];

@@ -1,0 +1,788 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deploy_run.c - see deploy_run.h
+ *
+ * One loop has all hosts: a session each (client/ssh), a state machine each (deploy_core.h). A
+ * question is asked when every host that may come to the same question has come to it. */
+#include "client/deploy/deploy_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/deploy/deploy_ask.h"
+#include "client/deploy/deploy_packages.h"
+#include "client/deploy/deploy_screen.h"
+#include "client/deploy/deploy_script.h"
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+
+#define PASSWORD_TRIES 3 /* of one host, the common one included */
+#define READY_TIMEOUT_US (60 * USEC_PER_SEC)
+
+/* what a host waits for, in the order in which it is asked for */
+#define WAIT_MAP(XX)                                                                               \
+    XX(WAIT_NOTHING, "")                                                                           \
+    XX(WAIT_KEY, "a word on its host key")                                                         \
+    XX(WAIT_LOGIN, "a password to log in")                                                         \
+    XX(WAIT_SUDO, "a password for sudo")                                                           \
+    XX(WAIT_PACKAGES, "packages of this machine")
+
+enum wait {
+#define XX(name, text) name,
+    WAIT_MAP(XX)
+#undef XX
+};
+
+static const char *const wait_texts[] = {
+#define XX(name, text) text,
+    WAIT_MAP(XX)
+#undef XX
+};
+
+struct run;
+
+struct target {
+    struct run *run;
+    const struct host *host;
+    struct deploy_host core;
+    struct ssh_session *session;
+    struct http_async_call *call; /* for its join token */
+    int fd;                       /* of the package that is being sent */
+    enum wait wait;
+    unsigned int tried; /* passwords, of the kind that it waits for */
+    char *password;     /* the last one that it was given; owned, wiped */
+    char *key;          /* "ED25519 SHA256:..."; owned */
+    uint64_t started_us;
+    bool ended;
+};
+
+struct run {
+    const struct deploy_options *options;
+    struct server *server;
+    struct deploy_plan plan;
+    sd_event *event;
+    struct http_async *http;
+    struct ask *ask; /* NULL: no terminal */
+    struct deploy_packages *packages;
+    bool packages_known;
+    json_t *nodes;
+    struct target *targets;  /* owned */
+    struct screen_row *rows; /* owned */
+    size_t n, n_ended;
+    struct screen *screen;
+    char *password;       /* the last one that was given; owned, wiped */
+    struct target *asked; /* whose password is asked for alone; NULL: for all */
+    enum wait asked_for;
+    bool stopped;
+};
+
+static void begin_step(struct target *target);
+static void consider_questions(struct run *run);
+
+static struct screen_row *row_of(struct target *target)
+{
+    return &target->run->rows[target - target->run->targets];
+}
+
+static void show(struct target *target)
+{
+    struct screen_row *row = row_of(target);
+
+    row->waiting = wait_texts[target->wait];
+    if (target->session != NULL)
+        row->transport = ssh_transport_word(ssh_session_transport(target->session));
+    screen_row_changed(target->run->screen, (size_t)(target - target->run->targets));
+}
+
+static void end(struct target *target)
+{
+    struct run *run = target->run;
+
+    if (target->ended)
+        return;
+    target->ended = true;
+    target->wait = WAIT_NOTHING;
+    row_of(target)->took_us = clock_read_us(CLOCK_MONOTONIC) - target->started_us;
+    show(target);
+    ssh_session_free(TAKE_PTR(target->session));
+    target->fd = safe_close(target->fd);
+    if (++run->n_ended == run->n)
+        (void)sd_event_exit(run->event, 0);
+    else
+        consider_questions(run);
+}
+
+static void fail(struct target *target, const struct edl_error *error)
+{
+    deploy_core_fail(&target->core, error);
+    end(target);
+}
+
+static void set_wait(struct target *target, enum wait wait)
+{
+    target->wait = wait;
+    show(target);
+    consider_questions(target->run);
+}
+
+/* questions */
+
+static bool may_still_ask(const struct target *target, enum wait about)
+{
+    if (target->ended || target->wait != WAIT_NOTHING)
+        return false;
+    return about == WAIT_SUDO ? target->core.step < DEPLOY_LOOK
+                              : target->core.step == DEPLOY_CONNECT;
+}
+
+static size_t count(const struct run *run, enum wait wait, struct target **ret_first)
+{
+    size_t n = 0;
+
+    for (size_t i = run->n; i-- > 0;)
+        if (run->targets[i].wait == wait) {
+            n++;
+            *ret_first = &run->targets[i];
+        }
+    return n;
+}
+
+static void wipe(char **password)
+{
+    if (*password != NULL)
+        explicit_bzero(*password, strlen(*password));
+    free(*password);
+    *password = NULL;
+}
+
+static void keep_password(struct target *target)
+{
+    wipe(&target->password);
+    if (target->run->password != NULL)
+        target->password = xstrdup(target->run->password);
+}
+
+static void give_password(struct target *target)
+{
+    enum wait wait = target->wait;
+
+    target->wait = WAIT_NOTHING;
+    target->tried++;
+    keep_password(target);
+    show(target);
+    if (wait == WAIT_LOGIN)
+        ssh_session_password(target->session, target->password);
+    else
+        begin_step(target);
+}
+
+static void refuse_sudo(struct target *target)
+{
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EPERM, "sudo took no password for %s",
+                        target->core.user[0] != '\0' ? target->core.user : "the account");
+    (void)edl_error_remedy(&error,
+                           "say it again with the right one (--password-file FILE), or root@%s in "
+                           "HOSTS",
+                           target->host->name);
+    fail(target, &error);
+}
+
+static void give_up_password(struct target *target)
+{
+    enum wait wait = target->wait;
+
+    target->wait = WAIT_NOTHING;
+    if (wait == WAIT_LOGIN)
+        ssh_session_password(target->session, NULL);
+    else
+        refuse_sudo(target);
+}
+
+static void on_password(const char *answer, void *userdata)
+{
+    struct run *run = userdata;
+    struct target *alone = run->asked;
+    enum wait about = run->asked_for;
+
+    screen_return(run->screen);
+    wipe(&run->password);
+    run->password = answer != NULL && answer[0] != '\0' ? xstrdup(answer) : NULL;
+    for (size_t i = 0; i < run->n; i++) {
+        struct target *target = &run->targets[i];
+
+        if (target->wait != about || (alone != NULL && target != alone))
+            continue;
+        if (run->password != NULL)
+            give_password(target);
+        else
+            give_up_password(target);
+    }
+    consider_questions(run);
+}
+
+static void accept_keys(struct run *run, bool accepted)
+{
+    for (size_t i = 0; i < run->n; i++)
+        if (run->targets[i].wait == WAIT_KEY) {
+            run->targets[i].wait = WAIT_NOTHING;
+            show(&run->targets[i]);
+            ssh_session_accept_key(run->targets[i].session, accepted);
+        }
+}
+
+static void on_keys(const char *answer, void *userdata)
+{
+    struct run *run = userdata;
+
+    screen_return(run->screen);
+    accept_keys(run, answer != NULL && (streq(answer, "yes") || streq(answer, "y")));
+    consider_questions(run);
+}
+
+static void ask_for_keys(struct run *run, size_t n)
+{
+    if (run->options->accept_new_keys || run->ask == NULL) {
+        accept_keys(run, run->options->accept_new_keys);
+        return;
+    }
+    screen_leave(run->screen);
+    (void)fprintf(stderr, "\n%zu host%s never seen from this account:\n", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < run->n; i++)
+        if (run->targets[i].wait == WAIT_KEY)
+            (void)fprintf(stderr, "  %-30s %s\n", run->targets[i].host->text, run->targets[i].key);
+    ask_line(run->ask, "Are these their keys? (yes, no) ", false, on_keys, run);
+}
+
+/* One password for all that ask for the first time; after that each host is asked for alone. */
+static void ask_for_password(struct run *run, enum wait about, size_t n, struct target *first)
+{
+    _cleanup_free_ char *question = NULL;
+    const char *what = about == WAIT_SUDO ? "for sudo " : "";
+
+    run->asked_for = about;
+    run->asked = first->tried > 0 ? first : NULL;
+    if (run->ask == NULL) {
+        give_up_password(first);
+        return;
+    }
+    if (run->asked != NULL || n == 1)
+        question = text_format("password %sat %s: ", what, first->host->text);
+    else
+        question = text_format("password %sat these %zu hosts: ", what, n);
+    screen_leave(run->screen);
+    ask_line(run->ask, question, true, on_password, run);
+}
+
+static void consider_questions(struct run *run)
+{
+    for (enum wait about = WAIT_KEY; about <= WAIT_SUDO; about++) {
+        struct target *first = NULL;
+        size_t n = count(run, about, &first);
+
+        if (ask_is_open(run->ask) || run->stopped)
+            return;
+        for (size_t i = 0; i < run->n && n > 0; i++)
+            if (may_still_ask(&run->targets[i], about))
+                return;
+        if (n == 0)
+            continue;
+        if (about == WAIT_KEY)
+            ask_for_keys(run, n);
+        else
+            ask_for_password(run, about, n, first);
+        return;
+    }
+}
+
+/* A password that somebody gave, or that an earlier question brought, goes first. */
+static void need_password(struct target *target, enum wait about)
+{
+    target->wait = about;
+    if (target->run->password != NULL && target->tried == 0) {
+        give_password(target);
+        return;
+    }
+    if (target->tried >= PASSWORD_TRIES) {
+        give_up_password(target);
+        return;
+    }
+    set_wait(target, about);
+}
+
+/* steps */
+
+static void run_script(struct target *target, const struct deploy_join *join)
+{
+    struct run *run = target->run;
+    _cleanup_free_ char *script = deploy_script(&run->plan, &target->core, join);
+    const char *password = deploy_script_needs_password(&target->core) ? target->password : NULL;
+    const char *token = join != NULL ? join->token : NULL;
+    _cleanup_free_ char *bytes =
+        text_format("%s%s%s%s", password != NULL ? password : "", password != NULL ? "\n" : "",
+                    token != NULL ? token : "", token != NULL ? "\n" : "");
+    struct ssh_input input = { .bytes = bytes, .n_bytes = strlen(bytes), .fd = target->fd };
+    struct edl_error error = { 0 };
+    int r = ssh_session_run(target->session, script, &input,
+                            deploy_script_patience_s(target->core.step), &error);
+
+    explicit_bzero(bytes, strlen(bytes));
+    if (r < 0)
+        fail(target, &error);
+}
+
+static void on_token(const struct http_answer *answer, void *userdata)
+{
+    struct target *target = userdata;
+    struct edl_error error = { 0 };
+
+    target->call = NULL;
+    if (http_answer_error(answer, &error) < 0) {
+        edl_error_prefix(&error, "its join token: ");
+        fail(target, &error);
+        return;
+    }
+
+    const struct deploy_join join = { .server = json_text(answer->json, "server"),
+                                      .ca_pin = json_text(answer->json, "ca_pin"),
+                                      .token = json_text(answer->json, "token") };
+
+    if (join.server[0] == '\0') {
+        (void)edl_error_set(&error, -ENOTCONN, "the scheduler listens on a Unix socket only");
+        (void)edl_error_remedy(&error, "start it with --listen 0.0.0.0:7010 as well");
+        fail(target, &error);
+        return;
+    }
+    run_script(target, &join);
+}
+
+static void get_token(struct target *target)
+{
+    struct run *run = target->run;
+    _cleanup_json_ json_t *body = json_pack("{s:s}", "node", target->core.facts.hostname);
+    const struct http_call call = {
+        .method = "POST", .path = "/tokens/join", .bearer_token = run->server->token, .json = body
+    };
+    struct edl_error error = { 0 };
+
+    if (http_async_start(run->http, &call, on_token, target, &target->call, &error) < 0)
+        fail(target, &error);
+}
+
+/* Two machines of one name would push each other out. */
+static bool has_twin(struct target *target)
+{
+    struct run *run = target->run;
+    struct edl_error error = { 0 };
+
+    for (size_t i = 0; i < run->n; i++) {
+        const struct target *other = &run->targets[i];
+
+        if (other == target || other->core.step < DEPLOY_JOIN ||
+            other->core.step == DEPLOY_FAILED ||
+            !streq(other->core.facts.hostname, target->core.facts.hostname))
+            continue;
+        (void)edl_error_set(&error, -EEXIST, "it calls itself %s, as %s does",
+                            target->core.facts.hostname, other->host->text);
+        (void)edl_error_remedy(&error,
+                               "give one another name: hostnamectl set-hostname NAME; or take one "
+                               "out of HOSTS");
+        fail(target, &error);
+        return true;
+    }
+    return false;
+}
+
+static void upload(struct target *target)
+{
+    const struct deploy_package *package = deploy_core_package(&target->run->plan, &target->core);
+    struct screen_row *row = row_of(target);
+    struct edl_error error = { 0 };
+
+    target->fd = open(package->path, O_RDONLY | O_CLOEXEC);
+    if (target->fd == -1) {
+        (void)edl_error_errno(&error, -errno, "cannot open %s", package->path);
+        fail(target, &error);
+        return;
+    }
+    row->sent_bytes = 0;
+    row->to_send_bytes = package->bytes;
+    run_script(target, NULL);
+}
+
+static void begin_step(struct target *target)
+{
+    static const struct deploy_join no_token = { 0 };
+
+    show(target);
+    if (deploy_script_needs_password(&target->core) && target->core.step == DEPLOY_LOOK &&
+        target->password == NULL)
+        need_password(target, WAIT_SUDO);
+    else if (target->core.step == DEPLOY_UPLOAD)
+        upload(target);
+    else if (target->core.step != DEPLOY_JOIN)
+        run_script(target, NULL);
+    else if (has_twin(target))
+        return;
+    else if (deploy_core_needs_token(&target->run->plan, &target->core))
+        get_token(target);
+    else
+        run_script(target, &no_token);
+}
+
+static void advance(struct target *target, int status)
+{
+    struct run *run = target->run;
+    enum deploy_step step;
+
+    target->fd = safe_close(target->fd);
+    step = deploy_core_next(&run->plan, &target->core, status);
+    if (step == DEPLOY_DONE || step == DEPLOY_FAILED) {
+        end(target);
+    } else if (target->core.password_refused) {
+        need_password(target, WAIT_SUDO);
+    } else {
+        if (step == DEPLOY_LOOK && target->password == NULL)
+            keep_password(target);
+        if (step == DEPLOY_LOOK)
+            target->tried = target->password != NULL ? 1 : 0;
+        begin_step(target);
+    }
+    consider_questions(run);
+}
+
+/* what a session tells */
+
+static void on_opened(struct ssh_session *session, void *userdata)
+{
+    (void)session;
+    advance(userdata, 0);
+}
+
+static void on_unknown_key(struct ssh_session *session, const struct ssh_host_key *key,
+                           void *userdata)
+{
+    struct target *target = userdata;
+
+    (void)session;
+    free(target->key);
+    target->key = text_format("%s %s", key->type, key->fingerprint);
+    set_wait(target, WAIT_KEY);
+}
+
+static void on_want_password(struct ssh_session *session, unsigned int tried, void *userdata)
+{
+    struct target *target = userdata;
+
+    (void)session;
+    target->tried = tried;
+    need_password(target, WAIT_LOGIN);
+}
+
+static void on_line(struct ssh_session *session, const char *line, void *userdata)
+{
+    struct target *target = userdata;
+
+    (void)session;
+    deploy_core_line(&target->core, line);
+}
+
+static void on_sent(struct ssh_session *session, uint64_t sent_bytes, void *userdata)
+{
+    struct target *target = userdata;
+    struct screen_row *row = row_of(target);
+    uint64_t percent = row->to_send_bytes > 0 ? 100 * row->sent_bytes / row->to_send_bytes : 0;
+
+    (void)session;
+    row->sent_bytes = MIN_OF(sent_bytes, row->to_send_bytes);
+    if (row->to_send_bytes > 0 && 100 * row->sent_bytes / row->to_send_bytes != percent)
+        show(target);
+}
+
+/* The look waits until it is known what this machine has, as it decides where packages come from.
+ */
+static void on_ended(struct ssh_session *session, int status, void *userdata)
+{
+    struct target *target = userdata;
+
+    (void)session;
+    if (target->core.step == DEPLOY_LOOK && status == 0 && !target->run->packages_known) {
+        set_wait(target, WAIT_PACKAGES);
+        return;
+    }
+    advance(target, status);
+}
+
+static void on_failed(struct ssh_session *session, enum ssh_fault fault,
+                      const struct edl_error *error, void *userdata)
+{
+    (void)session;
+    (void)fault;
+    fail(userdata, error);
+}
+
+static void on_packages(const struct edl_error *error, void *userdata)
+{
+    struct run *run = userdata;
+
+    run->packages_known = true;
+    if (error == NULL)
+        run->plan.packages = deploy_packages_list(run->packages, &run->plan.n_packages);
+    for (size_t i = 0; i < run->n; i++) {
+        struct target *target = &run->targets[i];
+
+        if (error != NULL && !target->ended) {
+            fail(target, error);
+        } else if (target->wait == WAIT_PACKAGES) {
+            target->wait = WAIT_NOTHING;
+            advance(target, 0);
+        }
+    }
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct run *run = userdata;
+
+    (void)info;
+    run->stopped = true;
+    return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+/* from the first connection to the summary */
+
+static bool is_node(const char *name, void *userdata)
+{
+    const struct run *run = userdata;
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(run->nodes, i, node) if (streq(json_text(node, "name"), name)) return true;
+    return false;
+}
+
+static bool is_ready(const json_t *nodes, const char *name)
+{
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(nodes, i, node) if (streq(json_text(node, "name"),
+                                                 name)) return streq(json_text(node, "state"),
+                                                                     "ready");
+    return false;
+}
+
+/* What joined has to report once before a job can go there. */
+static void await_ready(struct run *run)
+{
+    uint64_t end_us = clock_read_us(CLOCK_MONOTONIC) + READY_TIMEOUT_US, revision = 0, now_us;
+    bool all = false;
+
+    if (server_event_revision(run->server, &revision) != STATUS_OK)
+        return;
+    while (!all && (now_us = clock_read_us(CLOCK_MONOTONIC)) < end_us) {
+        _cleanup_json_ json_t *answer = NULL;
+
+        if (server_list(run->server, "/nodes?limit=1000", "nodes", &answer) != STATUS_OK)
+            return;
+        all = true;
+        for (size_t i = 0; i < run->n; i++) {
+            const struct deploy_host *core = &run->targets[i].core;
+
+            if (core->step == DEPLOY_DONE && core->changed)
+                all = all && is_ready(json_object_get(answer, "nodes"), core->facts.member);
+        }
+        if (!all)
+            (void)server_event_wait(run->server, &revision, end_us - now_us);
+    }
+    if (!all)
+        report_note("not every node has reported yet: edl nodes");
+}
+
+/* What runs there ended with the packages; the scheduler is told that the machine is gone. */
+static void forget_nodes(struct run *run)
+{
+    for (size_t i = 0; i < run->n; i++) {
+        const struct deploy_host *core = &run->targets[i].core;
+        _cleanup_free_ char *name = NULL, *path = NULL;
+
+        if (core->step != DEPLOY_DONE || !core->changed || !is_node(core->facts.member, run))
+            continue;
+        name = text_url_segment(core->facts.member);
+        path = text_format("/nodes/%s?gone=1", name);
+        if (server_request(run->server, "DELETE", path, NULL, NULL) != STATUS_OK)
+            report_note("say it again when its last process is known to be gone: edl node remove "
+                        "--gone %s",
+                        core->facts.member);
+    }
+}
+
+static int begin_target(struct run *run, size_t i, const struct host *host, struct edl_error *error)
+{
+    static const struct ssh_handlers handlers = { .opened = on_opened,
+                                                  .unknown_key = on_unknown_key,
+                                                  .want_password = on_want_password,
+                                                  .line = on_line,
+                                                  .sent = on_sent,
+                                                  .ended = on_ended,
+                                                  .failed = on_failed };
+    struct target *target = &run->targets[i];
+    const struct ssh_target to = { .host = host->name, .user = host->user, .port = host->port };
+
+    target->run = run;
+    target->host = host;
+    target->fd = -1;
+    target->core.name = host->name;
+    target->core.user = host->user != NULL ? host->user : "";
+    target->started_us = clock_read_us(CLOCK_MONOTONIC);
+    run->rows[i] = (struct screen_row){
+        .host = host->text, .transport = "", .core = &target->core, .waiting = ""
+    };
+    return ssh_session_new(run->event, &to, &run->options->ssh, &handlers, target, &target->session,
+                           error);
+}
+
+static int prepare(struct run *run, struct edl_error *error)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    sigset_t blocked;
+    int r;
+
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGCHLD);
+    for (size_t i = 0; i < ELEMENTS(signals); i++)
+        (void)sigaddset(&blocked, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+    r = sd_event_default(&run->event);
+    for (size_t i = 0; i < ELEMENTS(signals) && r >= 0; i++)
+        r = sd_event_add_signal(run->event, NULL, signals[i], on_signal, run);
+    if (r < 0)
+        return edl_error_errno(error, r, "making an event loop");
+    r = ask_new(run->event, &run->ask, error);
+    if (r >= 0)
+        r = http_async_new(run->event, run->server->base, &run->http, error);
+    if (r >= 0)
+        http_async_trust(run->http, run->server->ca);
+    if (r >= 0 && run->options->mode != DEPLOY_CHECK_ONLY && run->options->mode != DEPLOY_REMOVAL)
+        return deploy_packages_start(run->event, run->options->packages, on_packages, run,
+                                     &run->packages, error);
+    run->packages_known = true;
+    return r;
+}
+
+static int confirm_removal(struct run *run, const struct host_list *hosts)
+{
+    struct edl_error error = { 0 };
+    char answer[8] = "";
+
+    if (run->options->mode != DEPLOY_REMOVAL || run->options->yes)
+        return STATUS_OK;
+    if (isatty(STDIN_FILENO)) {
+        (void)fprintf(stderr,
+                      "This takes edl-agent off %zu hosts, ends what runs there, and removes the "
+                      "outputs of jobs in /var/lib/edl/agent/output.\nGo on? (yes, no) ",
+                      hosts->n_hosts);
+        if (fgets(answer, sizeof answer, stdin) != NULL && streq(answer, "yes\n"))
+            return STATUS_OK;
+    }
+    (void)edl_error_set(&error, -EINVAL, "nothing was removed");
+    (void)edl_error_remedy(&error, "answer yes, or say it with --yes");
+    return report_error(&error);
+}
+
+static void clear(struct run *run)
+{
+    for (size_t i = 0; i < run->n; i++) {
+        http_async_cancel(run->targets[i].call);
+        ssh_session_free(run->targets[i].session);
+        (void)safe_close(run->targets[i].fd);
+        free(run->targets[i].key);
+        wipe(&run->targets[i].password);
+        deploy_host_clear(&run->targets[i].core);
+    }
+    (void)screen_free(run->screen);
+    (void)deploy_packages_free(run->packages);
+    (void)http_async_free(run->http);
+    (void)ask_free(run->ask);
+    wipe(&run->password);
+    free(run->targets);
+    free(run->rows);
+    json_decref(run->nodes);
+    (void)sd_event_unref(run->event);
+}
+
+static int go(struct run *run, const struct host_list *hosts, struct edl_error *error)
+{
+    int r = prepare(run, error);
+
+    for (size_t i = 0; i < hosts->n_hosts && r >= 0; i++)
+        r = begin_target(run, i, &hosts->hosts[i], error);
+    if (r < 0)
+        return r;
+    run->screen = screen_new(&run->plan, run->rows, run->n, run->options->json);
+    for (size_t i = 0; i < run->n; i++)
+        show(&run->targets[i]);
+    r = sd_event_loop(run->event);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+static int outcome(struct run *run)
+{
+    int status = run->stopped ? STATUS_FAILED : STATUS_OK;
+
+    for (size_t i = 0; i < run->n; i++)
+        if (run->targets[i].core.step != DEPLOY_DONE)
+            status = STATUS_FAILED;
+    if (!run->stopped && run->options->mode == DEPLOY_REMOVAL)
+        forget_nodes(run);
+    else if (!run->stopped && run->options->mode != DEPLOY_CHECK_ONLY)
+        await_ready(run);
+    if (run->options->json)
+        screen_json(run->screen);
+    else
+        screen_end(run->screen);
+    if (run->stopped)
+        report_note("stopped; say it again to go on: what is done is not done twice");
+    return status;
+}
+
+int deploy_run(const struct host_list *hosts, const struct deploy_options *options,
+               struct server *server)
+{
+    struct run run = { .options = options,
+                       .server = server,
+                       .n = hosts->n_hosts,
+                       .plan = { .mode = options->mode,
+                                 .root_dir = hosts->root_dir,
+                                 .nic = hosts->nic,
+                                 .is_node = is_node,
+                                 .userdata = &run } };
+    _cleanup_json_ json_t *answer = NULL;
+    struct edl_error error = { 0 };
+    int status = confirm_removal(&run, hosts);
+
+    if (status == STATUS_OK)
+        status = server_list(server, "/nodes?limit=1000", "nodes", &answer);
+    if (status != STATUS_OK)
+        return status;
+    run.nodes = json_incref(json_object_get(answer, "nodes"));
+    run.password = options->password != NULL ? xstrdup(options->password) : NULL;
+    run.targets = xcalloc(run.n, sizeof *run.targets);
+    run.rows = xcalloc(run.n, sizeof *run.rows);
+    for (size_t i = 0; i < run.n; i++)
+        run.targets[i].fd = -1;
+    status = go(&run, hosts, &error) < 0 ? report_error(&error) : outcome(&run);
+    clear(&run);
+    return status;
+}

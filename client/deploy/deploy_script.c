@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deploy_script.c - see deploy_script.h */
+#include "client/deploy/deploy_script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/text.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+#define STATE "/var/lib/edl/agent"
+#define OWN_CONF "/etc/edl/agent.conf.d/50-deploy.conf"
+
+char *shell_quote(const char *text)
+{
+    size_t n = 3; /* quotes and NUL */
+    char *quoted, *to;
+
+    for (const char *p = text; *p != '\0'; p++)
+        n += *p == '\'' ? 4 : 1;
+    to = quoted = xcalloc(n, 1);
+    *to++ = '\'';
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p == '\'') {
+            memcpy(to, "'\\''", 4);
+            to += 4;
+        } else {
+            *to++ = *p;
+        }
+    *to = '\'';
+    return quoted;
+}
+
+/* Any account may know this. */
+static const char probe[] =
+    "LC_ALL=C; export LC_ALL\n"
+    "PATH=$PATH:/usr/sbin:/sbin\n"
+    "echo \"edl:uid=$(id -u)\"\n"
+    "echo \"edl:hostname=$(hostname 2>/dev/null || cat /etc/hostname)\"\n"
+    "if [ -r /etc/os-release ]; then . /etc/os-release; fi\n"
+    "echo \"edl:os=${ID:-unknown} ${VERSION_ID:-}\"\n"
+    "echo \"edl:like=${ID:-} ${ID_LIKE:-}\"\n"
+    "if [ -d /run/systemd/system ]; then echo edl:systemd=yes; fi\n"
+    "if command -v dpkg >/dev/null; then echo \"edl:arch=$(dpkg --print-architecture)\"; fi\n"
+    "if [ \"$(id -u)\" = 0 ]; then :\n"
+    "elif ! command -v sudo >/dev/null; then :\n"
+    "elif sudo -n true 2>/dev/null; then echo edl:sudo=free\n"
+    "else echo edl:sudo=password; fi\n";
+
+/* Facts about the package; run again once it is installed. */
+static const char look_package[] =
+    "dpkg-query -W -f '${db:Status-Status} ${Version}\\n' edl-agent 2>/dev/null | sed -n "
+    "'s/^installed /edl:installed=/p'\n";
+
+static const char look_apt[] =
+    "apt-cache policy edl-agent 2>/dev/null | sed -n 's/^ *Candidate: /edl:candidate=/p' | grep -v "
+    "'(none)' || :\n";
+
+static const char look_member[] =
+    "f=" STATE "/member.json\n"
+    "if [ -r $f ]; then\n"
+    "  tr -d '\\n' <$f | sed -n 's/.*\"node\": *\"\\([^\"]*\\)\".*/edl:member=\\1/p'; echo\n"
+    "  tr -d '\\n' <$f | sed -n 's/.*\"server\": *\"\\([^\"]*\\)\".*/edl:server=\\1/p'; echo\n"
+    "fi\n"
+    "if systemctl is-active -q edl-agent; then echo edl:active=yes; fi\n";
+
+static char *look_settings(const struct deploy_plan *plan)
+{
+    _cleanup_free_ char *root = shell_quote(plan->root_dir != NULL ? plan->root_dir : "");
+    _cleanup_free_ char *nic = shell_quote(plan->nic != NULL ? plan->nic : "");
+
+    return text_format("d=%s; if [ -n \"$d\" ] && [ -d \"$d\" ]; then echo edl:root_dir=yes; fi\n"
+                       "n=%s; if [ -n \"$n\" ] && command -v ip >/dev/null; then\n"
+                       "  ip -o -4 addr show dev \"$n\" scope global 2>/dev/null |\n"
+                       "    sed -n '1s,.* inet \\([0-9.]*\\)/.*,edl:address=\\1,p'\n"
+                       "  sed -n 's/^address: */edl:address_now=/p' " OWN_CONF " 2>/dev/null\n"
+                       "fi\n",
+                       root, nic);
+}
+
+static char *look(const struct deploy_plan *plan)
+{
+    _cleanup_free_ char *settings = look_settings(plan);
+
+    return text_format("%s%s%s%s:\n", look_package, look_apt, look_member, settings);
+}
+
+static char *upload(const struct deploy_plan *plan, const struct deploy_host *host)
+{
+    const struct deploy_package *package = deploy_core_package(plan, host);
+    const char *slash = strrchr(package->path, '/');
+    _cleanup_free_ char *file = shell_quote(slash != NULL ? slash + 1 : package->path);
+    _cleanup_free_ char *folder = shell_quote(host->facts.dir);
+
+    return text_format("umask 077\n"
+                       "d=%s\n"
+                       "if [ -z \"$d\" ]; then d=$(mktemp -d /tmp/edl-deploy.XXXXXXXX) || exit 1; "
+                       "echo \"edl:dir=$d\"; fi\n"
+                       "f=$d/%s\n"
+                       "cat >\"$f\" || { rm -rf \"$d\"; exit 1; }\n"
+                       "echo \"%s  $f\" | sha256sum -c --quiet - || { rm -rf \"$d\"; exit 1; }\n",
+                       folder, file, package->sha256);
+}
+
+/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. */
+static char *install(const struct deploy_host *host)
+{
+    _cleanup_free_ char *folder = shell_quote(host->facts.dir);
+    const char *what = host->sent_from_here ? "\"$d\"/*.deb" : "edl-agent edl-client $trainer";
+
+    return text_format(
+        "d=%s\n"
+        "trainer=$(apt-cache policy edl-trainer 2>/dev/null | sed -n 's/^ *Candidate: "
+        "[0-9].*/edl-trainer/p')\n"
+        "log=$(mktemp) || exit 1\n"
+        "get() { env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o "
+        "Dpkg::Use-Pty=0 -y --no-install-recommends \"$@\" </dev/null >>\"$log\" 2>&1; }\n"
+        "get install %s\n"
+        "s=$?\n"
+        "if [ $s != 0 ] && get update; then get install %s; s=$?; fi\n"
+        "if [ $s != 0 ]; then grep -v '^N: ' \"$log\" | tail -n 6; fi\n"
+        "rm -f \"$log\"\n"
+        "if [ -n \"$d\" ] && [ $s = 0 ]; then rm -rf \"$d\"; fi\n"
+        "%s%s"
+        "exit $s\n",
+        folder, what, what, look_package, look_member);
+}
+
+/* Settings of the list of hosts first, as the agent reads them when it starts. */
+static char *join(const struct deploy_plan *plan, const struct deploy_host *host,
+                  const struct deploy_join *to)
+{
+    _cleanup_free_ char *root = shell_quote(plan->root_dir != NULL ? plan->root_dir : "");
+    _cleanup_free_ char *address = shell_quote(host->facts.address);
+    _cleanup_free_ char *server = shell_quote(to->token != NULL ? to->server : "");
+    _cleanup_free_ char *pin = shell_quote(to->token != NULL ? to->ca_pin : "");
+    _cleanup_free_ char *node = shell_quote(host->facts.hostname);
+
+    return text_format(
+        "root=%s; if [ -n \"$root\" ] && [ ! -d \"$root\" ]; then mkdir -p \"$root\" && chmod 1777 "
+        "\"$root\" || exit 1; "
+        "fi\n"
+        "address=%s; now=$(sed -n 's/^address: *//p' " OWN_CONF " 2>/dev/null)\n"
+        "fresh=no\n"
+        "if [ -n \"$address\" ] && [ \"$address\" != \"$now\" ]; then\n"
+        "  mkdir -p /etc/edl/agent.conf.d && printf '# by edl deploy\\naddress: %%s\\n' "
+        "\"$address\" "
+        ">" OWN_CONF " || exit 1\n"
+        "  fresh=yes\n"
+        "fi\n"
+        "server=%s; pin=%s\n"
+        "if [ -n \"$server\" ]; then\n"
+        "  umask 077\n"
+        "  t=$(mktemp /run/edl-join.XXXXXXXX) && cat >\"$t\" || exit 1\n"
+        "  edl-agent --join \"$server\" --join-token-file \"$t\" ${pin:+--ca-pin \"$pin\"} --node "
+        "%s "
+        "--join-only </dev/null\n"
+        "  s=$?\n"
+        "  rm -f \"$t\"\n"
+        "  if [ $s != 0 ]; then exit $s; fi\n"
+        "fi\n"
+        "systemctl enable -q edl-agent </dev/null >/dev/null 2>&1\n"
+        "if [ $fresh = yes ]; then systemctl restart edl-agent </dev/null; else systemctl start "
+        "edl-agent "
+        "</dev/null; fi\n"
+        "s=$?\n"
+        "if [ $s != 0 ]; then journalctl -q -u edl-agent -n 4 -o cat --no-pager; exit $s; fi\n"
+        "%s",
+        root, address, server, pin, node, look_member);
+}
+
+static const char doctor[] =
+    "r=$(edl-doctor 2>&1); s=$?\n"
+    "printf '%s\\n' \"$r\" | sed -n 's/^\\(warning\\|problem\\) /edl:finding=\\1 /p'\n"
+    "echo \"edl:warnings=$(printf '%s\\n' \"$r\" | grep -c '^warning ')\"\n"
+    "echo \"edl:problems=$(printf '%s\\n' \"$r\" | grep -c '^problem ')\"\n"
+    "exit $s\n";
+
+static const char removal[] =
+    "systemctl disable --now edl-agent </dev/null >/dev/null 2>&1\n"
+    "log=$(mktemp) || exit 1\n"
+    "p=\n"
+    "for i in edl-agent edl-trainer edl-client; do\n"
+    "  [ \"$(dpkg-query -W -f '${db:Status-Status}' $i 2>/dev/null)\" = installed ] || continue\n"
+    "  if [ $i = edl-client ] && [ \"$(dpkg-query -W -f '${db:Status-Status}' edl-scheduler "
+    "2>/dev/null)\" = "
+    "installed ]; then continue; fi\n"
+    "  p=\"$p $i\"\n"
+    "done\n"
+    "env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -y "
+    "purge $p </dev/null >\"$log\" 2>&1\n"
+    "s=$?\n"
+    "if [ $s != 0 ]; then tail -n 6 \"$log\"; fi\n"
+    "rm -f \"$log\"\n"
+    "exit $s\n";
+
+static bool runs_as_root(enum deploy_step step)
+{
+    return step == DEPLOY_LOOK || step == DEPLOY_INSTALL || step == DEPLOY_JOIN ||
+           step == DEPLOY_DOCTOR || step == DEPLOY_REMOVE;
+}
+
+bool deploy_script_needs_password(const struct deploy_host *host)
+{
+    return runs_as_root(host->step) && host->sudo == DEPLOY_SUDO_PASSWORD;
+}
+
+unsigned int deploy_script_patience_s(enum deploy_step step)
+{
+    static const unsigned int seconds[] = { [DEPLOY_INSTALL] = 600,
+                                            [DEPLOY_REMOVE] = 600,
+                                            [DEPLOY_JOIN] = 60,
+                                            [DEPLOY_DOCTOR] = 60,
+                                            [DEPLOY_LOOK] = 30 };
+
+    return step < ELEMENTS(seconds) && seconds[step] > 0 ? seconds[step] : 10;
+}
+
+static char *body_of(const struct deploy_plan *plan, const struct deploy_host *host,
+                     const struct deploy_join *to)
+{
+    switch (host->step) {
+    case DEPLOY_PROBE:
+        return xstrdup(probe);
+    case DEPLOY_LOOK:
+        return look(plan);
+    case DEPLOY_UPLOAD:
+        return upload(plan, host);
+    case DEPLOY_INSTALL:
+        return install(host);
+    case DEPLOY_JOIN:
+        return join(plan, host, to);
+    case DEPLOY_DOCTOR:
+        return xstrdup(doctor);
+    case DEPLOY_REMOVE:
+        return xstrdup(removal);
+    default:
+        return xstrdup(":\n");
+    }
+}
+
+char *deploy_script(const struct deploy_plan *plan, const struct deploy_host *host,
+                    const struct deploy_join *to)
+{
+    static const char *const before[] = {
+        [DEPLOY_SUDO_ROOT] = "",
+        [DEPLOY_SUDO_FREE] = "sudo -n -- ",
+        [DEPLOY_SUDO_PASSWORD] = "sudo -k -S -p '' -- ",
+    };
+    _cleanup_free_ char *body = body_of(plan, host, to), *as_root = NULL, *quoted = NULL;
+
+    if (!runs_as_root(host->step))
+        return TAKE_PTR(body);
+    as_root = text_format("LC_ALL=C; export LC_ALL\n"
+                          "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s",
+                          body);
+    quoted = shell_quote(as_root);
+    return text_format("LC_ALL=C %ssh -c %s", before[host->sudo], quoted);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* interrupt.c - see interrupt.h */
+#include "client/interrupt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/json_read.h"
+#include "client/report.h"
+#include "client/server.h"
+#include "client/text.h"
+#include "client/verb.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define STATUS_INTERRUPTED 130 /* as a shell has it: 128 and SIGINT */
+#define EXIT_KILLED 1          /* of the child: it has killed the job */
+
+static volatile sig_atomic_t watcher; /* pid, for the handler */
+
+static void interrupts(sigset_t *ret)
+{
+    (void)sigemptyset(ret);
+    (void)sigaddset(ret, SIGINT);
+    (void)sigaddset(ret, SIGTERM);
+    (void)sigaddset(ret, SIGHUP);
+}
+
+void interrupt_hold(void)
+{
+    sigset_t set;
+
+    interrupts(&set);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void interrupt_release(void)
+{
+    sigset_t set;
+
+    interrupts(&set);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* A terminal sends the signal to both, anything else to this process alone. */
+static void hand_on(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (signal == SIGINT && info->si_code == SI_KERNEL)
+        return;
+    if (watcher > 0)
+        (void)kill((pid_t)watcher, SIGINT);
+}
+
+static void let_go(int signal)
+{
+    (void)signal;
+    _exit(STATUS_INTERRUPTED);
+}
+
+/* Over a connection of its own: the other one waits for an answer. */
+static void kill_job(const struct common_options *options, uint64_t job_id, const char *shown)
+{
+    _cleanup_free_ char *path = text_format("/jobs/%" PRIu64, job_id);
+    _cleanup_json_ json_t *body = json_pack("{s:s}", "reason", "interrupted");
+    struct server server;
+
+    report_note("killing job %s on all its nodes; Ctrl-C again leaves that to the scheduler",
+                shown);
+    if (server_open(options, &server) != STATUS_OK)
+        return;
+    if (server_request(&server, "DELETE", path, body, NULL) != STATUS_OK)
+        report_note("the job may still run: edl kill %s", shown);
+    server_clear(&server);
+}
+
+static void watch(pid_t parent, const struct common_options *options, uint64_t job_id,
+                  const char *shown)
+{
+    sigset_t set;
+    int signal;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    interrupts(&set);
+    (void)sigaddset(&set, SIGUSR1); /* the job has ended */
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    if (sigwait(&set, &signal) != 0 || signal == SIGUSR1)
+        _exit(0);
+    kill_job(options, job_id, shown);
+    if (sigwait(&set, &signal) == 0 && signal != SIGUSR1) {
+        report_note("let go of job %s, which the scheduler ends: edl wait %s", shown, shown);
+        (void)kill(parent, SIGUSR1);
+    }
+    _exit(EXIT_KILLED);
+}
+
+int interrupt_start(struct interrupt *interrupt, const struct common_options *options,
+                    uint64_t job_id, const char *shown, struct edl_error *error)
+{
+    static const int handed_on[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_sigaction = hand_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction end = { .sa_handler = let_go };
+    pid_t parent = getpid(), child;
+
+    (void)fflush(stdout);
+    interrupt_hold(); /* the child inherits it */
+    child = fork();
+    if (child == -1) {
+        int r = -errno;
+
+        interrupt_release();
+        return edl_error_errno(error, r, "waiting for Ctrl-C");
+    }
+    if (child == 0)
+        watch(parent, options, job_id, shown);
+    interrupt->child = child;
+    watcher = child;
+    (void)sigaction(SIGUSR1, &end, NULL);
+    for (size_t i = 0; i < ELEMENTS(handed_on); i++)
+        (void)sigaction(handed_on[i], &action, NULL);
+    interrupt_release();
+    return 0;
+}
+
+bool interrupt_end(struct interrupt *interrupt)
+{
+    int status = 0;
+
+    if (interrupt->child <= 0)
+        return false;
+    interrupt_hold();
+    watcher = 0;
+    (void)kill(interrupt->child, SIGUSR1);
+    while (waitpid(interrupt->child, &status, 0) == -1 && errno == EINTR)
+        continue;
+    interrupt->child = 0;
+    interrupt_release();
+    return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_KILLED;
+}
