@@ -28,6 +28,8 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define FOLDER_SIZE 128
+
 /* All addresses that name services have for the host, in digits; NULL: none. */
 static char *addresses_of(const char *name)
 {
@@ -93,13 +95,37 @@ static const char *conf_file(const struct run_options *options)
     return access("conf.py", R_OK) == 0 ? "conf.py" : NULL;
 }
 
-static void name_folder(char *ret, size_t size)
+static bool is_taken(struct server *server, const char *name)
 {
+    _cleanup_free_ char *path = job_path(name, "");
+    struct http_call call = { .method = "GET", .path = path };
+    struct http_answer answer = { 0 };
+    bool taken = server_call(server, &call, &answer) == STATUS_OK;
+
+    http_answer_clear(&answer);
+    return taken;
+}
+
+/* Of two runs in one second the other one takes the next second's name, as no two may share a
+ * folder. With a name of the user's own the folder has that behind it. */
+static void name_job(struct server *server, struct run_job *job, char folder[FOLDER_SIZE],
+                     char name[FOLDER_SIZE])
+{
+    const char *own = job->options->name;
     time_t now = time(NULL);
+    char stamp[32];
     struct tm local;
 
-    (void)localtime_r(&now, &local);
-    (void)strftime(ret, size, "JOB%Y%m%d%H%M%S", &local);
+    do {
+        (void)localtime_r(&now, &local);
+        (void)strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
+        (void)snprintf(name, FOLDER_SIZE, "job%s", stamp);
+        now++;
+    } while (own == NULL && is_taken(server, name));
+    (void)snprintf(folder, FOLDER_SIZE, "JOB%s%s%.63s", stamp, own != NULL ? "-" : "",
+                   own != NULL ? own : "");
+    job->folder = folder;
+    job->name = own != NULL ? own : name;
 }
 
 /* What it is and where, before its output. */
@@ -171,7 +197,7 @@ static int run_on(struct server *server, struct run_job *job)
 {
     _cleanup_json_ json_t *answer = NULL;
     _cleanup_free_ const json_t **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
-    char sent[WORKSPACE_NAME_MAX + 1];
+    char sent[WORKSPACE_NAME_MAX + 1], folder[FOLDER_SIZE], name[FOLDER_SIZE];
     struct edl_error error = { 0 };
     int status = server_list(server, "/nodes?limit=1000", "nodes", &answer);
 
@@ -179,6 +205,7 @@ static int run_on(struct server *server, struct run_job *job)
         return status;
     if (find_nodes(job->list, json_object_get(answer, "nodes"), nodes, &error) < 0)
         return report_error(&error);
+    name_job(server, job, folder, name);
     job->nodes = nodes;
     job->workspace = job->options->workspace;
     if (job->options->package != NULL) {
@@ -193,17 +220,9 @@ static int run_parsed(const struct run_options *options, char **flags, size_t n_
     struct host_list list = { 0 };
     struct edl_error error = { 0 };
     struct server server;
-    char folder[32], name[32];
-    struct run_job job = { .options = options,
-                           .list = &list,
-                           .folder = folder,
-                           .name = options->name != NULL ? options->name : name,
-                           .flags = flags,
-                           .n_flags = n_flags };
+    struct run_job job = { .options = options, .list = &list, .flags = flags, .n_flags = n_flags };
     int status = STATUS_OK;
 
-    name_folder(folder, sizeof folder);
-    (void)snprintf(name, sizeof name, "job%s", folder + 3);
     if (run_check(options, &error) < 0 ||
         (options->package != NULL && check_package(options->package, &error) < 0) ||
         host_list_load(conf_file(options), &list, &error) < 0)

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "client/interrupt.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -22,12 +24,14 @@ struct submit_options {
     struct common_options common;
     struct job_options job;
     const char *upload;
-    bool follow;
+    bool follow, kill_on_interrupt;
 };
 
 static const struct option_spec submit_options[] = {
     { "follow", 'f', OPTION_FLAG, NULL, "print the job's output; exit as the job ends",
       offsetof(struct submit_options, follow) },
+    { "kill-on-interrupt", 0, OPTION_FLAG, NULL, "with --follow: Ctrl-C kills the job",
+      offsetof(struct submit_options, kill_on_interrupt) },
     { "upload", 0, OPTION_TEXT, "DIR", "send this folder; each process runs in a copy of it",
       offsetof(struct submit_options, upload) },
 #define XX(name, letter, kind, argument, help, member)                                             \
@@ -87,18 +91,45 @@ static void print_accepted(const json_t *answer, bool json)
     note_defaults(answer);
 }
 
-static int follow(struct server *server, const json_t *accepted, bool json)
+/* What Ctrl-C does is said before anybody types it. */
+static int watch_interrupt(const struct submit_options *options, const json_t *accepted,
+                           struct interrupt *ret)
+{
+    const char *name = json_text(accepted, "job");
+    struct edl_error error = { 0 };
+
+    if (!options->kill_on_interrupt) {
+        if (isatty(STDERR_FILENO))
+            report_note(
+                "Ctrl-C leaves the job running: edl logs -f %s, edl kill %s (or submit with "
+                "--kill-on-interrupt)",
+                name, name);
+        return STATUS_OK;
+    }
+    if (interrupt_start(ret, &options->common, json_u64(accepted, "id"), name, &error) < 0)
+        return report_error(&error);
+    report_note("Ctrl-C kills the job");
+    return STATUS_OK;
+}
+
+static int follow(struct server *server, const json_t *accepted,
+                  const struct submit_options *options)
 {
     /* by number: a name may be used again as soon as the job has ended */
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
+    bool json = options->common.json;
     struct log_request request = { .job = id, .follow = true, .json = json };
+    struct interrupt interrupt = { 0 };
     _cleanup_json_ json_t *job = NULL;
-    int status = job_wait_start(server, id, accepted);
+    int status = watch_interrupt(options, accepted, &interrupt);
 
+    if (status == STATUS_OK)
+        status = job_wait_start(server, id, accepted);
     if (status == STATUS_OK)
         status = job_logs(server, &request);
     if (status == STATUS_OK)
         status = job_wait(server, id, NEVER_US, &job);
+    (void)interrupt_end(&interrupt);
     if (status != STATUS_OK)
         return status;
     if (json)
@@ -113,14 +144,20 @@ static int submit_text(struct server *server, const struct invocation *invocatio
 {
     const struct submit_options *options = invocation->options;
     _cleanup_json_ json_t *accepted = NULL;
-    int status = job_send(server, "/jobs", text, size, &accepted);
+    int status;
 
-    if (status != STATUS_OK)
+    if (options->kill_on_interrupt)
+        interrupt_hold();
+    status = job_send(server, "/jobs", text, size, &accepted);
+    if (status != STATUS_OK) {
+        if (options->kill_on_interrupt)
+            interrupt_release();
         return status;
+    }
     print_accepted(accepted, options->common.json);
     job_note_workspace(server, &options->job, workspace);
     job_note_virtual_env(server, &options->job, &invocation->arguments);
-    return options->follow ? follow(server, accepted, options->common.json) : STATUS_OK;
+    return options->follow ? follow(server, accepted, options) : STATUS_OK;
 }
 
 static int submit_file(struct server *server, const struct invocation *invocation, const char *path)
@@ -173,6 +210,8 @@ static int check(const struct submit_options *options, const struct arguments *a
         (void)edl_error_set(&error, -EINVAL, "submit: --follow takes one job, no --array");
     else if (arguments->n_args > 1 && options->follow)
         (void)edl_error_set(&error, -EINVAL, "submit: --follow takes one document");
+    else if (options->kill_on_interrupt && !options->follow)
+        (void)edl_error_set(&error, -EINVAL, "submit: --kill-on-interrupt goes with --follow");
     else
         return STATUS_OK;
     (void)edl_error_remedy(&error, "edl submit FILE..., or edl submit [OPTION]... -- COMMAND...");

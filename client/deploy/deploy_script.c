@@ -104,28 +104,41 @@ static char *upload(const struct deploy_plan *plan, const struct deploy_host *ho
                        folder, file, package->sha256);
 }
 
-/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. */
+/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. The
+ * trainer's libraries are many, and a node is one without them: it comes last, and may be missing.
+ */
 static char *install(const struct deploy_host *host)
 {
     _cleanup_free_ char *folder = shell_quote(host->facts.dir);
-    const char *what = host->sent_from_here ? "\"$d\"/*.deb" : "edl-agent edl-client $trainer";
+    const char *choose =
+        host->sent_from_here
+            ? "for f in \"$d\"/*.deb; do\n"
+              "  case $f in */edl-trainer_*) trainer=$f ;; *) set -- \"$@\" \"$f\" ;; esac\n"
+              "done\n"
+            : "set -- edl-agent edl-client\n"
+              "trainer=$(apt-cache policy edl-trainer 2>/dev/null | sed -n 's/^ *Candidate: "
+              "[0-9].*/edl-trainer/p')\n";
 
     return text_format(
         "d=%s\n"
-        "trainer=$(apt-cache policy edl-trainer 2>/dev/null | sed -n 's/^ *Candidate: "
-        "[0-9].*/edl-trainer/p')\n"
+        "set --; trainer=\n"
+        "%s"
         "log=$(mktemp) || exit 1\n"
         "get() { env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o "
         "Dpkg::Use-Pty=0 -y --no-install-recommends \"$@\" </dev/null >>\"$log\" 2>&1; }\n"
-        "get install %s\n"
+        "get install \"$@\"\n"
         "s=$?\n"
-        "if [ $s != 0 ] && get update; then get install %s; s=$?; fi\n"
+        "if [ $s != 0 ] && get update; then get install \"$@\"; s=$?; fi\n"
         "if [ $s != 0 ]; then grep -v '^N: ' \"$log\" | tail -n 6; fi\n"
+        "if [ $s = 0 ] && [ -n \"$trainer\" ] && ! get install \"$trainer\"; then\n"
+        "  echo 'edl:finding=warning  edl-trainer: cannot be installed, for want of its libraries; "
+        "try: apt-get install edl-trainer there'\n"
+        "fi\n"
         "rm -f \"$log\"\n"
         "if [ -n \"$d\" ] && [ $s = 0 ]; then rm -rf \"$d\"; fi\n"
         "%s%s"
         "exit $s\n",
-        folder, what, what, look_package, look_member);
+        folder, choose, look_package, look_member);
 }
 
 /* Settings of the list of hosts first, as the agent reads them when it starts. */
