@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # blocks.sh - what a document tells people to type is typed: each block ```sh MACHINE as root on that machine, and each line of the
 # ```text after it is what comes out. After machines.sh.
 #
