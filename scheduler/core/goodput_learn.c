@@ -347,16 +347,17 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
 }
 
 void goodput_learn_rank(struct goodput_learned *learned, const struct goodput_span *span,
-                        double remaining_s)
+                        double remaining_s, bool guessed)
 {
     const struct goodput_span whole = { span->min, span->max, span->max, 1 };
+    const double step = guessed ? GOODPUT_RANK_STEP_GUESSED : GOODPUT_RANK_STEP;
     struct goodput_curve curve;
     double length;
 
     goodput_learn_curve(learned, &whole, &curve);
     length = goodput_length(&curve, remaining_s, 1);
-    if (!(learned->length > 0) || length > learned->length * GOODPUT_RANK_STEP ||
-        length < learned->length / GOODPUT_RANK_STEP)
+    if (!(learned->length > 0) || length > learned->length * step ||
+        length < learned->length / step)
         learned->length = length;
 }
 

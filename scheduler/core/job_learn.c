@@ -105,6 +105,12 @@ uint32_t job_learn_crowd(const struct cluster *cluster)
     return (uint32_t)n;
 }
 
+/* Its length is guessed from what jobs of its family have done that run still. */
+static bool follows_others(const struct goodput_learned *learned, const struct goodput_work *work)
+{
+    return learned->family_s > 0 && goodput_learn_remaining(learned, work) < 0;
+}
+
 /* One whose bounds were made equal meanwhile stays where it was. */
 static void rank(const struct job *job, struct job_learned *learned)
 {
@@ -116,7 +122,8 @@ static void rank(const struct job *job, struct job_learned *learned)
 
     if (elastic < 0)
         return;
-    goodput_learn_rank(&learned->of, &span, goodput_remaining(&goodput_defaults.levels, &work));
+    goodput_learn_rank(&learned->of, &span, goodput_remaining(&goodput_defaults.levels, &work),
+                       follows_others(&learned->of, &work));
 }
 
 /* What is known now is what the policy knows. */

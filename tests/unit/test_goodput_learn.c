@@ -430,12 +430,17 @@ static void test_no_window_begins_before_all_work(void **state)
 /* --- the length by which it is ranked
  * --------------------------------------------------------------------- */
 
-static double rank_of(struct goodput_learned *learned, double remaining_s)
+static double rank_as(struct goodput_learned *learned, double remaining_s, bool guessed)
 {
     const struct goodput_span span = { .min = 1, .max = 8 };
 
-    goodput_learn_rank(learned, &span, remaining_s);
+    goodput_learn_rank(learned, &span, remaining_s, guessed);
     return learned->length;
+}
+
+static double rank_of(struct goodput_learned *learned, double remaining_s)
+{
+    return rank_as(learned, remaining_s, false);
 }
 
 /* A guess that is off by less than twice is as good as another one; one that is off by more is
@@ -458,6 +463,21 @@ static void test_rank_moves_when_it_is_off_by_more_than_twice(void **state)
     assert_near(rank_of(&learned, 500), 0.5 * first, 1e-9 * first);
 }
 
+/* A guess that follows jobs that run still is off by twice every few minutes. */
+static void test_rank_of_a_guess_stays_for_longer(void **state)
+{
+    struct goodput_learned learned;
+    double first;
+
+    (void)state;
+    goodput_learn_init(&learned);
+    first = rank_as(&learned, 1000, true);
+    assert_near(rank_as(&learned, 15000, true), first, 0);
+    assert_near(rank_as(&learned, 70, true), first, 0);
+    assert_near(rank_as(&learned, 17000, true), 17 * first, 1e-9 * first);
+    assert_near(rank_as(&learned, 8000, false), 8 * first, 1e-9 * first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_steps_of_one_change_share_its_cost),
         cmocka_unit_test(test_no_window_begins_before_all_work),
         cmocka_unit_test(test_rank_moves_when_it_is_off_by_more_than_twice),
+        cmocka_unit_test(test_rank_of_a_guess_stays_for_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

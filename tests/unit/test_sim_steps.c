@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sim_steps.c - jobs that train all together, without a queue, end earlier where they tell of
- * their steps than where they are silent: the same scenarios, the same seeds, simulated both ways
- */
+ * their steps than where they are silent: the same scenarios, the same seeds, simulated both ways;
+ * and equal ones do not take instances from each other all the time */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,6 +44,17 @@ static const char slow[] =
     "      {entrypoint: train, min-instance: 1, max-instance: 4,\n"
     "       resources: {requests: {cpu: \"2\", memory: 1Gi}}}}}\n"
     "    work: {steps: 6000, task: 1s, start: 3s, stop: 1s, speedup: 0.95}\n";
+
+/* How long they are can only be guessed, and each guess moves with what all of them have done. */
+static const char equal[] =
+    "nodes:\n"
+    "  - {name: node, count: 8, cpu: 4, memory: 16Gi}\n"
+    "jobs:\n"
+    "  - copies: 6\n"
+    "    job: {metadata: {name: equal}, spec: {fault_tolerant: true, trainer:\n"
+    "      {entrypoint: train, min-instance: 1, max-instance: 32,\n"
+    "       resources: {requests: {cpu: \"1\", memory: 1Gi}}}}}\n"
+    "    work: {steps: 20000, task: 1s, speedup: 0.9}\n";
 
 /* Mean completion time. */
 static double completion_s(const char *document, uint64_t seed, bool silent)
@@ -93,11 +104,41 @@ static void test_slow_machines_are_found(void **state)
     compare(slow, 0.8);
 }
 
+static double resizes_per_job_hour(const char *document, uint64_t seed)
+{
+    struct edl_error error = { 0 };
+    struct scenario *scenario = NULL;
+    struct scenario_result result;
+    double per_hour;
+
+    if (scenario_parse(document, strlen(document), ".", &scenario, &error) < 0)
+        fail_msg("%s: %s", error.pointer, error.text);
+    assert_int_equal(scenario_run(scenario, seed, NULL, NULL, &result, &error), 0);
+    assert_string_equal(result.violation, "");
+    per_hour = result.resizes / (result.completion_s.mean * result.completion_s.n / 3600);
+    print_message("seed %d: %.1f resizes a job-hour\n", (int)seed, per_hour);
+    scenario_result_done(&result);
+    (void)scenario_free(scenario);
+    return per_hour;
+}
+
+static void test_equal_jobs_keep_what_they_have(void **state)
+{
+    double sum = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        sum += resizes_per_job_hour(equal, seed);
+    print_message("mean: %.1f\n", sum / SEEDS);
+    assert_true(sum / SEEDS < 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_gains_by_instances_has_them),
         cmocka_unit_test(test_slow_machines_are_found),
+        cmocka_unit_test(test_equal_jobs_keep_what_they_have),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
