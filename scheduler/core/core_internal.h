@@ -308,6 +308,8 @@ bool node_failed_to_start(const struct node *node, const struct job *job, struct
 void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
                        struct instant now);
 void node_started(struct node *node);
+/* node_quarantine - a ready one takes nothing new until an operator sets it ready */
+void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
 void node_lost(struct cluster *cluster, struct node *node, struct instant now);
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 /* foreign load that was lower than planned for long enough: the peak of that time is planned with

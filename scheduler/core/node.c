@@ -5,9 +5,8 @@
  *                |            |            |
  *                +------------+------------+--> lost --(a report)--> what it was before
  *
- * A ready node on which the processes of three different jobs could not be started within ten
- * minutes, and none could, is quarantined: it takes nothing new until an operator sets it ready. A
- * job that cannot be started on another node either does not count.
+ * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
+ * until an operator sets it ready.
  *
  * A node takes no process before a complete report (its first one, the first since it was lost, the
  * first since the scheduler was started), none of what it offers less of than is granted, and none
@@ -20,9 +19,6 @@
 
 #define CPU_MILLICORES_MAX UINT64_C(100000000)
 #define MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
-
-#define QUARANTINE_AFTER 3
-#define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)
 
 #define REASON_QUARANTINED                                                                         \
     "three different jobs could not be started there and none could; set it ready when it is "     \
@@ -198,12 +194,6 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     return 0;
 }
 
-void node_started(struct node *node)
-{
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        node->start_failures[i].jobs_fault = true;
-}
-
 #define TO(state) (1U << (state))
 
 /* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
@@ -274,87 +264,8 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
     node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
 }
 
-static bool is_recent(const struct start_failure *failure, struct instant now)
+void node_quarantine(struct cluster *cluster, struct node *node, struct instant now)
 {
-    return now.now_us - failure->at_us <= QUARANTINE_WITHIN_US;
-}
-
-/* It fails on another node as well: that is remembered there, and neither is to blame. Linear in
- * the nodes: it happens for failed starts only, each of which cost an agent a fork. */
-static bool fails_elsewhere(struct cluster *cluster, const struct node *here, uint64_t who,
-                            struct instant now)
-{
-    bool elsewhere = false;
-
-    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
-        for (uint32_t i = 0; node != here && i < node->n_start_failures; i++) {
-            struct start_failure *failure = &node->start_failures[i];
-
-            if (failure->who != who || !is_recent(failure, now))
-                continue;
-            failure->jobs_fault = true;
-            elsewhere = true;
-        }
-    return elsewhere;
-}
-
-static uint64_t digest_job(const struct job *job)
-{
-    return digest_text(digest_text(0, job->user), job->spec->name);
-}
-
-bool node_failed_to_start(const struct node *node, const struct job *job, struct instant now)
-{
-    uint64_t who = node->n_start_failures > 0 ? digest_job(job) : 0;
-
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        if (node->start_failures[i].who == who && is_recent(&node->start_failures[i], now))
-            return true;
-    return false;
-}
-
-/* Keeps the last different ones; one that fails again is the newest again. */
-static void note_start_failure(struct node *node, const struct start_failure *failure,
-                               struct instant now)
-{
-    bool jobs_fault = failure->jobs_fault;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < node->n_start_failures; i++) {
-        const struct start_failure *old = &node->start_failures[i];
-
-        if (old->who == failure->who)
-            jobs_fault = jobs_fault || old->jobs_fault;
-        else if (is_recent(old, now))
-            node->start_failures[n++] = *old;
-    }
-    if (n == START_FAILURES_MAX) {
-        n--;
-        memmove(&node->start_failures[0], &node->start_failures[1],
-                n * sizeof node->start_failures[0]);
-    }
-    node->start_failures[n] = *failure;
-    node->start_failures[n++].jobs_fault = jobs_fault;
-    node->n_start_failures = n;
-}
-
-/* One job that cannot be started is that job's fault, and so is one that cannot be started
- * anywhere, however often it is submitted; several different ones that fail here alone are the
- * node's. */
-void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
-                       struct instant now)
-{
-    struct start_failure failure = { .who = digest_job(job), .at_us = now.now_us };
-    uint32_t blaming = 0;
-
-    if (node->state != NODE_READY)
-        return;
-    failure.jobs_fault = fails_elsewhere(cluster, node, failure.who, now);
-    note_start_failure(node, &failure, now);
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        blaming += !node->start_failures[i].jobs_fault;
-    if (blaming < QUARANTINE_AFTER)
-        return;
     node->admin_state = NODE_QUARANTINED;
     set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
               "is quarantined: " REASON_QUARANTINED, now);

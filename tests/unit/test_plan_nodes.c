@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan_nodes.c - foreign load, draining and quarantine: how jobs leave a node */
+/* test_plan_nodes.c - foreign load and draining: how jobs leave a node */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -478,151 +478,6 @@ static void test_who_finishes_gives_nothing_up(void **state)
     world_free(w);
 }
 
-/* The agent says that the job's process cannot be started. */
-static void report_failed_start(struct world *w, const struct job *job)
-{
-    const struct process *process = world_live(job, "trainer", 0);
-    struct process_report item;
-    struct node_report report = { .boot_id = "boot-0" };
-
-    assert_non_null(process);
-    report.offer = process->node->offer;
-    item = (struct process_report){ .job_id = job->id,
-                                    .role = "trainer",
-                                    .incarnation = process->incarnation,
-                                    .state = PROCESS_EXITED,
-                                    .exit_code = 127,
-                                    .start_fault = START_FAULT_NODE,
-                                    .reason = "cannot start: no such file" };
-    report.processes = &item;
-    report.n_processes = 1;
-    assert_int_equal(cluster_report(w->cluster, process->node, &report, w->now, NULL), 0);
-    world_plan(w);
-}
-
-/* on: where it is to run; NULL: anywhere */
-static void fail_start_on(struct world *w, const char *name, const char *on)
-{
-    struct job_spec *spec = world_spec(name, 1, 1, 100, 0, 0);
-    struct job *job;
-
-    spec->restart_max = 0;
-    if (on != NULL)
-        assert_int_equal(role_select(&spec->roles[0], "host", on, NULL), 0);
-    job = world_submit(w, spec);
-    report_failed_start(w, job);
-    assert_int_equal(job->state, JOB_FAILED);
-}
-
-static void fail_start(struct world *w, const char *name)
-{
-    fail_start_on(w, name, NULL);
-}
-
-/* Two jobs that take turns are two jobs, and one that is submitted again is the same one. */
-static void test_node_is_not_quarantined_for_two_broken_jobs(void **state)
-{
-    struct world *w = world_new(1, 1000, GIB, 1000);
-    const struct node *node = cluster_node(w->cluster, "node-0");
-    struct job_spec *a_spec = world_spec("a", 1, 1, 100, 0, 0);
-    struct job_spec *b_spec = world_spec("b", 1, 1, 100, 0, 0);
-    struct job *a;
-    struct job *b;
-
-    (void)state;
-    a_spec->restart_backoff_us = 0;
-    b_spec->restart_backoff_us = 0;
-    a = world_submit(w, a_spec);
-    b = world_submit(w, b_spec);
-    for (unsigned i = 0; i < 4; i++) {
-        report_failed_start(w, a);
-        report_failed_start(w, b);
-        world_advance(w, USEC_PER_SEC); /* their back-off */
-        cluster_tick(w->cluster, w->now);
-        world_plan(w);
-    }
-    assert_int_equal(node->state, NODE_READY);
-    assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
-    assert_int_equal(cluster_kill_job(w->cluster, b, NULL, w->now, NULL), 0);
-    world_run(w, 2);
-    for (unsigned i = 0; i < 4; i++)
-        fail_start(w, "a");
-    assert_int_equal(node->state, NODE_READY);
-    world_advance(w, 601 * USEC_PER_SEC);
-    world_run(w, 1);
-    fail_start(w, "c"); /* those of long ago do not count */
-    assert_int_equal(node->state, NODE_READY);
-    world_free(w);
-}
-
-/* What cannot be started anywhere says nothing of a node. */
-static void test_jobs_that_fail_on_every_node_quarantine_none(void **state)
-{
-    static const char *const names[] = { "a", "b", "c", "d", "e" };
-    struct world *w = world_new(2, 1000, GIB, 1000);
-    struct job_spec *good = world_spec("good", 1, 1, 100, 0, 0);
-
-    (void)state;
-    for (size_t n = 0; n < 2; n++)
-        assert_int_equal(labels_set(&w->agents[n].offer.labels, "host", w->agents[n].name, NULL),
-                         0);
-    world_run(w, 1);
-    for (size_t i = 0; i < ELEMENTS(names); i++) {
-        fail_start_on(w, names[i], "node-0");
-        fail_start_on(w, names[i], "node-1");
-    }
-    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_READY);
-    assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_READY);
-    /* what could not be started where others could is no news of the next node */
-    fail_start_on(w, "f", "node-0");
-    fail_start_on(w, "g", "node-0");
-    assert_int_equal(role_select(&good->roles[0], "host", "node-0", NULL), 0);
-    (void)world_submit(w, good);
-    world_run(w, 2);
-    fail_start_on(w, "f", "node-1");
-    fail_start_on(w, "g", "node-1");
-    fail_start_on(w, "h", "node-1");
-    assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_READY);
-    fail_start_on(w, "i", "node-1");
-    fail_start_on(w, "j", "node-1");
-    assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_QUARANTINED);
-    world_free(w);
-}
-
-static void test_node_on_which_nothing_starts_is_quarantined(void **state)
-{
-    struct world *w = world_new(1, 1000, GIB, 1000);
-    struct node *node = cluster_node(w->cluster, "node-0");
-    struct job *job;
-
-    (void)state;
-    fail_start(w, "a");
-    fail_start(w, "b");
-    job = world_submit(w, world_spec("good", 1, 1, 100, 0, 0));
-    world_run(w, 2);
-    assert_int_equal(job->state, JOB_RUNNING); /* so it was the jobs' fault */
-    fail_start(w, "c");
-    fail_start(w, "d");
-    assert_int_equal(node->state, NODE_READY);
-    fail_start(w, "e");
-    assert_int_equal(node->state, NODE_QUARANTINED);
-    assert_int_equal(job->state, JOB_RUNNING);
-    job = world_submit(w, world_spec("next", 1, 1, 100, 0, 0));
-    world_run(w, 2);
-    assert_string_equal(job->reason_code, "no-nodes");
-    /* being away for a while mends nothing */
-    w->agents[0].silent = true;
-    world_advance(w, 40 * USEC_PER_SEC);
-    assert_int_equal(node->state, NODE_LOST);
-    w->agents[0].silent = false;
-    world_run(w, 2);
-    assert_int_equal(node->state, NODE_QUARANTINED);
-    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
-    world_run(w, 2);
-    assert_int_equal(job->state, JOB_RUNNING);
-    world_free(w);
-}
-
 /* A machine that comes back smaller is not to start what was ordered for its former size. */
 static void test_smaller_offer_withdraws_what_was_not_heard_of(void **state)
 {
@@ -685,9 +540,6 @@ int main(void)
         cmocka_unit_test(test_who_finishes_gives_nothing_up),
         cmocka_unit_test(test_smaller_offer_withdraws_what_was_not_heard_of),
         cmocka_unit_test(test_dataset_that_comes_when_a_job_finishes),
-        cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
-        cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
-        cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
