@@ -105,9 +105,9 @@ struct node_offer {
  * same one. */
 #define START_FAILURES_MAX 8
 struct start_failure {
-    uint64_t who; /* digest of its user and name */
-    uint64_t at_us;
-    bool jobs_fault; /* it fails on other nodes, too, or others could be started here */
+    uint64_t who, at_us;                    /* who: digest of its user and name */
+    bool fails_elsewhere, starts_elsewhere; /* it fails, and ran, on another node as well */
+    bool others_start;                      /* other jobs ran here */
 };
 
 #define MACHINE_ID_MAX 32

@@ -305,9 +305,9 @@ void node_note_reachable(struct cluster *cluster, const struct node *node);
 /* node_failed_to_start - a process of that job, in the last ten minutes */
 bool node_failed_to_start(const struct node *node, const struct job *job, struct instant now);
 /* node_start_failed, node_started - what a node's processes tell about it */
-void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
+void node_start_failed(struct cluster *cluster, struct node *node, struct job *job,
                        struct instant now);
-void node_started(struct node *node);
+void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now);
 /* node_quarantine - a ready one takes nothing new until an operator sets it ready */
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
 void node_lost(struct cluster *cluster, struct node *node, struct instant now);

@@ -38,6 +38,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool promised;       /* room is being made for its gang */
     bool shares;         /* counted in planner.n_sharing */
     bool held_back;      /* it is there but for the load of what is being stopped */
+    bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
     bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */

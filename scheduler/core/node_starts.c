@@ -3,7 +3,8 @@
  *
  * A ready node on which the processes of three different jobs could not be started within ten
  * minutes, and none could, is quarantined. A job that cannot be started on another node either does
- * not count. */
+ * not count, until one of its processes runs on some node: then those that failed it are to blame.
+ */
 #include "scheduler/core/plan_internal.h"
 
 #define QUARANTINE_AFTER 3
@@ -14,23 +15,39 @@ static bool is_recent(const struct start_failure *failure, struct instant now)
     return now.now_us - failure->at_us <= QUARANTINE_WITHIN_US;
 }
 
-/* It fails on another node as well: that is remembered there, and neither is to blame. Linear in
- * the nodes: it happens for failed starts only, each of which cost an agent a fork. */
-static bool fails_elsewhere(struct cluster *cluster, const struct node *here, uint64_t who,
-                            struct instant now)
+/* n_start_failures: it did not fail there */
+static uint32_t find(const struct node *node, uint64_t who, struct instant now)
 {
-    bool elsewhere = false;
+    uint32_t i = 0;
 
-    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
-        for (uint32_t i = 0; node != here && i < node->n_start_failures; i++) {
-            struct start_failure *failure = &node->start_failures[i];
+    while (i < node->n_start_failures &&
+           !(node->start_failures[i].who == who && is_recent(&node->start_failures[i], now)))
+        i++;
+    return i;
+}
 
-            if (failure->who != who || !is_recent(failure, now))
-                continue;
-            failure->jobs_fault = true;
-            elsewhere = true;
-        }
-    return elsewhere;
+/* NULL: it did not fail on that one, or that one is here */
+static struct start_failure *find_elsewhere(struct node *node, const struct node *here,
+                                            uint64_t who, struct instant now)
+{
+    uint32_t i = node != here ? find(node, who, now) : node->n_start_failures;
+
+    return i < node->n_start_failures ? &node->start_failures[i] : NULL;
+}
+
+/* It fails on other nodes as well: that is remembered there, and none is to blame. Linear in the
+ * nodes: it happens for failed starts only, each of which cost an agent a fork. */
+static void look_elsewhere(struct cluster *cluster, const struct node *here,
+                           struct start_failure *failure, struct instant now)
+{
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct start_failure *other = find_elsewhere(node, here, failure->who, now);
+
+        if (other == NULL)
+            continue;
+        other->fails_elsewhere = failure->fails_elsewhere = true;
+        failure->starts_elsewhere |= other->starts_elsewhere;
+    }
 }
 
 static uint64_t digest_job(const struct job *job)
@@ -40,61 +57,90 @@ static uint64_t digest_job(const struct job *job)
 
 bool node_failed_to_start(const struct node *node, const struct job *job, struct instant now)
 {
-    uint64_t who = node->n_start_failures > 0 ? digest_job(job) : 0;
-
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        if (node->start_failures[i].who == who && is_recent(&node->start_failures[i], now))
-            return true;
-    return false;
+    return node->n_start_failures > 0 && find(node, digest_job(job), now) < node->n_start_failures;
 }
 
 /* Keeps the last different ones; one that fails again is the newest again. */
 static void note_start_failure(struct node *node, const struct start_failure *failure,
                                struct instant now)
 {
-    bool jobs_fault = failure->jobs_fault;
+    struct start_failure newest = *failure;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < node->n_start_failures; i++) {
         const struct start_failure *old = &node->start_failures[i];
 
-        if (old->who == failure->who)
-            jobs_fault = jobs_fault || old->jobs_fault;
-        else if (is_recent(old, now))
+        if (old->who == failure->who) {
+            newest.fails_elsewhere |= old->fails_elsewhere;
+            newest.starts_elsewhere |= old->starts_elsewhere && is_recent(old, now);
+            newest.others_start |= old->others_start;
+        } else if (is_recent(old, now)) {
             node->start_failures[n++] = *old;
+        }
     }
     if (n == START_FAILURES_MAX) {
         n--;
         memmove(&node->start_failures[0], &node->start_failures[1],
                 n * sizeof node->start_failures[0]);
     }
-    node->start_failures[n] = *failure;
-    node->start_failures[n++].jobs_fault = jobs_fault;
+    node->start_failures[n++] = newest;
     node->n_start_failures = n;
 }
 
 /* One job that cannot be started is that job's fault, and so is one that cannot be started
- * anywhere, however often it is submitted; several different ones that fail here alone are the
- * node's. */
-void node_start_failed(struct cluster *cluster, struct node *node, const struct job *job,
+ * anywhere, however often it is submitted; several different ones that fail here and not everywhere
+ * are the node's. */
+static bool is_blamed(const struct start_failure *failure)
+{
+    return !failure->others_start && (failure->starts_elsewhere || !failure->fails_elsewhere);
+}
+
+static void judge(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint32_t blaming = 0;
+
+    for (uint32_t i = 0; i < node->n_start_failures; i++)
+        blaming += is_blamed(&node->start_failures[i]) && is_recent(&node->start_failures[i], now);
+    if (node->state == NODE_READY && blaming >= QUARANTINE_AFTER)
+        node_quarantine(cluster, node, now);
+}
+
+void node_start_failed(struct cluster *cluster, struct node *node, struct job *job,
                        struct instant now)
 {
     struct start_failure failure = { .who = digest_job(job), .at_us = now.now_us };
-    uint32_t blaming = 0;
 
     if (node->state != NODE_READY)
         return;
-    failure.jobs_fault = fails_elsewhere(cluster, node, failure.who, now);
+    job->plan.start_failed = true;
+    look_elsewhere(cluster, node, &failure, now);
     note_start_failure(node, &failure, now);
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        blaming += !node->start_failures[i].jobs_fault;
-    if (blaming < QUARANTINE_AFTER)
-        return;
-    node_quarantine(cluster, node, now);
+    judge(cluster, node, now);
 }
 
-void node_started(struct node *node)
+/* That they failed it is news of them after all. Linear in the nodes, but at most once for each
+ * start that failed. */
+static void blame_others(struct cluster *cluster, const struct node *here, const struct job *job,
+                         struct instant now)
+{
+    uint64_t who = digest_job(job);
+
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct start_failure *failure = find_elsewhere(node, here, who, now);
+
+        if (failure == NULL)
+            continue;
+        failure->starts_elsewhere = true;
+        judge(cluster, node, now);
+    }
+}
+
+void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
 {
     for (uint32_t i = 0; i < node->n_start_failures; i++)
-        node->start_failures[i].jobs_fault = true;
+        node->start_failures[i].others_start = true;
+    if (!job->plan.start_failed)
+        return;
+    job->plan.start_failed = false;
+    blame_others(cluster, node, job, now);
 }

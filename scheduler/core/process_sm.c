@@ -194,7 +194,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (to == PROCESS_RUNNING && process->started_wall_us == 0)
         process->started_wall_us = now.wall_us;
     if (to == PROCESS_RUNNING) {
-        node_started(process->node);
+        node_started(cluster, process->node, process->job, now);
         past_refusals_ran(cluster->planner, process);
     }
     if (to == PROCESS_STOPPING)

@@ -47,6 +47,15 @@ static void fail_start_on(struct world *w, const char *name, const char *on)
     assert_int_equal(job->state, JOB_FAILED);
 }
 
+/* So that a job can name one. */
+static void set_host_labels(struct world *w)
+{
+    for (size_t n = 0; n < w->n_agents; n++)
+        assert_int_equal(labels_set(&w->agents[n].offer.labels, "host", w->agents[n].name, NULL),
+                         0);
+    world_run(w, 1);
+}
+
 static void fail_start(struct world *w, const char *name)
 {
     fail_start_on(w, name, NULL);
@@ -96,10 +105,7 @@ static void test_jobs_that_fail_on_every_node_quarantine_none(void **state)
     struct job_spec *good = world_spec("good", 1, 1, 100, 0, 0);
 
     (void)state;
-    for (size_t n = 0; n < 2; n++)
-        assert_int_equal(labels_set(&w->agents[n].offer.labels, "host", w->agents[n].name, NULL),
-                         0);
-    world_run(w, 1);
+    set_host_labels(w);
     for (size_t i = 0; i < ELEMENTS(names); i++) {
         fail_start_on(w, names[i], "node-0");
         fail_start_on(w, names[i], "node-1");
@@ -156,12 +162,69 @@ static void test_node_on_which_nothing_starts_is_quarantined(void **state)
     world_free(w);
 }
 
+/* Submits one that cannot be started but on the third node, and has it run there. */
+static void run_on_the_third(struct world *w, const char *name)
+{
+    struct job *job = world_submit(w, world_spec(name, 1, 1, 100, 0, 0));
+
+    world_plan(w);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_string_not_equal(world_live(job, "trainer", 0)->node->name, "node-2");
+        report_failed_start(w, job);
+    }
+    assert_string_equal(world_live(job, "trainer", 0)->node->name, "node-2");
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 3);
+}
+
+/* What runs at last was not the job's fault where it could not be started. */
+static void test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere(void **state)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+
+    (void)state;
+    run_on_the_third(w, "a");
+    run_on_the_third(w, "b");
+    for (unsigned n = 0; n < 3; n++)
+        assert_int_equal(cluster_node(w->cluster, w->agents[n].name)->state, NODE_READY);
+    run_on_the_third(w, "c");
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_QUARANTINED);
+    assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_QUARANTINED);
+    assert_int_equal(cluster_node(w->cluster, "node-2")->state, NODE_READY);
+    world_free(w);
+}
+
+/* After it ran elsewhere it fails there again, and on the other one: both stay to blame. */
+static void test_blame_outlasts_the_next_failure(void **state)
+{
+    static const char *const names[] = { "a", "b" };
+    struct world *w = world_new(3, 1000, GIB, 1000);
+
+    (void)state;
+    set_host_labels(w);
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        run_on_the_third(w, names[i]);
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        fail_start_on(w, names[i], "node-0");
+        fail_start_on(w, names[i], "node-1");
+    }
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_READY);
+    fail_start_on(w, "c", "node-0");
+    assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_QUARANTINED);
+    assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_READY);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
         cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
         cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),
+        cmocka_unit_test(test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere),
+        cmocka_unit_test(test_blame_outlasts_the_next_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
