@@ -265,7 +265,8 @@ static bool describe_repair(struct cluster *cluster, struct job *job)
                                "%s-%u is started again after failure %u of at most %u",
                                job->spec->roles[r].name, i, slot->failures, job->spec->restart_max);
             else
-                job_set_reason(cluster, job, "restarting", "%s-%u is started again on another node",
+                job_set_reason(cluster, job, "restarting",
+                               "%s-%u is started again where there is room",
                                job->spec->roles[r].name, i);
             return true;
         }

@@ -194,6 +194,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (to == PROCESS_RUNNING && process->started_wall_us == 0)
         process->started_wall_us = now.wall_us;
     if (to == PROCESS_RUNNING) {
+        process_slot(process)->failed_starts = 0;
         node_started(cluster, process->node, process->job, now);
         past_refusals_ran(cluster->planner, process);
     }
@@ -334,16 +335,21 @@ static bool is_dispensable(const struct process *process)
     return spec->max > spec->min + counts->given_up;
 }
 
-static void start_again(struct cluster *cluster, const struct process *process, struct instant now)
+static void back_off(struct cluster *cluster, const struct process *process, struct instant now)
 {
     struct job *job = process->job;
     struct slot *slot = process_slot(process);
 
-    slot->not_before_us = now.now_us + backoff_us(job, slot->failures);
-    slot_set_due(cluster, job, process->role, process->index, true);
+    slot->not_before_us = now.now_us + backoff_us(job, slot->failures + slot->failed_starts);
     if (slot->not_before_us > now.now_us)
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
                      MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
+}
+
+static void start_again(struct cluster *cluster, const struct process *process, struct instant now)
+{
+    back_off(cluster, process, now);
+    slot_set_due(cluster, process->job, process->role, process->index, true);
 }
 
 static void failed(struct cluster *cluster, struct process *process, const char *how,
@@ -478,9 +484,37 @@ static bool fits_elsewhere(const struct cluster *cluster, const struct process *
     return capacity_best_fit(&cluster->planner->rooms, &want, true) != NULL;
 }
 
-/* Its node could not start it, for a fault of its own. false: it counts as any failure. What bears
- * failures does not wait for another node, and is not put back there for nothing; the end of
- * another job would be this one failure, so it waits while there may be one. */
+/* A node is large enough on which its job did not fail to start, but has no room now. */
+static bool may_fit_elsewhere(const struct cluster *cluster, const struct process *process,
+                              struct instant now)
+{
+    const struct want want = want_of(process->job, process->role);
+    const struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        if (node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
+            room_carries(node->empty_room, &want) && !node_failed_to_start(node, process->job, now))
+            return true;
+    return false;
+}
+
+/* What bears failures does not wait for another node: it goes to one that has room now. Else it is
+ * tried again after its back-off, on whatever node has room then. That spends none of its restarts
+ * while another node may become free. */
+static bool tries_again(struct cluster *cluster, struct process *process, bool again,
+                        struct instant now)
+{
+    if (!again && fits_elsewhere(cluster, process, now))
+        return true;
+    if (!may_fit_elsewhere(cluster, process, now))
+        return false;
+    process_slot(process)->failed_starts++;
+    back_off(cluster, process, now);
+    return true;
+}
+
+/* Its node could not start it, for a fault of its own. false: it counts as any failure. The end of
+ * a job that bears none would be this one failure, so it waits while there may be another node. */
 static bool start_failed(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now)
 {
@@ -492,7 +526,7 @@ static bool start_failed(struct cluster *cluster, struct process *process,
     } else {
         node_start_failed(cluster, process->node, process->job, now);
         if (process->job->spec->fault_tolerant
-                ? again || !fits_elsewhere(cluster, process, now)
+                ? !tries_again(cluster, process, again, now)
                 : !job_note_failed_start(cluster, process, reason, now))
             return false;
     }

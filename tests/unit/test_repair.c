@@ -280,6 +280,59 @@ static void test_where_it_failed_is_better_than_where_it_cannot_start(void **sta
     }
 }
 
+/* A second at a time, until its back-off is over and it is placed. */
+static const char *await_place(struct world *w, const struct job *job)
+{
+    for (unsigned i = 0; i < 1000 && streq(node_of(job, "trainer", 0), "nowhere"); i++) {
+        world_second(w);
+        world_plan(w);
+    }
+    return node_of(job, "trainer", 0);
+}
+
+/* It spends no restart where it cannot start while a good node is full, and goes there at last. */
+static void test_restarts_are_kept_for_nodes_that_are_full(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
+    struct job *job = submit_failing(w, "a", 300);
+    char bad[NODE_NAME_MAX + 1];
+
+    (void)state;
+    world_run(w, 2);
+    (void)snprintf(bad, sizeof bad, "%s", node_of(job, "trainer", 0));
+    for (unsigned i = 0; i < 8; i++) {
+        assert_string_equal(await_place(w, job), bad);
+        fail_start_with(w, job, &cluster_node(w->cluster, bad)->offer);
+        assert_int_equal(job->slots[0][0].failures, 0);
+    }
+    assert_string_equal(job->reason_code, "restarting");
+    assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
+    world_run(w, 2);
+    assert_string_not_equal(await_place(w, job), bad);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->slots[0][0].failures, 0);
+    world_free(w);
+}
+
+/* With nowhere else to go to, its restarts are what ends it. */
+static void test_restarts_are_spent_where_no_node_is_left(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job *job = submit_failing(w, "a", 300);
+    unsigned tries = 0;
+
+    (void)state;
+    for (; tries < 20 && job->state != JOB_FAILED; tries++) {
+        (void)await_place(w, job);
+        fail_start_with(w, job, &world_live(job, "trainer", 0)->node->offer);
+    }
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_in_range(tries, 6, 8); /* the first on each node at least, then five */
+    world_free(w);
+}
+
 /* Where there is no other place it is tried again in the same one, and after ten minutes the
  * tightest is again the best. */
 static void test_what_cannot_start_waits_for_no_other_node(void **state)
@@ -390,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_where_it_failed_is_better_than_where_it_cannot_start),
         cmocka_unit_test(test_what_a_smaller_node_refuses_goes_elsewhere),
         cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
+        cmocka_unit_test(test_restarts_are_kept_for_nodes_that_are_full),
+        cmocka_unit_test(test_restarts_are_spent_where_no_node_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
