@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/pin_wait.h"
 #include "scheduler/core/plan_internal.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {
@@ -84,9 +85,7 @@ static uint32_t times(struct resources have, struct resources need)
 
 /* --- node by node --- */
 
-/* promised: to the job itself, which may have taken it. */
-static struct node_account account_of(const struct node *node, const struct want *want,
-                                      bool promised)
+struct node_account node_account_of(const struct node *node, const struct want *want, bool promised)
 {
     struct node_account account = { .node = node };
     struct resources empty = node->empty_room->now;
@@ -131,27 +130,47 @@ static bool is_nearer(const struct node_account *a, const struct node_account *b
     return x != y ? x < y : strcmp(a->node->name, b->node->name) < 0;
 }
 
-static void list_nodes(const struct cluster *cluster, const struct want *want, bool promised,
-                       struct job_account *ret)
+/* The nearest first; those that have no place among them are counted. */
+static void list_node(const struct node *node, const struct want *want, bool promised,
+                      struct job_account *ret)
+{
+    struct node_account account = node_account_of(node, want, promised);
+    size_t at = ret->n_nodes;
+
+    while (at > 0 && is_nearer(&account, &ret->nodes[at - 1], want->need))
+        at--;
+    if (at == ACCOUNT_NODES_MAX) {
+        ret->others[account.verdict]++;
+        return;
+    }
+    if (ret->n_nodes == ACCOUNT_NODES_MAX)
+        ret->others[ret->nodes[--ret->n_nodes].verdict]++;
+    memmove(&ret->nodes[at + 1], &ret->nodes[at], (ret->n_nodes - at) * sizeof *ret->nodes);
+    ret->nodes[at] = account;
+    ret->n_nodes++;
+}
+
+static bool is_named_before(const struct role_spec *role, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (streq(role->nodes[i], role->nodes[at]))
+            return true;
+    return false;
+}
+
+/* Of a role that names its nodes, those. */
+static void list_nodes(const struct cluster *cluster, const struct role_spec *role,
+                       const struct want *want, bool promised, struct job_account *ret)
 {
     const struct node *node;
 
-    for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        struct node_account account = account_of(node, want, promised);
-        size_t at = ret->n_nodes;
-
-        while (at > 0 && is_nearer(&account, &ret->nodes[at - 1], want->need))
-            at--;
-        if (at == ACCOUNT_NODES_MAX) {
-            ret->others[account.verdict]++;
-            continue;
-        }
-        if (ret->n_nodes == ACCOUNT_NODES_MAX)
-            ret->others[ret->nodes[--ret->n_nodes].verdict]++;
-        memmove(&ret->nodes[at + 1], &ret->nodes[at], (ret->n_nodes - at) * sizeof *ret->nodes);
-        ret->nodes[at] = account;
-        ret->n_nodes++;
+    for (uint32_t i = 0; i < role->n_nodes; i++) {
+        node = cluster_node(cluster, role->nodes[i]);
+        if (node != NULL && !is_named_before(role, i))
+            list_node(node, want, promised, ret);
     }
+    for (node = cluster->nodes; role->nodes == NULL && node != NULL; node = node->hh.next)
+        list_node(node, want, promised, ret);
 }
 
 /* --- what would change it --- */
@@ -173,7 +192,8 @@ static struct rest place_what_fits(struct capacity *rooms, const struct demand *
         const struct want *want = &demands[d].want;
 
         for (uint32_t i = 0; i < demands[d].count; i++) {
-            struct room *room = capacity_best_fit(rooms, want, true);
+            const struct want one = demand_want(&demands[d], i);
+            struct room *room = capacity_best_fit(rooms, &one, true);
 
             if (room != NULL) {
                 capacity_take(rooms, room, &want->need, true);
@@ -297,11 +317,36 @@ static void say_before(const struct cluster *cluster, const struct job *job,
                      : "");
 }
 
+/* What would have to become of the node on which one of its instances has to run. */
+static void say_pin(const struct pin_wait *pin, struct job_account *ret)
+{
+    char text[120];
+
+    ret->change = CHANGE_NODE;
+    ret->on = pin->node;
+    ret->more = pin->account.lacks;
+    describe_more(ret->more, text, sizeof text);
+    if (pin->node == NULL)
+        (void)snprintf(ret->text, sizeof ret->text, "a node called %s (edl node add)", pin->name);
+    else if (pin->account.verdict == ACCOUNT_LABELS)
+        (void)snprintf(ret->text, sizeof ret->text, "%s on node %s",
+                       labels_describe(pin->want.selector, text, sizeof text), pin->name);
+    else if (pin->account.verdict == ACCOUNT_UNFIT)
+        (void)snprintf(ret->text, sizeof ret->text, "a change on node %s: %s", pin->name,
+                       unfit_remedy(pin->account.unfit->why));
+    else if (pin->account.verdict >= ACCOUNT_UNHEARD)
+        (void)snprintf(ret->text, sizeof ret->text, "node %s, once it takes processes", pin->name);
+    else
+        (void)snprintf(ret->text, sizeof ret->text, "%s on node %s",
+                       text[0] != '\0' ? text : "more room", pin->name);
+}
+
 static void say_change(const struct cluster *cluster, const struct job *job,
                        const struct demand *demands, size_t n, struct job_account *ret)
 {
     bool queued = job->state == JOB_QUEUED;
     struct foreign_load foreign;
+    struct pin_wait pin;
     enum queue_verdict verdict = queued ? job->plan.verdict : VERDICT_WAITS;
 
     if (cluster->planner->n_unheard > 0 && deadline_at(&cluster->planner->quiet) != NEVER_US) {
@@ -309,6 +354,8 @@ static void say_change(const struct cluster *cluster, const struct job *job,
         (void)snprintf(ret->text, sizeof ret->text,
                        "the first report of %u nodes since the scheduler was started",
                        cluster->planner->n_unheard);
+    } else if (verdict_is_of_room(verdict) && pin_wait_of_job(cluster, job, &pin)) {
+        say_pin(&pin, ret);
     } else if (verdict == VERDICT_NEVER || verdict == VERDICT_UNPACKED) {
         ret->change = CHANGE_SMALLER;
         (void)snprintf(ret->text, sizeof ret->text,
@@ -373,6 +420,6 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     ret->wanted = demands[0].count;
     ret->needs = demands[0].want.need;
     ret->selector = demands[0].want.selector;
-    list_nodes(cluster, &demands[0].want, job->plan.promised, ret);
+    list_nodes(cluster, &job->spec->roles[ret->role], &demands[0].want, job->plan.promised, ret);
     say_change(cluster, job, demands, n, ret);
 }

@@ -7,6 +7,8 @@
 
 #include "scheduler/core/cluster.h"
 
+struct want;
+
 #define ACCOUNT_NODES_MAX 20 /* the nearest to taking it are listed, the others summed up */
 
 /* Why a node does not take an instance now, the nearest first. */
@@ -34,6 +36,11 @@ struct node_account {
     const struct unfit_node *unfit; /* UNFIT: what its agent said; borrowed */
     uint32_t fits;                  /* instances that it would take now */
 };
+
+/* node_account_of - what a node has for one of these. promised: to the job itself, which may have
+ * taken it */
+struct node_account node_account_of(const struct node *node, const struct want *want,
+                                    bool promised);
 
 /* What would start it. */
 enum wait_change {

@@ -298,6 +298,8 @@ bool room_carries(const struct room *room, const struct want *want)
         return false;
     if (want->unfit != NULL && unfit_nodes_hold(want->unfit, room->node, want->unfit_roles))
         return false;
+    if (want->only != NULL && !streq(room->name, want->only))
+        return false;
     if (want->avoids != NULL && want->avoids(room, want->userdata))
         return false;
     if (want->rack == NULL)
@@ -320,6 +322,27 @@ bool room_fits(const struct capacity *capacity, const struct room *room, const s
 
     return resources_fit(&later, &want->need) && (!now || resources_fit(&room->now, &want->need)) &&
            room_carries(room, want);
+}
+
+struct room *capacity_room(const struct capacity *capacity, const char *name)
+{
+    struct tree_node *at = capacity->find == NULL ? tree_first(&capacity->tree) : NULL;
+    struct room *room = NULL;
+
+    if (capacity->find != NULL)
+        room = capacity->find(capacity->userdata, name);
+    for (; at != NULL; at = tree_after(&capacity->tree, at))
+        if (streq(((struct room *)at)->name, name))
+            return (struct room *)at;
+    return room != NULL && room_is_listed(room) ? room : NULL;
+}
+
+/* No search: it is the one, or there is none. */
+static struct room *only_fit(const struct capacity *capacity, const struct want *want, bool now)
+{
+    struct room *room = capacity_room(capacity, want->only);
+
+    return room != NULL && room_fits(capacity, room, want, now) ? room : NULL;
 }
 
 static struct room *first_fit(const struct capacity *capacity, struct tree_node *at,
@@ -403,6 +426,8 @@ struct room *capacity_best_fit(const struct capacity *capacity, const struct wan
     uint64_t left = classes_there(capacity, want);
     struct room *found = NULL;
 
+    if (want->only != NULL)
+        return only_fit(capacity, want, now);
     if (want->any_speed || (left & (left - 1)) == 0)
         return first_fit(capacity, capacity->tree.root, want, signature, now);
     for (; found == NULL && left != 0; left &= ~best.of) {
@@ -445,21 +470,25 @@ struct visit {
     void *userdata;
 };
 
+static bool is_possible(const struct room *room, const struct want *want, bool holding)
+{
+    struct resources most = open_later(room, holding);
+
+    resources_add(&most, &room->facts.yield, 1);
+    return resources_fit(&most, &want->need) && room_carries(room, want);
+}
+
 /* false: enough */
 static bool each_possible(struct tree_node *at, const struct visit *visit)
 {
     struct room *room = (struct room *)at;
-    struct resources most;
 
     if (room == NULL || !resources_fit(&room->all.max_could[visit->holding], &visit->want->need) ||
         (room->all.signatures & visit->signature) != visit->signature)
         return true;
     if (!each_possible(at->right, visit))
         return false;
-    most = open_later(room, visit->holding);
-    resources_add(&most, &room->facts.yield, 1);
-    if (resources_fit(&most, &visit->want->need) && room_carries(room, visit->want) &&
-        !visit->fn(room, visit->userdata))
+    if (is_possible(room, visit->want, visit->holding) && !visit->fn(room, visit->userdata))
         return false;
     return each_possible(at->left, visit);
 }
@@ -474,8 +503,12 @@ void capacity_each_possible(const struct capacity *capacity, const struct want *
         .fn = fn,
         .userdata = userdata,
     };
+    struct room *only = want->only != NULL ? capacity_room(capacity, want->only) : NULL;
 
-    (void)each_possible(capacity->tree.root, &visit);
+    if (only != NULL && is_possible(only, want, capacity->holding))
+        (void)fn(only, userdata);
+    if (want->only == NULL)
+        (void)each_possible(capacity->tree.root, &visit);
 }
 
 struct cheapest {

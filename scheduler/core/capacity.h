@@ -80,6 +80,10 @@ struct capacity {
      * before: takes aside, what did not fit since does not fit, unless labels are others
      * (cluster.offers_version) */
     uint64_t growths;
+    /* a room by its node's name, listed or not; NULL: there is none. Not set: all are gone through
+     */
+    struct room *(*find)(const void *userdata, const char *name);
+    const void *userdata;
 };
 
 /* What one instance needs of a node. */
@@ -87,6 +91,7 @@ struct want {
     struct resources need;
     const struct labels *selector;   /* the node carries all of these; NULL: any node */
     const char *rack;                /* and this rack label; NULL: any */
+    const char *only;                /* and is the one of this name; NULL: any */
     bool any_speed;                  /* the tightest hole, however fast the node is */
     struct gpu_order order;          /* how the types of GPU compare for it */
     uint64_t of;                     /* it is of one of these classes; 0: of any */
@@ -133,6 +138,8 @@ bool room_fits(const struct capacity *capacity, const struct room *room, const s
                bool now);
 /* room_carries - all of what it wants but resources: labels, rack, class, that it can run there */
 bool room_carries(const struct room *room, const struct want *want);
+/* capacity_room - the listed one of the node of this name, or NULL */
+struct room *capacity_room(const struct capacity *capacity, const char *name);
 /* room_open - what searches find there */
 struct resources room_open(const struct capacity *capacity, const struct room *room, bool now);
 /* the order described above */

@@ -99,6 +99,12 @@ static int check_processes(const struct job *job, struct edl_error *error)
             continue;
         }
         live++;
+        if (process_is_pinned(process) &&
+            !streq(role_node(&job->spec->roles[process->role], process->index), process->node_name))
+            return BROKEN("job %s: instance %u is to run on %s and is on %s", job->spec->name,
+                          process->index,
+                          role_node(&job->spec->roles[process->role], process->index),
+                          process->node_name);
         if (process->node == NULL || process_slot(process)->live != process)
             return BROKEN("job %s: two live processes in a slot, or one on no node",
                           job->spec->name);

@@ -329,8 +329,7 @@ static int check_hopeless(const struct cluster *cluster, struct edl_error *error
             class->fits_version != cluster->offers_version)
             continue;
         for (size_t d = 0; d < class->n_demands; d++)
-            fits = fits && capacity_might_fit_times(&rooms, &class->demands[d].want,
-                                                    class->demands[d].count);
+            fits = fits && demand_might_fit(&rooms, &class->demands[d]);
         if (fits || gang_fits_by_count(&rooms, class->demands, class->n_demands, true))
             return BROKEN("there may be room for job %s, and nobody would look",
                           class->jobs->spec->name);

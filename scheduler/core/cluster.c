@@ -5,6 +5,20 @@
 #include <stdio.h>
 #include <utlist.h>
 
+static struct room *find_room(const void *cluster, const char *name)
+{
+    const struct node *node = cluster_node(cluster, name);
+
+    return node != NULL ? node->room : NULL;
+}
+
+static struct room *find_empty_room(const void *cluster, const char *name)
+{
+    const struct node *node = cluster_node(cluster, name);
+
+    return node != NULL ? node->empty_room : NULL;
+}
+
 /* cluster_new - empty; config is copied, its policy borrowed */
 struct cluster *cluster_new(const struct cluster_config *config)
 {
@@ -15,6 +29,9 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->offers_version = 1;
     figures_init(&cluster->figures);
     cluster->planner = planner_new(config->policy, config->groups);
+    cluster->planner->rooms.find = find_room;
+    cluster->planner->offered.find = find_empty_room;
+    cluster->planner->rooms.userdata = cluster->planner->offered.userdata = cluster;
     if (config->policy->learns) {
         cluster->families = goodput_families_new();
         goodput_families_bound(cluster->families, CLUSTER_FAMILIES_MAX, CLUSTER_FAMILY_ENDED_MAX);

@@ -336,6 +336,11 @@ void process_count(struct process *process, int sign);
 void process_set_at_work(struct process *process, bool at_work);
 /* live, not stopping, on a node that is being drained */
 bool process_is_leaving(const struct process *process);
+/* its role names the node of each instance: it runs there and nowhere else */
+static inline bool process_is_pinned(const struct process *process)
+{
+    return process->job->spec->roles[process->role].nodes != NULL;
+}
 void slot_set_due(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,
                   bool due);
 void slot_set_finished(struct cluster *cluster, struct job *job, uint32_t role, uint32_t index,

@@ -118,17 +118,29 @@ static bool has_failed_on(const struct job *job, const struct node *node, bool w
     return false;
 }
 
-/* A node that could hold an instance of the role when it is empty, and none of them has tried. */
+/* It could hold an instance of the role when it is empty, and none of them has tried. */
+static bool is_untried(const struct job *job, uint32_t role, const struct node *node)
+{
+    const struct want want = want_of(job, role);
+
+    return node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
+           room_carries(node->empty_room, &want) &&
+           !has_failed_on(job, node, job_role_works(job, role));
+}
+
 static bool is_untried_somewhere(const struct cluster *cluster, const struct job *job,
                                  uint32_t role)
 {
-    const struct want want = want_of(job, role);
+    const struct role_spec *spec = &job->spec->roles[role];
     const struct node *node;
 
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        if (node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
-            room_carries(node->empty_room, &want) &&
-            !has_failed_on(job, node, job_role_works(job, role)))
+    for (uint32_t i = 0; i < spec->n_nodes; i++) {
+        node = cluster_node(cluster, spec->nodes[i]);
+        if (node != NULL && is_untried(job, role, node))
+            return true;
+    }
+    for (node = cluster->nodes; spec->nodes == NULL && node != NULL; node = node->hh.next)
+        if (is_untried(job, role, node))
             return true;
     return false;
 }

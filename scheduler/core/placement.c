@@ -7,6 +7,7 @@
  * whole if one holds it; else instance by instance, pservers first, so that trainers settle around
  * them; and where that fails once more packed tightly: the hardest to place first, each where it
  * fits best, fast or not. Of two roles all ways to mix them are tried last (placement_pair.c).
+ * Instances that have a node of their own (placement_pins.c) are placed before all that.
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan_internal.h"
 
@@ -23,6 +24,14 @@ struct want want_of(const struct job *job, uint32_t role)
 
     want.unfit = job->unfit;
     want.unfit_roles = UINT32_C(1) << role;
+    return want;
+}
+
+struct want want_of_slot(const struct job *job, uint32_t role, uint32_t index)
+{
+    struct want want = want_of(job, role);
+
+    want.only = role_node(&job->spec->roles[role], index);
     return want;
 }
 
@@ -110,6 +119,8 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     struct want fastest = *want;
     struct room *room;
 
+    if (want->only != NULL)
+        return capacity_best_fit(capacity, want, now);
     if (want->any_speed || !capacity_has_levels(capacity, want_kind(want)))
         return place_beside(capacity, want, near, now);
     room = capacity_best_fit(capacity, want, now);
@@ -119,7 +130,7 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     return place_beside(capacity, &fastest, near, now);
 }
 
-/* pservers first, then the larger CPU, then the larger memory */
+/* what has one node only, then pservers, then the larger CPU, then the larger memory */
 static bool demand_before(const struct job_spec *spec, const struct demand *a,
                           const struct demand *b)
 {
@@ -128,6 +139,8 @@ static bool demand_before(const struct job_spec *spec, const struct demand *a,
     bool a_pserver = streq(spec->roles[a->role].name, "pserver");
     bool b_pserver = streq(spec->roles[b->role].name, "pserver");
 
+    if ((a->pinned != NULL) != (b->pinned != NULL))
+        return a->pinned != NULL;
     if (a_pserver != b_pserver)
         return a_pserver;
     if (x->cpu_millicores != y->cpu_millicores)
@@ -145,6 +158,10 @@ size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX
                                  .want = want_of_role(&spec->roles[r]) };
         size_t i = n++;
 
+        if (spec->roles[r].nodes != NULL) {
+            demand.pinned = &spec->roles[r];
+            demand.want.only = role_node(&spec->roles[r], 0);
+        }
         for (; i > 0 && demand_before(spec, &demand, &ret[i - 1]); i--)
             ret[i] = ret[i - 1];
         ret[i] = demand;
@@ -157,7 +174,7 @@ size_t gang_demands_of_job(const struct job *job, struct demand ret[JOB_ROLES_MA
     size_t n = gang_demands(job->spec, ret);
 
     for (size_t i = 0; i < n; i++)
-        ret[i].want = want_of(job, ret[i].role);
+        ret[i].want = want_of_slot(job, ret[i].role, 0);
     return n;
 }
 
@@ -210,6 +227,8 @@ struct room *place_whole(const struct capacity *capacity, const struct demand *d
     struct want all = { .need = gang_total(demands, n), .selector = demands[0].want.selector };
     struct room *room;
 
+    if (demands_pin(demands, n))
+        return NULL;
     all.unfit = demands[0].want.unfit;
     for (size_t i = 0; i < n; i++)
         all.unfit_roles |= demands[i].want.unfit_roles;
@@ -241,6 +260,8 @@ bool is_harder(const struct want *a, const struct want *b)
     size_t a_labels = a->selector != NULL ? a->selector->n : 0;
     size_t b_labels = b->selector != NULL ? b->selector->n : 0;
 
+    if ((a->only != NULL) != (b->only != NULL))
+        return a->only != NULL;
     return a_labels != b_labels ? a_labels > b_labels : is_larger(&a->need, &b->need);
 }
 
@@ -305,7 +326,7 @@ bool gang_fits_by_count(const struct capacity *capacity, const struct demand *de
                         bool now)
 {
     for (size_t d = 0; d < n; d++)
-        if (!capacity_fits_times(capacity, &demands[d].want, demands[d].count, now))
+        if (!demand_fits(capacity, &demands[d], now))
             return false;
     return true;
 }
@@ -325,8 +346,8 @@ static bool place_whatever_type(struct capacity *capacity, const struct demand *
     return minds && place_all(capacity, alike, n, now, false, placed);
 }
 
-bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
-                struct placed *placed)
+static bool place_unpinned(struct capacity *capacity, const struct demand *demands, size_t n,
+                           bool now, struct placed *placed)
 {
     struct demand packed[JOB_ROLES_MAX];
 
@@ -344,4 +365,25 @@ bool place_gang(struct capacity *capacity, const struct demand *demands, size_t 
         packed[d].want.any_speed = true;
     return place_all(capacity, packed, n, now, true, placed) ||
            (n == 2 && place_pair(capacity, demands, now, placed));
+}
+
+bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
+                struct placed *placed)
+{
+    size_t mark = capacity_mark(capacity);
+    struct demand rest[JOB_ROLES_MAX];
+    size_t n_rest = 0, n_placed;
+
+    if (!demands_pin(demands, n))
+        return place_unpinned(capacity, demands, n, now, placed);
+    if (!place_pins(capacity, demands, n, now, placed, &n_placed))
+        return false;
+    for (size_t d = 0; d < n; d++)
+        if (demands[d].pinned == NULL)
+            rest[n_rest++] = demands[d];
+    if (n_rest == 0 ||
+        place_unpinned(capacity, rest, n_rest, now, placed != NULL ? placed + n_placed : NULL))
+        return true;
+    capacity_roll_back(capacity, mark);
+    return false;
 }

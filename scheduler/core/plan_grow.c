@@ -113,8 +113,8 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
     }
 }
 
-/* Ports, labels, nodes that cannot run it: of two jobs that differ in them one may find a node
- * where the other does not.
+/* Ports, labels, nodes that cannot run it, nodes of its own: of two jobs that differ in them one
+ * may find a node where the other does not.
  */
 static uint64_t where_of(const struct job *job, const struct role_spec *spec)
 {
@@ -125,7 +125,7 @@ static uint64_t where_of(const struct job *job, const struct role_spec *spec)
         digest = digest_text(digest, selector->items[i].name);
         digest = digest_text(digest, selector->items[i].value);
     }
-    if (job->unfit != NULL)
+    if (job->unfit != NULL || spec->nodes != NULL)
         digest ^= (job->id + 1) * UINT64_C(0x9E3779B97F4A7C15);
     return digest;
 }

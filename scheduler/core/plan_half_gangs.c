@@ -71,17 +71,24 @@ static void give(struct capacity *rooms, const struct job *job)
 }
 
 /* As repairs do: each instance where it fits. true: all of it does */
-static bool place_lack(struct capacity *rooms, const struct job *job)
+static bool place_lack(struct plan *plan, const struct job *job)
 {
+    struct capacity *rooms = &plan->planner->rooms;
     uint32_t roles[JOB_ROLES_MAX];
     size_t n = roles_hardest_first(job, roles);
     bool complete = true;
 
     for (size_t k = 0; k < n; k++) {
-        struct want want = want_of(job, roles[k]);
+        struct demand demand = { .role = roles[k], .want = want_of(job, roles[k]) };
         uint32_t wanted = job_role_floor(job, roles[k]);
+        uint32_t held = job_count(job, roles[k], false);
+        uint32_t slots[ROLE_INSTANCES_MAX];
 
-        for (uint32_t i = job_count(job, roles[k], false); i < wanted; i++) {
+        demand.count = wanted - MIN_OF(held, wanted);
+        (void)pins_choose(plan, job, PINS_READY | PINS_BACKING_OFF | PINS_STOPPING | PINS_FREE,
+                          &demand, slots);
+        for (uint32_t i = 0; i < demand.count; i++) {
+            const struct want want = demand_want(&demand, i);
             struct near near = { 0 };
             struct room *room;
 
@@ -108,7 +115,7 @@ static bool is_complete(struct plan *plan, struct job *const *jobs, size_t which
     for (size_t i = 0; i < n_donors; i++)
         give(rooms, donors[i]);
     for (size_t i = 0; i <= which; i++)
-        complete = place_lack(rooms, jobs[i]);
+        complete = place_lack(plan, jobs[i]);
     capacity_roll_back(rooms, mark);
     return complete;
 }

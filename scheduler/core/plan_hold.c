@@ -126,11 +126,25 @@ static struct candidate *note(struct search *search, struct room *room)
     return &search->items[search->n - 1];
 }
 
+/* What is pinned to one has no other. */
+static struct candidate *only_one(struct search *search, const struct capacity *rooms)
+{
+    struct room *room = capacity_room(rooms, search->want->only);
+    struct candidate *candidate;
+
+    if (room == NULL || missing_in(room, search) == NOT_POSSIBLE)
+        return NULL;
+    candidate = note(search, room);
+    return resources_fit(&candidate->most, &search->want->need) ? candidate : NULL;
+}
+
 static struct candidate *best_of(struct search *search, const struct capacity *rooms)
 {
     const struct room_cost cost = { missing_in, missing_at_least, search };
     struct room *room;
 
+    if (search->want->only != NULL)
+        return only_one(search, rooms);
     while ((room = capacity_cheapest(rooms, LOOKS, &cost)) != NULL) {
         struct candidate *candidate = note(search, room);
 
@@ -144,9 +158,12 @@ static bool choose_among(struct search *search, const struct capacity *rooms,
                          const struct demand *demands, size_t n, struct placed *placed)
 {
     for (size_t d = 0; d < n; d++) {
-        search->want = &demands[d].want;
         for (uint32_t i = 0; i < demands[d].count; i++) {
-            struct candidate *best = best_of(search, rooms);
+            const struct want want = demand_want(&demands[d], i);
+            struct candidate *best;
+
+            search->want = &want;
+            best = best_of(search, rooms);
 
             if (best == NULL)
                 return false;

@@ -28,7 +28,9 @@
 struct demand {
     uint32_t role;
     uint32_t count;
-    struct want want; /* of one */
+    struct want want;               /* of one; of the first, where each has a node of its own */
+    const struct role_spec *pinned; /* it names the node of each; NULL: any node; borrowed */
+    const uint32_t *slots;          /* pinned: their indexes; NULL: from 0 on; borrowed */
 };
 
 struct placed {
@@ -214,6 +216,8 @@ struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t
 const struct demand *gang_demands_of(const struct plan *plan, const struct job *job,
                                      const struct demand *demands, size_t n,
                                      struct demand own[JOB_ROLES_MAX]);
+/* want_of_slot - want_of this instance, which its role may pin to a node */
+struct want want_of_slot(const struct job *job, uint32_t role, uint32_t index);
 void near_add(struct near *near, struct room *room);
 void near_job(struct near *near, const struct job *job);
 /* place_one - by the side of what is near, else in its rack, else where it fits best; NULL: nowhere
@@ -228,8 +232,8 @@ size_t gang_demands_of_job(const struct job *job, struct demand ret[JOB_ROLES_MA
  * demands */
 bool gang_fits_by_count(const struct capacity *capacity, const struct demand *demands, size_t n,
                         bool now);
-/* is_harder - to find a place for: what wants more labels, then what is larger by GPUs, CPU,
- * memory: the order of repairs and of tight packing */
+/* is_harder - to find a place for: what has one node only, then what wants more labels, then what
+ * is larger by GPUs, CPU, memory: the order of repairs and of tight packing */
 bool is_harder(const struct want *a, const struct want *b);
 /* demands_hardest_first - the same demands in that order */
 void demands_hardest_first(const struct demand *demands, size_t n,
@@ -240,6 +244,23 @@ struct resources gang_total(const struct demand *demands, size_t n);
  * false: it does not fit, and nothing is taken */
 bool place_gang(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                 struct placed *placed);
+/* --- placement_pins.c: roles that name the node of each instance
+ * ----------------------------------------------------------------------------------------- */
+/* demand_slot - the index of the instance at that place of the demand */
+uint32_t demand_slot(const struct demand *demand, uint32_t at);
+/* demand_want - what that instance wants: its node as well, if it has one */
+struct want demand_want(const struct demand *demand, uint32_t at);
+bool demands_pin(const struct demand *demands, size_t n);
+/* demand_fits - there are so many places for it, with nothing else beside it; demand_might_fit - if
+ * all gave way that could. Take nothing */
+bool demand_fits(const struct capacity *capacity, const struct demand *demand, bool now);
+bool demand_might_fit(const struct capacity *capacity, const struct demand *demand);
+/* pins_fit - all pinned instances of the demands, each on its node. Takes nothing */
+bool pins_fit(struct capacity *capacity, const struct demand *demands, size_t n);
+/* place_pins - as place_gang, but of the pinned demands alone; ret_n: how many are placed */
+bool place_pins(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
+                struct placed *placed, size_t *ret_n);
+
 /* placement_pair.c: place_pair - the same for two roles, however they have to be mixed; false:
  * there is no place, or there are too many of both or of nodes to be sure */
 bool place_pair(struct capacity *capacity, const struct demand demands[2], bool now,
@@ -352,6 +373,22 @@ size_t plan_promised_servers(const struct job *job, size_t gang);
 struct resources plan_promised_beyond(const struct job *job, size_t gang);
 /* plan_fix_servers - it is started with those, and is told why */
 void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_choice *choice);
+
+/* --- plan_pins.c: started jobs whose instances have nodes of their own
+ * ------------------------------------------------------------------------------------------- */
+/* Which of a role's instances: bits; the lowest first of those that are due, then free ones. */
+enum pin_slots {
+    PINS_READY = 1,       /* due now */
+    PINS_BACKING_OFF = 2, /* due, but not yet */
+    PINS_STOPPING = 4,    /* due, once what runs there is gone */
+    PINS_FREE = 8,        /* nobody lives there; those first whose nodes take processes */
+};
+/* pins_choose - of a pinned role: the demand is for these instances, in slots, of count at most;
+ * returns how many there are. Nothing for other roles, whose instances are all alike. O(slots) */
+uint32_t pins_choose(const struct plan *plan, const struct job *job, unsigned which,
+                     struct demand *demand, uint32_t slots[ROLE_INSTANCES_MAX]);
+/* pins_fill - starts n instances of a pinned role whose nodes have room now; returns how many */
+uint32_t pins_fill(struct plan *plan, struct job *job, uint32_t role, uint32_t n);
 
 /* --- plan_repair.c
  * ------------------------------------------------------------------------------------------- */

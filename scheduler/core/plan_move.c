@@ -17,7 +17,7 @@ static bool stands_in_the_way(struct capacity *rooms, const struct process *proc
                               const struct want *want)
 {
     struct room *room = process->node->room;
-    struct want own = want_of(process->job, process->role);
+    struct want own = want_of_slot(process->job, process->role, process->index);
     size_t mark = capacity_mark(rooms);
     struct resources all;
     bool elsewhere;

@@ -45,6 +45,19 @@ static struct standing standing_of(const struct job *job, uint32_t role)
     return standing;
 }
 
+/* Where its slots have places of their own, those that are free are filled. */
+static bool bring_one(struct plan *plan, struct job *job, uint32_t role, const struct want *want)
+{
+    int index = next_slot(job, role, plan->now);
+    struct room *room;
+
+    if (job->spec->roles[role].nodes != NULL)
+        return pins_fill(plan, job, role, 1) > 0;
+    room = index < 0 ? NULL : place_slot(plan, job, &job->slots[role][index], want);
+    return room != NULL &&
+           process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now);
+}
+
 static void bring_others(struct plan *plan, struct job *job, uint32_t role,
                          struct standing *standing)
 {
@@ -52,12 +65,7 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
     struct want want = want_of_job(plan, job, role);
 
     while (standing->staying < spec->min && job_count(job, role, true) < spec->max) {
-        int index = next_slot(job, role, plan->now);
-        struct room *room =
-            index < 0 ? NULL : place_slot(plan, job, &job->slots[role][index], &want);
-
-        if (room == NULL ||
-            !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
+        if (!bring_one(plan, job, role, &want))
             return;
         job_decided(job, "drain", "others start before a node is emptied");
         standing->staying++;
@@ -104,6 +112,8 @@ static void move_fixed(struct plan *plan, struct process *process)
     struct near near = { 0 };
     struct room *room;
 
+    if (process_is_pinned(process))
+        return; /* it has no other node */
     near_job(&near, job);
     room = place_one(&plan->planner->rooms, &want, &near, false);
     if (room == NULL)
@@ -131,7 +141,15 @@ static bool is_finishing(const struct process *process)
     return process->job->finishing && job_role_works(process->job, process->role);
 }
 
-enum wait { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_FINISH, WAITS_FOR_ROOM, WAITS_FOR_KILL, WAITS };
+enum wait {
+    WAITS_NOT,
+    WAITS_FOR_END,
+    WAITS_FOR_FINISH,
+    WAITS_FOR_ROOM,
+    WAITS_FOR_KILL,
+    WAITS_FOR_PINNED,
+    WAITS
+};
 
 static const char *const wait_texts[] = {
     [WAITS_NOT] = "",
@@ -139,6 +157,7 @@ static const char *const wait_texts[] = {
     [WAITS_FOR_FINISH] = "the end of what finishes",
     [WAITS_FOR_ROOM] = "room elsewhere",
     [WAITS_FOR_KILL] = "somebody to kill what has ended and keeps what runs of it",
+    [WAITS_FOR_PINNED] = "the end of what is to run there and nowhere else",
 };
 
 /* Jobs for which a node waits. */
@@ -269,7 +288,9 @@ static enum wait wait_of(struct plan *plan, const struct process *process)
         return WAITS_FOR_END;
     if (is_finishing(process))
         return WAITS_FOR_FINISH;
-    return stays_at_minimum(plan, process) ? WAITS_FOR_ROOM : WAITS_NOT;
+    if (!stays_at_minimum(plan, process))
+        return WAITS_NOT;
+    return process_is_pinned(process) ? WAITS_FOR_PINNED : WAITS_FOR_ROOM;
 }
 
 static void tell(struct plan *plan, struct node *node)

@@ -5,6 +5,7 @@
  * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
  * those of that moment; cluster_explain gives those of now. */
 #include "scheduler/core/account.h"
+#include "scheduler/core/pin_wait.h"
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>
@@ -49,6 +50,8 @@ static bool cannot_fit(const struct cluster *cluster, const struct demand *deman
     struct resources total = offered_total(cluster, demands, n);
     struct resources need = gang_total(demands, n);
 
+    if (!pins_fit(offered, demands, n))
+        return true;
     for (size_t d = 0; d < n; d++)
         if (!role_fits_alone(offered, &demands[d]))
             return true;
@@ -141,9 +144,14 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands(spec, demands);
     struct resources total = gang_total(demands, n);
+    struct pin_wait pin;
     char need[80];
     char all[80];
 
+    if (pin_wait_find(cluster, demands, n, true, &pin)) {
+        (void)pin_wait_say(&pin, buffer, size);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct want *want = &demands[i].want;
         char labels[100];
@@ -520,6 +528,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands_of_job(job, demands);
     struct resources total = gang_total(demands, n);
+    struct pin_wait pin;
     char need[80];
 
     resources_describe(&total, need, sizeof need);
@@ -528,6 +537,10 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
 
         buffer += used;
         size -= used;
+    }
+    if (pin_wait_of_verdict(cluster, job, verdict, &pin)) {
+        (void)pin_wait_say(&pin, buffer, size);
+        return;
     }
     switch (verdict) {
     case VERDICT_NONE:
@@ -592,9 +605,12 @@ static const char *code_of(const struct cluster *cluster, const struct job *job,
                            enum queue_verdict verdict)
 {
     struct foreign_load foreign;
+    struct pin_wait pin;
 
     if (has_its_share(cluster, job, verdict))
         return "group-share";
+    if (pin_wait_of_verdict(cluster, job, verdict, &pin))
+        return "waits-for-node";
     if (fails_for_unfit(cluster, job, verdict))
         return job_is_refused(cluster, job) ? REASON_UNFIT : REASON_TOO_FEW;
     return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
@@ -662,9 +678,13 @@ const char *cluster_explain_code(const struct cluster *cluster, const struct job
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size)
 {
+    struct pin_wait pin;
+
     buffer[0] = '\0';
     if (job->state == JOB_STOPPING)
         return explain_stuck(job, buffer, size);
+    if (job->state != JOB_QUEUED && job->waits_for_room && pin_wait_of_job(cluster, job, &pin))
+        return pin_wait_explain(&pin, job, buffer, size);
     if (job->state != JOB_QUEUED && job->waits_for_room && job->unfit != NULL)
         return explain_unfit(job, buffer, size);
     if (job->state != JOB_QUEUED)

@@ -45,8 +45,7 @@ static void refuse(struct refusals *refusals, const struct demand *demand)
 
 static bool count(const struct capacity *rooms, const struct demand *demand, bool now)
 {
-    return now ? capacity_fits_times(rooms, &demand->want, demand->count, true)
-               : capacity_might_fit_times(rooms, &demand->want, demand->count);
+    return now ? demand_fits(rooms, demand, true) : demand_might_fit(rooms, demand);
 }
 
 static bool fits(struct plan *plan, const struct demand *demand, bool now)
@@ -54,7 +53,7 @@ static bool fits(struct plan *plan, const struct demand *demand, bool now)
     const struct capacity *rooms = &plan->planner->rooms;
     struct refusals *refusals = &plan->refusals[now];
     bool anywhere = (demand->want.selector == NULL || demand->want.selector->n == 0) &&
-                    demand->want.unfit == NULL;
+                    demand->want.unfit == NULL && demand->pinned == NULL;
     bool fits_there;
 
     if (!plan->remembers)

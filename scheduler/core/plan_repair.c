@@ -81,6 +81,8 @@ uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t w
     struct want want = want_of_job(plan, job, role);
     uint32_t held = job_count(job, role, false) + count_backing_off(job, role, plan->now);
 
+    if (job->spec->roles[role].nodes != NULL && held < wanted)
+        return wanted - held - pins_fill(plan, job, role, wanted - held);
     for (; held < wanted; held++) {
         int index = next_slot(job, role, plan->now);
         struct room *room;
@@ -210,16 +212,17 @@ void plan_examine(struct plan *plan, struct job *job)
  * -------------------------------------------------------------------------------------- */
 
 /* false: there is none */
-static bool keep_place(struct plan *plan, struct job *job, const struct demand *demand)
+static bool keep_place(struct plan *plan, struct job *job, const struct demand *demand, uint32_t at)
 {
-    struct placed place = { .room = plan_reserved_before(plan, demand->role, &demand->want),
+    const struct want want = demand_want(demand, at);
+    struct placed place = { .room = plan_reserved_before(plan, demand->role, &want),
                             .role = demand->role,
-                            .need = demand->want.need };
+                            .need = want.need };
     struct near near = { 0 };
 
     near_job(&near, job);
     if (place.room == NULL)
-        place.room = place_one(&plan->planner->rooms, &demand->want, &near, false);
+        place.room = place_one(&plan->planner->rooms, &want, &near, false);
     if (place.room != NULL)
         plan_reserve(plan, job, &place);
     return place.room != NULL;
@@ -227,37 +230,52 @@ static bool keep_place(struct plan *plan, struct job *job, const struct demand *
 
 /* What is in back-off or still waits for its slot gets its room reserved, without anybody's loss.
  */
-static void keep_places(struct plan *plan, struct job *job, const struct demand *demand, uint32_t n)
+static void keep_places(struct plan *plan, struct job *job, struct demand demand, uint32_t n,
+                        unsigned which)
 {
-    while (n > 0 && keep_place(plan, job, demand))
-        n--;
+    uint32_t slots[ROLE_INSTANCES_MAX];
+    bool kept = true;
+
+    demand.count = n;
+    (void)pins_choose(plan, job, which, &demand, slots);
+    for (uint32_t i = 0; i < demand.count && (kept || demand.pinned != NULL); i++)
+        kept = keep_place(plan, job, &demand, i);
 }
 
 /* Nothing is moved for what fits already: it is reserved first. false: some of it fits nowhere */
 static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
 {
-    for (uint32_t n = demand->count; n > 0; n--)
-        if (!keep_place(plan, job, demand) && !plan_move(plan, job, &demand->want))
-            return false;
-    return true;
+    bool all = true;
+
+    for (uint32_t i = 0; i < demand->count && (all || demand->pinned != NULL); i++) {
+        const struct want want = demand_want(demand, i);
+
+        all = (keep_place(plan, job, demand, i) || plan_move(plan, job, &want)) && all;
+    }
+    return all;
 }
 
 /* false: its minimum cannot be completed with what is there or is being stopped */
 static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
     struct demand demand = { .role = role, .want = want_of_job(plan, job, role) };
+    uint32_t slots[ROLE_INSTANCES_MAX];
     uint32_t backing_off;
 
     demand.count = fill_role(plan, job, role, wanted);
     backing_off = count_backing_off(job, role, plan->now);
     if (backing_off > 0)
-        keep_places(plan, job, &demand, MIN_OF(backing_off, wanted - job_count(job, role, false)));
+        keep_places(plan, job, demand, MIN_OF(backing_off, wanted - job_count(job, role, false)),
+                    PINS_BACKING_OFF);
     if (demand.count == 0)
         return true;
     if (next_slot(job, role, plan->now) < 0) {
-        keep_places(plan, job, &demand, demand.count); /* its slots are still being stopped */
+        /* its slots are still being stopped */
+        keep_places(plan, job, demand, demand.count, PINS_STOPPING);
         return true;
     }
+    if (pins_choose(plan, job, PINS_READY | PINS_FREE, &demand, slots) == 0)
+        return true;
     job->waits_for_room = true;
     return plan_make_room(plan, job, &demand, 1) || move_out_of_the_way(plan, job, &demand);
 }
@@ -269,11 +287,11 @@ size_t roles_hardest_first(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
     size_t n = 0;
 
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        const struct want want = want_of_role(&job->spec->roles[r]);
+        const struct want want = want_of_slot(job, r, 0);
         size_t i = n++;
 
         for (; i > 0; i--) {
-            const struct want other = want_of_role(&job->spec->roles[ret[i - 1]]);
+            const struct want other = want_of_slot(job, ret[i - 1], 0);
 
             if (!is_harder(&want, &other))
                 break;

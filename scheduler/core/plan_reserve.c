@@ -29,6 +29,8 @@ void plan_reserve_end(struct plan *plan)
 
 struct room *plan_reserved_before(struct plan *plan, uint32_t role, const struct want *want)
 {
+    if (want->only != NULL)
+        return NULL; /* there is nothing to choose */
     for (size_t i = plan->at_before; i < plan->n_before; i++) {
         struct room *room = plan->before[i].room;
 

@@ -152,16 +152,17 @@ static struct room *free_somewhere(struct plan *plan, struct victims *victims,
 /* Where a started job was kept a place before, else where it fits, else where somebody gives way.
  */
 static struct room *find_one(struct plan *plan, const struct job *job, const struct demand *demand,
-                             const struct near *near, struct victims *victims)
+                             uint32_t at, const struct near *near, struct victims *victims)
 {
+    const struct want want = demand_want(demand, at);
     struct room *room = NULL;
 
     if (job_is_started(job))
-        room = plan_reserved_before(plan, demand->role, &demand->want);
+        room = plan_reserved_before(plan, demand->role, &want);
     if (room == NULL)
-        room = place_one(&plan->planner->rooms, &demand->want, near, false);
+        room = place_one(&plan->planner->rooms, &want, near, false);
     if (room == NULL && plan->searches > 0)
-        room = free_somewhere(plan, victims, &demand->want);
+        room = free_somewhere(plan, victims, &want);
     return room;
 }
 
@@ -183,7 +184,7 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
     }
     for (size_t d = 0; d < n; d++)
         for (uint32_t i = 0; i < demands[d].count; i++) {
-            struct room *room = find_one(plan, job, &demands[d], &near, victims);
+            struct room *room = find_one(plan, job, &demands[d], i, &near, victims);
 
             if (room == NULL)
                 return false;

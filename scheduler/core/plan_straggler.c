@@ -57,7 +57,8 @@ bool job_can_move(const struct job *job, uint32_t role, struct instant now)
 
 bool process_can_move(const struct process *process)
 {
-    return process->state == PROCESS_RUNNING && !is_saver(process) && !process_is_leaving(process);
+    return process->state == PROCESS_RUNNING && !is_saver(process) &&
+           !process_is_leaving(process) && !process_is_pinned(process);
 }
 
 /* What is left of the job, as it goes on now; without a queue nobody knows. */

@@ -477,7 +477,7 @@ static bool fits_elsewhere(const struct cluster *cluster, const struct process *
                            struct instant now)
 {
     const struct failed_starts failed = { process->job, now };
-    struct want want = want_of(process->job, process->role);
+    struct want want = want_of_slot(process->job, process->role, process->index);
 
     want.avoids = could_not_start;
     want.userdata = &failed;

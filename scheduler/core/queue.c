@@ -132,8 +132,8 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
         /* the name decides about the order of placing */
         if (x->min != y->min || x->cpu_millicores != y->cpu_millicores ||
             x->memory_bytes != y->memory_bytes || x->gpus != y->gpus || x->n_ports != y->n_ports ||
-            streq(x->name, "pserver") != streq(y->name, "pserver") ||
-            !labels_equal(role_selector(x), role_selector(y)))
+            streq(x->name, "pserver") != streq(y->name, "pserver") || x->nodes != NULL ||
+            y->nodes != NULL || !labels_equal(role_selector(x), role_selector(y)))
             return false;
     }
     return true;
@@ -206,6 +206,17 @@ static void count_below(struct tree_node *node)
 /* --- classes
  * ---------------------------------------------------------------------------------------- */
 
+/* What some nodes cannot run, and what names its nodes, is alike to no other: its class borrows
+ * from the job's document. */
+static bool is_alone(const struct job *job)
+{
+    bool alone = job->unfit != NULL;
+
+    for (size_t r = 0; r < job->spec->n_roles; r++)
+        alone = alone || job->spec->roles[r].nodes != NULL;
+    return alone;
+}
+
 /* The class of such jobs, new if there is none. Two digests that collide are told apart by the
  * next free number. */
 static struct queue_class *class_of(struct queue *queue, const struct job *job)
@@ -213,7 +224,7 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     uint64_t digest = digest_of(job->spec, job->plan.group);
     struct queue_class *class;
 
-    if (job->unfit != NULL) /* what some nodes cannot run is alike to no other */
+    if (is_alone(job))
         digest = mix(digest, job->id);
 
     for (;; digest++) {

@@ -344,6 +344,13 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
     if (max > ROLE_INSTANCES_MAX)
         return edl_error_at(error, -EINVAL, "/max", "max is %u but a role has at most %d instances",
                             max, ROLE_INSTANCES_MAX);
+    if (job->spec->roles[role].nodes != NULL && max > job->spec->roles[role].n_nodes) {
+        (void)edl_error_at(error, -EINVAL, "/max",
+                           "max is %u but %s names %u nodes, one for each instance", max,
+                           job->spec->roles[role].name, job->spec->roles[role].n_nodes);
+        return edl_error_remedy(error, "at most %u, or submit a job that names more nodes",
+                                job->spec->roles[role].n_nodes);
+    }
     r = job_check_servers(job, role, min, max, error);
     if (r < 0 || min == max)
         return r;

@@ -41,6 +41,11 @@ static const char *const remedies[_UNFITS] = {
     [UNFIT_DISK_FULL] = "make room on its disk",
 };
 
+const char *unfit_remedy(enum unfit why)
+{
+    return remedies[why];
+}
+
 const struct unfit_node *unfit_nodes_find(const struct unfit_nodes *unfit, const struct node *node)
 {
     for (size_t i = 0; unfit != NULL && i < unfit->n; i++)
@@ -200,6 +205,8 @@ static bool is_role_refused(const struct cluster *cluster, const struct job *job
     const struct node *node;
     bool any = false;
 
+    if (job->spec->roles[role].nodes != NULL)
+        return false; /* it waits for the nodes that it names */
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         const struct unfit_node *found = unfit_nodes_find(job->unfit, node);
 
@@ -249,9 +256,10 @@ static void forget_failed_starts(struct job *job)
 }
 
 /* Else it would go straight back to where it could not be started. */
-static bool has_another(const struct cluster *cluster, const struct job *job, uint32_t role)
+static bool has_another(const struct cluster *cluster, const struct process *process)
 {
-    const struct want want = want_of(job, role);
+    const struct job *job = process->job;
+    const struct want want = want_of_slot(job, process->role, process->index);
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
@@ -267,7 +275,7 @@ bool job_note_failed_start(struct cluster *cluster, const struct process *proces
     struct job *job = process->job;
 
     job_note_unfit(cluster, process, UNFIT_START_FAILED, text, now);
-    if (has_another(cluster, job, process->role))
+    if (has_another(cluster, process))
         return true;
     forget_failed_starts(job);
     return false;

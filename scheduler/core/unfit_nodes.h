@@ -42,5 +42,8 @@ static inline bool unfit_nodes_hold(const struct unfit_nodes *unfit, const struc
     return found != NULL && (found->roles & roles) != 0;
 }
 
+/* unfit_remedy - what to do about one node, while others can run it */
+const char *unfit_remedy(enum unfit why);
+
 /* unfit_nodes_free - accepts NULL; returns NULL */
 struct unfit_nodes *unfit_nodes_free(struct unfit_nodes *unfit);

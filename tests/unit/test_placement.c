@@ -401,6 +401,68 @@ static void test_state_names_round_trip(void **state)
     assert_string_equal(node_state_to_string((enum node_state)99), "?");
 }
 
+/* Each has one place, which several may share: together they fit, or they do not. */
+static void test_pinned_instances_are_counted_on_their_nodes(void **state)
+{
+    const int64_t cpu[NODES] = { 100, 100, 300, 100 };
+    char node_2[] = "node-2", node_0[] = "node-0", node_9[] = "node-9";
+    char *names[] = { node_2, node_2, node_0, NULL };
+    const struct role_spec role = { .nodes = names, .n_nodes = 3 };
+    const uint32_t last[] = { 2 };
+    struct demand demand = { .count = 3,
+                             .want = { .need = { .cpu_millicores = 100 } },
+                             .pinned = &role };
+    struct fixture *f = fixture_new(cpu);
+    struct placed placed[3];
+
+    (void)state;
+    assert_true(demand_fits(&f->capacity, &demand, true));
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_ptr_equal(placed[0].room, &f->rooms[2]);
+    assert_ptr_equal(placed[1].room, &f->rooms[2]);
+    assert_ptr_equal(placed[2].room, &f->rooms[0]);
+    assert_false(demand_fits(&f->capacity, &demand, true));
+    capacity_roll_back(&f->capacity, 0);
+    demand.want.need.cpu_millicores = 200; /* one there would, and none on node-0 */
+    assert_false(demand_fits(&f->capacity, &demand, true));
+    assert_false(place_gang(&f->capacity, &demand, 1, true, NULL));
+    assert_int_equal(capacity_mark(&f->capacity), 0);
+    demand.count = 2;
+    assert_false(demand_fits(&f->capacity, &demand, true));
+    demand.count = 1;
+    assert_true(demand_fits(&f->capacity, &demand, true));
+    demand.want.need.cpu_millicores = 100;
+    demand.slots = last;
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_ptr_equal(placed[0].room, &f->rooms[0]);
+    capacity_roll_back(&f->capacity, 0);
+    names[2] = node_9;
+    assert_false(demand_fits(&f->capacity, &demand, true));
+    for (size_t i = 0; i < NODES; i++)
+        assert_int_equal(f->rooms[i].noted, 0);
+    fixture_free(f);
+}
+
+static void test_a_room_of_another_name_is_none(void **state)
+{
+    const int64_t cpu[NODES] = { 100, 100, 100, 100 };
+    const struct want want = { .need = { .cpu_millicores = 100 }, .only = "node-1" };
+    struct fixture *f = fixture_new(cpu);
+    const struct room *room = capacity_best_fit(&f->capacity, &want, true);
+
+    (void)state;
+    assert_ptr_equal(room, &f->rooms[1]);
+    assert_true(room_carries(room, &want));
+    assert_false(room_carries(&f->rooms[0], &want));
+    assert_ptr_equal(place_one(&f->capacity, &want,
+                               &(struct near){ .rooms = { &f->rooms[0] }, .n = 1 }, true),
+                     room);
+    capacity_take(&f->capacity, &f->rooms[1], &want.need, true);
+    assert_null(capacity_best_fit(&f->capacity, &want, true));
+    assert_false(capacity_might_fit(&f->capacity, &want));
+    fixture_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +478,8 @@ int main(void)
         cmocka_unit_test(test_ports_go_round_and_skip_used_ones),
         cmocka_unit_test(test_describe_exit_says_what_upstream_said),
         cmocka_unit_test(test_state_names_round_trip),
+        cmocka_unit_test(test_pinned_instances_are_counted_on_their_nodes),
+        cmocka_unit_test(test_a_room_of_another_name_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
