@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/account.h"
 #include "scheduler/core/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -26,6 +27,29 @@
 #define UNSETTLED_SEEDS 20
 #define KINDS_SEEDS 12
 #define KINDS_MAX 180
+
+static uint64_t pins_one_in; /* of so many roles one names its nodes; 0: none */
+
+/* Some of them twice; node-8 is a member of no world. */
+static void pin_some(struct world *w, struct job_spec *spec)
+{
+    for (size_t r = 0; r < spec->n_roles && pins_one_in > 0; r++) {
+        struct role_spec *role = &spec->roles[r];
+
+        if (world_random(w, pins_one_in) != 0)
+            continue;
+        role->n_nodes = role->max + (uint32_t)world_random(w, 3);
+        role->nodes = xcalloc(role->n_nodes + 1, sizeof *role->nodes);
+        for (uint32_t i = 0; i < role->n_nodes; i++) {
+            uint64_t node =
+                world_random(w, 12 * WORLD_NODES) == 0 ? WORLD_NODES : world_random(w, WORLD_NODES);
+            char name[24];
+
+            (void)snprintf(name, sizeof name, "node-%" PRIu64, node);
+            role->nodes[i] = xstrdup(name);
+        }
+    }
+}
 
 static void submit(struct world *w, int n_max)
 {
@@ -50,6 +74,7 @@ static void submit(struct world *w, int n_max)
     }
     if (world_random(w, 8) == 0)
         spec->deadline_us = (1 + world_random(w, 120)) * USEC_PER_SEC;
+    pin_some(w, spec);
     storm_submit(w, spec, n_max);
 }
 
@@ -95,6 +120,15 @@ static void end_well(struct world *w)
     }
 }
 
+static bool may_wait_for_ever(const struct cluster *cluster, const struct job *job)
+{
+    char text[JOB_REASON_SIZE];
+
+    return streq(job->reason_code, "never-fits") || streq(job->reason_code, "gang-not-packed") ||
+           (streq(job->reason_code, "waits-for-node") &&
+            cluster_never_fits(cluster, job, text, sizeof text));
+}
+
 static void storm_until_all_end(uint64_t events)
 {
     struct world *w = storm_world(WORLD_NODES);
@@ -118,7 +152,7 @@ static void storm_until_all_end(uint64_t events)
         world_advance(w, USEC_PER_SEC);
     }
     DL_FOREACH2(w->cluster->active, job, active_next)
-    if (!streq(job->reason_code, "never-fits") && !streq(job->reason_code, "gang-not-packed"))
+    if (!may_wait_for_ever(w->cluster, job))
         fail_msg("%s is %s for ever: %s", job->spec->name, job_state_to_string(job->state),
                  job->reason);
     for (job = w->cluster->jobs; job != NULL; job = job->hh.next)
@@ -141,6 +175,18 @@ static void test_random_events_with_goodput_keep_invariants_and_everything_ends(
     world_policy = &policy_goodput;
     storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 3));
     world_policy = &policy_fulfilment;
+}
+
+/* Half of the roles name the node of each instance. */
+static void test_random_events_with_pins_keep_invariants_and_everything_ends(void **state)
+{
+    (void)state;
+    pins_one_in = 2;
+    storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 2));
+    world_policy = &policy_goodput;
+    storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 4));
+    world_policy = &policy_fulfilment;
+    pins_one_in = 0;
 }
 
 static void submit_many(struct world *w)
@@ -285,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_random_events_with_goodput_keep_invariants_and_everything_ends),
+        cmocka_unit_test(test_random_events_with_pins_keep_invariants_and_everything_ends),
         cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
         cmocka_unit_test(test_plans_of_the_day_settle),
         cmocka_unit_test(test_more_kinds_than_the_depth),
