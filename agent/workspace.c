@@ -15,38 +15,95 @@
 
 #include "agent/log_trim.h"
 #include "agent/workspace_sweep.h"
+#include "agent/workspace_tell.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/printable.h"
 #include "shared/workspace_pack.h"
 #include "shared/workspace_unpack.h"
 
+#define PACK_WANTED_MAX 8
 #define MEMORY_MAX (UINT64_C(1) << 30) /* a compressed file may ask for as much as it likes */
 
 static const char usage[] =
-    "Usage: edl-workspace pack FOLDER ARCHIVE\n"
+    "Usage: edl-workspace pack FOLDER ARCHIVE [WANTED]...\n"
+    "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
-    "Packs a folder and tells its SHA-256 and size; unpacks an archive into the working "
-    "directory;\n"
-    "removes the copies that belong to no process folder; keeps logs within their bounds. See\n"
+    "Packs a folder and tells its SHA-256 and size; lists what it would pack; unpacks an archive\n"
+    "into the working directory; removes the copies that belong to no process folder; keeps logs "
+    "within their bounds. See\n"
     "edl-workspace(8).\n";
 
 static int pack(char **arguments, struct edl_error *error)
 {
     _cleanup_close_ int fd = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     struct packed packed;
-    int r = fd != -1 ? workspace_pack(arguments[0], fd, &packed, error)
-                     : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);
+    const struct workspace_scan *scan = &packed.scan;
+    const struct pack_watch watch = workspace_tell_watch(arguments + 2);
+    int r = fd != -1
+                ? workspace_pack(arguments[0], fd, &unpack_limits_default, &watch, &packed, error)
+                : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);
 
     if (r < 0)
         return r;
-    if (packed.left_out > 0)
-        (void)fprintf(stderr, "%s%s left out: neither files nor folders nor links\n",
-                      packed.left_path, packed.left_out > 1 ? " and others" : "");
-    (void)printf("%s %" PRIu64 "\n", packed.sha256, packed.bytes);
+    workspace_tell_notes(scan, false);
+    (void)printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", packed.sha256,
+                 packed.bytes, scan->files, scan->bytes, scan->out_files, scan->out_bytes);
+    return fflush(stdout) == 0 ? 0 : edl_error_errno(error, -errno, "cannot write");
+}
+
+/* put - three texts, each with a zero byte behind: names may hold any other */
+static void put(const char *kind, const char *what, const char *path)
+{
+    (void)printf("%s%c%s%c%s%c", kind, 0, what, 0, path, 0);
+}
+
+static int list_taken(void *userdata, const struct walk_entry *entry, struct edl_error *error)
+{
+    char size[32];
+
+    (void)userdata;
+    (void)error;
+    (void)snprintf(size, sizeof size, "%" PRIu64,
+                   S_ISREG(entry->st->st_mode) ? (uint64_t)entry->st->st_size : 0);
+    if (!S_ISDIR(entry->st->st_mode))
+        put("+", size, entry->path);
+    return 0;
+}
+
+static int list_left(void *userdata, const struct walk_entry *entry,
+                     const struct walk_reason *reason, struct edl_error *error)
+{
+    char why[WORKSPACE_PATH_BYTES_MAX + 64];
+    size_t used;
+
+    (void)userdata;
+    (void)error;
+    (void)snprintf(why, sizeof why, "%s%s", reason->folder, walk_rule_name(reason->rule));
+    used = strlen(why);
+    if (reason->line > 0)
+        (void)snprintf(why + used, sizeof why - used, ":%zu", reason->line);
+    put(S_ISDIR(entry->st->st_mode) ? "-/" : "-", why, entry->path);
+    return 0;
+}
+
+static int list(char **arguments, struct edl_error *error)
+{
+    const struct walk_visitor visitor = { .take = list_taken, .leave = list_left };
+    struct workspace_scan scan;
+    char sums[128];
+    int r = workspace_scan(arguments[0], &unpack_limits_default, &visitor, &scan, error);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(sums, sizeof sums, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, scan.files,
+                   scan.bytes, scan.out_files, scan.out_bytes);
+    put("=", sums, "");
+    workspace_tell_notes(&scan, true);
     return fflush(stdout) == 0 ? 0 : edl_error_errno(error, -errno, "cannot write");
 }
 
@@ -111,13 +168,14 @@ static int exit_status(const struct edl_error *error)
 
 static const struct {
     const char *name;
-    int n_arguments;
+    int n_arguments, n_more; /* that may be given beyond them */
     int (*run)(char **arguments, struct edl_error *error);
 } modes[] = {
-    { "pack", 2, pack },
-    { "unpack", 1, unpack },
-    { "sweep", 2, sweep },
-    { "trim", 4, trim },
+    { "pack", 2, PACK_WANTED_MAX, pack },
+    { "list", 1, 0, list },
+    { "unpack", 1, 0, unpack },
+    { "sweep", 2, 0, sweep },
+    { "trim", 4, 0, trim },
 };
 
 int main(int argc, char **argv)
@@ -129,10 +187,13 @@ int main(int argc, char **argv)
         return 0;
     }
     for (size_t i = 0; argc > 1 && i < ELEMENTS(modes); i++) {
-        if (!streq(argv[1], modes[i].name) || argc - 2 != modes[i].n_arguments)
+        if (!streq(argv[1], modes[i].name) || argc - 2 < modes[i].n_arguments ||
+            argc - 2 > modes[i].n_arguments + modes[i].n_more)
             continue;
         if (modes[i].run(argv + 2, &error) == 0)
             return 0;
+        printable_mask(error.text, strlen(error.text), "");
+        printable_mask(error.remedy, strlen(error.remedy), "");
         (void)fprintf(stderr, "%s%s%s\n", error.text, error.remedy[0] != '\0' ? "\n  " : "",
                       error.remedy);
         return exit_status(&error);

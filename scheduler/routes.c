@@ -14,6 +14,7 @@
 #include "shared/http_server.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "shared/workspace_limits.h"
 
 #define KIB 1024
 #define NO_BODY 1 /* a body that is not read anyway; 0 would mean the server's default */
@@ -23,7 +24,7 @@
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
 #define METRICS_BODY (16 * KIB)
-#define WORKSPACE_BODY (4ULL * KIB * KIB * KIB) /* to a file, piece by piece */
+#define WORKSPACE_BODY WORKSPACE_ARCHIVE_BYTES_MAX /* to a file, piece by piece */
 
 /* clang-format off */
 /* One call a block: what it is called, who may, what goes in, what comes out. */

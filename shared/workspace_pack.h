@@ -3,6 +3,8 @@
  *
  * The same folder gives the same bytes, whoever packs it and in whatever order its entries lie: in
  * the order of names, without owners, times in seconds. So an unchanged workspace is sent once.
+ * What .edlignore and .gitignore leave out is not packed (workspace_walk.h), and what a node would
+ * refuse is refused here.
  *
  * Used by: edl-workspace. Tests: tests/unit/test_unpack.c. */
 #pragma once
@@ -10,17 +12,26 @@
 #include <stdint.h>
 
 #include "shared/workspace_id.h"
+#include "shared/workspace_scan.h"
 
 struct edl_error;
 
 struct packed {
     char sha256[WORKSPACE_HEX + 1];
-    uint64_t bytes;      /* of the archive */
-    uint64_t entries;    /* in it */
-    uint64_t left_out;   /* sockets, FIFOs and devices, which no archive takes */
-    char left_path[200]; /* the first of them */
+    uint64_t bytes;             /* of the archive */
+    struct workspace_scan scan; /* what the folder holds */
+};
+
+/* Told while it packs; each may be NULL. */
+struct pack_watch {
+    void (*on_bytes)(void *userdata, uint64_t packed_bytes, uint64_t all_bytes);
+    void (*on_left)(void *userdata, const struct walk_entry *entry,
+                    const struct walk_reason *reason);
+    void *userdata;
 };
 
 /* workspace_pack - the folder path as a tar file, compressed with zstd, to archive_fd
- * Errors: -EPERM (a symbolic link leads out of the folder), or what reading and writing gives. */
-int workspace_pack(const char *path, int archive_fd, struct packed *ret, struct edl_error *error);
+ * watch: may be NULL. Errors: those of workspace_scan, -E2BIG also for an archive that is too large
+ * or too small for what is in it, or what reading and writing gives. */
+int workspace_pack(const char *path, int archive_fd, const struct unpack_limits *limits,
+                   const struct pack_watch *watch, struct packed *ret, struct edl_error *error);

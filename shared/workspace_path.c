@@ -58,3 +58,21 @@ bool workspace_link_stays(const char *path, const char *target)
         return false;
     return depth >= 0;
 }
+
+/* is_python - "python", "python3", "python3.12" */
+static bool is_python(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+
+    return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
+}
+
+bool workspace_link_is_interpreter(const char *path, const char *target)
+{
+    const char *slash = strrchr(path, '/');
+    bool in_bin = slash != NULL && slash - path >= 4 && strncmp(slash - 4, "/bin", 4) == 0;
+
+    return in_bin && is_python(path) && target[0] == '/' && is_python(target) &&
+           workspace_path_stays(target + 1);
+}

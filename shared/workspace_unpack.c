@@ -21,13 +21,7 @@
 #include "shared/macro.h"
 #include "shared/workspace_path.h"
 
-#define PIECE_BYTES ((size_t)128 * 1024)
-#define FREE_BYTES (UINT64_C(64) << 20) /* before the ratio counts */
-#define PATH_BYTES_MAX 4000
-
-const struct unpack_limits unpack_limits_default = { .bytes = UINT64_C(64) << 30,
-                                                     .entries = 200000,
-                                                     .ratio = 200 };
+#define PIECE_BYTES WORKSPACE_PIECE_BYTES
 
 struct unpack {
     const struct unpack_limits *limits;
@@ -68,7 +62,7 @@ static int refuse(struct edl_error *error, const char *path, const char *what)
 
 static int check_path(const char *path, const char *which, struct edl_error *error)
 {
-    if (path == NULL || path[0] == '\0' || strlen(path) > PATH_BYTES_MAX)
+    if (path == NULL || path[0] == '\0' || strlen(path) > WORKSPACE_PATH_BYTES_MAX)
         return edl_error_set(error, -EINVAL, "the archive holds %s without a usable name", which);
     if (!workspace_path_stays(path))
         return refuse(error, path, "a path that leads out of it");
@@ -77,7 +71,8 @@ static int check_path(const char *path, const char *which, struct edl_error *err
 
 static int check_symlink(const char *path, const char *target, struct edl_error *error)
 {
-    if (target == NULL || !workspace_link_stays(path, target))
+    if (target == NULL ||
+        (!workspace_link_stays(path, target) && !workspace_link_is_interpreter(path, target)))
         return refuse(error, path, "a symbolic link that leads out of it");
     return 0;
 }
@@ -136,7 +131,7 @@ static int count(struct unpack *u, uint64_t bytes, struct edl_error *error)
         return edl_error_set(error, -E2BIG, "unpacked the archive is larger than %llu bytes",
                              (unsigned long long)u->limits->bytes);
     u->written_bytes += bytes;
-    if (u->written_bytes > FREE_BYTES && u->written_bytes / u->limits->ratio > u->read_bytes)
+    if (workspace_is_bomb(u->limits, u->written_bytes, u->read_bytes))
         return edl_error_set(error, -E2BIG,
                              "unpacked the archive grows to more than %llu times its size",
                              (unsigned long long)u->limits->ratio);

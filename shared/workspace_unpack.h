@@ -3,29 +3,22 @@
  *
  * The archive is a tar file, which may be compressed (gzip, xz, zstd); whoever made it is not
  * believed. Taken are folders, regular files, hard links to those, and symbolic links that stay
- * inside. Anything else is refused by name: absolute paths, "..", links that lead out, devices,
- * FIFOs, more than the limits allow. Of the mode only rwx counts; owner, times to come, ACLs,
- * attributes and set-id bits do not. libarchive is named in shared/workspace_*.c only.
+ * inside or are a virtual environment's bin/python. Anything else is refused by name: absolute
+ * paths, "..", links that lead out, devices, FIFOs, more than the limits allow. Of the mode only
+ * rwx counts; owner, times to come, ACLs, attributes and set-id bits do not. libarchive is named in
+ * shared/workspace_*.c only.
  *
  * Used by: edl-workspace. Tests: tests/unit/test_unpack.c, tests/fuzz/fuzz_unpack.c. */
 #pragma once
 
-#include <stdint.h>
+#include "shared/workspace_limits.h"
 
 struct edl_error;
-
-struct unpack_limits {
-    uint64_t bytes;   /* of all files, as long as they look */
-    uint64_t entries; /* of the archive */
-    uint64_t ratio;   /* bytes unpacked for each byte of the archive; the first 64 MiB are free */
-};
 
 /* How a program of its own that unpacks tells what was wrong; 1: anything else. */
 #define UNPACK_EXIT_DAMAGED 3 /* it is not the archive that was meant */
 #define UNPACK_EXIT_BAD 4     /* it holds what is refused, wherever it is unpacked */
 #define UNPACK_EXIT_FULL 5    /* there is no room on the disk */
-
-extern const struct unpack_limits unpack_limits_default;
 
 /* workspace_unpack - archive_fd to its end, beneath dir_fd, which becomes the working directory
  * sha256: what the archive must hash to, 64 hex digits, or NULL.

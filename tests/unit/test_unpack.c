@@ -204,6 +204,11 @@ static void hash_archive(const struct fixture *f, char ret[WORKSPACE_HEX + 1])
 
 /* ---- what is taken ---- */
 
+static int pack(const struct fixture *f, struct packed *ret, struct edl_error *error)
+{
+    return workspace_pack(f->from, f->fd, &f->limits, NULL, ret, error);
+}
+
 static void what_is_packed_is_unpacked_the_same(void **state)
 {
     struct fixture *f = *state;
@@ -218,14 +223,14 @@ static void what_is_packed_is_unpacked_the_same(void **state)
     assert_int_equal(chmod(run, 0755), 0);
     put_file(text, "text");
     assert_int_equal(symlink("../a.txt", link), 0);
-    assert_int_equal(workspace_pack(f->from, f->fd, &first, NULL), 0);
+    assert_int_equal(pack(f, &first, NULL), 0);
     assert_int_equal(unpack(f, first.sha256), 0);
     assert_file(f->in, "a.txt", "text");
     assert_file(f->in, "sub/run.sh", "#!/bin/sh\n");
     assert_int_equal(mode_of(f, "sub/run.sh"), 0755);
     assert_int_equal(mode_of(f, "sub"), 0750);
     assert_file(f->in, "sub/up", "text");
-    assert_int_equal(first.entries, 4);
+    assert_int_equal(first.scan.entries, 4);
 }
 
 /* put_numbers - 99 files, from the first or from the last on */
@@ -268,10 +273,10 @@ static void the_same_folder_gives_the_same_archive(void **state)
     struct packed first, second;
 
     put_numbers(f, false);
-    assert_int_equal(workspace_pack(f->from, f->fd, &first, NULL), 0);
+    assert_int_equal(pack(f, &first, NULL), 0);
     assert_sorted(f);
     put_numbers(f, true);
-    assert_int_equal(workspace_pack(f->from, f->fd, &second, NULL), 0);
+    assert_int_equal(pack(f, &second, NULL), 0);
     assert_string_equal(first.sha256, second.sha256);
 }
 
@@ -280,7 +285,7 @@ static void an_empty_folder_is_a_workspace(void **state)
     struct fixture *f = *state;
     struct packed packed;
 
-    assert_int_equal(workspace_pack(f->from, f->fd, &packed, NULL), 0);
+    assert_int_equal(pack(f, &packed, NULL), 0);
     assert_int_equal(unpack(f, packed.sha256), 0);
 }
 
@@ -292,11 +297,11 @@ static void what_cannot_be_packed_is_said(void **state)
     struct packed packed;
 
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(workspace_pack(f->from, f->fd, &packed, &f->error), 0);
-    assert_int_equal(packed.left_out, 1);
-    assert_string_equal(packed.left_path, "fifo");
+    assert_int_equal(pack(f, &packed, &f->error), 0);
+    assert_int_equal(packed.scan.special, 1);
+    assert_string_equal(packed.scan.special_path, "fifo");
     assert_int_equal(symlink("../secret", link), 0);
-    assert_int_equal(workspace_pack(f->from, f->fd, &packed, &f->error), -EPERM);
+    assert_int_equal(pack(f, &packed, &f->error), -EPERM);
     assert_non_null(strstr(f->error.text, "out is a link to ../secret"));
     assert_non_null(strstr(f->error.remedy, "remove the link"));
 }
