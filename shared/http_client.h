@@ -41,8 +41,11 @@ struct http_call {
     const json_t *json;       /* body, or NULL; borrowed for the call */
     const char *body;         /* raw body instead of json, or NULL */
     size_t body_size;
-    const char *content_type;  /* of body; default application/json */
-    FILE *send;                /* a regular file instead, all of it; borrowed for the call */
+    const char *content_type; /* of body; default application/json */
+    FILE *send;               /* a regular file instead, all of it; borrowed for the call */
+    /* told how much of it was read so far; may be NULL */
+    void (*on_sent)(void *userdata, uint64_t bytes);
+    void *sent_userdata;
     uint64_t timeout_us;       /* 0 = 30 s */
     uint64_t stall_timeout_us; /* given up when nothing comes for so long; 0 = never */
     FILE *save; /* the body of a success goes there and not into the answer; borrowed */

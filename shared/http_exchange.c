@@ -45,10 +45,12 @@ static size_t on_write(char *data, size_t one, size_t size, void *userdata)
 
 static size_t on_read(char *buffer, size_t one, size_t size, void *userdata)
 {
-    FILE *file = userdata;
-    size_t n = fread(buffer, one, size, file);
+    struct http_exchange *exchange = userdata;
+    size_t n = fread(buffer, one, size, exchange->send);
 
-    return n == 0 && ferror(file) != 0 ? CURL_READFUNC_ABORT : n;
+    if (exchange->on_sent != NULL)
+        exchange->on_sent(exchange->sent_userdata, (uint64_t)ftello(exchange->send));
+    return n == 0 && ferror(exchange->send) != 0 ? CURL_READFUNC_ABORT : n;
 }
 
 /* on_seek - a kept connection was gone: it begins anew on another one */
@@ -112,7 +114,7 @@ static void set_method(struct http_exchange *exchange, const struct http_call *c
         (void)curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         (void)curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
         (void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
-        (void)curl_easy_setopt(easy, CURLOPT_READDATA, call->send);
+        (void)curl_easy_setopt(easy, CURLOPT_READDATA, exchange);
         (void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
         (void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, call->send);
     } else if (http_call_has_body(call)) {
@@ -172,7 +174,12 @@ int http_exchange_init(struct http_exchange *exchange, const struct http_base *b
     size_t size = 0;
     int r = http_call_check(base, call, error);
 
-    *exchange = (struct http_exchange){ .base = base, .easy = easy, .save = call->save };
+    *exchange = (struct http_exchange){ .base = base,
+                                        .easy = easy,
+                                        .send = call->send,
+                                        .on_sent = call->on_sent,
+                                        .sent_userdata = call->sent_userdata,
+                                        .save = call->save };
     if (r == 0 && call->send != NULL)
         r = file_size(call->send, &size, error);
     else if (r == 0)

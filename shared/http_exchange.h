@@ -17,7 +17,10 @@ struct http_exchange {
     char *url;                    /* owned */
     char *request_body;           /* owned; NULL when there is none */
     char *body;                   /* owned: the answer, NUL-terminated */
-    FILE *save;                   /* borrowed; where a success goes instead, or NULL */
+    FILE *send;                   /* borrowed; what goes as the body, or NULL */
+    void (*on_sent)(void *userdata, uint64_t bytes);
+    void *sent_userdata;
+    FILE *save; /* borrowed; where a success goes instead, or NULL */
     size_t body_size;
     size_t body_room;
     bool too_large;
