@@ -175,16 +175,21 @@ static int submit_command(struct server *server, const struct invocation *invoca
 {
     const struct submit_options *options = invocation->options;
     struct job_options job = options->job;
-    char sent[WORKSPACE_NAME_MAX + 1];
+    struct workspace_sent sent = { 0 };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     struct edl_error error = { 0 };
 
     if (options->upload != NULL) {
-        int status = workspace_send(server, options->upload, sent);
+        /* the program, and the script that it may run */
+        const char *const wanted[WORKSPACE_WANTED_MAX] = { invocation->arguments.rest[0],
+                                                           invocation->arguments.n_rest > 1
+                                                               ? invocation->arguments.rest[1]
+                                                               : NULL };
+        int status = workspace_send_all(server, options->upload, wanted, &sent);
 
         if (status != STATUS_OK)
             return status;
-        job.workspace = sent;
+        job.workspace = sent.name;
     }
     if (job_from_command(server, &job, &invocation->arguments, &text, &workspace, &error) < 0)
         return report_error(&error);

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_workspace.c - `edl workspace`: archives of workspaces that the scheduler keeps */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "client/action.h"
 #include "client/json_read.h"
+#include "client/report.h"
 #include "client/server.h"
 #include "client/verb.h"
 #include "client/workspace_send.h"
+#include "shared/error.h"
 #include "shared/macro.h"
 
 struct workspace_options {
     struct common_options common;
+    bool list;
 };
 
-static const struct option_spec workspace_options[] = { { .name = NULL } };
+static const struct option_spec workspace_options[] = {
+    { "list", 0, OPTION_FLAG, NULL, "of add: send nothing, show what would be sent",
+      offsetof(struct workspace_options, list) },
+    { .name = NULL },
+};
 
 static bool wants_json(const struct invocation *invocation)
 {
@@ -23,17 +31,29 @@ static bool wants_json(const struct invocation *invocation)
     return options->common.json;
 }
 
+static json_t *sent_json(const struct workspace_sent *sent)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "workspace", sent->name, "archive_bytes",
+                     (json_int_t)sent->archive_bytes, "files", (json_int_t)sent->files, "bytes",
+                     (json_int_t)sent->bytes, "left_out_files", (json_int_t)sent->left_out_files,
+                     "left_out_bytes", (json_int_t)sent->left_out_bytes);
+}
+
 static int add(const struct invocation *invocation, struct server *server)
 {
-    char name[WORKSPACE_NAME_MAX + 1];
-    int status = workspace_send(server, invocation->arguments.args[1], name);
+    const char *const none[WORKSPACE_WANTED_MAX] = { NULL };
+    struct workspace_sent sent = { 0 };
+    int status = workspace_send_all(server, invocation->arguments.args[1], none, &sent);
 
     if (status != STATUS_OK)
         return status;
-    if (wants_json(invocation))
-        json_print(json_pack("{s:s}", "workspace", name));
-    else
-        (void)printf("%s\n", name);
+    if (wants_json(invocation)) {
+        _cleanup_json_ json_t *json = sent_json(&sent);
+
+        json_print(json);
+    } else {
+        (void)printf("%s\n", sent.name);
+    }
     return STATUS_OK;
 }
 
@@ -57,19 +77,38 @@ static int list(const struct invocation *invocation, struct server *server)
     return STATUS_OK;
 }
 
+static int refuse_list(const struct invocation *invocation)
+{
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EINVAL, "workspace %s: --list goes with add FOLDER",
+                        invocation->arguments.args[0]);
+    (void)edl_error_remedy(&error, "edl workspace add --list FOLDER, or edl workspace list");
+    return report_error(&error);
+}
+
 static const struct action actions[] = { { "add", 1, add }, { "list", 0, list } };
 
 static int run(const struct invocation *invocation)
 {
+    const struct workspace_options *options = invocation->options;
+    const struct arguments *arguments = &invocation->arguments;
+
+    if (options->list && arguments->n_args == 2 && streq(arguments->args[0], "add"))
+        return workspace_list(arguments->args[1], options->common.json);
+    if (options->list)
+        return refuse_list(invocation);
     return action_run(invocation, actions, ELEMENTS(actions));
 }
 
 const struct verb verb_workspace = {
     .name = "workspace",
-    .usage = "add FOLDER | list",
+    .usage = "add [--list] FOLDER | list",
     .summary = "Send a folder as a workspace that every node can fetch; list those that are kept",
-    .details = "What add prints goes into a document as a role's workspace. The same folder has\n"
-               "the same name, and is sent once.",
+    .details =
+        "What add prints goes into a document as a role's workspace. The same folder has\n"
+        "the same name, and is sent once. .edlignore and .gitignore in it, or below, say what is\n"
+        "left out, by the rules of gitignore(5); !NAME in .edlignore brings back.",
     .options = workspace_options,
     .options_size = sizeof(struct workspace_options),
     .min_args = 1,

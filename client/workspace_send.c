@@ -2,28 +2,35 @@
 /* workspace_send.c - a folder of this machine as a workspace that every node can fetch
  *
  * The archive is a file without a name, which edl-workspace inherits: nothing is left of it however
- * this ends. What edl-workspace complains of stands on stderr as it says it. */
+ * this ends. */
 #include "client/workspace_send.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/report.h"
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
+#include "client/workspace_program.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define SEND_TIMEOUT_US (24 * 3600 * USEC_PER_SEC)
 #define STALL_TIMEOUT_US (60 * USEC_PER_SEC)
-#define ARCHIVE_FD 3 /* in edl-workspace, as /proc/self/fd/3 */
+#define SHOWN_FROM_BYTES (UINT64_C(32) << 20) /* less has gone before anybody looks */
+#define SHOWN_EVERY_US (200 * USEC_PER_MSEC)
+
+struct shown {
+    uint64_t all_bytes, at_us;
+};
 
 static int open_archive(FILE **ret, struct edl_error *error)
 {
@@ -40,73 +47,72 @@ static int open_archive(FILE **ret, struct edl_error *error)
     return 0;
 }
 
-static int program_path(char **ret, struct edl_error *error)
+/* read_told - the one line that edl-workspace prints; false: it is none of its own */
+static bool read_told(FILE *told, struct workspace_sent *ret)
 {
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char line[256] = "", hex[WORKSPACE_HEX + 1] = "";
+    int n;
 
-    if (n == -1)
-        return edl_error_errno(error, -errno, "finding the folder of this program");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    *ret = text_format("%s/edl-workspace", self);
-    return 0;
+    if (fgets(line, sizeof line, told) == NULL)
+        return false;
+    n = sscanf(line, "%64s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, hex,
+               &ret->archive_bytes, &ret->files, &ret->bytes, &ret->left_out_files,
+               &ret->left_out_bytes);
+    if (n != 6 || !workspace_hex_valid(hex))
+        return false;
+    (void)snprintf(ret->name, sizeof ret->name, "%s%s", WORKSPACE_PREFIX, hex);
+    return true;
 }
 
-static int spawn(const char *program, const char *folder, int archive_fd, int told_fd, pid_t *ret)
+/* pack - 0; 1: edl-workspace has said what is wrong */
+static int pack(const char *folder, const char *const wanted[WORKSPACE_WANTED_MAX], FILE *archive,
+                struct workspace_sent *ret, struct edl_error *error)
 {
-    const char *argv[] = { "edl-workspace", "pack", folder, "/proc/self/fd/3", NULL };
-    posix_spawn_file_actions_t actions;
-    int r;
-
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, told_fd, STDOUT_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, archive_fd, ARCHIVE_FD);
-    /* why the cast: it writes to none of them */
-    r = posix_spawn(ret, program, &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return -r;
-}
-
-/* pack - hex: of the archive. *ret_told: edl-workspace has said what is wrong */
-static int pack(const char *folder, FILE *archive, char hex[WORKSPACE_HEX + 1], bool *ret_told,
-                struct edl_error *error)
-{
-    _cleanup_free_ char *program = NULL;
-    _cleanup_fclose_ FILE *told = NULL;
-    int both[2], status = 0, r = program_path(&program, error);
-    char line[128] = "";
-    pid_t pid;
+    const char *argv[] = { "edl-workspace", "pack",    folder, "/proc/self/fd/3",
+                           wanted[0],       wanted[1], NULL };
+    struct workspace_program program;
+    int r = workspace_program_start(argv, fileno(archive), &program, error);
+    bool good;
 
     if (r < 0)
         return r;
-    if (pipe2(both, O_CLOEXEC) == -1)
-        return edl_error_errno(error, -errno, "making a pipe");
-    told = fdopen(both[0], "r");
-    r = spawn(program, folder, fileno(archive), both[1], &pid);
-    (void)safe_close(both[1]);
-    if (r < 0)
-        return edl_error_errno(error, r, "starting %s", program);
-    if (told == NULL || fgets(line, sizeof line, told) == NULL)
-        line[0] = '\0';
-    if (waitpid(pid, &status, 0) == -1)
-        return edl_error_errno(error, -errno, "waiting for edl-workspace");
-    line[strcspn(line, " \n")] = '\0';
-    *ret_told = WIFEXITED(status) && WEXITSTATUS(status) == 1;
-    if (status != 0 || !workspace_hex_valid(line))
-        return edl_error_set(error, -EIO, "edl-workspace cannot pack %s", folder);
-    (void)memcpy(hex, line, WORKSPACE_HEX + 1);
-    return 0;
+    good = read_told(program.told, ret);
+    r = workspace_program_end(&program, error);
+    if (r == 0 && !good)
+        return edl_error_set(error, -EIO, "edl-workspace does not tell what it packed");
+    return r;
 }
 
-static int put(struct server *server, FILE *archive, const char *hex)
+/* show_sent - on a terminal, how much of a large archive has gone; the line is gone when all has */
+static void show_sent(void *userdata, uint64_t sent_bytes)
 {
-    _cleanup_free_ char *path = text_format("/workspaces/%s", hex);
+    struct shown *shown = userdata;
+    uint64_t now_us = clock_read_us(CLOCK_MONOTONIC);
+    char sent[32], all[32];
+
+    if (sent_bytes >= shown->all_bytes) {
+        (void)fputs("\r\033[K", stderr);
+        return;
+    }
+    if (now_us - shown->at_us < SHOWN_EVERY_US)
+        return;
+    shown->at_us = now_us;
+    (void)fprintf(stderr, "\rsending: %sB of %sB\033[K", text_bytes(sent_bytes, sent, sizeof sent),
+                  text_bytes(shown->all_bytes, all, sizeof all));
+}
+
+static int put(struct server *server, FILE *archive, const struct workspace_sent *sent)
+{
+    _cleanup_free_ char *path = text_format("/workspaces/%s", workspace_hash(sent->name));
+    struct shown shown = { .all_bytes = sent->archive_bytes };
+    bool show = sent->archive_bytes >= SHOWN_FROM_BYTES && isatty(STDERR_FILENO) == 1;
     struct http_call call = { .method = "PUT",
                               .path = path,
                               .content_type = "application/octet-stream",
                               .headers = { "Expect: 100-continue" }, /* it may be there */
                               .send = archive,
+                              .on_sent = show ? show_sent : NULL,
+                              .sent_userdata = &shown,
                               .timeout_us = SEND_TIMEOUT_US,
                               .stall_timeout_us = STALL_TIMEOUT_US };
     struct http_answer answer = { 0 };
@@ -118,21 +124,28 @@ static int put(struct server *server, FILE *archive, const char *hex)
     return status;
 }
 
-int workspace_send(struct server *server, const char *folder, char ret[WORKSPACE_NAME_MAX + 1])
+int workspace_send_all(struct server *server, const char *folder,
+                       const char *const wanted[WORKSPACE_WANTED_MAX], struct workspace_sent *ret)
 {
+    _cleanup_free_ char *path = workspace_folder(folder);
     _cleanup_fclose_ FILE *archive = NULL;
-    char hex[WORKSPACE_HEX + 1];
     struct edl_error error = { 0 };
-    bool told = false;
     int r = open_archive(&archive, &error);
-    int status;
 
     if (r == 0)
-        r = pack(folder, archive, hex, &told, &error);
+        r = pack(path, wanted, archive, ret, &error);
     if (r < 0)
-        return told ? STATUS_FAILED : report_error(&error);
-    status = put(server, archive, hex);
+        return report_error(&error);
+    return r > 0 ? STATUS_FAILED : put(server, archive, ret);
+}
+
+int workspace_send(struct server *server, const char *folder, char ret[WORKSPACE_NAME_MAX + 1])
+{
+    const char *const none[WORKSPACE_WANTED_MAX] = { NULL };
+    struct workspace_sent sent = { 0 };
+    int status = workspace_send_all(server, folder, none, &sent);
+
     if (status == STATUS_OK)
-        (void)snprintf(ret, WORKSPACE_NAME_MAX + 1, "%s%s", WORKSPACE_PREFIX, hex);
+        (void)memcpy(ret, sent.name, sizeof sent.name);
     return status;
 }
