@@ -250,9 +250,9 @@ static const char script[] =
     "{ trap : TERM INT HUP\n"
     "  echo \"commandline: $program $*\"\n"
     "  eval \"$program\" '\"$@\"'\n"
-    "  echo $? >\"log/.$log.status\"\n"
+    "  echo $? >\"log/.$log.$EDL_INDEX\"\n"
     "} 2>&1 | (trap '' TERM INT HUP; exec tee \"log/$log\")\n"
-    "status=$(cat \"log/.$log.status\"); rm -f \"log/.$log.status\"\n"
+    "status=$(cat \"log/.$log.$EDL_INDEX\"); rm -f \"log/.$log.$EDL_INDEX\"\n"
     "exit \"${status:-1}\"\n";
 
 static json_t *command_of(const char *log, const char *other, const char *program, json_t *flags)
