@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_ssh_lines.c - which bytes of a stream are a script's lines, and when it has ended */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/ssh/ssh_lines.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+#define MARK "00112233445566778899aabbccddeeff"
+#define BEGIN "edl-begin " MARK "\n"
+#define END "\nedl-end " MARK " 3\n"
+
+/* What was told, "|" behind each line, "<" before those that came too early. */
+struct told {
+    char text[20000];
+    unsigned int most; /* lines that are wanted */
+};
+
+static bool on_line(void *userdata, const char *line, bool before)
+{
+    struct told *told = userdata;
+    size_t used = strlen(told->text);
+
+    (void)snprintf(told->text + used, sizeof told->text - used, "%s%s|", before ? "<" : "", line);
+    return told->most == 0 || --told->most > 0;
+}
+
+static const struct {
+    const char *stream, *told;
+    bool ended;
+} rows[] = {
+    { BEGIN "a\nb\n" END, "a|b|", true },
+    { BEGIN "a" END, "a|", true },
+    { BEGIN "\n\na\n\n\n" END, "||a|||", true },
+    { BEGIN END, "", true },
+    { "motd\n\n" BEGIN "a\n" END, "<motd|a|", true },
+    { "motd\r\n" BEGIN "a\r\n" END "daemon\n", "<motd|a|", true },
+    /* without our lines there is no end */
+    { "a\n" END, "<a|<|<edl-end " MARK " 3|", false },
+    { BEGIN "a\n", "a|", false },
+    { BEGIN "a", "a|", false },
+    /* forged and broken end lines are lines */
+    { BEGIN "edl-end 00 0\n" END, "edl-end 00 0|", true },
+    { BEGIN "x edl-end " MARK " 0\n" END, "x edl-end " MARK " 0|", true },
+    { BEGIN "edl-end " MARK " 256\nedl-end " MARK " \nedl-end " MARK "\n",
+      "edl-end " MARK " 256|edl-end " MARK " |edl-end " MARK "|", false },
+    { "edl-begin 00\n" BEGIN END, "<edl-begin 00|", true },
+    { BEGIN "\033[2Ja\tb\xc2\x9b\n" END, "?[2Ja\tb??|", true },
+};
+
+static void run(const char *stream, size_t step, struct told *told, struct ssh_lines *lines)
+{
+    size_t size = strlen(stream);
+
+    ssh_lines_begin(lines, MARK);
+    for (size_t i = 0; i < size; i += step)
+        assert_true(ssh_lines_feed(lines, stream + i, MIN_OF(step, size - i), on_line, told));
+    assert_true(ssh_lines_flush(lines, on_line, told));
+}
+
+/* the same whole and byte by byte */
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ELEMENTS(rows); i++) {
+        struct told told = { 0 };
+        struct ssh_lines lines;
+
+        run(rows[i / 2].stream, i % 2 == 0 ? 1 : SIZE_MAX / 2, &told, &lines);
+        assert_string_equal(told.text, rows[i / 2].told);
+        assert_int_equal(lines.ended, rows[i / 2].ended);
+        assert_int_equal(lines.status, rows[i / 2].ended ? 3 : 0);
+    }
+}
+
+/* the middle of a long line that looks like the end is no end */
+static void test_long_line(void **state)
+{
+    char stream[3 * SSH_LINE_MAX] = BEGIN;
+    struct told told = { 0 };
+    struct ssh_lines lines;
+
+    (void)state;
+    memset(stream + strlen(BEGIN), 'x', SSH_LINE_MAX);
+    (void)strncat(stream, "edl-end " MARK " 0\nafter\n" END, sizeof stream - strlen(stream) - 1);
+    run(stream, 7, &told, &lines);
+    assert_int_equal(strcspn(told.text, "|"), SSH_LINE_MAX);
+    assert_string_equal(told.text + SSH_LINE_MAX, "|edl-end " MARK " 0|after|");
+    assert_true(lines.ended);
+    assert_int_equal(lines.status, 3);
+}
+
+static void test_nul(void **state)
+{
+    static const char stream[] = BEGIN "a\0b\n" END;
+    struct told told = { 0 };
+    struct ssh_lines lines;
+
+    (void)state;
+    ssh_lines_begin(&lines, MARK);
+    assert_true(ssh_lines_feed(&lines, stream, sizeof stream - 1, on_line, &told));
+    assert_string_equal(told.text, "a?b|");
+    assert_true(lines.ended);
+}
+
+static void test_stop(void **state)
+{
+    struct told told = { .most = 2 };
+    struct ssh_lines lines;
+
+    (void)state;
+    ssh_lines_begin(&lines, MARK);
+    assert_false(
+        ssh_lines_feed(&lines, BEGIN "a\nb\nc\n", strlen(BEGIN "a\nb\nc\n"), on_line, &told));
+    assert_string_equal(told.text, "a|b|");
+}
+
+static void test_wrap(void **state)
+{
+    _cleanup_free_ char *command = ssh_lines_wrap("echo 'a b'", MARK);
+    _cleanup_free_ char *long_script = xcalloc(SSH_SCRIPT_MAX + 1, 1);
+    char one[SSH_MARK_MAX], other[SSH_MARK_MAX];
+
+    (void)state;
+    assert_non_null(strstr(command, " edl 'echo '\\''a b'\\''' " MARK));
+    memset(long_script, 'x', SSH_SCRIPT_MAX);
+    assert_null(ssh_lines_wrap(long_script, MARK));
+    ssh_lines_mark(one);
+    ssh_lines_mark(other);
+    assert_int_equal(strlen(one), SSH_MARK_MAX - 1);
+    assert_string_not_equal(one, other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows), cmocka_unit_test(test_long_line), cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_stop), cmocka_unit_test(test_wrap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
