@@ -12,8 +12,8 @@ struct ssh_collect;
 
 #define SSH_COLLECT_MAX 65536 /* of each stream; a program that prints more is cut off */
 
-/* status: the exit status, or 128 and a signal's number; texts are borrowed, terminated, without a
- * NUL inside */
+/* status: the exit status, or 128 and a signal's number; texts are borrowed until it is freed,
+ * terminated, without a NUL inside */
 typedef void ssh_collect_done(void *userdata, int status, const char *out, const char *err);
 
 /* ssh_collect_start - argv[0] is looked up in PATH; stdin is /dev/null. done is called once, from

@@ -230,6 +230,15 @@ static void clear_list(struct ssh_list *list)
         free(list->items[--list->n]);
 }
 
+void ssh_config_known_hosts(struct ssh_config *config, const char *file)
+{
+    if (file == NULL)
+        return;
+    clear_list(&config->user_known_hosts);
+    clear_list(&config->global_known_hosts);
+    config->user_known_hosts.items[config->user_known_hosts.n++] = xstrdup(file);
+}
+
 void ssh_config_clear(struct ssh_config *config)
 {
     free(config->hostname);

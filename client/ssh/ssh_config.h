@@ -47,6 +47,9 @@ void ssh_config_default(const struct ssh_target *target, const struct ssh_place 
 void ssh_config_parse(const char *text, const struct ssh_target *target,
                       const struct ssh_place *place, struct ssh_config *ret);
 
+/* ssh_config_known_hosts - one file instead of all that the configuration has; NULL: nothing */
+void ssh_config_known_hosts(struct ssh_config *config, const char *file);
+
 void ssh_config_clear(struct ssh_config *config);
 
 /* ssh_config_place - of this process; borrowed, valid until the next call */

@@ -116,6 +116,17 @@ int ssh_session_run(struct ssh_session *session, const char *script, const struc
 /* ssh_session_transport - which one is used now, never SSH_AUTO once opened */
 enum ssh_transport ssh_session_transport(const struct ssh_session *session);
 
+/* ssh_session_why - why the program ssh is used though nobody asked for it; NULL: it is not, or
+ * somebody did. Borrowed */
+const char *ssh_session_why(const struct ssh_session *session);
+
+/* ssh_fault_word, ssh_transport_word - as in the tables above */
+const char *ssh_fault_word(enum ssh_fault fault);
+const char *ssh_transport_word(enum ssh_transport transport);
+
+/* ssh_transport_of - false: no such word */
+bool ssh_transport_of(const char *word, enum ssh_transport *ret);
+
 /* ssh_session_free - says goodbye where that costs no waiting, and forgets; NULL is fine. No
  * handler is called afterwards. May be called from inside a handler. */
 void ssh_session_free(struct ssh_session *session);
