@@ -672,7 +672,7 @@ static int prepare(struct run *run, struct edl_error *error)
     r = ask_new(run->event, &run->ask, error);
     if (r >= 0)
         r = http_async_new(run->event, run->server->base, &run->http, error);
-    if (r >= 0)
+    if (r >= 0 && run->server->ca != NULL)
         http_async_trust(run->http, run->server->ca);
     if (r >= 0 && run->options->mode != DEPLOY_CHECK_ONLY && run->options->mode != DEPLOY_REMOVAL)
         return deploy_packages_start(run->event, run->options->packages, on_packages, run,
