@@ -22,6 +22,7 @@
 #include "agent/agent_internal.h"
 #include "agent/core/agent_core.h"
 #include "agent/environment.h"
+#include "agent/file_reads.h"
 #include "agent/link.h"
 #include "agent/log_bound.h"
 #include "agent/log_keep.h"
@@ -350,6 +351,7 @@ static bool on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, 
     a->orders = orders;
     agent_core_orders(a->core, orders.list, orders.n, asked_us, now_us);
     logs_follow(a->logs, a->orders.logs, a->orders.n_logs);
+    file_reads_follow(a->file_reads, json_object_get(answer, "reads"));
     agent_decided(a);
     return true;
 }
@@ -511,6 +513,8 @@ static int open_link(struct agent *a, struct edl_error *error)
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });
+    a->file_reads = file_reads_new(
+        &(struct file_reads_config){ .event = a->event, .link = a->link, .layout = &a->layout });
     a->workspaces =
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,
@@ -637,6 +641,7 @@ struct agent *agent_free(struct agent *a)
         return NULL;
     (void)proxy_free(a->proxy);
     (void)logs_free(a->logs);
+    (void)file_reads_free(a->file_reads);
     (void)log_keep_free(a->log_keep);
     (void)log_bound_free(a->log_bound);
     (void)workspaces_free(a->workspaces);

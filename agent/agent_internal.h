@@ -48,6 +48,7 @@ struct agent {
     struct agent_core *core;
     struct link *link;
     struct logs *logs;
+    struct file_reads *file_reads;
     struct log_bound *log_bound;
     struct log_keep *log_keep;
     struct proxy *proxy;

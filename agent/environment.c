@@ -117,8 +117,7 @@ static void add_python_path(json_t *env)
     set_text(env, "PYTHONPATH", path);
 }
 
-/* job_name_valid - it becomes part of a path */
-static bool job_name_valid(const char *name)
+bool environment_job_name_valid(const char *name)
 {
     return name[0] != '\0' && name[0] != '.' && strlen(name) < 200 && strchr(name, '/') == NULL;
 }
@@ -131,7 +130,7 @@ static int check(const json_t *order, struct edl_error *error)
     size_t i;
     json_t *word;
 
-    if (!job_name_valid(text_of(order, "job")))
+    if (!environment_job_name_valid(text_of(order, "job")))
         return edl_error_set(error, EDL_EBADSPEC, "the order has no usable job name");
     if (json_array_size(argv) == 0)
         return edl_error_set(error, EDL_EBADSPEC, "the order has no command");
@@ -186,9 +185,8 @@ static int check_wants(const json_t *order, const struct node_limits *limits,
     return r < 0 ? r : order_check(limits, &wants, error);
 }
 
-/* workspace_of - where it will be: the given folder, or a copy of an archive, or a private one */
-static char *workspace_of(const struct layout *layout, const struct process_id *id,
-                          const char *given)
+char *environment_workspace(const struct layout *layout, const struct process_id *id,
+                            const char *given)
 {
     if (workspace_hash(given) != NULL)
         return layout_copy_dir(layout, id);
@@ -196,6 +194,11 @@ static char *workspace_of(const struct layout *layout, const struct process_id *
         return xstrdup(given);
     return text_format("%s/%llu-%s-%lu", layout->work_dir, (unsigned long long)id->job_id, id->role,
                        (unsigned long)id->index);
+}
+
+char *environment_output_dir(const struct layout *layout, const char *job, uint64_t job_id)
+{
+    return text_format("%s/%s-%llu", layout->output_dir, job, (unsigned long long)job_id);
 }
 
 /* make_folders - the workspace (made if it is private; a copy is its supervisor's to make), the
@@ -207,9 +210,9 @@ static int make_folders(const struct layout *layout, const struct process_id *id
     unsigned long long job_id = id->job_id;
     int r;
 
-    ret[0] = workspace_of(layout, id, given);
+    ret[0] = environment_workspace(layout, id, given);
     ret[1] = text_format("%s/%llu", layout->logs_dir, job_id);
-    ret[2] = text_format("%s/%s-%llu", layout->output_dir, text_of(order, "job"), job_id);
+    ret[2] = environment_output_dir(layout, text_of(order, "job"), id->job_id);
     r = given[0] != '\0' ? 0 : folder_make(ret[0], 0700, error);
     if (r == 0)
         r = folder_make(ret[1], 0750, error);

@@ -32,3 +32,15 @@ struct environment_facts {
 int environment_complete(const struct layout *layout, const struct process_id *id,
                          const json_t *order, const struct environment_facts *facts, json_t **ret,
                          struct edl_error *error);
+
+/* environment_workspace - where the working folder of a process is: the given folder, or its copy
+ * of an archive, or a private one ("" given); to be freed */
+char *environment_workspace(const struct layout *layout, const struct process_id *id,
+                            const char *given);
+
+/* environment_output_dir - the EDL_OUTPUT_DIR of a job here, to be freed; the name has to be valid
+ */
+char *environment_output_dir(const struct layout *layout, const char *job, uint64_t job_id);
+
+/* environment_job_name_valid - a job's name becomes part of a path */
+bool environment_job_name_valid(const char *name);

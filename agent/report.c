@@ -98,6 +98,7 @@ static json_t *machine(struct agent *a)
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
     (void)json_object_set(json, "limits", a->limits);
+    (void)json_object_set_new(json, "reads_files", json_true()); /* file_reads.h */
     if (a->probed != NULL && probe_is_well(a->probe, now_us))
         (void)json_object_update(json, a->probed);
     if (gpus_are_watched(&a->gpus))

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/file_reader.h"
 #include "agent/log_trim.h"
 #include "agent/workspace_sweep.h"
 #include "agent/workspace_tell.h"
@@ -33,10 +34,13 @@ static const char usage[] =
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
+    "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
+    "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
+    "       edl-workspace send-log FOLDER NAME\n"
     "Packs a folder and tells its SHA-256 and size; lists what it would pack; unpacks an archive\n"
     "into the working directory; removes the copies that belong to no process folder; keeps logs "
-    "within their bounds. See\n"
-    "edl-workspace(8).\n";
+    "within their bounds;\n"
+    "reads files of processes for the agent. See edl-workspace(8).\n";
 
 static int pack(char **arguments, struct edl_error *error)
 {
@@ -147,6 +151,31 @@ static int trim(char **arguments, struct edl_error *error)
     return r;
 }
 
+/* Of the next three what goes wrong is told to the agent. */
+static int list_files(char **arguments, struct edl_error *error)
+{
+    (void)error;
+    file_reader_list(arguments[0], arguments[1], arguments[2], arguments[3]);
+    return 0;
+}
+
+static int send_file(char **arguments, struct edl_error *error)
+{
+    uint64_t offset, bytes;
+
+    if (parse_u64(arguments[3], &offset) < 0 || parse_u64(arguments[4], &bytes) < 0)
+        return edl_error_set(error, -EINVAL, "this is no part of a file");
+    file_reader_send(arguments[0], arguments[1], arguments[2], offset, bytes);
+    return 0;
+}
+
+static int send_log(char **arguments, struct edl_error *error)
+{
+    (void)error;
+    file_reader_log(arguments[0], arguments[1]);
+    return 0;
+}
+
 static int exit_status(const struct edl_error *error)
 {
     if (error->code == -EOPNOTSUPP)
@@ -176,6 +205,9 @@ static const struct {
     { "unpack", 1, 0, unpack },
     { "sweep", 2, 0, sweep },
     { "trim", 4, 0, trim },
+    { "list-files", 4, 0, list_files },
+    { "send-file", 5, 0, send_file },
+    { "send-log", 2, 0, send_log },
 };
 
 int main(int argc, char **argv)

@@ -122,6 +122,12 @@ void api_job_events(struct http_request *request, void *userdata);
 /* api_resizes.c */
 void api_job_resizes(struct http_request *request, void *userdata);
 
+/* api_files.c */
+void api_process_files(struct http_request *request, void *userdata);
+void api_process_file(struct http_request *request, void *userdata);
+void api_process_log(struct http_request *request, void *userdata);
+void api_node_read(struct http_request *request, void *userdata);
+
 /* api_logs.c */
 void api_job_logs(struct http_request *request, void *userdata);
 void api_node_logs(struct http_request *request, void *userdata);

@@ -430,12 +430,20 @@ struct poll_orders {
     uint64_t version;
 };
 
+static json_t *orders_of(const struct scheduler *scheduler, const struct node *node)
+{
+    json_t *orders = orders_to_json(node, scheduler->logs);
+
+    file_reads_order(scheduler, node->name, orders);
+    return orders;
+}
+
 static json_t *build_orders(struct scheduler *scheduler, const char *key, uint64_t id)
 {
     const struct node *node = cluster_node(scheduler->cluster, key);
 
     (void)id;
-    return node != NULL ? orders_to_json(node, scheduler->logs) : NULL;
+    return node != NULL ? orders_of(scheduler, node) : NULL;
 }
 
 static bool poll_orders(struct scheduler *scheduler, struct held *held, void *data, bool last)
@@ -469,7 +477,7 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     if (scheduler->turn_wanted) /* the core is ahead of the database: nothing of that goes out */
         held_build_after_commit(scheduler, held, 200, build_orders, node->name, 0);
     else
-        held_reply_json(held, 200, orders_to_json(node, scheduler->logs));
+        held_reply_json(held, 200, orders_of(scheduler, node));
     return true;
 }
 

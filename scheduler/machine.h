@@ -47,6 +47,7 @@ struct machine {
     size_t n_nics;
     json_t *gpus;      /* owned; array, checked; NULL: nothing was told of them */
     json_t *limits;    /* owned; array of words: those that are held; NULL: not told */
+    bool reads_files;  /* its agent knows "reads" of orders (file_reads.h) */
     UT_hash_handle hh; /* k: node */
 };
 

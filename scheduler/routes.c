@@ -101,6 +101,21 @@ static const struct http_route table[] = {
       .operation = "readLogs", .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY,
       .query = "role index after follow wait", .status = 200, .gives = "LogEntries",
       .summary = "what a job's processes wrote" },
+    { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/files",
+      .handler = api_process_files, .operation = "listFiles", .flags = ROUTE_USER,
+      .max_body_bytes = NO_BODY, .query = "pattern folder", .status = 200,
+      .gives = "application/jsonl",
+      .summary = "files of a process on its node, a line each with size and SHA-256, behind them a"
+                 " line with \"end\"; without pattern those that it wrote or changed" },
+    { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/file",
+      .handler = api_process_file, .operation = "readFile", .flags = ROUTE_USER,
+      .max_body_bytes = NO_BODY, .query = "path folder offset bytes", .status = 200,
+      .gives = "application/octet-stream",
+      .summary = "one of these files, from byte offset= on, at most bytes=" },
+    { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/log",
+      .handler = api_process_log, .operation = "readWholeLog", .flags = ROUTE_USER,
+      .max_body_bytes = NO_BODY, .status = 200, .gives = "application/octet-stream",
+      .summary = "all that a process wrote, as far as its node keeps it" },
     { .method = "GET", .path = "/events", .handler = api_events, .operation = "listEvents",
       .flags = ROUTE_VIEWER | ROUTE_STREAMED, .max_body_bytes = NO_BODY,
       .query = "after limit wait", .status = 200, .gives = "EventList",
@@ -268,6 +283,10 @@ static const struct http_route table[] = {
     { .method = "POST", .path = "/nodes/{node}/logs", .handler = api_node_logs,
       .operation = "pushLogs", .flags = ROUTE_NODE | ROUTE_UNSTORED, .max_body_bytes = LOG_BODY,
       .takes = "LogPush", .status = 204, .summary = "output of a process" },
+    { .method = "POST", .path = "/nodes/{node}/reads/{read}", .handler = api_node_read,
+      .operation = "pushFile", .flags = ROUTE_NODE | ROUTE_UNSTORED,
+      .max_body_bytes = FILE_PIECE_BYTES, .query = "state offset", .status = 204,
+      .takes = "application/octet-stream", .summary = "a piece of what orders ask for of files" },
 };
 /* clang-format on */
 

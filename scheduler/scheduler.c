@@ -159,6 +159,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
+    file_reads_done(scheduler);
     backup_done(scheduler);
     turn_done(scheduler);
     api_forecast_done(scheduler);

@@ -16,6 +16,7 @@
 #include "scheduler/core/cluster.h"
 #include "scheduler/datasets.h"
 #include "scheduler/degraded.h"
+#include "scheduler/file_reads.h"
 #include "scheduler/metrics.h"
 #include "scheduler/denials.h"
 #include "scheduler/dispatch.h"
@@ -72,10 +73,11 @@ struct scheduler {
     struct machines machines;     /* what agents tell of theirs besides what they offer */
     struct progresses progresses; /* of processes, as their nodes report them */
     struct workspaces workspaces;
-    struct datasets datasets; /* on their way */
-    struct degraded degraded; /* whether changes can be stored */
-    struct keeper keeper;     /* hears nodes while it stands still */
-    struct pulse pulse;       /* whether it stood still */
+    struct datasets datasets;     /* on their way */
+    struct file_reads file_reads; /* likewise, from nodes to people */
+    struct degraded degraded;     /* whether changes can be stored */
+    struct keeper keeper;         /* hears nodes while it stands still */
+    struct pulse pulse;           /* whether it stood still */
     struct members_told members_told;
     struct held *answers; /* owned list: requests to answer after the commit */
     struct keyed *keyed;  /* uthash: Idempotency-Keys of the turn; their helds own them */

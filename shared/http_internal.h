@@ -124,6 +124,9 @@ void http_request_suspend(struct http_request *request);
 void http_reply_response(struct http_request *request, unsigned status, const char *content_type,
                          struct MHD_Response *take_response);
 
+/* http_stream_close - the server ends it, not its owner */
+void http_stream_close(struct http_stream *stream);
+
 /* http_stream_gone - tells its owner and frees it */
 void http_stream_gone(struct http_stream *stream);
 

@@ -371,7 +371,7 @@ static void answer_deferred(struct http_server *server)
         struct http_request *request = server->deferred;
 
         if (request->stream != NULL) {
-            http_stream_end(request->stream);
+            http_stream_close(request->stream);
             continue;
         }
         if (request->on_gone != NULL)

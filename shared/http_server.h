@@ -207,6 +207,7 @@ struct http_stream_config {
     /* called once, last: it ended, the reader left, or the server is closing */
     void (*on_gone)(struct http_stream *stream, void *userdata);
     void *userdata;
+    bool measured; /* it is whole after http_stream_end only: a server that closes cuts it off */
 };
 /* http_stream_begin - ends the request as http_reply_* does; the stream lives until on_gone */
 struct http_stream *http_stream_begin(struct http_request *request, unsigned status,
@@ -218,6 +219,8 @@ void http_stream_write(struct http_stream *stream, const void *data, size_t size
 void http_stream_wake(struct http_stream *stream);
 /* http_stream_end - after what was written; also from on_room */
 void http_stream_end(struct http_stream *stream);
+/* http_stream_break - cuts it off, and the client sees that it is too short; as http_stream_end */
+void http_stream_break(struct http_stream *stream);
 
 /* http_listen_tcp / http_listen_unix - listening sockets (CLOEXEC, non-blocking)
  * tcp: address "127.0.0.1" or "::1", port 0 = any (ret_port tells). unix: path is unlinked first,

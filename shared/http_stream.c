@@ -15,7 +15,7 @@ struct http_stream {
     struct http_stream_config config;
     char *data; /* owned: what was written and has not gone out */
     size_t size, sent, room;
-    bool ended;
+    bool ended, broken;
 };
 
 static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
@@ -24,6 +24,8 @@ static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
     size_t n;
 
     (void)position;
+    if (stream->broken)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (stream->sent == stream->size && !stream->ended) {
         stream->sent = stream->size = 0;
         stream->config.on_room(stream, stream->config.userdata);
@@ -74,6 +76,20 @@ void http_stream_end(struct http_stream *stream)
 {
     stream->ended = true;
     http_stream_wake(stream);
+}
+
+void http_stream_break(struct http_stream *stream)
+{
+    stream->broken = true;
+    http_stream_wake(stream);
+}
+
+void http_stream_close(struct http_stream *stream)
+{
+    if (stream->config.measured && !stream->ended)
+        http_stream_break(stream);
+    else
+        http_stream_end(stream);
 }
 
 void http_stream_gone(struct http_stream *stream)

@@ -12,6 +12,7 @@ import hashlib
 import http.client
 import json
 import sys
+import threading
 
 import jsonschema
 
@@ -85,7 +86,7 @@ class Walk:
             self.fail("policy: %s" % policy)
 
     def report_body(self, node="n1"):
-        body = dict(OFFER, boot_id="walk", processes=[])
+        body = dict(OFFER, boot_id="walk", processes=[], machine={"reads_files": True})
         if node == "n1" and self.running is not None:
             body["processes"] = [dict(self.running, state="running", pid=1234, steps=self.steps)]
         return body
@@ -133,6 +134,28 @@ class Walk:
             pointers = [one["pointer"] for one in json.loads(text).get("errors", [])]
             if status != wanted or (pointers != ["/note"] and note != "a\0b"):
                 self.fail("the note %.20r: %d %s" % (note, status, text))
+
+    def asked_read(self):
+        """the number of what the node is asked for, once it is"""
+        after = ""
+        while True:
+            orders = self.must("GET", "/nodes/n1/orders?wait=20" + after, token=self.tokens["node"])
+            if orders.get("reads"):
+                return str(orders["reads"][0]["read"])
+            after = "&after=%d" % orders["version"]
+
+    def answer_read(self):
+        """as its agent"""
+        number = self.asked_read()
+        status, _, text = self.call("POST", "/nodes/n1/reads/%s?state=end&offset=0" % number, token=self.tokens["node"], body=b"walked")
+        if status != 204:
+            self.fail("an answer of the node: %d %s" % (status, text))
+
+    def ask_read(self):
+        """somebody waits for a log; the number of that"""
+        threading.Thread(target=self.call, daemon=True,
+                         args=("GET", "/jobs/walked/processes/trainer/0/log", self.tokens["admin"])).start()
+        return self.asked_read()
 
     def push(self):
         return dict(self.running, offset=0, next_offset=6, text="walked")
@@ -195,7 +218,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64, "role": "trainer", "index": "0", "read": "1"}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -217,9 +240,12 @@ class Walk:
             self.good_call(method, path, operation, made, token, dict(headers, **made.get("headers", {})))
 
     def good_call(self, method, path, operation, made, token, headers):
+        meanwhile = threading.Thread(target=made.get("meanwhile", lambda: None))
+        meanwhile.start()
         status, headers, text = self.expect([int(s) for s in operation["responses"] if s != "default"], "good", method,
                                             self.target(path, **made.get("names", {})) + made.get("query", ""), operation, token=token,
                                             headers=headers, body=made.get("body"))
+        meanwhile.join()
         if "after" in made and status < 300:
             made["after"](self, json.loads(text) if text else None)
 
@@ -374,6 +400,10 @@ GOOD = {
     "getOrders": lambda w: [{"query": "?wait=0"}],
     "pushLogs": lambda w: [{"body": w.push()}, {"body": dict(w.push(), keep=True)},
                          {"body": dict(w.push(), marks=[[3, 1700000000000000]])}],
+    "listFiles": lambda w: [{"query": "?pattern=*", "meanwhile": w.answer_read}],
+    "readFile": lambda w: [{"query": "?path=a&folder=output&offset=1&bytes=2", "meanwhile": w.answer_read}],
+    "readWholeLog": lambda w: [{"meanwhile": w.answer_read}],
+    "pushFile": lambda w: [{"names": {"read": w.ask_read()}, "query": "?state=end&offset=0", "body": b"walked"}],
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],
     "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],

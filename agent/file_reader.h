@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_reader.h - reads what a process left in its folder, in a process of its own
+ *
+ * The folder is the job's and may be on any file system: reading it may take for ever, and whatever
+ * is there may be a trap. So edl-workspace does it, as the account of the process, follows no link
+ * and leaves no folder. What it finds goes to fd 1 in the frames of file_frames.h. */
+#pragma once
+
+#include <stdint.h>
+
+/* file_reader_list - the files below root, as lines of file_listing.h
+ * owner: "UID:GID" to become, "-" to stay who we are. since: "0" all; a wall clock's reading: those
+ * changed since; "birth": those changed since the folder was made. pattern: fnmatch(3) on paths; a
+ * folder that matches stands for all that is below it; "" all. */
+void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern);
+
+/* file_reader_send - the bytes of a file below root from offset on, at most so many */
+void file_reader_send(const char *owner, const char *root, const char *path, uint64_t offset,
+                      uint64_t bytes);
+
+/* file_reader_log - what is left of a log, from its first byte that is kept on */
+void file_reader_log(const char *folder, const char *name);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_request.c - see file_request.h */
+#include "agent/file_request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/environment.h"
+#include "agent/layout.h"
+#include "agent/process_id_json.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/workspace_id.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+uint64_t file_request_id(const json_t *entry)
+{
+    return number_of(entry, "read");
+}
+
+static int parse_kind(const char *word, enum file_request_kind *ret, struct edl_error *error)
+{
+    static const char *const words[] = {
+        [FILE_REQUEST_LIST] = "list", [FILE_REQUEST_SEND] = "send", [FILE_REQUEST_LOG] = "log"
+    };
+
+    for (size_t i = 0; i < ELEMENTS(words); i++) {
+        if (streq(words[i], word)) {
+            *ret = (enum file_request_kind)i;
+            return 0;
+        }
+    }
+    (void)edl_error_set(error, -EOPNOTSUPP, "this agent (%s) knows no request \"%.20s\"",
+                        EDL_VERSION, word);
+    return edl_error_remedy(error, "upgrade edl-agent on this node");
+}
+
+/* find_root - the working folder of the process, or the job's output folder on this node */
+static int find_root(const json_t *entry, const struct layout *layout, struct file_request *request,
+                     struct edl_error *error)
+{
+    const char *folder = text_of(entry, "folder");
+    const char *workspace = text_of(entry, "workspace");
+
+    if (streq(folder, "output")) {
+        if (!environment_job_name_valid(text_of(entry, "job")))
+            return edl_error_set(error, -EINVAL, "'job' is no name of a job");
+        request->root =
+            environment_output_dir(layout, text_of(entry, "job"), request->process.job_id);
+        return 0;
+    }
+    if (!streq(folder, "workspace"))
+        return edl_error_set(error, -EINVAL, "'folder' is neither workspace nor output");
+    request->copy = workspace_hash(workspace) != NULL;
+    request->given = !request->copy && workspace[0] != '\0';
+    if (request->given && workspace[0] != '/')
+        return edl_error_set(error, -EINVAL, "'workspace' is no absolute path");
+    request->root = environment_workspace(layout, &request->process, workspace);
+    return 0;
+}
+
+int file_request_parse(const json_t *entry, const struct layout *layout, struct file_request *ret,
+                       struct edl_error *error)
+{
+    struct file_request request = { .id = file_request_id(entry),
+                                    .offset = number_of(entry, "offset"),
+                                    .bytes = UINT64_MAX,
+                                    .since_us = number_of(entry, "since_us") };
+    const char *name = text_of(entry, "name");
+    int r = parse_kind(text_of(entry, "what"), &request.kind, error);
+
+    if (r == 0)
+        r = process_id_from_json(entry, &request.process, error);
+    if (r == 0 && strlen(name) > FILE_NAME_MAX)
+        r = edl_error_set(error, -EINVAL, "'name' has more than %d bytes", FILE_NAME_MAX);
+    if (r == 0 && request.kind != FILE_REQUEST_LOG)
+        r = find_root(entry, layout, &request, error);
+    if (r < 0)
+        return r;
+    if (json_is_integer(json_object_get(entry, "bytes")))
+        request.bytes = number_of(entry, "bytes");
+    request.name = xstrdup(name);
+    *ret = request;
+    return 0;
+}
+
+void file_request_clear(struct file_request *request)
+{
+    free(request->root);
+    free(request->name);
+    *request = (struct file_request){ 0 };
+}

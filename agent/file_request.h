@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_request.h - what the scheduler asks for of a process' files, checked
+ *
+ * Orders list what somebody waits for ("reads"). Each entry names a process and one of three
+ * things: a list of files, the bytes of one file, the whole log. Pure, but for the paths of
+ * layout.h.
+ *
+ * Used by: file_reads.c. Tests: tests/unit/test_file_request.c. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/core/process_id.h"
+
+struct edl_error;
+struct layout;
+
+#define FILE_NAME_MAX 4000 /* of a path or a pattern, bytes */
+
+enum file_request_kind { FILE_REQUEST_LIST, FILE_REQUEST_SEND, FILE_REQUEST_LOG };
+
+struct file_request {
+    uint64_t id; /* of the scheduler's; never given twice */
+    enum file_request_kind kind;
+    struct process_id process;
+    char *root;        /* folder that the files are in; owned, absolute */
+    char *name;        /* pattern or path below root; "": no pattern; owned */
+    bool copy;         /* root is this process' own copy of an archive */
+    bool given;        /* root is a folder that was there before the job */
+    uint64_t offset;   /* of the first byte that is wanted */
+    uint64_t bytes;    /* so many from there on, at most */
+    uint64_t since_us; /* given, no pattern: only what was changed since then, wall clock */
+};
+
+/* file_request_id - of an entry; 0: it has none, so nobody can be answered */
+uint64_t file_request_id(const json_t *entry);
+
+/* file_request_parse - an entry of "reads"; *ret is the caller's to clear
+ * -EINVAL: a value that no scheduler sends; -EOPNOTSUPP: a request of a later version */
+int file_request_parse(const json_t *entry, const struct layout *layout, struct file_request *ret,
+                       struct edl_error *error);
+void file_request_clear(struct file_request *request);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_walk.c - see file_walk.h */
+#include "agent/file_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/content_hash.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define DEPTH_MAX 64 /* descriptors and stack frames */
+#define PIECE_BYTES 65536
+#define LINES_BYTES 60000                    /* of a message */
+#define LINES_LATE_BYTES (UINT64_C(1) << 20) /* hashed since the last message */
+
+struct walk {
+    struct file_walk *walk;
+    struct content_hash *hash;
+    char *lines;
+    size_t used;
+    uint64_t hashed; /* since lines were sent */
+    char path[FILE_PATH_MAX + 1];
+    struct edl_error *error;
+};
+
+bool file_walk_matches(const char *pattern, const char *path)
+{
+    while (strncmp(pattern, "./", 2) == 0)
+        pattern += 2;
+    return pattern[0] == '\0' || fnmatch(pattern, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;
+}
+
+static uint64_t us_of(const struct timespec *at)
+{
+    return at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * USEC_PER_SEC + (uint64_t)at->tv_nsec / 1000;
+}
+
+static bool is_wanted(const struct walk *w, const struct stat *st)
+{
+    uint64_t at_us = us_of(&st->st_mtim);
+
+    if (!w->walk->by_mtime)
+        at_us = MAX_OF(at_us, us_of(&st->st_ctim));
+    return at_us >= w->walk->since_us && file_walk_matches(w->walk->pattern, w->path);
+}
+
+/* ---- lines ---- */
+
+static void flush(struct walk *w)
+{
+    if (w->used > 0)
+        w->walk->send(w->lines, w->used, w->walk->userdata);
+    w->used = 0;
+    w->hashed = 0;
+}
+
+/* add_line - takes object; a file of some size is told at once, so that its reader sees something
+ */
+static void add_line(struct walk *w, json_t *object)
+{
+    _cleanup_free_ char *text = json_dumps(object, JSON_COMPACT);
+    size_t size = text != NULL ? strlen(text) : 0;
+
+    json_decref(object);
+    if (size == 0)
+        return;
+    if (w->used + size + 1 > LINES_BYTES)
+        flush(w);
+    memcpy(w->lines + w->used, text, size);
+    w->lines[w->used + size] = '\n';
+    w->used += size + 1;
+    if (w->hashed >= LINES_LATE_BYTES)
+        flush(w);
+}
+
+/* ---- files ---- */
+
+static int hash_file(struct walk *w, int fd, struct file_entry *entry)
+{
+    char piece[PIECE_BYTES];
+    uint64_t bytes = 0;
+
+    for (;;) {
+        ssize_t n = read(fd, piece, sizeof piece);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1) {
+            content_hash_end(w->hash, entry->sha256); /* begins anew */
+            return -errno;
+        }
+        if (n == 0)
+            break;
+        content_hash_add(w->hash, piece, (size_t)n);
+        bytes += (uint64_t)n;
+    }
+    content_hash_end(w->hash, entry->sha256);
+    entry->bytes = bytes;
+    w->hashed += bytes;
+    return 0;
+}
+
+static int open_below(int fd, const char *name, uint64_t flags)
+{
+    struct open_how how = { .flags =
+                                flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                            .resolve =
+                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+    int r = (int)syscall(SYS_openat2, fd, name, &how, sizeof how);
+
+    return r == -1 ? -errno : r;
+}
+
+/* A file that went away or changed its kind meanwhile was never there. */
+static void list_file(struct walk *w, int folder_fd, const char *name)
+{
+    struct file_entry entry = { 0 };
+    _cleanup_close_ int fd = open_below(folder_fd, name, 0);
+    struct stat st;
+
+    if (fd == -ENOENT || (fd >= 0 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))))
+        return;
+    if (fd < 0 || hash_file(w, fd, &entry) < 0) {
+        w->walk->sums.unreadable++;
+        return;
+    }
+    memcpy(entry.path, w->path, sizeof entry.path);
+    entry.mtime_us = us_of(&st.st_mtim);
+    entry.mode = st.st_mode & 0777;
+    w->walk->sums.files++;
+    w->walk->sums.bytes += entry.bytes;
+    add_line(w, file_entry_json(&entry));
+}
+
+/* ---- folders ---- */
+
+static int list_folder(struct walk *w, int take_fd, size_t prefix, int depth);
+
+static int enter(struct walk *w, int folder_fd, const char *name, int depth)
+{
+    size_t n = strlen(w->path);
+    int fd;
+
+    if (depth == DEPTH_MAX)
+        return edl_error_set(w->error, -ELOOP, "%.200s: folders are nested more than %d deep",
+                             w->path, DEPTH_MAX);
+    fd = open_below(folder_fd, name, O_DIRECTORY);
+    if (fd < 0) {
+        w->walk->sums.unreadable += fd != -ENOENT;
+        return 0;
+    }
+    w->path[n] = '/';
+    w->path[n + 1] = '\0';
+    return list_folder(w, fd, n + 1, depth + 1);
+}
+
+/* list_entry - w->path holds the way to it, and its name from prefix on afterwards */
+static int list_entry(struct walk *w, int folder_fd, size_t prefix, const char *name, int depth)
+{
+    struct stat st;
+
+    if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0;
+    if (S_ISLNK(st.st_mode)) {
+        w->walk->sums.links++;
+        return 0;
+    }
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return 0;
+    if (prefix + strlen(name) + 1 > FILE_PATH_MAX) {
+        w->walk->sums.unnamed++;
+        return 0;
+    }
+    (void)snprintf(w->path + prefix, sizeof w->path - prefix, "%s", name);
+    if (!file_path_allowed(w->path)) {
+        w->walk->sums.unnamed++;
+        return 0;
+    }
+    if (S_ISDIR(st.st_mode))
+        return enter(w, folder_fd, name, depth);
+    if (is_wanted(w, &st))
+        list_file(w, folder_fd, name);
+    return 0;
+}
+
+static int is_entry(const struct dirent *entry)
+{
+    return !streq(entry->d_name, ".") && !streq(entry->d_name, "..");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int list_folder(struct walk *w, int take_fd, size_t prefix, int depth)
+{
+    _cleanup_close_ int fd = take_fd;
+    struct dirent **entries = NULL;
+    int n = scandirat(fd, ".", &entries, is_entry, by_name);
+    int r = 0;
+
+    if (n == -1) {
+        w->walk->sums.unreadable++;
+        return 0;
+    }
+    for (int i = 0; i < n; i++) {
+        if (r == 0)
+            r = list_entry(w, fd, prefix, entries[i]->d_name, depth);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error)
+{
+    struct walk w = { .walk = walk, .error = error };
+    int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+    int r;
+
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot open the folder");
+    r = content_hash_new(&w.hash, error);
+    if (r < 0) {
+        (void)safe_close(fd);
+        return r;
+    }
+    w.lines = xcalloc(1, LINES_BYTES);
+    walk->sums = (struct file_sums){ 0 };
+    r = list_folder(&w, fd, 0, 0);
+    if (r == 0) {
+        add_line(&w, file_sums_json(&walk->sums));
+        flush(&w);
+    }
+    (void)content_hash_free(w.hash);
+    free(w.lines);
+    return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_walk.h - lists the files below a folder, with their checksums
+ *
+ * In the order of their names, whatever the file system says. No link is followed, no folder left.
+ *
+ * Used by: file_reader.c. Tests: tests/unit/test_file_walk.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/file_listing.h"
+
+struct edl_error;
+
+struct file_walk {
+    const char *pattern; /* fnmatch(3) on a path or on a folder above it; "": any */
+    uint64_t since_us;   /* changed since then, wall clock; 0: any */
+    bool by_mtime;       /* by the time of the contents alone: unpacking changed all others */
+    void (*send)(const char *lines, size_t size, void *userdata); /* whole ones, < 64 KiB */
+    void *userdata;
+    struct file_sums sums; /* filled */
+};
+
+/* file_walk - lists, and ends with the line of sums; -errno with error when it has to give up */
+int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error);
+
+/* file_walk_matches - whether the pattern means this path */
+bool file_walk_matches(const char *pattern, const char *path);

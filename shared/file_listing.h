@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_listing.h - a list of files on its way from a node to whoever asked: a line of JSON a file
+ *
+ *     {"path":"output/a","bytes":3,"mtime_us":1700000000000000,"mode":420,"sha256":"ba78…"}
+ *     {"end":true,"files":1,"bytes":3,"links":0,"unnamed":0,"unreadable":0}
+ *
+ * The last line tells that the list is whole, and what was passed over. Pure.
+ *
+ * Used by: edl-workspace writes it, the command `edl` reads it and believes nothing.
+ * Tests: tests/unit/test_file_listing.c, tests/fuzz. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/workspace_id.h"
+
+struct edl_error;
+
+#define FILE_PATH_MAX 4000            /* bytes */
+#define FILE_LISTING_LINE_BYTES 16384 /* of a line at most; a path may be escaped */
+
+struct file_entry {
+    char path[FILE_PATH_MAX + 1];
+    uint64_t bytes, mtime_us;
+    unsigned mode; /* permissions */
+    char sha256[WORKSPACE_HEX + 1];
+};
+
+struct file_sums { /* of the last line */
+    uint64_t files, bytes;
+    uint64_t links;      /* symbolic links, which are not followed */
+    uint64_t unnamed;    /* files whose names file_path_allowed refuses */
+    uint64_t unreadable; /* files and folders that the account may not read */
+};
+
+/* file_path_allowed - a path below some folder that may be shown and made elsewhere: relative, no
+ * empty part, "." or "..", UTF-8 without control characters, parts of at most 255 bytes */
+bool file_path_allowed(const char *path);
+
+/* file_entry_json, file_sums_json - a line's object; NULL: the path is not allowed */
+json_t *file_entry_json(const struct file_entry *entry);
+json_t *file_sums_json(const struct file_sums *sums);
+
+/* file_listing_parse - one line without its end: 0 with *ret_entry, 1 with *ret_sums
+ * -EINVAL with error: anything that file_entry_json would not have made */
+int file_listing_parse(const char *line, size_t size, struct file_entry *ret_entry,
+                       struct file_sums *ret_sums, struct edl_error *error);
