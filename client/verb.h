@@ -55,6 +55,7 @@ extern const struct verb verb_dev;
 extern const struct verb verb_doctor;
 extern const struct verb verb_kill;
 extern const struct verb verb_events;
+extern const struct verb verb_fetch;
 extern const struct verb verb_logs;
 extern const struct verb verb_node;
 extern const struct verb verb_nodes;

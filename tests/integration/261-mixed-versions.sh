@@ -27,7 +27,12 @@ as_agent() { # VERSION VARIANT
     $play agent "$EDL_SOURCE_DIR/tests/wire/$1.jsonl" "$2" "$address" "$(cat "$work/scheduler/join-token")" <"$schema" >"$work/played" 2>"$work/play.log" &
     local player=$! line=''
     read -r -t 120 line <"$work/played" || true
-    [ "$line" != running ] || edl kill one >/dev/null
+    if [ "$line" = running ]; then
+        # what it cannot do, it is not asked for
+        if edl fetch one -o "$work/fetched" 2>"$work/fetch.err"; then fail "an agent of version $1, $2: it hands out files"; fi
+        grep -q 'try: upgrade edl-agent on n1' "$work/fetch.err" || fail "an agent of version $1, $2: edl fetch says: $(cat "$work/fetch.err")"
+        edl kill one >/dev/null
+    fi
     wait $player || fail "an agent of version $1, $2: $(cat "$work/play.log")"
     rm -f "$work/played"
     [ "$2" = far ] || [ "$(edl show one --json | jq -r .job.state)" = killed ] || fail "version $1, $2: the job is $(edl show one --json | jq -r .job.state)"

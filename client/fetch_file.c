@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fetch_file.c - see fetch_file.h */
+#include "client/fetch_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "client/text.h"
+#include "shared/cleanup.h"
+#include "shared/content_hash.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define PART_SUFFIX ".part"
+#define PIECE_BYTES 65536
+
+/* ---- folders ---- */
+
+static int open_below(int fd, const char *name, uint64_t flags, uint64_t mode)
+{
+    struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                            .mode = mode,
+                            .resolve =
+                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+    int r = (int)syscall(SYS_openat2, fd, name, &how, sizeof how);
+
+    return r == -1 ? -errno : r;
+}
+
+/* open_folder - makes what is missing of it; path ends with '/', or is "" */
+static int open_folder(int root_fd, const char *path, int *ret, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open_below(root_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+
+    for (const char *part = path; fd >= 0 && *part != '\0';) {
+        size_t n = strcspn(part, "/");
+        char name[256];
+        int below;
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)MIN_OF(n, sizeof name - 1), part);
+        if (mkdirat(fd, name, 0777) == -1 && errno != EEXIST)
+            return edl_error_errno(error, -errno, "cannot make the folder %.300s", path);
+        below = open_below(fd, name, O_RDONLY | O_DIRECTORY, 0);
+        (void)safe_close(fd);
+        fd = below;
+        part += n + (part[n] == '/');
+    }
+    if (fd == -ENOTDIR || fd == -ELOOP) {
+        (void)edl_error_set(error, -EPERM, "%.300s is or lies behind something that is no folder",
+                            path);
+        return edl_error_remedy(error, "move it away, or name another folder with -o");
+    }
+    if (fd < 0)
+        return edl_error_errno(error, fd, "cannot open the folder %.300s", path);
+    *ret = TAKE_FD(fd);
+    return 0;
+}
+
+/* ---- what is there ---- */
+
+/* hash_all - from the beginning of fd */
+static int hash_all(int fd, struct content_hash *hash, uint64_t *ret_bytes, struct edl_error *error)
+{
+    char piece[PIECE_BYTES];
+    uint64_t bytes = 0;
+    ssize_t n;
+
+    while ((n = pread(fd, piece, sizeof piece, (off_t)bytes)) != 0) {
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return edl_error_errno(error, -errno, "cannot read what is there already");
+        content_hash_add(hash, piece, (size_t)n);
+        bytes += (uint64_t)n;
+    }
+    *ret_bytes = bytes;
+    return 0;
+}
+
+static int look_at_name(struct fetch_file *file, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open_below(file->folder_fd, file->name, O_RDONLY, 0);
+    char sha256[WORKSPACE_HEX + 1];
+    struct stat st;
+    uint64_t bytes;
+    int r;
+
+    if (fd == -ENOENT)
+        return 0;
+    if (fd == -ELOOP || (fd >= 0 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)))) {
+        (void)edl_error_set(error, -EPERM, "%s is there already, and is no file", file->name);
+        return edl_error_remedy(error, "move it away, or name another folder with -o");
+    }
+    if (fd < 0 || (uint64_t)st.st_size != file->entry.bytes) /* it is replaced */
+        return 0;
+    r = hash_all(fd, file->hash, &bytes, error);
+    content_hash_end(file->hash, sha256);
+    file->there = r == 0 && bytes == file->entry.bytes && streq(sha256, file->entry.sha256);
+    return r;
+}
+
+/* open_part - one that others have names for, too, would be written to under theirs */
+static int open_part(struct fetch_file *file, struct edl_error *error)
+{
+    struct stat st;
+
+    file->fd = open_below(file->folder_fd, file->part, O_RDWR | O_CREAT, 0666);
+    if (file->fd < 0 && file->fd != -ELOOP)
+        return edl_error_errno(error, file->fd, "cannot make %s", file->part);
+    if (file->fd < 0 || fstat(file->fd, &st) == -1 || !S_ISREG(st.st_mode) || st.st_nlink != 1) {
+        (void)edl_error_set(error, -EPERM, "%s is there, and is no file of its own", file->part);
+        return edl_error_remedy(error, "remove it");
+    }
+    if ((uint64_t)st.st_size > file->entry.bytes)
+        return fetch_file_restart(file, error);
+    return hash_all(file->fd, file->hash, &file->bytes, error);
+}
+
+int fetch_file_open(int root_fd, const char *folder, const struct file_entry *entry,
+                    struct fetch_file *ret, struct edl_error *error)
+{
+    const char *slash = strrchr(entry->path, '/');
+    const char *name = slash != NULL ? slash + 1 : entry->path;
+    _cleanup_free_ char *path =
+        text_format("%s%.*s", folder, (int)(name - entry->path), entry->path);
+    int r;
+
+    *ret = (struct fetch_file){ .entry = *entry, .folder_fd = -1, .fd = -1 };
+    if (strlen(name) + sizeof PART_SUFFIX > sizeof ret->part)
+        return edl_error_set(error, -ENAMETOOLONG, "its name is too long for %s behind it",
+                             PART_SUFFIX);
+    (void)snprintf(ret->name, sizeof ret->name, "%s", name);
+    (void)snprintf(ret->part, sizeof ret->part, "%.249s%s", name, PART_SUFFIX);
+    r = content_hash_new(&ret->hash, error);
+    if (r == 0)
+        r = open_folder(root_fd, path, &ret->folder_fd, error);
+    if (r == 0)
+        r = look_at_name(ret, error);
+    if (r == 0 && !ret->there)
+        r = open_part(ret, error);
+    if (r < 0)
+        fetch_file_close(ret);
+    return r;
+}
+
+/* ---- what comes ---- */
+
+static ssize_t on_write(void *userdata, const char *data, size_t size)
+{
+    struct fetch_file *file = userdata;
+    size_t done = 0;
+
+    if (size > file->entry.bytes - file->bytes) { /* more than was asked for */
+        file->failure = -EFBIG;
+        return 0;
+    }
+    while (done < size) {
+        ssize_t n = pwrite(file->fd, data + done, size - done, (off_t)file->bytes);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1) {
+            file->failure = -errno;
+            return 0;
+        }
+        content_hash_add(file->hash, data + done, (size_t)n);
+        done += (size_t)n;
+        file->bytes += (uint64_t)n;
+    }
+    if (file->on_bytes != NULL)
+        file->on_bytes(size, file->userdata);
+    return (ssize_t)size;
+}
+
+FILE *fetch_file_stream(struct fetch_file *file)
+{
+    FILE *stream = fopencookie(file, "w", (cookie_io_functions_t){ .write = on_write });
+
+    if (stream == NULL)
+        abort();
+    return stream;
+}
+
+int fetch_file_restart(struct fetch_file *file, struct edl_error *error)
+{
+    char sha256[WORKSPACE_HEX + 1];
+
+    content_hash_end(file->hash, sha256); /* begins anew */
+    file->bytes = 0;
+    file->failure = 0;
+    return ftruncate(file->fd, 0) == -1
+               ? edl_error_errno(error, -errno, "cannot begin %s anew", file->part)
+               : 0;
+}
+
+/* take_times - as far as this machine's owner lets it: who may read it is his umask's to say */
+static void take_times(const struct fetch_file *file)
+{
+    const struct timespec mtime = { .tv_sec = (time_t)(file->entry.mtime_us / USEC_PER_SEC),
+                                    .tv_nsec = (long)(file->entry.mtime_us % USEC_PER_SEC) * 1000 };
+    const struct timespec times[] = { mtime, mtime };
+    struct stat st;
+
+    if ((file->entry.mode & 0100) != 0 && fstat(file->fd, &st) == 0)
+        (void)fchmod(file->fd, (st.st_mode & 0777) | ((st.st_mode & 0444) >> 2));
+    (void)futimens(file->fd, times);
+}
+
+int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
+{
+    char sha256[WORKSPACE_HEX + 1];
+
+    if (file->bytes < file->entry.bytes)
+        return edl_error_set(error, -EAGAIN, "it broke off behind %llu of %llu bytes",
+                             (unsigned long long)file->bytes,
+                             (unsigned long long)file->entry.bytes);
+    content_hash_end(file->hash, sha256);
+    if (!streq(sha256, file->entry.sha256))
+        return edl_error_set(error, -EBADMSG, "its checksum is not the one that was listed");
+    take_times(file);
+    if (fsync(file->fd) == -1)
+        return edl_error_errno(error, -errno, "cannot write %s", file->part);
+    if (renameat(file->folder_fd, file->part, file->folder_fd, file->name) == -1)
+        return edl_error_errno(error, -errno, "cannot give %s its name", file->name);
+    return 0;
+}
+
+void fetch_file_close(struct fetch_file *file)
+{
+    file->fd = safe_close(file->fd);
+    file->folder_fd = safe_close(file->folder_fd);
+    file->hash = content_hash_free(file->hash);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fetch_plan.c - see fetch_plan.h */
+#include "client/fetch_plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/json_read.h"
+#include "client/text.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+/* ---- sources ---- */
+
+/* workspace_of - the folder that is given to a role on every node; "": each process has its own */
+static const char *workspace_of(const json_t *job, const char *name)
+{
+    const json_t *spec = json_object_get(job, "spec");
+    size_t i;
+    json_t *role;
+
+    json_array_foreach(json_object_get(spec, "roles"), i, role)
+    {
+        const char *workspace = json_text(role, "workspace");
+
+        if (streq(json_text(role, "role"), name))
+            return workspace[0] == '/' ? workspace : "";
+    }
+    return "";
+}
+
+static bool is_newest(const json_t *processes, const json_t *process)
+{
+    size_t i;
+    json_t *other;
+
+    json_array_foreach(processes, i, other)
+    {
+        if (streq(json_text(other, "role"), json_text(process, "role")) &&
+            json_u64(other, "index") == json_u64(process, "index") &&
+            json_u64(other, "incarnation") > json_u64(process, "incarnation"))
+            return false;
+    }
+    return true;
+}
+
+static bool has(const struct fetch_plan *plan, const char *node, bool output, const char *given,
+                const json_t *job)
+{
+    for (size_t i = 0; i < plan->n_sources; i++) {
+        const struct fetch_source *source = &plan->sources[i];
+
+        if (streq(source->node, node) && source->output == output &&
+            (output || streq(workspace_of(job, source->role), given)))
+            return true;
+    }
+    return false;
+}
+
+static void add(struct fetch_plan *plan, const json_t *process, bool output)
+{
+    plan->sources = xreallocarray(plan->sources, plan->n_sources + 1, sizeof *plan->sources);
+    plan->sources[plan->n_sources++] =
+        (struct fetch_source){ .role = xstrdup(json_text(process, "role")),
+                               .index = json_u64(process, "index"),
+                               .node = xstrdup(json_text(process, "node")),
+                               .output = output,
+                               .folder = xstrdup("") };
+}
+
+static bool is_wanted(const json_t *process, const char *role, uint64_t index)
+{
+    return (role == NULL || streq(json_text(process, "role"), role)) &&
+           (index == UINT64_MAX || json_u64(process, "index") == index);
+}
+
+void fetch_plan_make(const json_t *job, const json_t *processes, const char *role, uint64_t index,
+                     struct fetch_plan *ret)
+{
+    struct fetch_plan plan = { 0 };
+    size_t i;
+    json_t *process;
+
+    json_array_foreach(processes, i, process)
+    {
+        const char *node = json_text(process, "node");
+        const char *given = workspace_of(job, json_text(process, "role"));
+
+        if (!is_wanted(process, role, index) || !is_newest(processes, process))
+            continue;
+        if (given[0] == '\0' || !has(&plan, node, false, given, job))
+            add(&plan, process, false);
+        if (!has(&plan, node, true, "", job))
+            add(&plan, process, true);
+    }
+    *ret = plan;
+}
+
+void fetch_plan_clear(struct fetch_plan *plan)
+{
+    for (size_t i = 0; i < plan->n_sources; i++) {
+        struct fetch_source *source = &plan->sources[i];
+
+        for (size_t at = 0; at < source->n_files; at++)
+            free(source->files[at]);
+        free(source->files);
+        free(source->role);
+        free(source->node);
+        free(source->folder);
+    }
+    free(plan->sources);
+    *plan = (struct fetch_plan){ 0 };
+}
+
+/* ---- patterns ---- */
+
+const char *fetch_pattern(const char *pattern, bool output)
+{
+    size_t n = sizeof FETCH_OUTPUT_NAME - 1;
+    const char *name = pattern[0] == '$' ? pattern + 1 : pattern;
+    bool means_output =
+        strncmp(name, FETCH_OUTPUT_NAME, n) == 0 && (name[n] == '/' || name[n] == '\0');
+
+    if (pattern[0] == '\0')
+        return pattern;
+    if (means_output != output)
+        return NULL;
+    if (!output)
+        return pattern;
+    return name[n] == '\0' || name[n + 1] == '\0' ? "*" : name + n + 1;
+}
+
+char *fetch_pattern_of(const char *path)
+{
+    char *pattern = xcalloc(2 * strlen(path) + 1, 1), *to = pattern;
+
+    for (; *path != '\0'; path++) {
+        if (strchr("*?[]\\", *path) != NULL)
+            *to++ = '\\';
+        *to++ = *path;
+    }
+    return pattern;
+}
+
+/* ---- lists ---- */
+
+int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
+                     struct edl_error *error)
+{
+    struct file_entry entry;
+    int r;
+
+    if (source->whole)
+        return edl_error_set(error, -EINVAL, "the list goes on behind its end");
+    r = file_listing_parse(line, size, &entry, &source->sums, error);
+    if (r < 0)
+        return r;
+    if (r == 1) {
+        source->whole = true;
+        return 0;
+    }
+    if (source->n_files == FETCH_FILES_MAX)
+        return edl_error_set(error, -E2BIG, "there are more than %d files", FETCH_FILES_MAX);
+    if (source->n_files == source->n_allocated) {
+        source->n_allocated = MAX_OF(16, 2 * source->n_allocated);
+        source->files = xreallocarray(source->files, source->n_allocated, sizeof(*source->files));
+    }
+    source->files[source->n_files] = xcalloc(1, sizeof entry);
+    *source->files[source->n_files++] = entry;
+    return 0;
+}
+
+void fetch_plan_place(struct fetch_plan *plan)
+{
+    size_t n_workspaces = 0, n_outputs = 0;
+
+    for (size_t i = 0; i < plan->n_sources; i++) {
+        n_outputs += plan->sources[i].output && plan->sources[i].n_files > 0;
+        n_workspaces += !plan->sources[i].output && plan->sources[i].n_files > 0;
+    }
+    for (size_t i = 0; i < plan->n_sources; i++) {
+        struct fetch_source *source = &plan->sources[i];
+        const char *node = n_outputs > 1 ? source->node : "";
+
+        free(source->folder);
+        if (source->output)
+            source->folder =
+                text_format("%s%s%s/", node, node[0] != '\0' ? "/" : "", FETCH_OUTPUT_NAME);
+        else if (n_workspaces > 1)
+            source->folder = text_format("%s-%" PRIu64 "/", source->role, source->index);
+        else
+            source->folder = xstrdup("");
+    }
+}
