@@ -520,6 +520,7 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                     .link = a->link,
                                                     .layout = &a->layout,
                                                     .max_bytes = a->now->workspace_cache_bytes,
+                                                    .kept = a->now->kept,
                                                     .ready = on_workspace,
                                                     .userdata = a });
     return proxy_new(&(struct proxy_config){ .event = a->event,

@@ -71,6 +71,8 @@ enum option_key {
     OPTION_CPU_IDLE,
     OPTION_LOG_MAX,
     OPTION_OLD_LOGS_MAX,
+    OPTION_KEEP_OUTPUTS,
+    OPTION_OUTPUTS_MAX,
     _OPTION_MAX
 };
 _Static_assert((int)_OPTION_MAX <= AGENT_SETTINGS_MAX, "each has its text");
@@ -118,6 +120,8 @@ static const struct option long_options[] = {
     { "cpu-idle", no_argument, NULL, OPTION_CPU_IDLE },
     { "log-max", required_argument, NULL, OPTION_LOG_MAX },
     { "old-logs-max", required_argument, NULL, OPTION_OLD_LOGS_MAX },
+    { "keep-outputs", required_argument, NULL, OPTION_KEEP_OUTPUTS },
+    { "outputs-max", required_argument, NULL, OPTION_OUTPUTS_MAX },
     { NULL, 0, NULL, 0 },
 };
 
@@ -353,6 +357,10 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         return parse_log_max(value, o, error);
     case OPTION_OLD_LOGS_MAX:
         return parse_bytes(value, &o->old_logs_max_bytes);
+    case OPTION_KEEP_OUTPUTS:
+        return parse_seconds(value, &o->kept.keep_us);
+    case OPTION_OUTPUTS_MAX:
+        return parse_bytes(value, &o->kept.max_bytes);
     case OPTION_HELP:
     case OPTION_VERSION:
     case _OPTION_MAX:
@@ -615,7 +623,9 @@ static int parse_all(int argc, char **argv, bool again, struct agent_options *re
                                .workspace_cache_bytes = UINT64_C(8) << 30,
                                .log_max_bytes = UINT64_C(1) << 30,
                                .tasks_max = PROCESS_TASKS_MAX,
-                               .old_logs_max_bytes = UINT64_C(8) << 30 };
+                               .old_logs_max_bytes = UINT64_C(8) << 30,
+                               .kept = { .keep_us = 7 * 86400 * USEC_PER_SEC,
+                                         .max_bytes = UINT64_C(32) << 30 } };
     int r = read_files(&o, argc, argv, error);
 
     if (r == 0)
@@ -670,6 +680,8 @@ static bool is_live(enum option_key key)
         OPTION_TASKS_MAX,
         OPTION_CPU_QUOTA,
         OPTION_OLD_LOGS_MAX,
+        OPTION_KEEP_OUTPUTS,
+        OPTION_OUTPUTS_MAX,
         OPTION_STOP_PROCESSES_ON_EXIT,
     };
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "agent/core/account_policy.h"
+#include "agent/kept_outputs.h"
 #include "shared/label.h"
 
 #define AGENT_GPUS_MAX 64
@@ -60,6 +61,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint64_t workspace_cache_bytes; /* of archives of workspaces, at most */
     uint64_t log_max_bytes;         /* of the log of one process */
     uint64_t old_logs_max_bytes;    /* of all logs of processes that are gone */
+    struct kept_bounds kept;        /* of copies of workspaces, with what processes left in them */
     enum agent_runtime runtime;
     struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
     const char *default_user;                     /* NULL: none */

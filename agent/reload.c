@@ -78,7 +78,7 @@ static void take(struct agent *a, struct agent_options *take_newer)
     a->accounts = agent_accounts_of(a->now);
     log_bound_set(a->log_bound,
                   (struct log_bounds){ a->now->log_max_bytes, a->now->old_logs_max_bytes });
-    workspaces_set_max(a->workspaces, a->now->workspace_cache_bytes);
+    workspaces_set_bounds(a->workspaces, a->now->workspace_cache_bytes, &a->now->kept);
     link_changed(a->link);
 }
 

@@ -15,6 +15,7 @@
 
 #include "agent/file_reader.h"
 #include "agent/log_trim.h"
+#include "agent/kept_outputs.h"
 #include "agent/workspace_sweep.h"
 #include "agent/workspace_tell.h"
 #include "shared/cleanup.h"
@@ -32,7 +33,7 @@ static const char usage[] =
     "Usage: edl-workspace pack FOLDER ARCHIVE [WANTED]...\n"
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
-    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR\n"
+    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
@@ -131,9 +132,15 @@ static int unpack(char **arguments, struct edl_error *error)
 
 static int sweep(char **arguments, struct edl_error *error)
 {
-    size_t removed = 0;
+    struct kept_bounds bounds;
+    size_t removed = 0, kept = 0;
+    int r;
 
-    return workspace_sweep(arguments[0], arguments[1], &removed, error);
+    if (parse_u64(arguments[2], &bounds.keep_us) < 0 ||
+        parse_u64(arguments[3], &bounds.max_bytes) < 0)
+        return edl_error_set(error, -EINVAL, "these are no bounds of what is kept");
+    r = workspace_sweep_kept(arguments[0], arguments[1], &bounds, &removed, &kept, error);
+    return r == 0 && kept > 0 ? edl_error_set(error, -EAGAIN, "%zu copies are kept", kept) : r;
 }
 
 static int trim(char **arguments, struct edl_error *error)
@@ -180,7 +187,11 @@ static int exit_status(const struct edl_error *error)
 {
     if (error->code == -EOPNOTSUPP)
         return LOG_TRIM_REFUSED;
+    if (error->code == -EAGAIN)
+        return SWEEP_KEEPS;
     switch (error->code) {
+    case 0:
+        return 0;
     case EDL_ECORRUPT:
         return UNPACK_EXIT_DAMAGED;
     case -ENOSPC:
@@ -203,7 +214,7 @@ static const struct {
     { "pack", 2, PACK_WANTED_MAX, pack },
     { "list", 1, 0, list },
     { "unpack", 1, 0, unpack },
-    { "sweep", 2, 0, sweep },
+    { "sweep", 4, 0, sweep },
     { "trim", 4, 0, trim },
     { "list-files", 4, 0, list_files },
     { "send-file", 5, 0, send_file },
@@ -222,8 +233,8 @@ int main(int argc, char **argv)
         if (!streq(argv[1], modes[i].name) || argc - 2 < modes[i].n_arguments ||
             argc - 2 > modes[i].n_arguments + modes[i].n_more)
             continue;
-        if (modes[i].run(argv + 2, &error) == 0)
-            return 0;
+        if (modes[i].run(argv + 2, &error) == 0 || error.code == -EAGAIN)
+            return exit_status(&error);
         printable_mask(error.text, strlen(error.text), "");
         printable_mask(error.remedy, strlen(error.remedy), "");
         (void)fprintf(stderr, "%s%s%s\n", error.text, error.remedy[0] != '\0' ? "\n  " : "",

@@ -14,21 +14,29 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/core/process_id.h"
+#include "agent/kept_outputs.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define ARCHIVE_SUFFIX ".archive"
-#define DEPTH_MAX 64 /* descriptors and stack frames */
+#define ENDED_SUFFIX ".ended"
+#define BLOCK_BYTES 512 /* stat(2) */
+#define DEPTH_MAX 64    /* descriptors and stack frames */
 #define NAME_BYTES 256
 
 struct sweep {
     int copies_fd, processes_fd;
+    const struct kept_bounds *bounds; /* borrowed */
     uint64_t n_deep;
+    struct kept_output *kept; /* owned; copies without a process */
+    size_t n_kept;
     size_t removed;
     struct edl_error *error; /* the last failure */
 };
@@ -105,18 +113,63 @@ static int remove_below(struct sweep *s, int fd, int depth)
     return result;
 }
 
-static bool is_needed(const struct sweep *s, const char *name)
+/* belongs_to - the process that an entry is of, and what of it: "", ".archive", ".ended"; false: of
+ * none */
+static bool belongs_to(const char *name, char key[NAME_BYTES], const char **ret_suffix)
+{
+    static const char *const suffixes[] = { ARCHIVE_SUFFIX, ENDED_SUFFIX };
+    size_t n = strlen(name);
+    struct process_id id;
+
+    if (n >= NAME_BYTES)
+        return false;
+    (void)snprintf(key, NAME_BYTES, "%s", name);
+    *ret_suffix = "";
+    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
+        size_t suffix = strlen(suffixes[i]);
+
+        if (n > suffix && streq(key + n - suffix, suffixes[i])) {
+            key[n - suffix] = '\0';
+            *ret_suffix = suffixes[i];
+            break;
+        }
+    }
+    return process_id_parse(key, &id) == 0;
+}
+
+/* may_be_kept - a copy, or what is known of one that is there */
+static bool may_be_kept(const struct sweep *s, const char *key, const char *suffix)
+{
+    struct stat st;
+
+    return s->bounds->keep_us > 0 && !streq(suffix, ARCHIVE_SUFFIX) &&
+           fstatat(s->copies_fd, key, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void note_kept(struct sweep *s, const char *key)
+{
+    struct kept_output *kept;
+
+    s->kept = xreallocarray(s->kept, s->n_kept + 1, sizeof *s->kept);
+    kept = &s->kept[s->n_kept++];
+    *kept = (struct kept_output){ .goes = false };
+    (void)snprintf(kept->name, sizeof kept->name, "%.*s", (int)sizeof kept->name - 1, key);
+}
+
+static bool is_needed(struct sweep *s, const char *name)
 {
     char key[NAME_BYTES];
-    struct process_id id;
-    size_t n = strlen(name), suffix = sizeof ARCHIVE_SUFFIX - 1;
+    const char *suffix;
 
-    if (n >= sizeof key)
+    if (!belongs_to(name, key, &suffix))
         return false;
-    (void)snprintf(key, sizeof key, "%s", name);
-    if (n > suffix && streq(key + n - suffix, ARCHIVE_SUFFIX))
-        key[n - suffix] = '\0';
-    return process_id_parse(key, &id) == 0 && faccessat(s->processes_fd, key, F_OK, 0) == 0;
+    if (faccessat(s->processes_fd, key, F_OK, 0) == 0)
+        return true;
+    if (!may_be_kept(s, key, suffix))
+        return false;
+    if (suffix[0] == '\0')
+        note_kept(s, key);
+    return true;
 }
 
 /* One look at all there is; true when something was moved to the top meanwhile. */
@@ -145,19 +198,152 @@ static bool pass(struct sweep *s, int *ret_result)
     return s->n_deep > n_deep;
 }
 
-int workspace_sweep(const char *copies_dir, const char *processes_dir, size_t *ret_removed,
-                    struct edl_error *error)
+/* ---- copies that are kept ---- */
+
+/* size_below - what it takes on the disk; takes fd. What cannot be looked at counts as nothing. */
+static uint64_t size_below(int fd, int depth)
+{
+    _cleanup_closedir_ DIR *folder = fdopendir(fd);
+    const struct dirent *entry;
+    uint64_t bytes = 0;
+
+    if (folder == NULL) {
+        (void)safe_close(fd);
+        return 0;
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat st;
+        int below;
+
+        if (streq(entry->d_name, ".") || streq(entry->d_name, "..") ||
+            fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        bytes += (uint64_t)st.st_blocks * BLOCK_BYTES;
+        below = S_ISDIR(st.st_mode) && depth < DEPTH_MAX ? open_folder(fd, entry->d_name) : -1;
+        if (below >= 0)
+            bytes += size_below(below, depth + 1);
+    }
+    return bytes;
+}
+
+/* note_end - its process has ended before this sweep; the size does not change any more */
+static int note_end(const struct sweep *s, const char *name, uint64_t bytes)
+{
+    _cleanup_close_ int fd =
+        openat(s->copies_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd == -1 || dprintf(fd, "%llu\n", (unsigned long long)bytes) < 0)
+        return edl_error_errno(s->error, -errno, "cannot note the end of a process");
+    return 0;
+}
+
+/* look_at - when it ended and how large it is, as noted by an earlier sweep, or now */
+static int look_at(const struct sweep *s, struct kept_output *kept)
+{
+    _cleanup_close_ int fd = -1;
+    char name[NAME_BYTES], text[24] = "";
+    struct stat st;
+    int folder_fd;
+
+    if (fstatat(s->copies_fd, kept->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0; /* another sweep was faster */
+    kept->owner = st.st_uid;
+    (void)snprintf(name, sizeof name, "%s%s", kept->name, ENDED_SUFFIX);
+    fd = openat(s->copies_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd != -1 && fstat(fd, &st) == 0 && read(fd, text, sizeof text - 1) > 0) {
+        kept->ended_us =
+            (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec / 1000;
+        kept->bytes = strtoull(text, NULL, 10);
+        return 0;
+    }
+    (void)unlinkat(s->copies_fd, name, 0); /* a sweep died over it */
+    folder_fd = open_folder(s->copies_fd, kept->name);
+    kept->bytes = folder_fd >= 0 ? size_below(folder_fd, 0) : 0;
+    kept->ended_us = clock_read_us(CLOCK_REALTIME);
+    return note_end(s, name, kept->bytes);
+}
+
+static int remove_kept(struct sweep *s, const char *key)
+{
+    char name[NAME_BYTES];
+    int r = remove_one(s, s->copies_fd, key, 0);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(name, sizeof name, "%s%s", key, ENDED_SUFFIX);
+    (void)unlinkat(s->copies_fd, name, 0);
+    s->removed++;
+    return 0;
+}
+
+/* bound_kept - one that cannot be looked at goes by its age alone, at the next sweep */
+static int bound_kept(struct sweep *s)
+{
+    struct statvfs vfs = { 0 };
+    int result = 0;
+
+    for (size_t i = 0; i < s->n_kept; i++)
+        result = look_at(s, &s->kept[i]) < 0 ? s->error->code : result;
+    (void)fstatvfs(s->copies_fd, &vfs);
+    kept_outputs_choose(s->kept, s->n_kept, s->bounds, clock_read_us(CLOCK_REALTIME),
+                        (uint64_t)vfs.f_bavail * vfs.f_frsize);
+    for (size_t i = 0; i < s->n_kept; i++) {
+        int r = s->kept[i].goes ? remove_kept(s, s->kept[i].name) : 0;
+
+        result = r < 0 ? r : result;
+    }
+    return result;
+}
+
+static size_t count_going(const struct sweep *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_kept; i++)
+        n += s->kept[i].goes;
+    return n;
+}
+
+/* sweep_all - passes, until nothing is moved to the top any more */
+static void sweep_all(struct sweep *s, int *ret_result)
+{
+    do
+        s->n_kept = 0;
+    while (pass(s, ret_result));
+}
+
+int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
+                         const struct kept_bounds *bounds, size_t *ret_removed, size_t *ret_kept,
+                         struct edl_error *error)
 {
     _cleanup_close_ int copies_fd = open(copies_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int processes_fd = open(processes_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct sweep s = { .copies_fd = copies_fd, .processes_fd = processes_fd, .error = error };
-    int result = 0;
+    struct edl_error none = { 0 };
+    struct sweep s = { .copies_fd = copies_fd,
+                       .processes_fd = processes_fd,
+                       .bounds = bounds,
+                       .error = error != NULL ? error : &none };
+    int result = 0, r;
 
     if (copies_fd == -1 || processes_fd == -1)
         return edl_error_errno(error, -errno, "cannot open %s",
                                copies_fd == -1 ? copies_dir : processes_dir);
-    while (pass(&s, &result))
-        ;
+    sweep_all(&s, &result);
+    r = bound_kept(&s);
+    result = r < 0 ? r : result;
+    *ret_kept = s.n_kept - count_going(&s);
+    if (count_going(&s) > 0) /* some of them may have been deep */
+        sweep_all(&s, &result);
+    free(s.kept);
     *ret_removed = s.removed;
     return result;
+}
+
+int workspace_sweep(const char *copies_dir, const char *processes_dir, size_t *ret_removed,
+                    struct edl_error *error)
+{
+    const struct kept_bounds none = { .keep_us = 0 };
+    size_t kept;
+
+    return workspace_sweep_kept(copies_dir, processes_dir, &none, ret_removed, &kept, error);
 }

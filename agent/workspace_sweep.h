@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workspace_sweep.h - removes the copies of workspaces that no process needs any more
+/* workspace_sweep.h - removes the copies of workspaces that no process needs any more, some of them
+ * only after a while: what its job wrote into one can be fetched until then
  *
  * What processes left in them is not believed: no link is followed, no mount is entered, and depth
  * and number cost neither stack nor descriptors. Takes as long as there is to remove; run by
@@ -8,10 +9,19 @@
 
 #include <stddef.h>
 
+#define SWEEP_KEEPS 9 /* exit status of edl-workspace sweep: some will have to go later */
+
 struct edl_error;
+struct kept_bounds;
 
 /* workspace_sweep - in copies_dir removes whatever does not belong to a folder of processes_dir
  * An entry KEY or KEY.archive belongs to the process folder KEY. Goes on after a failure, which is
  * reported; the next sweep tries again. */
 int workspace_sweep(const char *copies_dir, const char *processes_dir, size_t *ret_removed,
                     struct edl_error *error);
+
+/* workspace_sweep_kept - the same, but a copy without a process folder stays within the bounds
+ * KEY.ended beside it tells since when (its time) and how large it is. *ret_kept: how many stay */
+int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
+                         const struct kept_bounds *bounds, size_t *ret_removed, size_t *ret_kept,
+                         struct edl_error *error);

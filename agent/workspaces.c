@@ -6,6 +6,7 @@
  * with one. */
 #include "agent/workspaces.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -14,6 +15,7 @@
 #include "agent/layout.h"
 #include "agent/link.h"
 #include "agent/workspace_cache.h"
+#include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -21,6 +23,8 @@
 #include "shared/workspace_id.h"
 
 #define RETRY_US USEC_PER_SEC
+#define LATER_US (3600 * USEC_PER_SEC)
+#define LATER_ACCURACY_US (100 * USEC_PER_MSEC)
 
 /* A start that waits. */
 struct waiting {
@@ -36,6 +40,7 @@ struct workspaces {
     struct workspace_cache *cache; /* owned */
     struct waiting *waiting;       /* owned */
     sd_event_source *sweep;        /* owned; NULL: none runs */
+    sd_event_source *later;        /* owned; the next sweep, when copies are kept */
     int pidfd;
     bool again; /* one more when it has ended */
 };
@@ -101,16 +106,36 @@ bool workspaces_cancel(struct workspaces *w, const struct process_id *id)
 
 /* ---- sweeps ---- */
 
+static int on_later(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    workspaces_sweep_soon(userdata);
+    return 0;
+}
+
+/* sweep_later - the time of what is kept ends by itself: it is looked at once an hour, or sooner
+ * where it is shorter */
+static void sweep_later(struct workspaces *w)
+{
+    uint64_t delay_us = MIN_OF(w->config.kept.keep_us, LATER_US);
+
+    (void)sd_event_source_set_time_relative(w->later, MAX_OF(delay_us, USEC_PER_SEC));
+    (void)sd_event_source_set_enabled(w->later, SD_EVENT_ONESHOT);
+}
+
 static int on_swept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct workspaces *w = userdata;
-    siginfo_t info;
+    siginfo_t info = { 0 };
 
     (void)source;
     (void)revents;
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
     w->sweep = sd_event_source_disable_unref(w->sweep);
     w->pidfd = safe_close(w->pidfd);
+    if (info.si_code == CLD_EXITED && info.si_status == SWEEP_KEEPS)
+        sweep_later(w);
     if (w->again)
         workspaces_sweep_soon(w);
     return 0;
@@ -120,19 +145,26 @@ void workspaces_sweep_soon(struct workspaces *w)
 {
     const struct layout *layout = w->config.layout;
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
-    const char *argv[] = { program, "sweep", layout->copies_dir, layout->processes_dir, NULL };
+    char keep[24], most[24];
+    const char *argv[] = { program, "sweep", layout->copies_dir, layout->processes_dir, keep,
+                           most,    NULL };
 
     w->again = w->sweep != NULL;
     if (w->again)
         return;
+    (void)snprintf(keep, sizeof keep, "%llu", (unsigned long long)w->config.kept.keep_us);
+    (void)snprintf(most, sizeof most, "%llu", (unsigned long long)w->config.kept.max_bytes);
     w->sweep = errand_start(w->config.event, argv, on_swept, w, &w->pidfd);
     if (w->sweep == NULL)
         log_error("copies of workspaces stay");
 }
 
-void workspaces_set_max(struct workspaces *w, uint64_t max_bytes)
+void workspaces_set_bounds(struct workspaces *w, uint64_t max_bytes, const struct kept_bounds *kept)
 {
     workspace_cache_set_max(w->cache, max_bytes);
+    w->config.kept = *kept;
+    if (access(w->config.layout->copies_dir, F_OK) == 0)
+        workspaces_sweep_soon(w);
 }
 
 struct workspaces *workspaces_new(const struct workspaces_config *config)
@@ -148,6 +180,9 @@ struct workspaces *workspaces_new(const struct workspaces_config *config)
                                                               .call = call,
                                                               .userdata = w,
                                                               .retry_us = RETRY_US });
+    if (sd_event_add_time(config->event, &w->later, CLOCK_BOOTTIME, 0, LATER_ACCURACY_US, on_later,
+                          w) >= 0)
+        (void)sd_event_source_set_enabled(w->later, SD_EVENT_OFF);
     if (access(config->layout->copies_dir, F_OK) == 0)
         workspaces_sweep_soon(w);
     return w;
@@ -163,6 +198,7 @@ struct workspaces *workspaces_free(struct workspaces *w)
     }
     (void)workspace_cache_free(w->cache);
     (void)sd_event_source_disable_unref(w->sweep);
+    (void)sd_event_source_disable_unref(w->later);
     (void)safe_close(w->pidfd);
     free(w);
     return NULL;

@@ -10,6 +10,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/core/process_id.h"
+#include "agent/kept_outputs.h"
 
 struct edl_error;
 struct layout;
@@ -21,6 +22,7 @@ struct workspaces_config {
     struct link *link;
     const struct layout *layout; /* borrowed */
     uint64_t max_bytes;          /* of the archives that are kept */
+    struct kept_bounds kept;     /* of copies whose processes have ended */
     /* its workspace is there, or why it is not: NULL or an error; order is borrowed for the call */
     void (*ready)(const struct process_id *id, json_t *order, const struct edl_error *why,
                   void *userdata);
@@ -31,8 +33,9 @@ struct workspaces_config {
 struct workspaces *workspaces_new(const struct workspaces_config *config);
 struct workspaces *workspaces_free(struct workspaces *workspaces);
 
-/* workspaces_set_max - room for archives from now on, in bytes */
-void workspaces_set_max(struct workspaces *workspaces, uint64_t max_bytes);
+/* workspaces_set_bounds - from now on: room for archives in bytes, and what is kept of copies */
+void workspaces_set_bounds(struct workspaces *workspaces, uint64_t max_bytes,
+                           const struct kept_bounds *kept);
 
 /* workspaces_await - whether the order has to wait for its workspace; then ready will be called */
 bool workspaces_await(struct workspaces *workspaces, const struct process_id *id, json_t *order);
@@ -40,5 +43,6 @@ bool workspaces_await(struct workspaces *workspaces, const struct process_id *id
 /* workspaces_cancel - whether it was waiting; ready is not called any more */
 bool workspaces_cancel(struct workspaces *workspaces, const struct process_id *id);
 
-/* workspaces_sweep_soon - a process is gone: what it had is removed, by edl-workspace */
+/* workspaces_sweep_soon - a process is gone: its copy stays within the bounds of what is kept; what
+ * else it had is removed, by edl-workspace */
 void workspaces_sweep_soon(struct workspaces *workspaces);

@@ -30,7 +30,7 @@ struct dev_options {
     struct common_options common;
     uint64_t nodes, cpu_millicores, memory_bytes, port, lease_us;
     double max_load;
-    const char *state_dir, *policy;
+    const char *state_dir, *policy, *keep_outputs;
     bool keep_state;
 };
 
@@ -44,6 +44,8 @@ static const struct option_spec dev_options[] = {
       AT(memory_bytes) },
     { "max-load", 0, OPTION_LOAD, "SHARE", "of the cores that may be granted", AT(max_load) },
     { "policy", 0, OPTION_TEXT, "NAME", "allocation policy", AT(policy) },
+    { "keep-outputs", 0, OPTION_TEXT, "TIME", "for which nodes keep files of ended processes (7d)",
+      AT(keep_outputs) },
     { "lease", 0, OPTION_SECONDS, "S", "after which a silent node is lost", AT(lease_us) },
     { "port", 0, OPTION_U64, "PORT", "of the scheduler on 127.0.0.1 (0: any)", AT(port) },
     { "state-dir", 0, OPTION_TEXT, "DIR", "keep the state here and go on from it the next time",
@@ -177,6 +179,7 @@ static int check(struct dev *dev, struct dev_config *config, struct edl_error *e
     config->cpu_millicores = cpu / dev->n_nodes;
     config->memory_bytes = memory / dev->n_nodes;
     config->policy = options->policy;
+    config->keep_outputs = options->keep_outputs;
     config->max_load = options->max_load;
     config->lease_us = options->lease_us;
     config->port = options->port;

@@ -363,8 +363,18 @@ static int start_agent(struct cluster *cluster, size_t i, struct edl_error *erro
                            "--overcommit",
                            "--conf",
                            "",
-                           config->allow_root ? "--allow-root" : NULL,
+                           NULL,
+                           NULL,
+                           NULL,
                            NULL };
+    size_t n = ELEMENTS(argv) - 4; /* the four that are NULL */
+
+    if (config->allow_root)
+        argv[n++] = "--allow-root";
+    if (config->keep_outputs != NULL) {
+        argv[n++] = "--keep-outputs";
+        argv[n++] = config->keep_outputs;
+    }
 
     if (mkdir(state, 0700) == -1 && errno != EEXIST)
         return edl_error_errno(error, -errno, "making the folder %s", state);

@@ -15,6 +15,7 @@ struct dev_config {
     const char *state_dir; /* absolute, exists, with scheduler/, nodes/ and output/ in it */
     uint64_t n_nodes;
     uint64_t cpu_millicores, memory_bytes; /* of each node */
+    const char *keep_outputs;              /* of the agents; NULL: their default */
     const char *policy; /* NULL: the scheduler's default, as for the next three */
     double max_load;
     uint64_t lease_us;

@@ -2,7 +2,7 @@
 # A workspace that was sent: packed and sent by `edl submit --upload`, run by two nodes, each process in a copy of its own;
 # what is missing, damaged or not one's own; nothing is left when the job is over.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2
+cluster_start --nodes 2 --keep-outputs 0
 
 put() { # FILE: its name as a workspace
     local hex
