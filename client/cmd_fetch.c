@@ -62,6 +62,7 @@ struct fetch {
     char *root;            /* owned */
     json_t *told;          /* owned: each file, for --json */
     uint64_t files, bytes; /* that there are */
+    uint64_t gone;         /* processes whose folders are not on their nodes any more */
     uint64_t files_done, bytes_done, files_there, files_failed;
     uint64_t shown_us; /* when progress was shown last */
     const char *name;  /* of the file that comes */
@@ -203,6 +204,22 @@ static void note_skipped(const struct fetch_source *source)
                         source->index, source->node, skipped[i].n, skipped[i].what);
 }
 
+static void each(struct fetch *f, void (*what)(struct fetch *f, const struct fetch_source *source,
+                                               const struct file_entry *entry))
+{
+    for (size_t i = 0; i < f->plan.n_sources; i++)
+        for (size_t at = 0; at < f->plan.sources[i].n_files; at++)
+            what(f, &f->plan.sources[i], f->plan.sources[i].files[at]);
+}
+
+static void count_one(struct fetch *f, const struct fetch_source *source,
+                      const struct file_entry *entry)
+{
+    (void)source;
+    f->files++;
+    f->bytes += entry->bytes;
+}
+
 /* list_all - a node that cannot be asked does not keep the others' files back */
 static void list_all(struct fetch *f)
 {
@@ -222,11 +239,10 @@ static void list_all(struct fetch *f)
             f->status = status;
         else if (status == STATUS_OK && !f->options->common.json)
             note_skipped(source);
-        for (size_t at = 0; at < source->n_files; at++)
-            f->bytes += source->files[at]->bytes;
-        f->files += source->n_files;
+        f->gone += gone && !source->output;
     }
     fetch_plan_place(&f->plan);
+    each(f, count_one);
 }
 
 /* ---- files ---- */
@@ -370,14 +386,6 @@ static int open_root(struct fetch *f, struct edl_error *error)
                             : 0;
 }
 
-static void each(struct fetch *f, void (*what)(struct fetch *f, const struct fetch_source *source,
-                                               const struct file_entry *entry))
-{
-    for (size_t i = 0; i < f->plan.n_sources; i++)
-        for (size_t at = 0; at < f->plan.sources[i].n_files; at++)
-            what(f, &f->plan.sources[i], f->plan.sources[i].files[at]);
-}
-
 /* ---- what was done ---- */
 
 static void list_one(struct fetch *f, const struct fetch_source *source,
@@ -429,7 +437,12 @@ static int refuse_nothing(const struct fetch *f)
 
     if (f->status != STATUS_OK)
         return f->status;
-    if (f->pattern[0] != '\0') {
+    if (f->gone > 0) {
+        (void)edl_error_set(&error, -ENOENT, "there is no file of job %.80s on its nodes any more",
+                            f->job);
+        (void)edl_error_remedy(&error, "keep-outputs and outputs-max in /etc/edl/agent.conf say how"
+                                       " long they stay");
+    } else if (f->pattern[0] != '\0') {
         (void)edl_error_set(&error, -ENOENT, "no file of job %.80s matches \"%.150s\"", f->job,
                             f->pattern);
         (void)edl_error_remedy(&error, "`edl fetch --list %.80s '*'` lists all of them", f->job);

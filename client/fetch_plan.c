@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "client/json_read.h"
 #include "client/text.h"
@@ -58,7 +59,7 @@ static bool has(const struct fetch_plan *plan, const char *node, bool output, co
     return false;
 }
 
-static void add(struct fetch_plan *plan, const json_t *process, bool output)
+static void add(struct fetch_plan *plan, const json_t *process, bool output, bool given)
 {
     plan->sources = xreallocarray(plan->sources, plan->n_sources + 1, sizeof *plan->sources);
     plan->sources[plan->n_sources++] =
@@ -66,6 +67,7 @@ static void add(struct fetch_plan *plan, const json_t *process, bool output)
                                .index = json_u64(process, "index"),
                                .node = xstrdup(json_text(process, "node")),
                                .output = output,
+                               .given = given,
                                .folder = xstrdup("") };
 }
 
@@ -90,9 +92,9 @@ void fetch_plan_make(const json_t *job, const json_t *processes, const char *rol
         if (!is_wanted(process, role, index) || !is_newest(processes, process))
             continue;
         if (given[0] == '\0' || !has(&plan, node, false, given, job))
-            add(&plan, process, false);
+            add(&plan, process, false, given[0] != '\0');
         if (!has(&plan, node, true, "", job))
-            add(&plan, process, true);
+            add(&plan, process, true, false);
     }
     *ret = plan;
 }
@@ -171,10 +173,61 @@ int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
     return 0;
 }
 
+/* Files of a kind by path. */
+struct seen {
+    const struct file_entry *entry; /* borrowed */
+    UT_hash_handle hh;              /* k: its path */
+};
+
+static bool is_same(const struct file_entry *a, const struct file_entry *b)
+{
+    return a->mtime_us == b->mtime_us && a->bytes == b->bytes && streq(a->sha256, b->sha256);
+}
+
+/* drop_seen - files that another source of the kind has, too; remembers the others */
+static void drop_seen(struct fetch_source *source, struct seen **seen)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < source->n_files; i++) {
+        struct file_entry *entry = source->files[i];
+        struct seen *old = NULL;
+
+        HASH_FIND_STR(*seen, entry->path, old);
+        if (old != NULL && is_same(old->entry, entry)) {
+            free(entry);
+            continue;
+        }
+        source->files[kept++] = entry;
+        if (old != NULL)
+            continue;
+        old = xcalloc(1, sizeof *old);
+        old->entry = entry;
+        HASH_ADD_KEYPTR(hh, *seen, entry->path, strlen(entry->path), old);
+    }
+    source->n_files = kept;
+}
+
+static void drop_shared(struct fetch_plan *plan, bool output)
+{
+    struct seen *seen = NULL, *one, *next;
+
+    for (size_t i = 0; i < plan->n_sources; i++)
+        if (plan->sources[i].output == output && (output || plan->sources[i].given))
+            drop_seen(&plan->sources[i], &seen);
+    HASH_ITER(hh, seen, one, next)
+    {
+        HASH_DEL(seen, one);
+        free(one);
+    }
+}
+
 void fetch_plan_place(struct fetch_plan *plan)
 {
     size_t n_workspaces = 0, n_outputs = 0;
 
+    drop_shared(plan, false);
+    drop_shared(plan, true);
     for (size_t i = 0; i < plan->n_sources; i++) {
         n_outputs += plan->sources[i].output && plan->sources[i].n_files > 0;
         n_workspaces += !plan->sources[i].output && plan->sources[i].n_files > 0;

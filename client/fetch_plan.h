@@ -25,6 +25,7 @@ struct fetch_source {
     uint64_t index;
     char *node;                /* owned */
     bool output;               /* the node's EDL_OUTPUT_DIR */
+    bool given;                /* a folder that the job names, which many processes may share */
     struct file_entry **files; /* owned array of owned */
     size_t n_files, n_allocated;
     struct file_sums sums;
@@ -55,5 +56,6 @@ char *fetch_pattern_of(const char *path);
 int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
                      struct edl_error *error);
 
-/* fetch_plan_place - chooses folders: "" when files come from one process, else "trainer-0/" */
+/* fetch_plan_place - what several nodes list of a folder that they share is there once; then
+ * chooses folders: "" when files come from one process, else "trainer-0/" */
 void fetch_plan_place(struct fetch_plan *plan);
