@@ -17,6 +17,7 @@
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
+#include "client/whole_logs.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -31,6 +32,7 @@ struct logs_options {
     struct common_options common;
     bool follow;
     bool raw;
+    bool all;
     const char *role;
     const char *index;
 };
@@ -41,6 +43,8 @@ static const struct option_spec logs_options[] = {
     { "role", 'r', OPTION_TEXT, "ROLE", "only this role", offsetof(struct logs_options, role) },
     { "index", 'i', OPTION_TEXT, "I", "only this process of each role",
       offsetof(struct logs_options, index) },
+    { "all", 'a', OPTION_FLAG, NULL, "whole logs from the nodes, instead of what is kept here",
+      offsetof(struct logs_options, all) },
     { "raw", 0, OPTION_FLAG, NULL, "as it was written, to a terminal too",
       offsetof(struct logs_options, raw) },
     { .name = NULL },
@@ -150,6 +154,11 @@ int job_logs(struct server *server, const struct log_request *request)
     return status;
 }
 
+static int logs_of_job(struct server *server, const struct log_request *request)
+{
+    return request->all ? job_whole_logs(server, request) : job_logs(server, request);
+}
+
 /* One job after the other: each output is whole, and the last one ends when the array has. */
 static int logs_of_array(struct server *server, const struct log_request *request,
                          const json_t *jobs)
@@ -163,7 +172,7 @@ static int logs_of_array(struct server *server, const struct log_request *reques
 
         one.job = id;
         one.shown = json_text(job, "name");
-        status = job_logs(server, &one);
+        status = logs_of_job(server, &one);
     }
     return status;
 }
@@ -176,6 +185,7 @@ static int run(const struct invocation *invocation)
                                    .role = options->role,
                                    .index = options->index,
                                    .follow = options->follow,
+                                   .all = options->all,
                                    .raw = options->raw,
                                    .json = options->common.json };
     struct server server;
@@ -187,6 +197,13 @@ static int run(const struct invocation *invocation)
                             options->index);
         return report_error(&error);
     }
+    if (options->all && options->follow) {
+        (void)edl_error_set(&error, -EINVAL,
+                            "--all gets what was written until now, -f what follows");
+        (void)edl_error_remedy(&error, "edl logs --all %.80s, and then edl logs -f %.80s",
+                               request.job, request.job);
+        return report_error(&error);
+    }
     int status = server_open(&options->common, &server);
 
     if (status != STATUS_OK)
@@ -194,19 +211,22 @@ static int run(const struct invocation *invocation)
     status = array_find(&server, request.job, &jobs);
     if (status == STATUS_OK)
         status =
-            jobs != NULL ? logs_of_array(&server, &request, jobs) : job_logs(&server, &request);
+            jobs != NULL ? logs_of_array(&server, &request, jobs) : logs_of_job(&server, &request);
     server_clear(&server);
     return status;
 }
 
 const struct verb verb_logs = {
     .name = "logs",
-    .usage = "JOB [-f] [--role ROLE] [--index I] [--raw]",
+    .usage = "JOB [-f | --all] [--role ROLE] [--index I] [--raw]",
     .summary = "Print the output of a job's processes, each line behind its process",
     .details =
         "Works for jobs that have ended and for nodes that have gone: the end of every output is\n"
         "kept, and a line says how much is before it, and where. With --json one piece of output "
         "per line.\n"
+        "--all gets all that a process wrote from its node, as far as that keeps it, also of a "
+        "job\n"
+        "that has ended; only its owner and admins may.\n"
         "JOB may name an array: the output of its jobs, one after the other.\n"
         "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
         "progress\n"

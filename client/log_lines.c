@@ -120,26 +120,34 @@ struct log_lines *log_lines_free(struct log_lines *lines)
     return NULL;
 }
 
-static void add(struct log_lines *lines, struct stream *stream, const char *text)
+static void add(struct log_lines *lines, struct stream *stream, const char *text, size_t size)
 {
-    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
+    const char *end;
+
+    while ((end = memchr(text, '\n', size)) != NULL) {
         print_line(lines, stream, text, (size_t)(end - text));
-
-    size_t rest = strlen(text);
-
-    if (stream->n_pending + rest > LINE_MAX_BYTES)
-        print_line(lines, stream, text, rest);
+        size -= (size_t)(end + 1 - text);
+        text = end + 1;
+    }
+    if (stream->n_pending + size > LINE_MAX_BYTES)
+        print_line(lines, stream, text, size);
     else
-        keep(stream, text, rest);
+        keep(stream, text, size);
 }
 
-void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
-                   const char *text)
+void log_lines_add_bytes(struct log_lines *lines, const char *role, uint64_t index,
+                         uint64_t incarnation, const char *data, size_t size)
 {
     struct stream *stream = stream_get(lines, role, index);
 
     if (stream->incarnation != incarnation && stream->n_pending > 0)
         print_line(lines, stream, "", 0);
     stream->incarnation = incarnation;
-    add(lines, stream, text);
+    add(lines, stream, data, size);
+}
+
+void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
+                   const char *text)
+{
+    log_lines_add_bytes(lines, role, index, incarnation, text, strlen(text));
 }

@@ -20,6 +20,10 @@ struct log_lines *log_lines_new(FILE *out, bool terminal);
 /* log_lines_free - prints what is still unfinished (with a line end); returns NULL */
 struct log_lines *log_lines_free(struct log_lines *lines);
 
+/* log_lines_add_bytes - as log_lines_add, of so many bytes, whatever they are */
+void log_lines_add_bytes(struct log_lines *lines, const char *role, uint64_t index,
+                         uint64_t incarnation, const char *data, size_t size);
+
 /* log_lines_add - a piece of the output of (role, index); a new incarnation starts a new line */
 void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
                    const char *text);
