@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# What a job wrote comes back from its nodes: while it runs and after, from several processes, after a break where it left off;
+# only to its owner; never through a link, on neither side; until its time is over. And whole logs on the same way.
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+chmod 711 "$work"
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 60s
+EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
+EDL_TOKEN_FILE=$work/scheduler/admin-token
+export EDL_SERVER EDL_TOKEN_FILE
+declare -A agents
+agent_begin() { # NAME ARGUMENT...
+    local name=$1
+    shift
+    # shellcheck disable=SC2046
+    begin "$name" "adopted" edl-agent --node "$name" --scheduler "$EDL_SERVER" --join-token-file "$work/scheduler/join-token" --conf '' --cpu 1 \
+        --state-dir "$work/$name" --runtime direct --no-foreign --heartbeat 300ms --address 127.0.0.1 --stop-processes-on-exit \
+        $([ "$(id -u)" != 0 ] || echo --default-user nobody) "$@"
+    agents[$name]=$pid
+}
+agent_begin n1 --ports 21000-21099
+agent_begin n2 --ports 21100-21199
+ready() { [ "$(edl logs "$1" | grep -c 'ready$')" = "$2" ]; }
+refuses() { # WHAT COMMAND...: it fails and says so
+    local what=$1
+    shift
+    if "$@" >"$work/out" 2>"$work/err"; then fail "it succeeds: $*"; fi
+    grep -q -e "$what" "$work/err" || fail "$*: it says $(cat "$work/err") and not: $what"
+}
+same() { cmp "$1" "$2" || fail "$2 is not $1"; }
+there() { # FOLDER: the files in it
+    (cd "$1" && find . ! -type d | sort | paste -sd' ')
+}
+work_of() { # NODE GLOB: where a process has its copy
+    find "$work/$1/workspaces/copies" -maxdepth 1 -type d -name "$2"
+}
+
+# two processes on two nodes, each in a copy of its own
+mkdir -p "$work/src/data"
+echo given >"$work/src/data/words"
+echo first >"$work/src/changed"
+chmod -R a+rX "$work/src"
+cat >"$work/src/run.sh" <<'END'
+mkdir -p output/pass-00000 output/pass-00001 other
+for pass in 0 1; do head -c 300000 /dev/urandom >output/pass-0000$pass/model; done
+echo "$EDL_INDEX" >>changed
+echo "result $EDL_INDEX" >"$EDL_OUTPUT_DIR/result-$EDL_INDEX"
+ln -s /etc/hostname output/pass-00000/link
+ln -s /etc other/etc
+ln -s output escape
+touch other/with\ blank "other/$(printf 'bad\033name')"
+mkfifo other/pipe
+seq 30000
+echo ready
+exec sleep 1000
+END
+edl submit --name first --upload "$work/src" --min 2 --max 2 --cpu 700m --memory 64Mi -- sh run.sh >/dev/null 2>&1
+await 120 'both have written' ready first 2
+
+edl fetch first -o "$work/all" 2>"$work/notes" >"$work/said" || fail "edl fetch: $(cat "$work/notes")"
+[ "$(there "$work/all")" = "$(for i in 0 1; do for file in changed other/with\ blank output/pass-00000/model output/pass-00001/model; do echo "./trainer-$i/$file"; done; done | cat - <(for i in 0 1; do echo "./n$(($(edl show first --json | jq '[.processes[] | select(.index == '$i')][0].node[1:] | tonumber')))/EDL_OUTPUT_DIR/result-$i"; done) | sort | paste -sd' ')" ] ||
+    fail "it fetched $(there "$work/all")"
+for i in 0 1; do
+    node=$(edl show first --json | jq -r ".processes[] | select(.index == $i).node")
+    copy=$(work_of "$node" "*.trainer.$i.*")
+    for file in changed output/pass-00000/model output/pass-00001/model; do same "$copy/$file" "$work/all/trainer-$i/$file"; done
+    [ "$(cat "$work/all/$node/EDL_OUTPUT_DIR/result-$i")" = "result $i" ] || fail 'the output folder did not come'
+done
+grep -q 'left out 3 symbolic links' "$work/notes" && grep -q 'left out 1 files whose names' "$work/notes" || fail "it says: $(cat "$work/notes")"
+grep -q '10 files fetched' "$work/said" || fail "it says: $(cat "$work/said")"
+edl fetch first -o "$work/all" 2>/dev/null | grep -q ' 0 files fetched .* 10 were there' || fail 'what is there is fetched again'
+
+# what is named comes, changed or not, and of one process without its name
+edl fetch first 'data' --index 1 -o "$work/one" >/dev/null 2>&1 || fail 'a pattern'
+[ "$(there "$work/one")" = ./data/words ] && same "$work/src/data/words" "$work/one/data/words"
+edl fetch first 'output/pass-*1' --index 0 --json -o "$work/one" 2>/dev/null | holds '.fetched == 1 and .files[0].path == "output/pass-00001/model" and .files[0].state == "fetched"' ||
+    fail '--json tells something else'
+edl fetch first 'EDL_OUTPUT_DIR/result-0' -o "$work/one" >/dev/null 2>&1 && grep -q 'result 0' "$work/one/EDL_OUTPUT_DIR/result-0" || fail 'the output folder by name'
+edl fetch first --list '*' 2>/dev/null | grep -q ' trainer-0/run.sh$' || fail '--list'
+refuses 'no file of job first matches "nothing/\*"' edl fetch first 'nothing/*' -o "$work/none"
+[ ! -e "$work/none" ] || fail 'a folder was made for nothing'
+
+# links: on the node none is followed, nor is one here
+api() { curl -sS -o "$work/body" -w '%{http_code}' -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" "$EDL_SERVER$1"; }
+for path in output/pass-00000/link other/etc/hostname escape/pass-00000/model; do
+    [ "$(api "/jobs/first/processes/trainer/0/file?path=$path")" = 403 ] || fail "$path: $(cat "$work/body")"
+done
+for path in ../../../credential /etc/hostname output//x ./changed; do
+    [ "$(api "/jobs/first/processes/trainer/0/file?path=$path")" = 400 ] || fail "$path: $(cat "$work/body")"
+done
+[ "$(api '/jobs/first/processes/trainer/0/file?path=other/pipe')" = 403 ] || fail "a pipe: $(cat "$work/body")"
+[ "$(api '/jobs/first/processes/trainer/7/files')" = 404 ] || fail "no such process: $(cat "$work/body")"
+mkdir -p "$work/linked" "$work/elsewhere"
+ln -s "$work/elsewhere" "$work/linked/output"
+refuses 'is no folder' edl fetch first 'output/pass-00000' --index 0 -o "$work/linked"
+rm "$work/linked/output"
+mkdir -p "$work/linked/output/pass-00000"
+ln -s "$work/elsewhere/target" "$work/linked/output/pass-00000/model.part"
+refuses 'no file of its own' edl fetch first 'output/pass-00000' --index 0 -o "$work/linked"
+rm "$work/linked/output/pass-00000/model.part"
+ln -s "$work/elsewhere/target" "$work/linked/output/pass-00000/model"
+refuses 'is no file' edl fetch first 'output/pass-00000' --index 0 -o "$work/linked"
+[ -z "$(ls -A "$work/elsewhere")" ] || fail 'it wrote through a link'
+
+# a part of an earlier try is gone on with; one that does not fit is not believed
+model=output/pass-00000/model
+mkdir -p "$work/again/output/pass-00000"
+head -c 100000 "$work/all/trainer-0/$model" >"$work/again/$model.part"
+inode=$(stat -c %i "$work/again/$model.part")
+edl fetch first $model --index 0 -o "$work/again" >/dev/null 2>&1 || fail 'it does not go on'
+same "$work/all/trainer-0/$model" "$work/again/$model"
+[ "$(stat -c %i "$work/again/$model")" = "$inode" ] && [ ! -e "$work/again/$model.part" ] || fail 'it began anew'
+mv "$work/again/$model" "$work/again/$model.part"
+printf X | dd of="$work/again/$model.part" bs=1 seek=50000 conv=notrunc status=none
+edl fetch first $model --index 0 -o "$work/again" >/dev/null 2>&1 || fail 'a part that does not fit'
+same "$work/all/trainer-0/$model" "$work/again/$model"
+
+# only its owner, and admins
+edl user add eve >/dev/null
+edl user add ann --role operator >/dev/null 2>&1 || edl user add ann >/dev/null
+(umask 077 && edl token create --user eve >"$work/eve.token" 2>/dev/null)
+EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl fetch first -o "$work/eve"
+EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl logs --all first
+
+# whole logs, longer than what is kept here
+edl logs --all first >"$work/log" || fail 'edl logs --all'
+for i in 0 1; do
+    sed -n "s/^\[trainer-$i\] //p" "$work/log" | cmp - <(seq 30000 && echo ready) || fail "the log of trainer-$i is another"
+done
+edl logs --all first --index 1 --json | jq -rs 'map(.text) | add' | cmp - <(seq 30000 && echo ready && echo) || fail 'logs --all --json'
+
+# an agent that dies half way: the client stands still meanwhile, so it is half way
+edl submit --name large --upload "$work/src" --cpu 200m --memory 64Mi -- sh -c 'truncate -s 700M big && echo ready && exec sleep 1000' >/dev/null 2>&1
+await 120 'it has written' ready large 1
+node=$(edl show large --json | jq -r '.processes[0].node')
+edl fetch large big -o "$work/large" >"$work/out" 2>"$work/err" &
+client=$!
+pids="$pids $client"
+grown() { [ -s "$work/large/big.part" ]; }
+await 120 'the file begins to come' grown
+kill -STOP $client
+kill -KILL "${agents[$node]}"
+wait "${agents[$node]}" || true
+kill -CONT $client
+if wait $client; then fail 'it fetched all from an agent that was killed'; fi
+grep -q 'the same command goes on' "$work/err" || fail "it says: $(cat "$work/err")"
+[ -s "$work/large/big.part" ] && [ ! -e "$work/large/big" ] || fail "what came is not kept: $(ls -l "$work/large")"
+inode=$(stat -c %i "$work/large/big.part")
+refuses 'cannot be reached now\|does not answer' edl fetch large big -o "$work/large"
+agent_begin "$node" --ports "$([ "$node" = n1 ] && echo 21000-21099 || echo 21100-21199)"
+reachable() { edl fetch large -l >/dev/null 2>&1; }
+await 120 'the agent is back' reachable
+edl fetch large big -o "$work/large" >"$work/out" 2>&1 || fail "it does not go on: $(cat "$work/out")"
+[ "$(stat -c '%i %s' "$work/large/big")" = "$inode $((700 << 20))" ] || fail "it began anew: $(ls -li "$work/large")"
+
+# after the end, until the time is over
+edl kill first >/dev/null
+edl kill large >/dev/null
+edl wait first >/dev/null || true
+edl wait large >/dev/null || true
+edl fetch first 'output/pass-*' -o "$work/after" >/dev/null 2>&1 || fail 'nothing comes after the end'
+for i in 0 1; do same "$work/all/trainer-$i/$model" "$work/after/trainer-$i/$model"; done
+edl logs --all first --index 0 | tail -n 1 | grep -q 'ready$' || fail 'its log is gone with it'
+for name in n1 n2; do
+    end "${agents[$name]}"
+    agent_begin "$name" --ports "$([ $name = n1 ] && echo 21000-21099 || echo 21100-21199)" --keep-outputs 1s
+done
+no_copies() { [ -z "$(find "$work/n1/workspaces/copies" "$work/n2/workspaces/copies" -mindepth 1)" ]; }
+await 120 'what was kept goes' no_copies
+over() { ! edl fetch first 'output/pass-*' -o "$work/over" >"$work/out" 2>&1 && grep -q 'on its nodes any more' "$work/out"; }
+await 120 'it says that they are gone' over
