@@ -2,9 +2,10 @@
 /* killtree.c - the end of everything below a child subreaper
  *
  * Asked: the main child's process group gets its SIGTERM by one call, so that a fork cannot escape
- * it. The others, in sessions and groups of their own, are listed before and get theirs one by one.
- * What the program starts in answer, to save its state perhaps, is not on that list. Whether a
- * member of the group was born after the call is told by its start time, by whole ticks.
+ * it. All are listed before: the others, in sessions and groups of their own, get theirs one by
+ * one, and a member of the group counts as asked wherever its handler takes it. What the program
+ * starts in answer, to save its state perhaps, is not on that list. Whether a member of the group
+ * was born after the call is told by its start time, by whole ticks.
  *
  * Forced: a descendant whose parent dies becomes our child, also after setsid, a second fork or
  * daemon(3). So it is enough to kill direct children, reap one, and look again, until waitpid(2)
@@ -138,16 +139,34 @@ static bool was_asked(const struct killtree_main *main_child, const struct procf
     return false;
 }
 
+static void note_asked(struct killtree_main *main_child, const struct procfs_stat *process)
+{
+    main_child->asked =
+        xreallocarray(main_child->asked, main_child->n_asked + 1, sizeof *main_child->asked);
+    main_child->asked[main_child->n_asked++] =
+        (struct killtree_asked){ .pid = process->pid, .start_ticks = process->start_ticks };
+}
+
+/* note_group - its members are about to be asked
+ * One that has left it since it was listed is not, and has to be found again later. */
+static void note_group(struct killtree_main *main_child, const struct procfs_stat *list,
+                       const bool *below, size_t n)
+{
+    struct procfs_stat now;
+
+    for (size_t i = 0; i < n; i++)
+        if (below[i] && list[i].pgrp == main_child->pid && list[i].pid != main_child->pid &&
+            procfs_stat(list[i].pid, &now) == 0 && now.pgrp == main_child->pid)
+            note_asked(main_child, &list[i]);
+}
+
 static void ask_one(struct killtree_main *main_child, const struct procfs_stat *process)
 {
     _cleanup_close_ int fd = procfs_open_verified(process->pid, process->start_ticks);
 
     for (size_t i = 0; fd >= 0 && i < ELEMENTS(questions); i++)
         (void)pidfd_send_signal(fd, questions[i], NULL, 0);
-    main_child->asked =
-        xreallocarray(main_child->asked, main_child->n_asked + 1, sizeof *main_child->asked);
-    main_child->asked[main_child->n_asked++] =
-        (struct killtree_asked){ .pid = process->pid, .start_ticks = process->start_ticks };
+    note_asked(main_child, process);
 }
 
 void killtree_ask(struct killtree_main *main_child, int pidfd)
@@ -157,13 +176,15 @@ void killtree_ask(struct killtree_main *main_child, int pidfd)
     size_t n = 0;
 
     (void)procfs_list(&list, &n); /* without it the group is asked at least */
-    if (!main_child->reaped)
+    if (n > 0) {
+        qsort(list, n, sizeof *list, compare_pid);
+        below = xcalloc(n, sizeof *below);
+        find_below(list, n, below);
+    }
+    if (!main_child->reaped) {
+        note_group(main_child, list, below, n);
         ask_group(main_child, pidfd);
-    if (n == 0)
-        return;
-    qsort(list, n, sizeof *list, compare_pid);
-    below = xcalloc(n, sizeof *below);
-    find_below(list, n, below);
+    }
     for (size_t i = 0; i < n; i++)
         if (below[i] && list[i].state != 'Z' && !was_asked(main_child, &list[i]))
             ask_one(main_child, &list[i]);

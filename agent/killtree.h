@@ -19,7 +19,7 @@ struct killtree_main {
     bool killing;
     uint64_t orphans; /* others than it that killtree_kill_all had to kill */
     /* killtree_ask keeps these; killtree_done frees them */
-    struct killtree_asked *asked; /* those outside of the main child's process group */
+    struct killtree_asked *asked; /* but for the main child */
     size_t n_asked;
     uint64_t group_asked_ticks; /* since boot, when that group was asked; 0: it was not */
 };

@@ -13,6 +13,7 @@
 #define GRACEFUL "--graceful"
 #define STOPPED "--stopped"
 #define COUNTING "--counting"
+#define LEAVING "--leaving"
 
 /* graceful_main - the program of the next tests: a shell may lose a signal between its check and
  * its wait */
@@ -44,26 +45,29 @@ static bool await_sigterm(const sigset_t *set)
 }
 
 /* counting_main - three processes of one group. The first ends when it is asked to, and starts the
- * third before. The third is asked after that: whoever is asked again has got that by then. */
-static int counting_main(void)
+ * third before. The third is asked after that: a process that is asked again has got that by then.
+ * leaves: the second is in a session of its own by then, where it went when it was asked */
+static int counting_main(bool leaves)
 {
     const char *fifo = getenv("FIFO");
     int fd = fifo != NULL ? open(fifo, O_WRONLY | O_CLOEXEC) : -1;
-    int third_asked[2];
+    int third_asked[2], second_asked[2];
     sigset_t set, pending;
     char byte;
 
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
-    if (fd == -1 || sigprocmask(SIG_BLOCK, &set, NULL) == -1 || pipe(third_asked) == -1)
+    if (fd == -1 || sigprocmask(SIG_BLOCK, &set, NULL) == -1 || pipe(third_asked) == -1 ||
+        pipe(second_asked) == -1)
         return 1;
     if (fork() == 0) { /* the second */
-        if (!await_sigterm(&set) || read(third_asked[0], &byte, 1) != 1 ||
+        if (!await_sigterm(&set) || (leaves && setsid() == -1) ||
+            write(second_asked[1], "", 1) != 1 || read(third_asked[0], &byte, 1) != 1 ||
             sigpending(&pending) == -1)
             return 1;
         return dprintf(fd, sigismember(&pending, SIGTERM) ? "twice\n" : "once\n") > 0 ? 0 : 1;
     }
-    if (write(fd, "up\n", 3) != 3 || !await_sigterm(&set))
+    if (write(fd, "up\n", 3) != 3 || !await_sigterm(&set) || read(second_asked[0], &byte, 1) != 1)
         return 1;
     (void)poll(NULL, 0, 30); /* processes are told apart by their start, in ticks of 10 ms */
     if (fork() == 0)
@@ -102,17 +106,27 @@ static void test_stop_is_graceful(void **state)
 }
 
 /* The leader ends first, so that its supervisor gets the others: they were asked with it. */
-static void test_stop_asks_each_process_once(void **state)
+static void assert_asked_once(struct fixture *f, const char *role)
 {
-    struct fixture *f = *state;
     struct exit_record record;
 
-    start_self(f, COUNTING, NULL, 60000000);
+    start_self(f, role, NULL, 60000000);
     assert_int_equal(kill(f->pid, SIGTERM), 0);
     wait_for_text(f, "once\n");
     (void)wait_end(f, &record); /* long before the grace is over: the third was asked as well */
     assert_int_equal(record.exit_code, 0);
     assert_fifo_released(f);
+}
+
+static void test_stop_asks_each_process_once(void **state)
+{
+    assert_asked_once(*state, COUNTING);
+}
+
+/* It is asked in a group, and is in none that is known when the others are listed again. */
+static void test_stop_asks_once_what_leaves_its_group(void **state)
+{
+    assert_asked_once(*state, LEAVING);
 }
 
 /* Its leader ignores SIGTERM: what lives in another session is asked while it runs. */
@@ -192,6 +206,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_stop_is_graceful),
         TEST(test_stop_asks_each_process_once),
+        TEST(test_stop_asks_once_what_leaves_its_group),
         TEST(test_stop_asks_other_sessions_at_once),
         TEST(test_stop_lets_stopped_processes_end_gracefully),
         TEST(test_stop_kills_after_the_grace),
@@ -199,8 +214,8 @@ int main(int argc, char **argv)
         TEST(test_supervisor_killed_takes_the_program_along),
     };
 
-    if (argc == 2 && streq(argv[1], COUNTING))
-        return counting_main();
+    if (argc == 2 && (streq(argv[1], COUNTING) || streq(argv[1], LEAVING)))
+        return counting_main(streq(argv[1], LEAVING));
     if (argc == 2 && (streq(argv[1], GRACEFUL) || streq(argv[1], STOPPED)))
         return graceful_main(streq(argv[1], STOPPED));
     return cmocka_run_group_tests(tests, NULL, NULL);
