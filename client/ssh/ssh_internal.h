@@ -33,6 +33,8 @@
        "is it still on? Try it again")                                                             \
     XX(SSH_STAGE_AGENT, 30, SSH_FAULT_HERE, "the ssh agent does not answer",                       \
        "does it ask you something? Look with ssh-add -l; IdentityAgent none does without it")      \
+    XX(SSH_STAGE_PROGRAM, 30, SSH_FAULT_SILENT, "ssh does not get in, and does not say why",       \
+       "try ssh yourself; is the machine on?")                                                     \
     XX(SSH_STAGE_RUN, 10, SSH_FAULT_SILENT, "it does not answer any more while a script runs",     \
        "is it still on? Try it again, nothing is half done")
 

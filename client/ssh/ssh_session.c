@@ -181,7 +181,12 @@ void ssh_session_unfit(struct ssh_session *session, const char *format, ...)
     va_start(ap, format);
     (void)vsnprintf(session->why, sizeof session->why, format, ap);
     va_end(ap);
-    if (session->options.transport == SSH_AUTO)
+    if (session->transport == SSH_PROGRAM)
+        ssh_session_fail(session, SSH_FAULT_KEY_UNKNOWN,
+                         "compare the keys with those in /etc/ssh there; then ssh-keygen -R, and "
+                         "again",
+                         "%s", session->why);
+    else if (session->options.transport == SSH_AUTO)
         do_next(session, SSH_NEXT_SWITCH);
     else
         ssh_session_fail(session, SSH_FAULT_PROTOCOL, "let the program ssh do it: --ssh=auto",
