@@ -153,10 +153,20 @@ static const struct {
     { "Password change required", "ssh to %s once, and change the password" },
 };
 
+/* The last line that says what is wrong: not where help is. */
+static const char *last_words(const struct deploy_host *host)
+{
+    size_t i = 0;
+
+    while (said(host, i) != NULL && strncmp(said(host, i), "Try '", 5) == 0)
+        i++;
+    return said(host, i) != NULL ? said(host, i) : said(host, 0);
+}
+
 /* A script ended with a status that is no success. */
 static enum deploy_step fail_script(struct deploy_host *host, int status)
 {
-    const char *last = said(host, 0), *words = NULL, *name = host->name;
+    const char *last = last_words(host), *words = NULL, *name = host->name;
     size_t i = 0;
 
     while (i < ELEMENTS(known_words) && (words = said_with(host, known_words[i].words)) == NULL)

@@ -58,12 +58,14 @@ static const char look_apt[] =
     "apt-cache policy edl-agent 2>/dev/null | sed -n 's/^ *Candidate: /edl:candidate=/p' | grep -v "
     "'(none)' || :\n";
 
+/* The scheduler's own machine is told by agent.conf which cluster it belongs to: it has a
+ * credential and no member.json. */
 static const char look_member[] =
     "f=" STATE "/member.json\n"
     "if [ -r $f ]; then\n"
     "  tr -d '\\n' <$f | sed -n 's/.*\"node\": *\"\\([^\"]*\\)\".*/edl:member=\\1/p'; echo\n"
     "  tr -d '\\n' <$f | sed -n 's/.*\"server\": *\"\\([^\"]*\\)\".*/edl:server=\\1/p'; echo\n"
-    "fi\n"
+    "elif [ -e " STATE "/credential ]; then echo \"edl:member=$(hostname)\"; fi\n"
     "if systemctl is-active -q edl-agent; then echo edl:active=yes; fi\n";
 
 static char *look_settings(const struct deploy_plan *plan)

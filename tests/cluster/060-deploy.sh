@@ -122,7 +122,7 @@ is ann@n3 ok
 is root@n1:2204 ok
 is eve@n4 failed sudo root@n4
 is nobody@n4:2201 failed ssh-copy-id
-is root@n2 failed 'ssh-keygen -R' 'key'
+is root@n2 failed 'ssh-keygen -f' 'instead of'
 is root@n9:22 failed n9
 is root@10.77.0.13:9 failed 'openssh-server'
 is no-such-host.invalid failed HOSTS
