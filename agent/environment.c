@@ -13,11 +13,13 @@
 #include <string.h>
 
 #include "agent/layout.h"
+#include "agent/order_workspace.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/own_address.h"
 #include "shared/parse.h"
+#include "shared/shared_folder.h"
 #include "shared/workspace_id.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -126,7 +128,6 @@ bool environment_job_name_valid(const char *name)
 static int check(const json_t *order, struct edl_error *error)
 {
     const json_t *argv = json_object_get(order, "argv");
-    const char *workspace = text_of(order, "workspace");
     size_t i;
     json_t *word;
 
@@ -139,10 +140,7 @@ static int check(const json_t *order, struct edl_error *error)
         if (!json_is_string(word))
             return edl_error_set(error, EDL_EBADSPEC, "argv[%zu] of the order is not text", i);
     }
-    if (workspace[0] != '\0' && workspace[0] != '/' && workspace_hash(workspace) == NULL)
-        return edl_error_set(error, EDL_EBADSPEC, "the workspace '%s' is not an absolute path",
-                             workspace);
-    return 0;
+    return order_workspace_check(order, error);
 }
 
 static uint64_t number_of(const json_t *order, const char *key)
@@ -188,6 +186,8 @@ static int check_wants(const json_t *order, const struct node_limits *limits,
 char *environment_workspace(const struct layout *layout, const struct process_id *id,
                             const char *given)
 {
+    if (shared_folder_of(given) != NULL)
+        return xstrdup(shared_folder_of(given));
     if (workspace_hash(given) != NULL)
         return layout_copy_dir(layout, id);
     if (given[0] != '\0')
@@ -221,12 +221,15 @@ static int make_folders(const struct layout *layout, const struct process_id *id
     return r;
 }
 
-/* add_archive - what the supervisor needs to unpack it, and where TRAINER_PACKAGE has gone */
+/* add_archive - what the supervisor needs to unpack it, and where TRAINER_PACKAGE has gone
+ * slot: of what is unpacked for all, what an earlier incarnation left of its own goes by its name
+ */
 static void add_archive(const struct layout *layout, const struct process_id *id,
                         const json_t *order, const char *copy, json_t *out)
 {
-    const char *given = text_of(order, "workspace");
+    const char *given = order_archive(order);
     const char *hex = workspace_hash(given);
+    json_t *unpack;
     _cleanup_free_ char *archive = layout_archive_link(layout, id);
     _cleanup_free_ char *cached = text_format("%s/%s", layout->archives_dir, hex);
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
@@ -234,9 +237,13 @@ static void add_archive(const struct layout *layout, const struct process_id *id
 
     if (streq(text_of(env, "TRAINER_PACKAGE"), given))
         set_text(env, "TRAINER_PACKAGE", copy);
-    (void)json_object_set_new(out, "unpack",
-                              json_pack("{s:s, s:s, s:s, s:s}", "program", program, "sha256", hex,
-                                        "archive", archive, "cached", cached));
+    unpack = json_pack("{s:s, s:s, s:s, s:s}", "program", program, "sha256", hex, "archive",
+                       archive, "cached", cached);
+    if (order_shared_folder(order) != NULL)
+        (void)json_object_set_new(unpack, "slot",
+                                  json_sprintf("%llu-%s-%lu", (unsigned long long)id->job_id,
+                                               id->role, (unsigned long)id->index));
+    (void)json_object_set_new(out, "unpack", unpack);
 }
 
 static json_t *build(const struct layout *layout, const struct process_id *id, const json_t *order,
@@ -282,7 +289,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
         (void)json_object_set(out, "cgroup", facts->cgroup);
     else
         (void)json_object_del(out, "cgroup"); /* never what an order says */
-    if (workspace_hash(text_of(order, "workspace")) != NULL)
+    if (order_archive(order) != NULL)
         add_archive(layout, id, order, folders[0], out);
     return out;
 }

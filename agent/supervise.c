@@ -447,6 +447,8 @@ static int unpack(struct supervisor *s, struct edl_error *error)
         r = unpacker_end(s->order, &s->child, s->main_child.status, error);
     if (r < 0)
         (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", error->text);
+    if (r == -ENOTDIR)
+        s->unfit = UNFIT_NO_WORKSPACE;
     child_close(&s->child);
     killtree_done(&s->main_child);
     s->main_child = (struct killtree_main){ 0 };

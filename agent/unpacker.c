@@ -2,7 +2,8 @@
 /* unpacker.c - edl-workspace as a child of a supervisor: the archive of a workspace into its folder
  *
  * The folder is a new one of this incarnation alone. So whatever is in it when this breaks off is
- * never used: the program starts only after a success. */
+ * never used: the program starts only after a success. One folder for all processes of a job is not
+ * made here: edl-workspace does that, with the rights of the account (workspace_share.h). */
 #include "agent/unpacker.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/account.h"
+#include "agent/workspace_share.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -50,7 +52,7 @@ static void become(const struct account *account)
     fail("cannot become the account of the process");
 }
 
-static void run_child(const char *const *argv, const char *workspace, const struct account *account,
+static void run_child(const char *const *argv, const char *folder, const struct account *account,
                       pid_t supervisor, int archive_fd, int status_fd)
 {
     char *const no_environment[] = { NULL };
@@ -67,8 +69,8 @@ static void run_child(const char *const *argv, const char *workspace, const stru
         fail("cannot prepare edl-workspace");
     if (getppid() != supervisor) /* it died before the line above */
         _exit(EXIT_CANNOT_EXECUTE);
-    if (chdir(workspace) == -1)
-        fail(workspace);
+    if (chdir(folder) == -1)
+        fail(folder);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)execve(argv[0], (char *const *)(uintptr_t)argv, no_environment);
@@ -87,8 +89,13 @@ static int make_folder(const char *workspace, const struct account *account,
 int unpacker_fork(const json_t *order, const char *workspace, const struct account *account,
                   struct child *ret, struct edl_error *error)
 {
-    const char *const argv[] = { text_of(order, "program"), "unpack", text_of(order, "sha256"),
-                                 NULL };
+    const char *slot = text_of(order, "slot");
+    const char *const unpack[] = { text_of(order, "program"), "unpack", text_of(order, "sha256"),
+                                   NULL };
+    const char *const share[] = {
+        text_of(order, "program"), "share", text_of(order, "sha256"), workspace, slot, NULL
+    };
+    const char *const *argv = slot[0] != '\0' ? share : unpack;
     _cleanup_close_ int archive_fd =
         open(text_of(order, "archive"), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     _cleanup_close_ int status_fd = -1, write_fd = -1;
@@ -97,7 +104,7 @@ int unpacker_fork(const json_t *order, const char *workspace, const struct accou
 
     if (archive_fd == -1)
         return edl_error_errno(error, -errno, "cannot open the archive of the workspace");
-    r = make_folder(workspace, account, error);
+    r = slot[0] != '\0' ? 0 : make_folder(workspace, account, error);
     if (r < 0)
         return r;
     if (pipe2(both, O_CLOEXEC) == -1)
@@ -106,7 +113,8 @@ int unpacker_fork(const json_t *order, const char *workspace, const struct accou
     write_fd = both[1];
     pid = fork();
     if (pid == 0)
-        run_child(argv, workspace, account, supervisor, archive_fd, write_fd);
+        run_child(argv, slot[0] != '\0' ? "/" : workspace, account, supervisor, archive_fd,
+                  write_fd);
     pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
     if (pidfd == -1)
         return edl_error_errno(error, -errno, "cannot start %s", argv[0]); /* the caller kills it */
@@ -114,26 +122,50 @@ int unpacker_fork(const json_t *order, const char *workspace, const struct accou
     return 0;
 }
 
+static int code_of(int status)
+{
+    static const struct {
+        int status, code;
+    } codes[] = { { UNPACK_EXIT_BAD, EDL_EBADSPEC },
+                  { UNPACK_EXIT_FULL, -ENOSPC },
+                  { SHARE_EXIT_NO_PLACE, -ENOTDIR } };
+
+    for (size_t i = 0; WIFEXITED(status) && i < ELEMENTS(codes); i++)
+        if (WEXITSTATUS(status) == codes[i].status)
+            return codes[i].code;
+    return -EIO;
+}
+
+/* What it said: what is wrong and, in a line of its own, what to do. */
+static void read_words(const struct child *child, char *text, size_t size, const char **ret_remedy)
+{
+    ssize_t n = read(child->status_fd, text, size - 1);
+    char *end, *remedy;
+
+    text[MAX_OF(n, 0)] = '\0';
+    end = text + strcspn(text, "\n");
+    remedy = *end != '\0' ? end + 1 + strspn(end + 1, " ") : end;
+    remedy[strcspn(remedy, "\n")] = '\0';
+    *end = '\0';
+    *ret_remedy = remedy;
+}
+
 int unpacker_end(const json_t *order, struct child *child, int status, struct edl_error *error)
 {
-    char text[300] = "";
-    ssize_t n;
+    const char *remedy;
+    char text[500];
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         (void)unlink(text_of(order, "archive")); /* the sweep would do it at the end */
         return 0;
     }
-    n = read(child->status_fd, text, sizeof text - 1);
-    text[MAX_OF(n, 0)] = '\0';
-    text[strcspn(text, "\n")] = '\0';
+    read_words(child, text, sizeof text, &remedy);
     if (WIFSIGNALED(status))
         (void)snprintf(text, sizeof text, "killed by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?");
     if (WIFEXITED(status) && WEXITSTATUS(status) == UNPACK_EXIT_DAMAGED)
         (void)unlink(text_of(order, "cached")); /* the next one fetches it anew */
-    return edl_error_set(error,
-                         !WIFEXITED(status)                        ? -EIO
-                         : WEXITSTATUS(status) == UNPACK_EXIT_BAD  ? EDL_EBADSPEC
-                         : WEXITSTATUS(status) == UNPACK_EXIT_FULL ? -ENOSPC
-                                                                   : -EIO,
-                         "cannot unpack the workspace: %s", text);
+    (void)edl_error_set(error, code_of(status), "cannot unpack the workspace: %.300s", text);
+    if (!WIFSIGNALED(status) && *remedy != '\0')
+        (void)edl_error_remedy(error, "%.200s", remedy);
+    return code_of(status);
 }

@@ -16,6 +16,7 @@
 #include "agent/file_reader.h"
 #include "agent/log_trim.h"
 #include "agent/kept_outputs.h"
+#include "agent/workspace_share.h"
 #include "agent/workspace_sweep.h"
 #include "agent/workspace_tell.h"
 #include "shared/cleanup.h"
@@ -33,13 +34,15 @@ static const char usage[] =
     "Usage: edl-workspace pack FOLDER ARCHIVE [WANTED]...\n"
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
+    "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
     "       edl-workspace send-log FOLDER NAME\n"
     "Packs a folder and tells its SHA-256 and size; lists what it would pack; unpacks an archive\n"
-    "into the working directory; removes the copies that belong to no process folder; keeps logs "
+    "into the working directory, or into a folder unless that is there; removes the copies that "
+    "belong to no process folder; keeps logs "
     "within their bounds;\n"
     "reads files of processes for the agent. See edl-workspace(8).\n";
 
@@ -112,22 +115,40 @@ static int list(char **arguments, struct edl_error *error)
     return fflush(stdout) == 0 ? 0 : edl_error_errno(error, -errno, "cannot write");
 }
 
-static int unpack(char **arguments, struct edl_error *error)
+/* What reads an archive may not ask for all memory, and what it writes is not for everybody. */
+static int prepare(const char *sha256, struct edl_error *error)
 {
-    _cleanup_close_ int dir_fd = -1;
 #ifndef __SANITIZE_ADDRESS__ /* which maps all there is */
     const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
 
     if (setrlimit(RLIMIT_AS, &memory) == -1)
         return edl_error_errno(error, -errno, "cannot limit the memory");
 #endif
-    if (!workspace_hex_valid(arguments[0]))
-        return edl_error_set(error, -EINVAL, "%.80s is not a SHA-256", arguments[0]);
+    if (!workspace_hex_valid(sha256))
+        return edl_error_set(error, -EINVAL, "%.80s is not a SHA-256", sha256);
     (void)umask(0027);
+    return 0;
+}
+
+static int unpack(char **arguments, struct edl_error *error)
+{
+    _cleanup_close_ int dir_fd = -1;
+    int r = prepare(arguments[0], error);
+
+    if (r < 0)
+        return r;
     dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd == -1)
         return edl_error_errno(error, -errno, "cannot open the folder");
     return workspace_unpack(STDIN_FILENO, dir_fd, arguments[0], &unpack_limits_default, error);
+}
+
+static int share(char **arguments, struct edl_error *error)
+{
+    int r = prepare(arguments[0], error);
+
+    return r < 0 ? r
+                 : workspace_share(STDIN_FILENO, arguments[1], arguments[2], arguments[0], error);
 }
 
 static int sweep(char **arguments, struct edl_error *error)
@@ -192,6 +213,8 @@ static int exit_status(const struct edl_error *error)
     switch (error->code) {
     case 0:
         return 0;
+    case -ENOTDIR:
+        return SHARE_EXIT_NO_PLACE;
     case EDL_ECORRUPT:
         return UNPACK_EXIT_DAMAGED;
     case -ENOSPC:
@@ -214,6 +237,7 @@ static const struct {
     { "pack", 2, PACK_WANTED_MAX, pack },
     { "list", 1, 0, list },
     { "unpack", 1, 0, unpack },
+    { "share", 3, 0, share },
     { "sweep", 4, 0, sweep },
     { "trim", 4, 0, trim },
     { "list-files", 4, 0, list_files },

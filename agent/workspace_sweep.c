@@ -172,6 +172,33 @@ static bool is_needed(struct sweep *s, const char *name)
     return true;
 }
 
+/* What is too deep goes to the top of the folder itself, for the next pass. */
+int workspace_remove(int parent_fd, const char *name, struct edl_error *error)
+{
+    struct sweep s = { .processes_fd = -1, .error = error };
+
+    if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    for (;;) {
+        uint64_t n_deep = s.n_deep;
+        _cleanup_close_ int fd = open_folder(parent_fd, name);
+        int copy, r;
+
+        if (fd < 0)
+            return fd == -ENOENT ? 0 : edl_error_errno(error, fd, "cannot open %s", name);
+        s.copies_fd = fd;
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        r = copy != -1 ? remove_below(&s, copy, 0)
+                       : edl_error_errno(error, -errno, "cannot read a folder");
+        if (r < 0)
+            return r;
+        if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+            return 0;
+        if (s.n_deep == n_deep)
+            return edl_error_errno(error, -errno, "cannot remove %s", name);
+    }
+}
+
 /* One look at all there is; true when something was moved to the top meanwhile. */
 static bool pass(struct sweep *s, int *ret_result)
 {

@@ -14,6 +14,10 @@
 struct edl_error;
 struct kept_bounds;
 
+/* workspace_remove - that file or folder of parent_fd, with all that is in it; 0 also when it is
+ * not there */
+int workspace_remove(int parent_fd, const char *name, struct edl_error *error);
+
 /* workspace_sweep - in copies_dir removes whatever does not belong to a folder of processes_dir
  * An entry KEY or KEY.archive belongs to the process folder KEY. Goes on after a failure, which is
  * reported; the next sweep tries again. */

@@ -14,6 +14,7 @@
 #include "agent/errand.h"
 #include "agent/layout.h"
 #include "agent/link.h"
+#include "agent/order_workspace.h"
 #include "agent/workspace_cache.h"
 #include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
@@ -76,7 +77,7 @@ static void on_ready(const struct edl_error *why, void *userdata)
 
 bool workspaces_await(struct workspaces *w, const struct process_id *id, json_t *order)
 {
-    const char *hex = workspace_hash(json_string_value(json_object_get(order, "workspace")));
+    const char *hex = workspace_hash(order_archive(order));
     struct waiting *waiting;
 
     if (hex == NULL || workspace_cache_has(w->cache, hex))

@@ -35,3 +35,12 @@ const char *shared_folder_wrong(const char *path)
             return NULL;
     }
 }
+
+const char *shared_folder_of(const char *workspace)
+{
+    size_t length = sizeof SHARED_FOLDER_PREFIX - 1;
+
+    return workspace != NULL && strncmp(workspace, SHARED_FOLDER_PREFIX, length) == 0
+               ? workspace + length
+               : NULL;
+}

@@ -19,6 +19,7 @@
 #include "shared/macro.h"
 #include "shared/start_fault.h"
 
+#define ARCHIVE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ORDER(more_) "{\"job\":\"j\",\"argv\":[\"true\"]," more_ "}"
 
 static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *walk)
@@ -39,6 +40,12 @@ static void test_orders(void **state)
         { "{\"job\":\"j\",\"argv\":[1]}", "argv[0] of the order is not text", START_FAULT_JOB },
         { "{\"job\":\"../j\",\"argv\":[\"true\"]}", "no usable job name", START_FAULT_JOB },
         { ORDER("\"workspace\":\"train_dir\""), "'train_dir' is not an absolute path",
+          START_FAULT_JOB },
+        { ORDER("\"workspace\":\"workspace-folder:/a/../b\",\"archive\":\"" ARCHIVE "\""),
+          "workspace-folder '/a/../b'", START_FAULT_JOB },
+        { ORDER("\"workspace\":\"workspace-folder:a\",\"archive\":\"" ARCHIVE "\""),
+          "not an absolute path", START_FAULT_JOB },
+        { ORDER("\"workspace\":\"workspace-folder:/a\""), "names no archive for /a",
           START_FAULT_JOB },
         { ORDER("\"cpu_millicores\":2000,\"memory_bytes\":4096,\"ports\":[20000,20009],"
                 "\"env\":{\"EDL_GPUS\":\"0,1\"}"),
@@ -81,13 +88,13 @@ static void test_orders(void **state)
     }
 }
 
-static json_t *environment_of(const char *order_text)
+static json_t *complete(const char *order_text)
 {
     char dir[] = "/tmp/test-order-XXXXXX";
     const struct process_id id = { .job_id = 1, .role = "trainer", .incarnation = 1 };
     const struct environment_facts facts = { .boot_id = "boot",
                                              .limits = { 2000, 4096, 2, 20000, 20009 } };
-    json_t *order = json_loads(order_text, 0, NULL), *made = NULL, *env;
+    json_t *order = json_loads(order_text, 0, NULL), *made = NULL;
     struct edl_error error = { 0 };
     struct layout layout;
 
@@ -101,14 +108,61 @@ static json_t *environment_of(const char *order_text)
                               .output_dir = dir,
                               .socket_path = dir,
                               .lease_path = dir,
+                              .archives_dir = dir,
+                              .copies_dir = dir,
                               .program_dir = dir };
     if (environment_complete(&layout, &id, order, &facts, &made, &error) < 0)
         fail_msg("%s", error.text);
-    env = json_incref(json_object_get(made, "env"));
-    json_decref(made);
     json_decref(order);
     assert_int_equal(nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+    return made;
+}
+
+static json_t *environment_of(const char *order_text)
+{
+    json_t *made = complete(order_text), *env = json_incref(json_object_get(made, "env"));
+
+    json_decref(made);
     return env;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+/* One folder for all is named by the order, and made by nobody here. */
+static void test_where_an_archive_goes(void **state)
+{
+    static const struct {
+        const char *order, *workspace, *slot; /* workspace NULL: a copy of its own */
+    } rows[] = {
+        { ORDER("\"workspace\":\"workspace-folder:/srv/JOB1\",\"archive\":\"" ARCHIVE "\",\"env\":{"
+                "\"TRAINER_PACKAGE\":\"" ARCHIVE "\"}"),
+          "/srv/JOB1", "1-trainer-0" },
+        { ORDER("\"workspace\":\"" ARCHIVE "\",\"env\":{\"TRAINER_PACKAGE\":\"" ARCHIVE "\"}"),
+          NULL, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        json_t *made = complete(rows[i].order), *env = json_object_get(made, "env");
+        const json_t *unpack = json_object_get(made, "unpack");
+        const char *workspace = text_at(made, "workspace");
+
+        if (rows[i].workspace != NULL)
+            assert_string_equal(workspace, rows[i].workspace);
+        else
+            assert_non_null(strstr(workspace, "1.trainer.0.1"));
+        assert_string_equal(text_at(env, "EDL_WORKSPACE"), workspace);
+        assert_string_equal(text_at(env, "TRAINER_PACKAGE"), workspace);
+        assert_string_equal(text_at(unpack, "slot"), rows[i].slot);
+        assert_string_equal(text_at(unpack, "sha256"), ARCHIVE + strlen("sha256:"));
+        assert_int_equal(json_array_size(json_object_get(made, "folders")), 1); /* the output */
+        json_decref(made);
+    }
 }
 
 /* What a library of collectives is to use, where it would take another. */
@@ -170,6 +224,7 @@ static void test_python_is_told_to_print_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_orders),
+                                        cmocka_unit_test(test_where_an_archive_goes),
                                         cmocka_unit_test(test_the_interface_of_the_address_is_told),
                                         cmocka_unit_test(test_python_is_told_to_print_at_once) };
 

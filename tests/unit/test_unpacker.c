@@ -89,8 +89,9 @@ static int teardown(void **state)
     return 0;
 }
 
-/* start - body: of the script that unpacks; the program says where it runs, and what is there */
-static void start(struct fixture *f, const char *body)
+/* start_in - body: of the script that unpacks; the program says where it runs, and what is there
+ * slot: of one folder for all; NULL: a copy of its own */
+static void start_in(struct fixture *f, const char *slot, const char *body)
 {
     _cleanup_free_ char *script = text_format("#!/bin/sh\nexec 9>%s\n%s\n", f->fifo, body);
     _cleanup_free_ char *program = text_format("pwd >%s; cat what >>%s", f->ran, f->ran);
@@ -102,6 +103,8 @@ static void start(struct fixture *f, const char *body)
                   (json_int_t)60000000, "boot_id", "boot", "unpack", "program", f->script, "sha256",
                   "abc", "archive", f->archive, "cached", f->cached);
 
+    if (slot != NULL)
+        (void)json_object_set_new(json_object_get(order, "unpack"), "slot", json_string(slot));
     put(f->script, script, 0700);
     assert_int_equal(process_dir_create(f->dir, order, NULL), 0);
     json_decref(order);
@@ -111,6 +114,11 @@ static void start(struct fixture *f, const char *body)
         _exit(126);
     }
     assert_true(f->pid > 0);
+}
+
+static void start(struct fixture *f, const char *body)
+{
+    start_in(f, NULL, body);
 }
 
 static void wait_end(struct fixture *f, struct exit_record *ret)
@@ -237,6 +245,42 @@ static void a_copy_is_made_once(void **state)
     assert_false(is_there(f->ran));
 }
 
+/* It is not made by the supervisor, whose rights are not the job's. */
+static void one_folder_for_all_is_the_programs_to_make(void **state)
+{
+    struct fixture *f = *state;
+    _cleanup_free_ char *expected =
+        text_format("%s\nshare abc %s 7-trainer-1 in /: the archive\n", f->copy, f->copy);
+    _cleanup_fclose_ FILE *file = NULL;
+    struct exit_record record;
+    char text[256] = "";
+
+    start_in(f, "7-trainer-1", "mkdir \"$3\"; echo \"$1 $2 $3 $4 in $PWD: $(cat)\" >\"$3/what\"");
+    wait_end(f, &record);
+    assert_string_equal(record.reason, "");
+    file = fopen(f->ran, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    assert_string_equal(text, expected);
+    assert_false(is_there(f->archive));
+}
+
+/* This node cannot run it: another one is asked, with none of its restarts spent. */
+static void a_folder_without_a_place_is_no_workspace(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_in(f, "7-trainer-1", "echo /home/ann is not there >&2; echo '  make it' >&2; exit 6");
+    wait_end(f, &record);
+    assert_int_equal(record.unfit, UNFIT_NO_WORKSPACE);
+    assert_int_equal(record.fault, START_FAULT_NONE);
+    assert_string_equal(record.reason,
+                        "cannot unpack the workspace: /home/ann is not there; make it");
+    assert_false(is_there(f->ran));
+    assert_false(is_there(f->copy));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -248,6 +292,8 @@ int main(void)
         TEST(unpacking_is_stopped_at_once),
         TEST(unpacking_dies_with_its_supervisor),
         TEST(a_copy_is_made_once),
+        TEST(one_folder_for_all_is_the_programs_to_make),
+        TEST(a_folder_without_a_place_is_no_workspace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspace_share.c - see workspace_share.h
+ *
+ * Two that come at the same time both unpack, each under a name of its own. The name of the folder
+ * can be given once: the other one removes its own and uses what is there. The data is on the disk
+ * before the folder has its name, so that a loss of power leaves a whole one or none. */
+#include "agent/workspace_share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/layout.h"
+#include "agent/workspace_sweep.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/shared_folder.h"
+#include "shared/workspace_unpack.h"
+
+struct share {
+    const char *folder; /* borrowed; its last name: */
+    const char *name;
+    char *parent; /* owned */
+    int parent_fd;
+    char aside[NAME_MAX + 1]; /* where it is unpacked */
+};
+
+static int no_place(const struct share *share, int code, struct edl_error *error)
+{
+    if (code == -ENOENT || code == -ENOTDIR) {
+        (void)edl_error_set(error, -ENOTDIR, "%s, where it belongs, is not there", share->parent);
+        (void)edl_error_remedy(error, "make it on this node for that account, as edl deploy does");
+        return -ENOTDIR;
+    }
+    (void)edl_error_set(error, -ENOTDIR, "%s, where it belongs, is closed to this account: %s",
+                        share->parent, strerror(-code));
+    (void)edl_error_remedy(error, "open it on this node to that account, as edl deploy does");
+    return -ENOTDIR;
+}
+
+/* What another made, and maybe who else: it is a folder of ours, or none to work in.
+ * 1: it is there; 0: it is not */
+static int look(const struct share *share, struct edl_error *error)
+{
+    struct stat st;
+
+    if (fstatat(share->parent_fd, share->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return errno == ENOENT ? 0 : no_place(share, -errno, error);
+    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+        return 1;
+    (void)edl_error_set(error, -ENOTDIR, "%s is there and %s", share->folder,
+                        S_ISDIR(st.st_mode) ? "belongs to another account" : "is no folder");
+    (void)edl_error_remedy(error, "remove it on this node, or name another workspace-folder");
+    return -ENOTDIR;
+}
+
+static int open_parent(struct share *share, struct edl_error *error)
+{
+    share->parent_fd = open(share->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return share->parent_fd != -1 ? 0 : no_place(share, -errno, error);
+}
+
+static int unpack(const struct share *share, int archive_fd, const char *sha256,
+                  struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    int r;
+
+    if (mkdirat(share->parent_fd, share->aside, 0777) == -1)
+        return errno == ENOSPC || errno == EDQUOT
+                   ? edl_error_errno(error, -errno, "cannot make %s", share->folder)
+                   : no_place(share, -errno, error);
+    fd = openat(share->parent_fd, share->aside, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot open %s", share->aside);
+    r = workspace_unpack(archive_fd, fd, sha256, &unpack_limits_default, error);
+    if (r == 0 && syncfs(fd) == -1)
+        r = edl_error_errno(error, -errno, "cannot write %s to the disk", share->folder);
+    return r;
+}
+
+/* 0: it has its name; -EEXIST: another was first */
+static int give_name(const struct share *share, struct edl_error *error)
+{
+    int r =
+        renameat2(share->parent_fd, share->aside, share->parent_fd, share->name, RENAME_NOREPLACE);
+
+    if (r == -1 && (errno == EINVAL || errno == ENOSYS)) /* a file system that cannot */
+        r = renameat(share->parent_fd, share->aside, share->parent_fd, share->name);
+    if (r == 0)
+        return 0;
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
+        return -EEXIST;
+    return edl_error_errno(error, -errno, "cannot give %s its name", share->folder);
+}
+
+static int make(const struct share *share, int archive_fd, const char *sha256,
+                struct edl_error *error)
+{
+    struct edl_error ignored;
+    int r = workspace_remove(share->parent_fd, share->aside, error);
+
+    if (r == 0)
+        r = unpack(share, archive_fd, sha256, error);
+    if (r == 0)
+        r = give_name(share, error);
+    if (r == 0)
+        return 0;
+    (void)workspace_remove(share->parent_fd, share->aside, &ignored);
+    return r == -EEXIST ? look(share, error) : r;
+}
+
+int workspace_share(int archive_fd, const char *folder, const char *slot, const char *sha256,
+                    struct edl_error *error)
+{
+    const char *wrong = shared_folder_wrong(folder);
+    struct share share = { .folder = folder, .parent_fd = -1 };
+    int n, r;
+
+    if (wrong != NULL)
+        return edl_error_set(error, -EINVAL, "%s: %s", folder, wrong);
+    share.name = strrchr(folder, '/') + 1;
+    n = snprintf(share.aside, sizeof share.aside, ".%s.edl-%s", share.name, slot);
+    if (n < 0 || (size_t)n >= sizeof share.aside || strchr(slot, '/') != NULL)
+        return edl_error_set(error, -EINVAL, "%.80s is no slot", slot);
+    share.parent = text_format("%.*s", (int)MAX_OF(share.name - folder - 1, 1), folder);
+    r = open_parent(&share, error);
+    if (r == 0)
+        r = look(&share, error);
+    if (r == 0)
+        r = make(&share, archive_fd, sha256, error);
+    else if (r > 0) /* a restart of what was killed while another was first */
+        (void)workspace_remove(share.parent_fd, share.aside, error);
+    (void)safe_close(share.parent_fd);
+    free(share.parent);
+    return MIN_OF(r, 0);
+}
