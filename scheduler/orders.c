@@ -16,6 +16,8 @@
 #include "scheduler/log_hub.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/shared_folder.h"
+#include "shared/workspace_id.h"
 
 static void set_text(json_t *env, const char *name, const char *value)
 {
@@ -202,18 +204,33 @@ static json_t *argv_to_json(char *const *argv)
     return array;
 }
 
+/* add_workspace - a given folder, an archive of which it gets a copy, or one folder for all */
+static void add_workspace(json_t *start, const struct job_spec *spec, const struct role_spec *role)
+{
+    const char *workspace = role->workspace != NULL ? role->workspace : "";
+
+    if (spec->workspace_folder == NULL || !workspace_is_kept(workspace)) {
+        set_text(start, "workspace", workspace);
+        return;
+    }
+    (void)json_object_set_new(start, "workspace",
+                              json_sprintf(SHARED_FOLDER_PREFIX "%s", spec->workspace_folder));
+    set_text(start, "archive", workspace);
+}
+
 /* add_start - what is needed to start it */
 static void add_start(json_t *order, const struct process *process)
 {
     const struct job *job = process->job;
     const struct role_spec *role = &job->spec->roles[process->role];
     json_t *start =
-        json_pack("{s:s,s:s,s:o,s:o,s:s,s:I,s:I,s:I,s:o}", "job", job->spec->name, "submitter",
+        json_pack("{s:s,s:s,s:o,s:o,s:I,s:I,s:I,s:o}", "job", job->spec->name, "submitter",
                   job->user, "argv", argv_to_json(role->argv), "env", order_environment(process),
-                  "workspace", role->workspace != NULL ? role->workspace : "", "cpu_millicores",
-                  (json_int_t)role->cpu_millicores, "memory_bytes", (json_int_t)role->memory_bytes,
-                  "gpus", (json_int_t)role->gpus, "ports", ports_to_json(process));
+                  "cpu_millicores", (json_int_t)role->cpu_millicores, "memory_bytes",
+                  (json_int_t)role->memory_bytes, "gpus", (json_int_t)role->gpus, "ports",
+                  ports_to_json(process));
 
+    add_workspace(start, job->spec, role);
     if (job->spec->user[0] != '\0')
         (void)json_object_set_new(start, "user", json_string(job->spec->user));
     if (job->spec->keep_cut_off)

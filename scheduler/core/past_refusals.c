@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "shared/printable.h"
+#include "shared/workspace_id.h"
 
 #define PAST_REFUSALS_MAX 64
 #define KEPT_US (600 * USEC_PER_SEC)
@@ -29,7 +30,10 @@ struct past_refusals {
 static uint64_t digest_of(const struct job *job, uint32_t role, enum unfit why)
 {
     const struct job_spec *spec = job->spec;
-    const char *workspace = spec->roles[role].workspace;
+    const char *workspace =
+        spec->workspace_folder != NULL && workspace_is_kept(spec->roles[role].workspace)
+            ? spec->workspace_folder
+            : spec->roles[role].workspace;
     uint64_t digest = digest_text(0, spec->user[0] != '\0' ? spec->user : job->user);
 
     return why == UNFIT_NO_WORKSPACE ? digest_text(digest, workspace != NULL ? workspace : "")

@@ -287,6 +287,38 @@ static void test_orders_stop_what_is_wanted_stopped(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
+/* What says that it is shared is no path and no name of an archive: an agent that does not know of
+ * it refuses it. */
+static void test_one_workspace_for_all(void **state)
+{
+    static const char archive[] =
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    struct role_spec *role = &f->job->spec->roles[process->role];
+    json_t *order;
+
+    process->reported = false;
+    f->job->spec->workspace_folder = xstrdup("/home/ann/JOB1");
+    order = order_to_json(process);
+    assert_string_equal(json_string_value(json_object_get(order, "workspace")), "");
+    assert_null(json_object_get(order, "archive")); /* of another role */
+    json_decref(order);
+    free(role->workspace);
+    role->workspace = xstrdup(archive);
+    order = order_to_json(process);
+    assert_string_equal(json_string_value(json_object_get(order, "workspace")),
+                        "workspace-folder:/home/ann/JOB1");
+    assert_string_equal(json_string_value(json_object_get(order, "archive")), archive);
+    json_decref(order);
+    free(f->job->spec->workspace_folder);
+    f->job->spec->workspace_folder = NULL;
+    order = order_to_json(process);
+    assert_string_equal(json_string_value(json_object_get(order, "workspace")), archive);
+    assert_null(json_object_get(order, "archive"));
+    json_decref(order);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +335,7 @@ int main(void)
         T(test_orders_name_every_process_of_the_node),
         T(test_orders_tell_what_starts_a_process_until_it_is_reported),
         T(test_orders_stop_what_is_wanted_stopped),
+        T(test_one_workspace_for_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
