@@ -210,7 +210,10 @@ void ssh_session_stage(struct ssh_session *session, enum ssh_stage stage)
 {
     unsigned int seconds =
         stage == SSH_STAGE_RUN && session->silent_s > 0 ? session->silent_s : stages[stage].seconds;
-    uint64_t us = (uint64_t)((double)seconds * (double)USEC_PER_SEC * session->options.patience);
+    /* what runs on this machine is not hurried */
+    double patience = stage <= SSH_STAGE_RESOLVE ? MAX_OF(session->options.patience, 1.0)
+                                                 : session->options.patience;
+    uint64_t us = (uint64_t)((double)seconds * (double)USEC_PER_SEC * patience);
     int r;
 
     session->stage = stage;
@@ -572,6 +575,8 @@ int ssh_session_new(sd_event *event, const struct ssh_target *target,
         sd_event_source_set_enabled(session->defer, SD_EVENT_OFF) < 0 ||
         sd_event_add_time_relative(event, &session->deadline, CLOCK_BOOTTIME, 0, 0, on_deadline,
                                    session) < 0 ||
+        /* after all that is ready: a machine that is busy for long has not waited for long */
+        sd_event_source_set_priority(session->deadline, SD_EVENT_PRIORITY_NORMAL + 10) < 0 ||
         sd_event_source_set_enabled(session->deadline, SD_EVENT_OFF) < 0)
         abort(); /* of memory only */
     r = ask_config(session, error);
