@@ -167,7 +167,6 @@ static void copy_job(struct cluster *copy, const struct job *job)
         other->pace = process->pace;
         other->speed = process->speed;
         other->idles = process->idles;
-        other->start_failed = process->start_failed;
         if (other->at_work != process->at_work)
             process_set_at_work(other, process->at_work);
         other = other->job_next;

@@ -64,7 +64,7 @@ static int compare_process(const struct process *a, const struct process *b,
         a->gpu_mask != b->gpu_mask)
         return DIFFERS("job %s: incarnation %llu: ports or GPUs differ", job, incarnation);
     if (a->exit_code != b->exit_code || a->exit_signal != b->exit_signal || a->pid != b->pid ||
-        !streq(a->reason, b->reason))
+        a->start_failed != b->start_failed || !streq(a->reason, b->reason))
         return DIFFERS("job %s: incarnation %llu: pid or how it ended differs (\"%s\" and \"%s\")",
                        job, incarnation, a->reason, b->reason);
     if (a->assigned_wall_us != b->assigned_wall_us || a->started_wall_us != b->started_wall_us ||

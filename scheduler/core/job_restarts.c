@@ -17,7 +17,7 @@
  * those, and a server that runs says nothing of a trainer. An instance that could not be started is
  * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
  * from the processes that are remembered, so a restart decides alike; it forgets the progress that
- * ended processes told, and which of them could not be started. */
+ * ended processes told. */
 #include "scheduler/core/plan_internal.h"
 
 #include <stdio.h>

@@ -100,6 +100,7 @@ void record_of_process(const struct process *process, struct process_record *ret
         .exit_code = process->exit_code,
         .exit_signal = process->exit_signal,
         .stop_wanted = process->stop_wanted,
+        .start_failed = process->start_failed,
         .assigned_wall_us = process->assigned_wall_us,
         .started_wall_us = process->started_wall_us,
         .ended_wall_us = process->ended_wall_us,
@@ -328,6 +329,7 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
     process->exit_code = record->exit_code;
     process->exit_signal = record->exit_signal;
     process->stop_wanted = record->stop_wanted;
+    process->start_failed = record->start_failed;
     process->assigned_wall_us = record->assigned_wall_us;
     process->started_wall_us = record->started_wall_us;
     process->ended_wall_us = record->ended_wall_us;

@@ -57,7 +57,7 @@ struct process_record {
     uint64_t gpu_mask;
     int64_t pid;
     int exit_code, exit_signal;
-    bool stop_wanted;
+    bool stop_wanted, start_failed;
     char reason[PROCESS_REASON_SIZE];
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes;

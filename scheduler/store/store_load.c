@@ -285,6 +285,7 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
     process.cpu_used_us = row_u64(&row, 15, INT64_MAX);
     process.memory_used_bytes = row_u64(&row, 16, INT64_MAX);
     read_gpus(&row, 17, &process);
+    process.start_failed = row_bool(&row, 18);
     return row.r < 0 ? row.r
                      : prefixed(loader, cluster_restore_process_record(loader->cluster, &process,
                                                                        loader->error));

@@ -109,6 +109,30 @@ static void test_a_restart_in_between_decides_alike(void **state)
     world_free(w);
 }
 
+/* A try that its node could not start is none of the three, also when a restart came in between. */
+static void test_a_restart_remembers_what_could_not_be_started(void **state)
+{
+    struct world *w = world_new(1, 900, GIB, 900);
+    struct job *job = submit(w, 1, 0);
+
+    (void)state;
+    w->agents[0].start_fault = START_FAULT_NODE;
+    w->agents[0].unfit_one_in = 1;
+    fail_all(w, job, "trainer", 1, 1);
+    for (unsigned i = 0; i < 10 && job->slots[0][0].failures < 2; i++)
+        seconds(w, 1);
+    assert_int_equal(job->slots[0][0].failures, 2);
+    w->agents[0].start_fault = START_FAULT_NONE;
+    world_restart(w);
+    seconds(w, 3);
+    job = cluster_find_job(w->cluster, "one");
+    fail_all(w, job, "trainer", 1, 1);
+    assert_false(job_state_is_final(job->state));
+    fail_all(w, job, "trainer", 1, 1);
+    assert_failed_at_once(job, "1 instance on 1 node failed within seconds, up to 3 times");
+    world_free(w);
+}
+
 static void test_servers_that_run_are_no_sign_of_life(void **state)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
@@ -347,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_three_tries_are_enough),
         cmocka_unit_test(test_a_restart_in_between_decides_alike),
+        cmocka_unit_test(test_a_restart_remembers_what_could_not_be_started),
         cmocka_unit_test(test_servers_that_run_are_no_sign_of_life),
         cmocka_unit_test(test_signs_of_life_leave_it_to_the_document),
         cmocka_unit_test(test_another_node_is_tried_where_one_fits),

@@ -187,9 +187,10 @@ static void test_failures_of_a_slot_survive(void **state)
 {
     struct fixture *f = *state;
     struct job *job = run_job(f->cluster);
-    const struct process *process;
+    struct process *process;
 
     exit_all(f, 7);
+    job->processes->start_failed = true;
     assert_int_equal(job->slots[1][0].failures, 1);
     job->slots[1][0].failures = 3; /* more than the processes that are left tell */
     commit(f);
@@ -200,6 +201,8 @@ static void test_failures_of_a_slot_survive(void **state)
     process = job->processes;
     assert_int_equal(process->state, PROCESS_EXITED);
     assert_int_equal(process->exit_code, 7);
+    assert_true(process->start_failed);
+    assert_false(process->job_next->start_failed);
     assert_int_equal(job_count(job, 1, true), 0);
     assert_int_equal(cluster_node(f->cluster, "n1")->cpu_granted_millicores, 0);
 }
