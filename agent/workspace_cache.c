@@ -2,7 +2,8 @@
 /* workspace_cache.c - archives of workspaces on this node, fetched from the scheduler by their hash
  *
  * What comes is hashed and written as it comes; only what hashes to its name gets it. A try that
- * fails on the way is made again, ever later; what the scheduler refuses is told at once. */
+ * fails on the way is made again, ever later; what the scheduler refuses is told at once. A try is
+ * made for one process: when that may not have the archive, the next one asks for itself. */
 #include "agent/workspace_cache.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ struct fetch {
     struct workspace_cache *cache; /* borrowed */
     char sha256[WORKSPACE_HEX + 1];
     struct workspace_wait *waits; /* owned; never empty but while they are told */
+    struct process_id asks;       /* for whom the try is made; it may wait no longer */
     struct http_async_call *call; /* NULL: none is in flight */
     sd_event_source *timer;       /* owned; the next try */
     FILE *file;                   /* owned; libcurl writes to it, which is take() */
@@ -150,6 +152,14 @@ static void fetch_free(struct fetch *f)
     free(f);
 }
 
+/* tell_one - it waits no longer; NULL: nobody. Nothing of the fetch may be used after it. */
+static void tell_one(struct workspace_wait *wait, const struct edl_error *why)
+{
+    if (wait != NULL && wait->ready != NULL)
+        wait->ready(why, wait->userdata);
+    free(wait);
+}
+
 /* finish - tells all who wait; one of them may want to wait for the same again */
 static void finish(struct fetch *f, const struct edl_error *why)
 {
@@ -161,9 +171,7 @@ static void finish(struct fetch *f, const struct edl_error *why)
     while (waits != NULL) {
         wait = waits;
         DL_DELETE(waits, wait);
-        if (wait->ready != NULL)
-            wait->ready(why, wait->userdata);
-        free(wait);
+        tell_one(wait, why);
     }
 }
 
@@ -275,24 +283,53 @@ static bool may_pass(int code)
            code == -ENOTCONN || code == EDL_EHTTP;
 }
 
+static int try_later(struct fetch *f, uint64_t wait_us)
+{
+    int r = sd_event_source_set_time_relative(f->timer, wait_us);
+
+    return r < 0 ? r : sd_event_source_set_enabled(f->timer, SD_EVENT_ONESHOT);
+}
+
+/* take_asker - the process for which the try was made, out of those that wait; NULL: it is gone */
+static struct workspace_wait *take_asker(struct fetch *f)
+{
+    struct workspace_wait *wait;
+
+    DL_FOREACH(f->waits, wait)
+    if (process_id_equal(&wait->id, &f->asks))
+        break;
+    if (wait != NULL) {
+        DL_DELETE(f->waits, wait);
+        wait->fetch = NULL;
+    }
+    return wait;
+}
+
+/* A process that may not have it says nothing of the others: its job may just have been killed. */
+static void refused(struct fetch *f, const struct edl_error *why)
+{
+    struct workspace_wait *asker = take_asker(f);
+
+    if (f->waits == NULL)
+        fetch_free(f);
+    else if (try_later(f, 0) < 0)
+        finish(f, why);
+    tell_one(asker, why);
+}
+
 static void failed(struct fetch *f, struct edl_error *why)
 {
     uint64_t wait_us = f->cache->config.retry_us << f->tries;
-    int r = -EIO;
+    bool again = may_pass(why->code) && ++f->tries < TRIES_MAX;
 
     close_try(f);
-    if (may_pass(why->code) && ++f->tries < TRIES_MAX) {
-        r = f->timer != NULL
-                ? sd_event_source_set_time_relative(f->timer, wait_us)
-                : sd_event_add_time_relative(f->cache->config.event, &f->timer, CLOCK_BOOTTIME,
-                                             wait_us, TIMER_ACCURACY_US, on_timer, f);
-        if (r >= 0)
-            r = sd_event_source_set_enabled(f->timer, SD_EVENT_ONESHOT);
-    }
-    if (r >= 0)
+    if (again && try_later(f, wait_us) >= 0)
         return;
     edl_error_prefix(why, "workspace %s%.12s...: ", WORKSPACE_PREFIX, f->sha256);
-    finish(f, why);
+    if (why->code == -EACCES)
+        refused(f, why);
+    else
+        finish(f, why);
 }
 
 static void on_answer(const struct http_answer *answer, void *userdata)
@@ -327,8 +364,8 @@ static void start_try(struct fetch *f)
 
     if (r < 0)
         own(&error);
-    /* any of them will do: each lives here and needs it */
-    (void)snprintf(header, sizeof header, "X-EDL-Process: %s", process_id_key(&f->waits->id, key));
+    f->asks = f->waits->id;
+    (void)snprintf(header, sizeof header, "X-EDL-Process: %s", process_id_key(&f->asks, key));
     if (r == 0)
         r = f->cache->config.call(&(struct http_call){ .method = "GET",
                                                        .path = path,

@@ -254,6 +254,33 @@ static void what_is_refused_is_told_at_once(void **state)
     assert_int_equal(count_files(f, false), 0);
 }
 
+/* The first may not have it, and the second goes while it asks: that says nothing of the third. */
+static void one_refusal_keeps_nobody_else_from_it(void **state)
+{
+    struct fixture *f = *state;
+    struct workspace_wait *second;
+
+    (void)wait_for(f, "abc", 0);
+    second = wait_for(f, "abc", 1);
+    (void)wait_for(f, "abc", 2);
+    run_until(f, &f->n_calls, 1);
+    answer(f, 403, "");
+    assert_int_equal(f->n_ready, 1);
+    assert_int_equal(f->why.code, -EACCES);
+    assert_non_null(strstr(f->why.text, "workspace sha256:ba7816bf8f01...: "));
+    run_until(f, &f->n_calls, 2);
+    assert_string_equal(f->calls[1].header, "X-EDL-Process: 7.trainer.1.1");
+    (void)workspace_wait_cancel(second);
+    answer(f, 403, "");
+    assert_int_equal(f->n_ready, 1); /* nobody else was refused */
+    run_until(f, &f->n_calls, 3);
+    assert_string_equal(f->calls[2].header, "X-EDL-Process: 7.trainer.2.1");
+    answer(f, 200, "abc");
+    assert_int_equal(f->n_ready, 2);
+    assert_int_equal(f->why.code, 0);
+    assert_true(has(f, "abc"));
+}
+
 /* try_all - until it is given up */
 static enum start_fault try_all(struct fixture *f, const struct http_answer *says)
 {
@@ -367,6 +394,7 @@ int main(void)
         TEST(nothing_that_is_not_it_gets_its_name),
         TEST(it_is_not_tried_for_ever),
         TEST(what_is_refused_is_told_at_once),
+        TEST(one_refusal_keeps_nobody_else_from_it),
         TEST(whose_fault_it_is),
         TEST(a_folder_that_went_is_the_nodes),
         TEST(what_was_used_longest_ago_goes_first),
