@@ -93,11 +93,13 @@ static json_t *make_order(const struct process *process, const char *what)
 {
     const struct job *job = process->job;
     const struct role_spec *role = &job->spec->roles[process->role];
+    const char *workspace =
+        job->spec->workspace_folder != NULL ? job->spec->workspace_folder : role->workspace;
 
     return json_pack("{s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:I}", "what", what, "job", job->spec->name,
                      "job_id", (json_int_t)job->id, "role", role->name, "index",
                      (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
-                     "workspace", role->workspace != NULL ? role->workspace : "", "since_us",
+                     "workspace", workspace != NULL ? workspace : "", "since_us",
                      (json_int_t)job->submitted_wall_us);
 }
 

@@ -26,18 +26,19 @@ case " $* " in
 esac
 END
 echo 'echo "server with $*"; exec sleep 600' >recommendation/serve.sh
-mine() { edl run --job_trainer='sh ./train.sh' --job_pserver='sh ./serve.sh' --job_cpu=100m --job_memory=64Mi "$@"; }
+words=(--job_trainer='sh ./train.sh' --job_pserver='sh ./serve.sh' --job_cpu=100m --job_memory=64Mi)
+mine() { edl run "${words[@]}" "$@"; }
 
 # 1: as seed 004 has it, but for the program's name
 mine --job_dispatch_package=./recommendation --dot_period=10 --ports_num_for_sparse=2 --num_passes=3 --save_dir=./output >out 2>err || fail "it fails: $(cat out err)"
 folder=$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err)
 [ -d "$folder/log" ] || fail "there is no folder: $(cat err)"
 for i in 0 1 2; do
-    grep -q "^${nodes[$i]} trainer-$i.* trainer in ${folder##*/}" out || fail "nothing of trainer $i: $(cat out)"
+    grep -q "^\[${nodes[$i]} trainer-$i\] trainer in ${folder##*/}" out || fail "nothing of trainer $i: $(cat out)"
     line="commandline: sh ./train.sh --num_gradient_servers=3 --nics=lo --port=7164 --ports_num=2 --comment=paddle_process_by_paddle --pservers=$address,$address,$address"
-    grep -q "^${nodes[$i]} trainer-$i.* $line --dot_period=10 --ports_num_for_sparse=2 --num_passes=3 --save_dir=./output --trainer_id=$i\$" out ||
+    grep -q "^\[${nodes[$i]} trainer-$i\] $line --dot_period=10 --ports_num_for_sparse=2 --num_passes=3 --save_dir=./output --trainer_id=$i\$" out ||
         fail "trainer $i has another command line: $(grep commandline out)"
-    grep -q "^${nodes[$i]} pserver-$i.* server with --num_gradient_servers=3 --nics=lo --port=7164 --ports_num=2 --ports_num_for_sparse=2 --comment=paddle_process_by_paddle\$" out ||
+    grep -q "^\[${nodes[$i]} pserver-$i\] server with --num_gradient_servers=3 --nics=lo --port=7164 --ports_num=2 --ports_num_for_sparse=2 --comment=paddle_process_by_paddle\$" out ||
         fail "server $i has another command line: $(cat out)"
 done
 grep -q '/usr/local/cuda/lib64:/usr/lib64' out || fail 'LD_LIBRARY_PATH is not that of conf.py'
@@ -47,7 +48,6 @@ done
 grep -q 'model of' "$folder/output/pass-00000/model" || fail 'there is no model in the folder'
 
 # 2: the same folder again, and nothing is sent
-sent() { api GET /metrics | sed -n 's/^edl_workspace_bytes_total{[^}]*} //p;' | tail -n 1; }
 uploads() { grep -c 'workspace .* bytes' "$work"/state/scheduler.log || true; }
 before=$(uploads)
 mine --job_workspace="$folder" --num_passes=1 >out 2>err || fail "the second run fails: $(cat out err)"
@@ -59,11 +59,9 @@ if mine -p recommendation --fail >out 2>err; then fail 'a failed job is a succes
 grep -q 'it fails' out || fail "its last words are missing: $(cat out)"
 
 # 4: Ctrl-C kills the job on all nodes
-nobody() { ! pgrep -f "$work/paddle|./train.sh|./serve.sh" >/dev/null; }
-all_run() { [ "$(api GET "/jobs/$1" | jq '[.job.roles[].running] | add')" = 6 ]; }
 for ((i = 0; i < tries; i++)); do
     name=stopped-$i
-    mine -p recommendation --job_name=$name --wait >out 2>err &
+    edl run "${words[@]}" -p recommendation --job_name=$name --wait >out 2>err &
     pid=$!
     await 120 'all of it runs' grep -q 'trainer in' out
     kill -INT $pid
@@ -75,7 +73,7 @@ done
 grep -q 'Ctrl-C kills it on all of them' err || fail "it does not tell what Ctrl-C does: $(cat err)"
 
 # 5: edl run is killed itself: the job goes on, and edl kill ends it
-mine -p recommendation --job_name=orphan --wait >out 2>err &
+edl run "${words[@]}" -p recommendation --job_name=orphan --wait >out 2>err &
 pid=$!
 await 120 'it runs' grep -q 'trainer in' out
 kill -KILL $pid
@@ -100,7 +98,7 @@ wrong() { # WORDS-OF-THE-ERROR WORDS-OF-THE-REMEDY COMMAND...
     local said=$1 remedy=$2
     shift 2
     if "$@" >out 2>err; then fail "this is taken: $*"; fi
-    { grep -qF "$said" err && grep -qF "$remedy" err; } || fail "$*: $(cat err)"
+    { grep -qF -- "$said" err && grep -qF -- "$remedy" err; } || fail "$*: $(cat err)"
 }
 wrong 'are both given' '--job_workspace=DIR' edl run -p recommendation -j /w
 wrong 'is given' '--job_dispatch_package=DIR' edl run --num_passes=1
