@@ -74,6 +74,13 @@ const char *role_node(const struct role_spec *role, uint32_t index)
     return index < role->n_nodes ? role->nodes[index] : NULL;
 }
 
+void role_forget_nodes(struct role_spec *role)
+{
+    free_argv(role->nodes);
+    role->nodes = NULL;
+    role->n_nodes = 0;
+}
+
 int role_select(struct role_spec *role, const char *name, const char *value,
                 struct edl_error *error)
 {

@@ -143,6 +143,9 @@ const struct labels *role_selector(const struct role_spec *role);
 /* role_node - the node on which this instance has to run; NULL: any. Borrowed from the role */
 const char *role_node(const struct role_spec *role, uint32_t index);
 
+/* role_forget_nodes - its instances run where there is room */
+void role_forget_nodes(struct role_spec *role);
+
 /* role_select - its nodes must carry this label, too; errors as labels_set */
 int role_select(struct role_spec *role, const char *name, const char *value,
                 struct edl_error *error);

@@ -22,6 +22,7 @@ struct bin {
     uint64_t cpu_millicores, memory_bytes;
     uint32_t gpus, ports;
     const struct labels *labels;
+    const char *name;
 };
 
 static struct bin *make_bins(const struct sim *sim)
@@ -35,7 +36,8 @@ static struct bin *make_bins(const struct sim *sim)
                                 .memory_bytes = offer->memory_bytes,
                                 .gpus = offer->gpus,
                                 .ports = (uint32_t)offer->port_last - offer->port_first + 1,
-                                .labels = &offer->labels };
+                                .labels = &offer->labels,
+                                .name = sim->nodes[i]->name };
     }
     return bins;
 }
@@ -55,9 +57,26 @@ static void put(struct bin *bin, const struct role_spec *role)
     bin->ports -= role->n_ports;
 }
 
+/* The first n, each on its node; false: one of them has no room there. */
+static bool pack_pinned(struct bin *bins, uint32_t n_bins, const struct role_spec *role, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = 0;
+
+        while (at < n_bins && !streq(bins[at].name, role_node(role, i)))
+            at++;
+        if (at == n_bins || !takes(&bins[at], role))
+            return false;
+        put(&bins[at], role);
+    }
+    return true;
+}
+
 /* First fit; false: there is room for fewer than n. */
 static bool pack(struct bin *bins, uint32_t n_bins, const struct role_spec *role, uint32_t n)
 {
+    if (role->nodes != NULL)
+        return pack_pinned(bins, n_bins, role, n);
     for (uint32_t i = 0; n > 0 && i < n_bins; i++)
         for (; n > 0 && takes(&bins[i], role); n--)
             put(&bins[i], role);
@@ -156,6 +175,32 @@ static bool pair_fits(const struct sim *sim, const struct truth_job *truth)
     return fits;
 }
 
+static bool is_pinned(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+
+    for (uint32_t r = 0; r < truth->n_roles; r++)
+        if (spec->roles[r].nodes != NULL)
+            return true;
+    return false;
+}
+
+/* What has one node goes there first; of two roles one at most is left, and first fit finds what
+ * there is. */
+static bool pins_fit(const struct sim *sim, const struct truth_job *truth)
+{
+    const struct job_spec *spec = sim->submissions[truth->submission].spec;
+    struct bin *bins = make_bins(sim);
+    bool fits = true;
+
+    for (int pinned = 1; pinned >= 0; pinned--)
+        for (uint32_t r = 0; fits && r < truth->n_roles; r++)
+            if ((spec->roles[r].nodes != NULL) == pinned)
+                fits = pack(bins, sim->n_nodes, &spec->roles[r], truth->roles[r].min);
+    free(bins);
+    return fits;
+}
+
 bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
 {
     const struct job *job;
@@ -164,6 +209,8 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
         return false;
     if (!each_fits_alone(sim, truth) || !sum_fits(sim, truth))
         return true;
+    if (is_pinned(sim, truth) && truth->n_roles <= 2)
+        return !pins_fit(sim, truth);
     if (truth->n_roles == 1)
         return false; /* of one size first fit finds what there is */
     if (truth->n_roles == 2 && sim->n_nodes <= PAIR_NODES_MAX)

@@ -69,6 +69,23 @@ static bool has_room_elsewhere(const struct sim *sim, const struct sim_node *nod
     return false;
 }
 
+/* One of its instances could have its place: of a role that names them, on that node. */
+static bool has_room_for_one(const struct sim *sim, const struct truth_role *truth,
+                             const struct role_spec *role)
+{
+    for (uint32_t i = 0; i < MIN_OF(truth->max, role->n_nodes); i++) {
+        const struct sim_node *node = NULL;
+
+        for (uint32_t n = 0; n < sim->n_nodes; n++)
+            if (streq(sim->nodes[n]->name, role->nodes[i]))
+                node = sim->nodes[n];
+        if ((i >= truth->n_slots || truth->slots[i].live == NULL) && node != NULL &&
+            settled_is_open(sim, node) && has_room(node, role))
+            return true;
+    }
+    return role->nodes == NULL && has_room_elsewhere(sim, NULL, role);
+}
+
 static const struct job_spec *spec_of(const struct sim *sim, const struct truth_job *truth)
 {
     return sim->submissions[truth->submission].spec;
@@ -154,7 +171,8 @@ static bool could_leave(const struct sim *sim, const struct unit *unit)
         return false;
     if (settled_is_elastic(sim, truth, unit->role) && count_elsewhere(sim, role) >= role->min)
         return true;
-    return has_room_elsewhere(sim, unit->node, &spec_of(sim, truth)->roles[unit->role]);
+    return spec_of(sim, truth)->roles[unit->role].nodes == NULL &&
+           has_room_elsewhere(sim, unit->node, &spec_of(sim, truth)->roles[unit->role]);
 }
 
 static const struct unit *first_that_could_leave(const struct sim *sim, const struct sim_node *node)
@@ -271,7 +289,7 @@ static bool could_grow(const struct sim *sim, const struct truth_job *truth, uin
            !settled_is_finishing(truth) && role->n_live < role->max &&
            role->n_live == role->n_running && settled_nobody_failed(role) &&
            !cluster_job_leaves_room(sim->server.cluster, truth->id, STALL_MOST_S) &&
-           has_room_elsewhere(sim, NULL, spec) && load_allows(sim, spec);
+           has_room_for_one(sim, role, spec) && load_allows(sim, spec);
 }
 
 static void check_growth(struct sim *sim, struct truth_job *truth, bool settled)

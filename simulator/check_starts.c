@@ -86,7 +86,7 @@ static bool holds(const struct node *node, const struct role_spec *role)
 {
     const struct node_offer *offer = &node->offer;
 
-    return offer->cpu_millicores >= role->cpu_millicores &&
+    return role->nodes == NULL && offer->cpu_millicores >= role->cpu_millicores &&
            offer->memory_bytes >= role->memory_bytes && offer->gpus >= role->gpus &&
            (uint32_t)offer->port_last - offer->port_first + 1 >= role->n_ports &&
            labels_cover(&offer->labels, role_selector(role));

@@ -25,7 +25,7 @@ struct profile {
     const char *name;
     uint32_t per_minute; /* faults of the whole cluster */
     uint32_t loss_ppm, duplicate_ppm, tail_ppm;
-    bool groups, speeds, types;
+    bool groups, speeds, types, pins;
     uint8_t weights[_SCRIPT_MAX];
 };
 
@@ -39,6 +39,11 @@ struct profile {
 #define CLOCK_WEIGHTS                                                                              \
     [SCRIPT_FREEZE] = 4, [SCRIPT_FREEZE_AGENT] = 4, [SCRIPT_SERVER_FREEZE] = 2,                    \
     [SCRIPT_WALL_JUMP] = 3, [SCRIPT_SERVER_REBOOT] = 2
+
+#define MIXED_FAULTS                                                                               \
+    .per_minute = 2, .loss_ppm = 5000, .duplicate_ppm = 10000, .tail_ppm = 10000,                  \
+    .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,                                                   \
+                 CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 }
 
 static const struct profile profiles[] = {
     { .name = "none", .weights = { [SCRIPT_FOREIGN] = 1 } },
@@ -58,13 +63,7 @@ static const struct profile profiles[] = {
     { .name = "stall",
       .per_minute = 4,
       .weights = { [SCRIPT_SERVER_FREEZE] = 6, [SCRIPT_DISK_SLOW] = 3, [SCRIPT_CUT] = 3 } },
-    { .name = "mixed",
-      .per_minute = 2,
-      .loss_ppm = 5000,
-      .duplicate_ppm = 10000,
-      .tail_ppm = 10000,
-      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
-                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+    { .name = "mixed", MIXED_FAULTS },
     { .name = "groups",
       .per_minute = 2,
       .groups = true,
@@ -74,22 +73,9 @@ static const struct profile profiles[] = {
                    [SCRIPT_AGENT_CRASH] = 1,
                    [SCRIPT_REBOOT] = 1,
                    [SCRIPT_FOREIGN] = 1 } },
-    { .name = "slow",
-      .per_minute = 2,
-      .loss_ppm = 5000,
-      .duplicate_ppm = 10000,
-      .tail_ppm = 10000,
-      .speeds = true,
-      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
-                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
-    { .name = "types",
-      .per_minute = 2,
-      .loss_ppm = 5000,
-      .duplicate_ppm = 10000,
-      .tail_ppm = 10000,
-      .types = true,
-      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
-                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
+    { .name = "slow", .speeds = true, MIXED_FAULTS },
+    { .name = "types", .types = true, MIXED_FAULTS },
+    { .name = "pins", .pins = true, MIXED_FAULTS },
     { .name = "storm",
       .per_minute = 10,
       .loss_ppm = 30000,
@@ -281,6 +267,31 @@ static void use_gpus(struct job_spec *spec, struct sim_work *work, uint64_t seed
     }
 }
 
+/* Half of the roles name the node of each instance, some of them one node twice, or one node more
+ * than they have instances. Of parameter servers there is one number then. */
+static void pin_roles(struct job_spec *spec, const struct schedule *schedule, uint32_t number)
+{
+    uint64_t random = stream_of(schedule->seed, "pins", number);
+
+    for (size_t r = 0; r < spec->n_roles; r++) {
+        struct role_spec *role = &spec->roles[r];
+
+        if (random_below(&random, 2) == 0)
+            continue;
+        if (streq(role->name, "pserver"))
+            role->max = role->min;
+        role->n_nodes = role->max + (uint32_t)random_below(&random, 2);
+        role->nodes = xcalloc(role->n_nodes + 1, sizeof *role->nodes);
+        for (uint32_t i = 0; i < role->n_nodes; i++) {
+            char name[16];
+
+            (void)snprintf(name, sizeof name, "n%u",
+                           (uint32_t)random_below(&random, schedule->n_nodes));
+            role->nodes[i] = xstrdup(name);
+        }
+    }
+}
+
 void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
@@ -319,6 +330,8 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
         use_gpus(spec, ret_work, seed, number);
     else
         *ret_spec = job_of_family(seed, number, spec, ret_work);
+    if (schedule->pins)
+        pin_roles(*ret_spec, schedule, number);
 }
 
 static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,
@@ -636,6 +649,7 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
     if (profile->speeds)
         make_speeds(ret);
     ret->types = profile->types;
+    ret->pins = profile->pins;
     if (profile->types)
         make_types(ret);
     make_entries(ret, profile, &random);

@@ -38,6 +38,7 @@ struct schedule {
     struct entry *entries;     /* owned, by time */
     size_t n_entries;
     bool types; /* of GPU: most jobs use them, and each is faster on some than on others */
+    bool pins;  /* half of the roles name the node of each instance */
 };
 
 /* schedule_make - -EINVAL with error: no such profile */

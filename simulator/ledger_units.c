@@ -48,6 +48,7 @@ static void check_grant(struct sim *sim, const struct unit *unit)
 {
     const struct role_spec *role = &sim->submissions[unit->job->submission].spec->roles[unit->role];
     const struct node_offer *offer = &unit->node->offer;
+    const char *node = role_node(role, unit->id.index);
     bool in_range = true;
 
     for (uint32_t i = 0; i < unit->n_ports; i++)
@@ -66,8 +67,12 @@ static void check_grant(struct sim *sim, const struct unit *unit)
     if (!labels_cover(&offer->labels, role_selector(role)))
         violate(sim, "selector", "job %s: %s-%u starts on %s, which lacks the labels that it wants",
                 unit->job->name, unit->id.role, unit->id.index, unit->node->name);
+    if (node != NULL && !streq(node, unit->node->name))
+        violate(sim, "pinned", "job %s: %s-%u starts on %s, and its document says %s",
+                unit->job->name, unit->id.role, unit->id.index, unit->node->name, node);
     sim->seen[SIM_SEEN_STARTS]++;
     sim->seen[SIM_SEEN_STARTS_WITH_GPU] += role->gpus > 0;
+    sim->seen[SIM_SEEN_STARTS_PINNED] += node != NULL;
     sim->seen[SIM_SEEN_STARTS_BY_SELECTOR] += role_selector(role)->n > 0;
 }
 

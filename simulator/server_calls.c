@@ -478,6 +478,8 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
             spec->roles[i].max = spec->roles[i].min;
         if (sim->config.mutant == SIM_MUTANT_SELECTOR_IGNORED)
             free(TAKE_PTR(spec->roles[i].selector));
+        if (sim->config.mutant == SIM_MUTANT_PINS_IGNORED)
+            role_forget_nodes(&spec->roles[i]);
         if (sim->config.mutant == SIM_MUTANT_REQUEST_INFLATED)
             spec->roles[i].cpu_millicores *= INFLATION;
     }

@@ -46,6 +46,7 @@ enum sim_mutant {
     SIM_MUTANT_GANG_BY_HALVES,      /* the core is told that one of each is enough */
     SIM_MUTANT_MAX_EXCEEDED,        /* the core is told a larger maximum */
     SIM_MUTANT_SELECTOR_IGNORED,    /* the core is not told which nodes a role wants */
+    SIM_MUTANT_PINS_IGNORED,        /* nor which node each of its instances has */
     SIM_MUTANT_GPU_SHARED,      /* orders name the first devices of the node, whoever has them */
     SIM_MUTANT_PORT_SHARED,     /* orders name the first ports of the node */
     SIM_MUTANT_GRANT_HALVED,    /* orders give half of the cores that the job asked for */
@@ -93,6 +94,7 @@ enum sim_seen {
     SIM_SEEN_STARTS_AGAIN, /* in a slot that had one before */
     SIM_SEEN_STARTS_WITH_GPU,
     SIM_SEEN_STARTS_BY_SELECTOR, /* of a role that wants nodes with certain labels */
+    SIM_SEEN_STARTS_PINNED,      /* of a role that names the node of each instance */
     SIM_SEEN_ENDS_THEMSELVES,
     SIM_SEEN_ENDS_ON_SIGTERM,
     SIM_SEEN_ENDS_ON_SIGKILL,  /* after the grace */

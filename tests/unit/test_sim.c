@@ -352,13 +352,14 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
     print_message("%" PRIu64 " seeds of each profile\n", n);
 }
 
-/* A promise proves nothing where nothing attacked it. Groups, slow machines and types of GPU are in
- * histories of their own. These seeds are fixed, since they are what contains it; of a sample of
- * less than SEEDS one in each place runs, and nothing is asked of it. */
+/* A promise proves nothing where nothing attacked it. Groups, slow machines, types of GPU and roles
+ * that name nodes are in histories of their own. These seeds are fixed, since they are what
+ * contains it; of a sample of less than SEEDS one in each place runs, and nothing is asked of it.
+ */
 static void test_mixed_histories_contain_everything(void **state)
 {
     static const char *const profiles[] = { "mixed",  "mixed", "mixed", "mixed",
-                                            "groups", "slow",  "types" };
+                                            "groups", "slow",  "types", "pins" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 
