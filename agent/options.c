@@ -13,6 +13,7 @@
 
 #include "agent/layout.h"
 #include "agent/log_trim.h"
+#include "agent/option_values.h"
 #include "agent/options_help.h"
 #include "agent/process_limits.h"
 #include "shared/account_name.h"
@@ -24,9 +25,6 @@
 #include "shared/parse.h"
 
 #define DEFAULT_CONF "/etc/edl/agent.conf"
-#define TASKS_LEAST 16
-#define USER_RANGE_LEAST 65536
-#define TASKS_MOST 4194304 /* more numbers of processes Linux does not have */
 
 enum option_key {
     OPTION_HELP,
@@ -125,82 +123,6 @@ static const struct option long_options[] = {
     { NULL, 0, NULL, 0 },
 };
 
-static int parse_ports(const char *text, struct agent_options *options)
-{
-    char first_text[8];
-    const char *dash = strchr(text, '-');
-    uint64_t first, last;
-
-    if (dash == NULL || (size_t)(dash - text) >= sizeof first_text)
-        return -EINVAL;
-    (void)snprintf(first_text, sizeof first_text, "%.*s", (int)(dash - text), text);
-    if (parse_u64(first_text, &first) < 0 || parse_u64(dash + 1, &last) < 0 || first < 1024 ||
-        last > UINT16_MAX || first > last)
-        return -EINVAL;
-    options->port_first = (uint16_t)first;
-    options->port_last = (uint16_t)last;
-    return 0;
-}
-
-/* parse_user_range - beyond what accounts, services and network file systems of 16 bits have */
-static int parse_user_range(const char *text, struct agent_options *options,
-                            struct edl_error *error)
-{
-    unsigned long long first, last;
-    int n = 0;
-
-    if (sscanf(text, "%10llu-%10llu%n", &first, &last, &n) != 2 || text[n] != '\0')
-        return -EINVAL;
-    if (first < USER_RANGE_LEAST || last > INT32_MAX || first > last)
-        return edl_error_set(error, -ERANGE, "'%.80s' does not lie between %d and %d", text,
-                             USER_RANGE_LEAST, INT32_MAX);
-    options->user_range = (struct user_range){ (uint32_t)first, (uint32_t)last };
-    return 0;
-}
-
-static int parse_runtime(const char *text, struct agent_options *options)
-{
-    static const char *const names[] = { [AGENT_RUNTIME_AUTO] = "auto",
-                                         [AGENT_RUNTIME_SYSTEMD] = "systemd",
-                                         [AGENT_RUNTIME_DIRECT] = "direct" };
-
-    for (size_t i = 0; i < ELEMENTS(names); i++)
-        if (streq(text, names[i])) {
-            options->runtime = (enum agent_runtime)i;
-            return 0;
-        }
-    return -EINVAL;
-}
-
-static int parse_gpus(const char *text, struct agent_options *options, struct edl_error *error)
-{
-    int r = parse_u64(text, &options->gpus);
-
-    options->gpus_given = true;
-    if (r == 0 && options->gpus > AGENT_GPUS_MAX)
-        return edl_error_set(error, -ERANGE, "a node has at most %d devices", AGENT_GPUS_MAX);
-    return r;
-}
-
-static int parse_gpu_numa(const char *text, struct agent_options *options)
-{
-    for (size_t i = 0; i < AGENT_GPUS_MAX; i++) {
-        size_t n = strcspn(text, ",");
-        char number[8];
-        uint64_t numa;
-
-        (void)snprintf(number, sizeof number, "%.*s", (int)MIN_OF(n, sizeof number - 1), text);
-        if (n >= sizeof number || parse_u64(number, &numa) < 0 || numa >= UINT8_MAX)
-            return -EINVAL;
-        options->gpu_numa[i] = (uint8_t)numa;
-        options->n_gpu_numa = i + 1;
-        if (text[n] == '\0')
-            return 0;
-        text += n + 1;
-    }
-    return -EINVAL;
-}
-
 /* Whoever lists processes must not see it there: it is good until this node has joined. */
 static int take_token(const char *text, struct agent_options *options, struct edl_error *error)
 {
@@ -241,65 +163,46 @@ static int parse_flag(const char *value, bool *ret)
     return 0;
 }
 
-static int parse_log_max(const char *text, struct agent_options *options, struct edl_error *error)
+/* text_of - where an option goes that is kept as it is; NULL: it is another one */
+static const char **text_of(struct agent_options *o, enum option_key key)
 {
-    int r = parse_bytes(text, &options->log_max_bytes);
+    const struct {
+        enum option_key key;
+        const char **to;
+    } texts[] = {
+        { OPTION_NODE, &o->node },
+        { OPTION_JOIN, &o->join },
+        { OPTION_CA_PIN, &o->ca_pin },
+        { OPTION_CA, &o->ca },
+        { OPTION_SCHEDULER, &o->scheduler },
+        { OPTION_JOIN_TOKEN_FILE, &o->join_token_file },
+        { OPTION_STATE_DIR, &o->state_dir },
+        { OPTION_RUNTIME_DIR, &o->runtime_dir },
+        { OPTION_OUTPUT_DIR, &o->output_dir },
+        { OPTION_ADDRESS, &o->address },
+    };
 
-    if (r == 0 && options->log_max_bytes < LOG_MAX_LEAST_BYTES)
-        return edl_error_set(error, -ERANGE, "'%.80s' is too little: 256Ki at least", text);
-    return r;
-}
-
-/* parse_tasks_max - its supervisor counts as well */
-static int parse_tasks_max(const char *text, struct agent_options *options, struct edl_error *error)
-{
-    int r = parse_u64(text, &options->tasks_max);
-
-    if (r == 0 && (options->tasks_max < TASKS_LEAST || options->tasks_max > TASKS_MOST))
-        return edl_error_set(error, -ERANGE, "'%.80s' does not lie between %d and %d", text,
-                             TASKS_LEAST, TASKS_MOST);
-    return r;
+    for (size_t i = 0; i < ELEMENTS(texts); i++)
+        if (texts[i].key == key)
+            return texts[i].to;
+    return NULL;
 }
 
 /* apply - an error only where the value alone does not show what is wrong with it */
 static int apply(struct agent_options *o, enum option_key key, const char *value,
                  struct edl_error *error)
 {
+    const char **text = text_of(o, key);
+
+    if (text != NULL) {
+        *text = value;
+        return 0;
+    }
     switch (key) {
-    case OPTION_NODE:
-        o->node = value;
-        return 0;
-    case OPTION_JOIN:
-        o->join = value;
-        return 0;
     case OPTION_TOKEN:
         return take_token(value, o, error);
     case OPTION_JOIN_ONLY:
         return parse_flag(value, &o->join_only);
-    case OPTION_CA_PIN:
-        o->ca_pin = value;
-        return 0;
-    case OPTION_CA:
-        o->ca = value;
-        return 0;
-    case OPTION_SCHEDULER:
-        o->scheduler = value;
-        return 0;
-    case OPTION_JOIN_TOKEN_FILE:
-        o->join_token_file = value;
-        return 0;
-    case OPTION_STATE_DIR:
-        o->state_dir = value;
-        return 0;
-    case OPTION_RUNTIME_DIR:
-        o->runtime_dir = value;
-        return 0;
-    case OPTION_OUTPUT_DIR:
-        o->output_dir = value;
-        return 0;
-    case OPTION_ADDRESS:
-        o->address = value;
-        return 0;
     case OPTION_RESERVE_CPU:
         return parse_cpu(value, &o->reserve_cpu_millicores);
     case OPTION_RESERVE_MEMORY:
@@ -311,15 +214,15 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
     case OPTION_OVERCOMMIT:
         return parse_flag(value, &o->overcommit);
     case OPTION_GPUS:
-        return parse_gpus(value, o, error);
+        return option_gpus(value, o, error);
     case OPTION_GPU_NUMA:
-        return parse_gpu_numa(value, o);
+        return option_gpu_numa(value, o);
     case OPTION_GPU_IDLE:
         return parse_seconds(value, &o->gpu_idle_us);
     case OPTION_LABEL:
         return labels_parse(&o->labels, value, error);
     case OPTION_PORTS:
-        return parse_ports(value, o);
+        return option_ports(value, o);
     case OPTION_HEARTBEAT:
         return parse_seconds(value, &o->heartbeat_us);
     case OPTION_ALLOW_USER:
@@ -330,7 +233,7 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         o->default_user = value;
         return check_account(value, error);
     case OPTION_USER_RANGE:
-        return parse_user_range(value, o, error);
+        return option_user_range(value, o, error);
     case OPTION_ALLOW_ROOT:
         return parse_flag(value, &o->allow_root);
     case OPTION_STOP_PROCESSES_ON_EXIT:
@@ -340,13 +243,13 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
     case OPTION_NO_FOREIGN:
         return parse_flag(value, &o->no_foreign);
     case OPTION_RUNTIME:
-        return parse_runtime(value, o);
+        return option_runtime(value, o);
     case OPTION_CONF: /* read before all others */
         return 0;
     case OPTION_WORKSPACE_CACHE:
         return parse_bytes(value, &o->workspace_cache_bytes);
     case OPTION_TASKS_MAX:
-        return parse_tasks_max(value, o, error);
+        return option_tasks_max(value, o, error);
     case OPTION_PIN_CORES:
         return parse_flag(value, &o->pin_cores);
     case OPTION_CPU_QUOTA:
@@ -354,13 +257,23 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
     case OPTION_CPU_IDLE:
         return parse_flag(value, &o->cpu_idle);
     case OPTION_LOG_MAX:
-        return parse_log_max(value, o, error);
+        return option_log_max(value, o, error);
     case OPTION_OLD_LOGS_MAX:
         return parse_bytes(value, &o->old_logs_max_bytes);
     case OPTION_KEEP_OUTPUTS:
         return parse_seconds(value, &o->kept.keep_us);
     case OPTION_OUTPUTS_MAX:
         return parse_bytes(value, &o->kept.max_bytes);
+    case OPTION_NODE:
+    case OPTION_JOIN:
+    case OPTION_CA_PIN:
+    case OPTION_CA:
+    case OPTION_SCHEDULER:
+    case OPTION_JOIN_TOKEN_FILE:
+    case OPTION_STATE_DIR:
+    case OPTION_RUNTIME_DIR:
+    case OPTION_OUTPUT_DIR:
+    case OPTION_ADDRESS:
     case OPTION_HELP:
     case OPTION_VERSION:
     case _OPTION_MAX:
