@@ -10,15 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "agent/kept_outputs.h"
 #include "agent/layout.h"
 #include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+
+#define HOUR_US (3600 * USEC_PER_SEC)
 
 struct fixture {
     char root[64];
@@ -38,6 +42,17 @@ static void touch(const char *folder, const char *name)
     _cleanup_fclose_ FILE *file = fopen(path, "we");
 
     assert_non_null(file);
+}
+
+static void fill(const char *folder, const char *name, size_t size)
+{
+    _cleanup_free_ char *path = text_format("%s/%s", folder, name);
+    _cleanup_free_ char *data = xcalloc(1, size);
+    _cleanup_fclose_ FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    memset(data, 'x', size);
+    assert_int_equal(fwrite(data, 1, size, file), size);
 }
 
 static bool is_there(const char *folder, const char *name)
@@ -158,6 +173,69 @@ static void folders_that_were_shut_are_removed(void **state)
     assert_false(is_there(f->copies, "1.trainer.0.1"));
 }
 
+static size_t sweep_kept(const struct fixture *f, uint64_t keep_us, uint64_t max_bytes,
+                         size_t *ret_kept)
+{
+    const struct kept_bounds bounds = { .keep_us = keep_us, .max_bytes = max_bytes };
+    size_t removed = 0;
+
+    assert_int_equal(workspace_sweep_kept(f->copies, f->processes, &bounds, &removed, ret_kept,
+                                          NULL),
+                     0);
+    return removed;
+}
+
+static void age(const struct fixture *f, const char *name, long mtime_s)
+{
+    _cleanup_free_ char *path = text_format("%s/%s", f->copies, name);
+    const struct timespec times[] = { { .tv_sec = mtime_s }, { .tv_sec = mtime_s } };
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void what_ended_stays_for_a_while(void **state)
+{
+    struct fixture *f = *state;
+    size_t kept;
+
+    make(f->copies, "1.trainer.0.2"); /* its process is there */
+    make(f->copies, "1.trainer.0.1/sub");
+    touch(f->copies, "1.trainer.0.1/sub/file");
+    touch(f->copies, "1.trainer.0.1.archive");
+    touch(f->copies, "1.trainer.7.1.ended"); /* of a copy that is gone */
+    make(f->copies, "of-nobody");
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 3);
+    assert_int_equal(kept, 1);
+    assert_true(is_there(f->copies, "1.trainer.0.1/sub/file"));
+    assert_true(is_there(f->copies, "1.trainer.0.1.ended"));
+    assert_false(is_there(f->copies, "1.trainer.0.2.ended"));
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    age(f, "1.trainer.0.1.ended", 1000);
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 1);
+    assert_int_equal(kept, 0);
+    assert_false(is_there(f->copies, "1.trainer.0.1"));
+    assert_false(is_there(f->copies, "1.trainer.0.1.ended"));
+    assert_true(is_there(f->copies, "1.trainer.0.2"));
+}
+
+static void what_holds_too_much_goes_oldest_first(void **state)
+{
+    struct fixture *f = *state;
+    size_t kept;
+
+    make(f->copies, "1.trainer.0.1");
+    make(f->copies, "1.trainer.1.1");
+    fill(f->copies, "1.trainer.0.1/file", 200000);
+    fill(f->copies, "1.trainer.1.1/file", 200000);
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    assert_int_equal(kept, 2);
+    age(f, "1.trainer.1.1.ended", time(NULL) - 60);
+    assert_int_equal(sweep_kept(f, HOUR_US, 300000, &kept), 1);
+    assert_int_equal(kept, 1);
+    assert_true(is_there(f->copies, "1.trainer.0.1"));
+    assert_false(is_there(f->copies, "1.trainer.1.1"));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -166,6 +244,8 @@ int main(void)
         TEST(links_are_removed_and_not_followed),
         TEST(depth_is_no_obstacle),
         TEST(folders_that_were_shut_are_removed),
+        TEST(what_ended_stays_for_a_while),
+        TEST(what_holds_too_much_goes_oldest_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_fetch_file.c - a file that comes: whole or not at all, and nowhere else */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/fetch_file.h"
+#include "client/text.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* of "abc" */
+
+static char root[64];
+static int root_fd;
+
+static int setup(void **state)
+{
+    (void)state;
+    (void)snprintf(root, sizeof root, "/tmp/edl-test-fetch-XXXXXX");
+    if (mkdtemp(root) == NULL)
+        return -1;
+    root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return root_fd >= 0 ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st;
+    (void)flag;
+    (void)at;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    root_fd = safe_close(root_fd);
+    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct file_entry entry_of(const char *path)
+{
+    struct file_entry entry = {
+        .bytes = 3, .mtime_us = 5 * USEC_PER_SEC, .mode = 0700, .sha256 = SHA
+    };
+
+    (void)snprintf(entry.path, sizeof entry.path, "%s", path);
+    return entry;
+}
+
+static int open_file(const char *path, struct fetch_file *file)
+{
+    struct file_entry entry = entry_of(path);
+    struct edl_error error = { 0 };
+    int r = fetch_file_open(root_fd, "trainer-0/", &entry, file, &error);
+
+    assert_true(r == 0 || error.text[0] != '\0');
+    return r;
+}
+
+static void receive(struct fetch_file *file, const char *text)
+{
+    FILE *stream = fetch_file_stream(file);
+
+    (void)fputs(text, stream);
+    (void)fclose(stream);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    int fd = openat(root_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)safe_close(fd);
+}
+
+static void has(const char *name, const char *text)
+{
+    int fd = openat(root_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char found[16] = "";
+
+    assert_true(fd >= 0);
+    assert_true(read(fd, found, sizeof found - 1) >= 0);
+    assert_string_equal(found, text);
+    (void)safe_close(fd);
+}
+
+static void it_is_there_when_it_is_right(void **state)
+{
+    struct fetch_file file;
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(open_file("a/b", &file), 0);
+    assert_true(!file.there && file.bytes == 0);
+    receive(&file, "ab");
+    has("trainer-0/a/b.part", "ab");
+    assert_int_equal(fetch_file_finish(&file, NULL), -EAGAIN);
+    fetch_file_close(&file);
+    assert_int_equal(open_file("a/b", &file), 0);
+    assert_int_equal(file.bytes, 2);
+    receive(&file, "c");
+    assert_int_equal(fetch_file_finish(&file, NULL), 0);
+    fetch_file_close(&file);
+    has("trainer-0/a/b", "abc");
+    assert_int_equal(faccessat(root_fd, "trainer-0/a/b.part", F_OK, 0), -1);
+    assert_int_equal(fstatat(root_fd, "trainer-0/a/b", &st, 0), 0);
+    assert_true(st.st_mtim.tv_sec == 5 && (st.st_mode & 0100) != 0);
+    assert_int_equal(open_file("a/b", &file), 0);
+    assert_true(file.there);
+    fetch_file_close(&file);
+}
+
+static void what_is_wrong_gets_no_name(void **state)
+{
+    struct fetch_file file;
+
+    (void)state;
+    assert_int_equal(open_file("b", &file), 0);
+    receive(&file, "xyz");
+    assert_int_equal(fetch_file_finish(&file, NULL), -EBADMSG);
+    assert_int_equal(fetch_file_restart(&file, NULL), 0);
+    receive(&file, "abcd"); /* more than was listed */
+    assert_int_equal(file.failure, -EFBIG);
+    assert_int_equal(fetch_file_restart(&file, NULL), 0);
+    receive(&file, "abc");
+    assert_int_equal(fetch_file_finish(&file, NULL), 0);
+    fetch_file_close(&file);
+    write_file("trainer-0/b", "old one");
+    assert_int_equal(open_file("b", &file), 0);
+    assert_false(file.there);
+    receive(&file, "abc");
+    has("trainer-0/b", "old one");
+    assert_int_equal(fetch_file_finish(&file, NULL), 0);
+    fetch_file_close(&file);
+    has("trainer-0/b", "abc");
+}
+
+static void a_part_that_is_too_long_is_none(void **state)
+{
+    struct fetch_file file;
+
+    (void)state;
+    assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
+    write_file("trainer-0/b.part", "abcdef");
+    assert_int_equal(open_file("b", &file), 0);
+    assert_int_equal(file.bytes, 0);
+    fetch_file_close(&file);
+    has("trainer-0/b.part", "");
+}
+
+static void nothing_is_written_through_a_link(void **state)
+{
+    struct fetch_file file;
+
+    (void)state;
+    assert_int_equal(mkdirat(root_fd, "outside", 0700), 0);
+    assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
+    assert_int_equal(symlinkat("../outside", root_fd, "trainer-0/a"), 0);
+    assert_int_equal(open_file("a/b", &file), -EPERM);
+    write_file("target", "kept");
+    assert_int_equal(symlinkat("../target", root_fd, "trainer-0/b"), 0);
+    assert_int_equal(open_file("b", &file), -EPERM);
+    assert_int_equal(symlinkat("../target", root_fd, "trainer-0/c.part"), 0);
+    assert_int_equal(open_file("c", &file), -EPERM);
+    assert_int_equal(linkat(root_fd, "target", root_fd, "trainer-0/d.part", 0), 0);
+    assert_int_equal(open_file("d", &file), -EPERM);
+    assert_int_equal(mkfifoat(root_fd, "trainer-0/e.part", 0600), 0);
+    assert_int_equal(open_file("e", &file), -EPERM);
+    assert_int_equal(mkdirat(root_fd, "trainer-0/f", 0700), 0);
+    assert_int_equal(open_file("f", &file), -EPERM);
+    write_file("trainer-0/g", "x");
+    assert_int_equal(open_file("g/h", &file), -EPERM);
+    has("target", "kept");
+    assert_int_equal(unlinkat(root_fd, "outside", AT_REMOVEDIR), 0); /* it is empty */
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_there_when_it_is_right),
+        TEST(what_is_wrong_gets_no_name),
+        TEST(a_part_that_is_too_long_is_none),
+        TEST(nothing_is_written_through_a_link),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_fetch_plan.c - what `edl fetch` asks of whom, and where it puts it */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/fetch_plan.h"
+#include "client/text.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static json_t *process(const char *role, int index, int incarnation, const char *node)
+{
+    return json_pack("{s:s,s:i,s:i,s:s}", "role", role, "index", index, "incarnation", incarnation,
+                     "node", node);
+}
+
+static void make(const char *workspace, json_t *take_processes, const char *role, uint64_t index,
+                 struct fetch_plan *ret)
+{
+    json_t *job = json_pack("{s:{s:[{s:s,s:s}]}}", "spec", "roles", "role", "trainer", "workspace",
+                            workspace);
+
+    fetch_plan_make(job, take_processes, role, index, ret);
+    json_decref(job);
+    json_decref(take_processes);
+}
+
+static void check(const struct fetch_plan *plan, const char *wanted)
+{
+    char text[400] = "";
+
+    for (size_t i = 0; i < plan->n_sources; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s-%d@%s%s",
+                       i > 0 ? " " : "", plan->sources[i].role, (int)plan->sources[i].index,
+                       plan->sources[i].node, plan->sources[i].output ? "!" : "");
+    assert_string_equal(text, wanted);
+}
+
+static void add(struct fetch_source *source, const char *path, int mtime_us)
+{
+    _cleanup_free_ char *line =
+        text_format("{\"path\":\"%s\",\"bytes\":1,\"mtime_us\":%d,\"mode\":420,\"sha256\":\"" SHA
+                    "\"}",
+                    path, mtime_us);
+    struct edl_error error = { 0 };
+
+    assert_int_equal(fetch_source_add(source, line, strlen(line), &error), 0);
+}
+
+static void the_newest_of_each_slot_is_asked(void **state)
+{
+    struct fetch_plan plan;
+
+    (void)state;
+    make("",
+         json_pack("[o,o,o,o]", process("trainer", 0, 1, "n1"), process("trainer", 0, 5, "n2"),
+                   process("trainer", 1, 2, "n1"), process("pserver", 0, 3, "n1")),
+         NULL, UINT64_MAX, &plan);
+    check(&plan, "trainer-0@n2 trainer-0@n2! trainer-1@n1 trainer-1@n1! pserver-0@n1");
+    fetch_plan_clear(&plan);
+    make("", json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("pserver", 1, 3, "n1")),
+         "pserver", 1, &plan);
+    check(&plan, "pserver-1@n1 pserver-1@n1!");
+    fetch_plan_clear(&plan);
+    make("", json_array(), NULL, UINT64_MAX, &plan);
+    check(&plan, "");
+    fetch_plan_clear(&plan);
+}
+
+static void one_asks_for_a_shared_folder(void **state)
+{
+    struct fetch_plan plan;
+
+    (void)state;
+    make("/data",
+         json_pack("[o,o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n1"),
+                   process("trainer", 2, 3, "n2")),
+         NULL, UINT64_MAX, &plan);
+    check(&plan, "trainer-0@n1 trainer-0@n1! trainer-2@n2 trainer-2@n2!");
+    /* the two nodes have it of one file server, but for a file */
+    add(&plan.sources[0], "same", 5);
+    add(&plan.sources[0], "own", 5);
+    add(&plan.sources[2], "same", 5);
+    add(&plan.sources[2], "own", 6);
+    add(&plan.sources[1], "model", 5);
+    add(&plan.sources[3], "model", 5);
+    fetch_plan_place(&plan);
+    assert_int_equal(plan.sources[0].n_files, 2);
+    assert_int_equal(plan.sources[2].n_files, 1);
+    assert_string_equal(plan.sources[2].files[0]->path, "own");
+    assert_string_equal(plan.sources[2].folder, "trainer-2/");
+    assert_int_equal(plan.sources[3].n_files, 0);
+    assert_string_equal(plan.sources[1].folder, "EDL_OUTPUT_DIR/");
+    fetch_plan_clear(&plan);
+}
+
+static void files_of_several_processes_are_kept_apart(void **state)
+{
+    struct fetch_plan plan;
+
+    (void)state;
+    make("", json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n2")),
+         NULL, UINT64_MAX, &plan);
+    add(&plan.sources[0], "a", 1);
+    fetch_plan_place(&plan);
+    assert_string_equal(plan.sources[0].folder, "");
+    add(&plan.sources[2], "a", 1); /* the same, but nothing says that it is one */
+    add(&plan.sources[1], "m", 1);
+    add(&plan.sources[3], "m", 2);
+    fetch_plan_place(&plan);
+    assert_string_equal(plan.sources[0].folder, "trainer-0/");
+    assert_string_equal(plan.sources[2].folder, "trainer-1/");
+    assert_string_equal(plan.sources[1].folder, "n1/EDL_OUTPUT_DIR/");
+    assert_string_equal(plan.sources[3].folder, "n2/EDL_OUTPUT_DIR/");
+    fetch_plan_clear(&plan);
+}
+
+static void a_pattern_means_one_of_the_folders(void **state)
+{
+    _cleanup_free_ char *literal = fetch_pattern_of("a*[b]?\\");
+
+    (void)state;
+    assert_string_equal(fetch_pattern("", false), "");
+    assert_string_equal(fetch_pattern("", true), "");
+    assert_string_equal(fetch_pattern("out/*", false), "out/*");
+    assert_null(fetch_pattern("out/*", true));
+    assert_string_equal(fetch_pattern("EDL_OUTPUT_DIR/m*", true), "m*");
+    assert_string_equal(fetch_pattern("$EDL_OUTPUT_DIR/m*", true), "m*");
+    assert_string_equal(fetch_pattern("EDL_OUTPUT_DIR/", true), "*");
+    assert_string_equal(fetch_pattern("EDL_OUTPUT_DIR", true), "*");
+    assert_null(fetch_pattern("EDL_OUTPUT_DIR/m*", false));
+    assert_string_equal(fetch_pattern("EDL_OUTPUT_DIRS", false), "EDL_OUTPUT_DIRS");
+    assert_string_equal(literal, "a\\*\\[b\\]\\?\\\\");
+}
+
+static void a_list_ends_once(void **state)
+{
+    static const char end[] =
+        "{\"end\":true,\"files\":1,\"bytes\":0,\"links\":0,\"unnamed\":0,\"unreadable\":0}";
+    struct edl_error error = { 0 };
+    struct fetch_plan plan;
+
+    (void)state;
+    make("", json_pack("[o]", process("trainer", 0, 1, "n1")), NULL, UINT64_MAX, &plan);
+    add(&plan.sources[0], "a", 1);
+    assert_false(plan.sources[0].whole);
+    assert_int_equal(fetch_source_add(&plan.sources[0], end, strlen(end), &error), 0);
+    assert_true(plan.sources[0].whole);
+    assert_int_equal(fetch_source_add(&plan.sources[0], end, strlen(end), &error), -EINVAL);
+    assert_int_equal(fetch_source_add(&plan.sources[1], "{}", 2, &error), -EINVAL);
+    fetch_plan_clear(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_newest_of_each_slot_is_asked),
+        cmocka_unit_test(one_asks_for_a_shared_folder),
+        cmocka_unit_test(files_of_several_processes_are_kept_apart),
+        cmocka_unit_test(a_pattern_means_one_of_the_folders),
+        cmocka_unit_test(a_list_ends_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

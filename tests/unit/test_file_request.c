@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_file_request.c - what orders ask of files: which folder is meant, and what is refused */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/file_request.h"
+#include "agent/layout.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define HEX "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static struct layout layout = { .copies_dir = (char *)"/s/copies",
+                                .work_dir = (char *)"/s/work",
+                                .output_dir = (char *)"/s/output" };
+
+static json_t *entry(const char *what, const char *workspace, const char *folder, const char *name)
+{
+    return json_pack("{s:i,s:s,s:s,s:i,s:s,s:i,s:i,s:s,s:s,s:s,s:i}", "read", 9, "what", what,
+                     "job", "j", "job_id", 7, "role", "trainer", "index", 1, "incarnation", 3,
+                     "workspace", workspace, "folder", folder, "name", name, "since_us", 11);
+}
+
+static int parse(json_t *take_entry, struct file_request *ret)
+{
+    struct edl_error error = { 0 };
+    int r = file_request_parse(take_entry, &layout, ret, &error);
+
+    assert_true(r == 0 || error.text[0] != '\0');
+    json_decref(take_entry);
+    return r;
+}
+
+static void check_root(const char *workspace, const char *folder, const char *root, bool copy,
+                       bool given)
+{
+    struct file_request request;
+
+    assert_int_equal(parse(entry("list", workspace, folder, "out*"), &request), 0);
+    assert_string_equal(request.root, root);
+    assert_true(request.copy == copy && request.given == given);
+    assert_true(request.id == 9 && request.since_us == 11 && request.bytes == UINT64_MAX);
+    assert_string_equal(request.name, "out*");
+    file_request_clear(&request);
+}
+
+static void the_folder_is_the_one_that_the_process_had(void **state)
+{
+    (void)state;
+    check_root("sha256:" HEX, "workspace", "/s/copies/7.trainer.1.3", true, false);
+    check_root("", "workspace", "/s/work/7-trainer-1", false, false);
+    check_root("/data/x", "workspace", "/data/x", false, true);
+    check_root("/data/x", "output", "/s/output/j-7", false, false);
+}
+
+static void a_log_has_no_folder(void **state)
+{
+    struct file_request request;
+
+    (void)state;
+    assert_int_equal(parse(json_pack("{s:i,s:s,s:i,s:s,s:i,s:i}", "read", 1, "what", "log",
+                                     "job_id", 7, "role", "trainer", "index", 0, "incarnation", 1),
+                           &request),
+                     0);
+    assert_null(request.root);
+    file_request_clear(&request);
+}
+
+static void what_no_scheduler_sends_is_refused(void **state)
+{
+    char name[FILE_NAME_MAX + 2];
+    struct file_request request;
+    json_t *odd;
+
+    (void)state;
+    assert_int_equal(parse(entry("remove", "", "workspace", "a"), &request), -EOPNOTSUPP);
+    assert_int_equal(parse(entry("list", "", "etc", "a"), &request), -EINVAL);
+    assert_int_equal(parse(entry("list", "relative", "workspace", "a"), &request), -EINVAL);
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(parse(entry("send", "", "workspace", name), &request), -EINVAL);
+    odd = entry("list", "", "output", "");
+    (void)json_object_set_new(odd, "job", json_string("../../etc"));
+    assert_int_equal(parse(odd, &request), -EINVAL);
+    odd = entry("list", "", "workspace", "");
+    (void)json_object_set_new(odd, "role", json_string("../x"));
+    assert_int_equal(parse(odd, &request), -EINVAL);
+    assert_int_equal(parse(json_object(), &request), -EOPNOTSUPP);
+    assert_int_equal(file_request_id(NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_folder_is_the_one_that_the_process_had),
+        cmocka_unit_test(a_log_has_no_folder),
+        cmocka_unit_test(what_no_scheduler_sends_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

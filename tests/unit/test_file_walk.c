@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_file_walk.c - files below a folder: which are listed, and what is passed over */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/file_walk.h"
+#include "agent/layout.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static char root[64], lines[65536];
+
+static void take(const char *text, size_t size, void *userdata)
+{
+    (void)userdata;
+    assert_true(size > 0 && size < 65535 && text[size - 1] == '\n');
+    assert_true(strlen(lines) + size < sizeof lines);
+    (void)strncat(lines, text, size);
+}
+
+static void make(const char *name, const char *text, long mtime_s)
+{
+    _cleanup_free_ char *path = text_format("%s/%s", root, name);
+    struct timespec times[] = { { .tv_sec = mtime_s }, { .tv_sec = mtime_s } };
+    FILE *file;
+
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(folder_make(path, 0700, NULL), 0);
+    path[strlen(path)] = '/';
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    (void)umask(022);
+    (void)snprintf(root, sizeof root, "/tmp/edl-test-walk-XXXXXX");
+    return mkdtemp(root) != NULL ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st;
+    (void)flag;
+    (void)at;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct file_sums walk(const char *pattern, uint64_t since_us, bool by_mtime)
+{
+    struct file_walk walk = {
+        .pattern = pattern, .since_us = since_us, .by_mtime = by_mtime, .send = take
+    };
+    _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct edl_error error = { 0 };
+
+    lines[0] = '\0';
+    if (file_walk(&walk, fd, &error) < 0)
+        fail_msg("%s", error.text);
+    return walk.sums;
+}
+
+/* lists - the paths in their order, a blank between */
+static void lists(const char *paths)
+{
+    char found[1024] = "";
+
+    for (const char *at = lines; (at = strstr(at, "{\"path\":\"")) != NULL;) {
+        at += strlen("{\"path\":\"");
+        (void)snprintf(found + strlen(found), sizeof found - strlen(found), "%s%.*s",
+                       found[0] != '\0' ? " " : "", (int)strcspn(at, "\""), at);
+    }
+    assert_string_equal(found, paths);
+    assert_non_null(strstr(lines, "{\"end\":true"));
+}
+
+static void a_pattern_means_files_and_folders(void **state)
+{
+    (void)state;
+    make("output/pass-1/w", "abc", 5);
+    make("output/pass-2/sub/w", "", 5);
+    make("output/log", "x", 5);
+    make("top", "x", 5);
+    assert_int_equal(walk("", 0, false).files, 4);
+    lists("output/log output/pass-1/w output/pass-2/sub/w top");
+    assert_non_null(strstr(lines,
+                           "\"bytes\":3,\"mtime_us\":5000000,\"mode\":420,\"sha256\":"
+                           "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\""));
+    (void)walk("output/pass-*", 0, false);
+    lists("output/pass-1/w output/pass-2/sub/w");
+    (void)walk("./output", 0, false);
+    lists("output/log output/pass-1/w output/pass-2/sub/w");
+    (void)walk("*/log", 0, false);
+    lists("output/log");
+    (void)walk("w", 0, false);
+    lists("");
+    (void)walk("output/pass-?/w", 0, false);
+    lists("output/pass-1/w");
+}
+
+static void what_was_not_changed_is_left_out(void **state)
+{
+    (void)state;
+    make("given", "x", 5);
+    make("written", "x", 100);
+    (void)walk("", 100 * USEC_PER_SEC, true);
+    lists("written");
+    (void)walk("", 5 * USEC_PER_SEC, true);
+    lists("given written");
+    (void)walk("", 100 * USEC_PER_SEC, false); /* both were made now, whatever their time says */
+    lists("given written");
+}
+
+static void what_is_no_file_is_counted(void **state)
+{
+    _cleanup_free_ char *link = text_format("%s/link", root);
+    _cleanup_free_ char *folder = text_format("%s/folder", root);
+    _cleanup_free_ char *pipe_path = text_format("%s/pipe", root);
+    struct file_sums sums;
+
+    (void)state;
+    make("bad\033name", "x", 5);
+    make("bad\xff/below", "x", 5);
+    make("good", "x", 5);
+    assert_int_equal(symlink("/etc/hostname", link), 0);
+    assert_int_equal(symlink("/etc", folder), 0);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    sums = walk("", 0, false);
+    lists("good");
+    assert_int_equal(sums.links, 2);
+    assert_int_equal(sums.unnamed, 2);
+    assert_int_equal(sums.unreadable, 0);
+}
+
+static void folders_that_are_too_deep_are_an_error(void **state)
+{
+    struct file_walk walk = { .pattern = "", .send = take };
+    char path[400] = "";
+    struct edl_error error = { 0 };
+    int fd;
+
+    (void)state;
+    for (size_t i = 0; i < 70; i++)
+        memcpy(path + 2 * i, "d/", 2);
+    path[140] = 'f';
+    make(path, "x", 5);
+    fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(file_walk(&walk, fd, &error), -ELOOP);
+    assert_non_null(strstr(error.text, "nested"));
+    (void)safe_close(fd);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_pattern_means_files_and_folders),
+        TEST(what_was_not_changed_is_left_out),
+        TEST(what_is_no_file_is_counted),
+        TEST(folders_that_are_too_deep_are_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
