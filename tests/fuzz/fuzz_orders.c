@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/environment.h"
+#include "agent/file_request.h"
 #include "agent/layout.h"
 #include "agent/orders.h"
 #include "agent/process_dir.h"
@@ -117,6 +118,24 @@ static void make(const struct process_id *id, const json_t *order)
     json_decref(document);
 }
 
+/* ask - a folder of files that it asks for is one that belongs to the process, or one that any
+ * process could be started in */
+static void ask(const json_t *entry)
+{
+    struct edl_error error = { 0 };
+    struct file_request request;
+
+    if (file_request_parse(entry, &layout, &request, &error) < 0) {
+        if (error.text[0] == '\0')
+            abort();
+        return;
+    }
+    if (!request.given && request.root != NULL &&
+        (strncmp(request.root, root, strlen(root)) != 0 || strstr(request.root, "/../") != NULL))
+        abort();
+    file_request_clear(&request);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct edl_error error = { 0 };
@@ -140,6 +159,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (answer != NULL && error.text[0] == '\0') {
         abort();
     }
+    for (size_t i = 0; i < json_array_size(json_object_get(answer, "reads")); i++)
+        ask(json_array_get(json_object_get(answer, "reads"), i));
     json_decref(answer);
     return 0;
 }
