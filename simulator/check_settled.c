@@ -37,19 +37,26 @@ bool settled_is_open(const struct sim *sim, const struct sim_node *node)
     return node->up && node->wanted == NODE_READY && known != NULL && known->state == NODE_READY;
 }
 
+static uint32_t gpus_taken(const struct sim_node *node)
+{
+    const struct unit *unit;
+    uint32_t gpus = 0;
+
+    DL_FOREACH(node->units, unit)
+    gpus += is_there(unit) ? (uint32_t)__builtin_popcountll(unit->gpu_mask) : 0;
+    return gpus;
+}
+
 static bool has_room(const struct sim_node *node, const struct role_spec *role)
 {
     const struct node_offer *offer = &node->offer;
-    uint32_t gpus = role->gpus;
     uint32_t ports = role->n_ports;
     const struct unit *unit;
 
     DL_FOREACH(node->units, unit)
-    {
-        gpus += is_there(unit) ? (uint32_t)__builtin_popcountll(unit->gpu_mask) : 0;
-        ports += is_there(unit) ? unit->n_ports : 0;
-    }
-    return labels_cover(&offer->labels, role_selector(role)) && gpus <= offer->gpus &&
+    ports += is_there(unit) ? unit->n_ports : 0;
+    return labels_cover(&offer->labels, role_selector(role)) &&
+           gpus_taken(node) + role->gpus <= offer->gpus &&
            ports <= (uint32_t)offer->port_last - offer->port_first + 1 &&
            node->cpu_used + node->foreign_cpu + role->cpu_millicores +
                    offer->cpu_millicores / NOISE_PART <=
@@ -253,6 +260,7 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
 {
     uint64_t cpu = role->cpu_millicores;
     uint64_t memory = role->memory_bytes;
+    uint64_t gpus = role->gpus;
     struct node_offer all = { 0 };
 
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
@@ -263,6 +271,7 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
 
             cpu += may_be_due(&truth->roles[r]) * due->cpu_millicores;
             memory += may_be_due(&truth->roles[r]) * due->memory_bytes;
+            gpus += may_be_due(&truth->roles[r]) * due->gpus;
         }
     }
     for (uint32_t i = 0; i < sim->n_nodes; i++) {
@@ -272,12 +281,15 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
             continue;
         all.cpu_millicores += node->offer.cpu_millicores;
         all.memory_bytes += node->offer.memory_bytes;
+        all.gpus += node->offer.gpus;
+        gpus += gpus_taken(node);
         cpu += node->cpu_used + node->foreign_cpu;
         memory += node->memory_used + node->foreign_memory;
     }
     return cpu + all.cpu_millicores / NOISE_PART <=
                all.cpu_millicores * sim->config.max_load_permille / 1000 &&
-           memory + all.memory_bytes / NOISE_PART < all.memory_bytes;
+           memory + all.memory_bytes / NOISE_PART < all.memory_bytes &&
+           (role->gpus == 0 || gpus <= all.gpus);
 }
 
 static bool could_grow(const struct sim *sim, const struct truth_job *truth, uint32_t r)

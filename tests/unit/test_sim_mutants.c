@@ -79,7 +79,7 @@ static const struct mutant_case {
     { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 15, 200 },
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 2, 20 },
     { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 836, 3000 },
-    { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 11, 60 },
+    { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 14, 60 },
     { SIM_MUTANT_STALL_IGNORED, "stall", "lease", "is called lost", 7, 20 },
     { SIM_MUTANT_KEEPER_NOT_ASKED, "stall", "one-incarnation", NULL, 6, 20 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 2, 20 },
