@@ -278,10 +278,17 @@ static enum deploy_step after_probe(const struct deploy_plan *plan, struct deplo
     return DEPLOY_LOOK;
 }
 
-/* What apt there has goes first; what this machine has where that has nothing. */
+/* What apt there has goes first, unless packages were named; what this machine has where that has
+ * nothing. */
+static bool takes_own(const struct deploy_plan *plan, const struct deploy_host *host)
+{
+    return own_agent(plan, host) != NULL &&
+           (plan->prefer_packages || host->facts.candidate[0] == '\0');
+}
+
 static enum deploy_step install_or_refuse(const struct deploy_plan *plan, struct deploy_host *host)
 {
-    if (host->facts.candidate[0] != '\0')
+    if (!takes_own(plan, host) && host->facts.candidate[0] != '\0')
         return DEPLOY_INSTALL;
     if (own_agent(plan, host) != NULL) {
         host->sent_from_here = true;
@@ -303,10 +310,8 @@ static enum deploy_step set_up(const struct deploy_plan *plan, const struct depl
 
 static bool is_old(const struct deploy_plan *plan, const struct deploy_host *host)
 {
-    const struct deploy_package *own = own_agent(plan, host);
-    const char *newest = host->facts.candidate[0] != '\0' ? host->facts.candidate
-                         : own != NULL                    ? own->version
-                                                          : "";
+    const char *newest =
+        takes_own(plan, host) ? own_agent(plan, host)->version : host->facts.candidate;
 
     return plan->mode == DEPLOY_UPGRADE && newest[0] != '\0' &&
            !streq(newest, host->facts.installed);

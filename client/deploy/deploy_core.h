@@ -61,6 +61,7 @@ struct deploy_plan {
     const char *nic;                       /* whose address the node gets; NULL: any */
     const struct deploy_package *packages; /* n_packages of this machine */
     size_t n_packages;
+    bool prefer_packages; /* before what apt at the host has */
     /* whether the cluster has a node of that name */
     bool (*is_node)(const char *name, void *userdata);
     void *userdata;

@@ -14,9 +14,7 @@ const struct option_spec deploy_option_specs[] = {
     { "remove", 0, OPTION_FLAG, NULL, "take edl-agent off the hosts, and them out of the cluster",
       AT(remove) },
     { "packages", 0, OPTION_TEXT, "DIR",
-      "send the .deb files of DIR to hosts that cannot fetch them (default: those of this "
-      "machine's "
-      "apt)",
+      "send the .deb files of DIR (default: those of this machine's apt, where a host has none)",
       AT(packages) },
     { "ssh", 0, OPTION_TEXT, "HOW", "libssh2, openssh (the program ssh), or auto (default)",
       AT(ssh) },

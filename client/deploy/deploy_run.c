@@ -766,6 +766,7 @@ int deploy_run(const struct host_list *hosts, const struct deploy_options *optio
                        .plan = { .mode = options->mode,
                                  .root_dir = hosts->root_dir,
                                  .nic = hosts->nic,
+                                 .prefer_packages = options->packages != NULL,
                                  .is_node = is_node,
                                  .userdata = &run } };
     _cleanup_json_ json_t *answer = NULL;

@@ -54,9 +54,9 @@ static const char look_package[] =
     "dpkg-query -W -f '${db:Status-Status} ${Version}\\n' edl-agent 2>/dev/null | sed -n "
     "'s/^installed /edl:installed=/p'\n";
 
-static const char look_apt[] =
-    "apt-cache policy edl-agent 2>/dev/null | sed -n 's/^ *Candidate: /edl:candidate=/p' | grep -v "
-    "'(none)' || :\n";
+/* Of repositories only: what is installed is a candidate of itself. */
+static const char look_apt[] = "apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| "
+                               "*\\([^ |]*\\).*/edl:candidate=\\1/p'\n";
 
 /* The scheduler's own machine is told by agent.conf which cluster it belongs to: it has a
  * credential and no member.json. */
@@ -118,8 +118,7 @@ static char *install(const struct deploy_host *host)
               "  case $f in */edl-trainer_*) trainer=$f ;; *) set -- \"$@\" \"$f\" ;; esac\n"
               "done\n"
             : "set -- edl-agent edl-client\n"
-              "trainer=$(apt-cache policy edl-trainer 2>/dev/null | sed -n 's/^ *Candidate: "
-              "[0-9].*/edl-trainer/p')\n";
+              "trainer=$(apt-cache madison edl-trainer 2>/dev/null | sed -n '1s/ *|.*//p')\n";
 
     return text_format(
         "d=%s\n"

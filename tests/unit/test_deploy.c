@@ -127,6 +127,22 @@ static void test_each_step(void **state)
     }
 }
 
+static void test_named_packages_go_first(void **state)
+{
+    struct deploy_plan plan = plan_of(DEPLOY_UPGRADE);
+    struct deploy_host host = host_at(DEPLOY_LOOK);
+
+    (void)state;
+    plan.packages = packages;
+    plan.n_packages = ELEMENTS(packages);
+    say(&host, DEBIAN SET_UP "edl:candidate=1");
+    assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DOCTOR);
+    host.step = DEPLOY_LOOK;
+    plan.prefer_packages = true;
+    assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_UPLOAD);
+    deploy_host_clear(&host);
+}
+
 static void test_changes_are_told(void **state)
 {
     struct deploy_plan plan = plan_of(DEPLOY_TO);
@@ -347,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_step),
+        cmocka_unit_test(test_named_packages_go_first),
         cmocka_unit_test(test_changes_are_told),
         cmocka_unit_test(test_failures_have_a_remedy),
         cmocka_unit_test(test_a_repository_that_cannot_be_reached),
