@@ -156,7 +156,7 @@ static int submit_text(struct server *server, const struct invocation *invocatio
     }
     print_accepted(accepted, options->common.json);
     job_note_workspace(server, &options->job, workspace);
-    job_note_virtual_env(server, &options->job, &invocation->arguments);
+    job_note_virtual_env(server, &options->job, &invocation->arguments, options->upload);
     return options->follow ? follow(server, accepted, options) : STATUS_OK;
 }
 

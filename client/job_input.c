@@ -17,6 +17,7 @@
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
+#include "client/workspace_program.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/file_system.h"
@@ -304,9 +305,24 @@ static bool is_given_in(const struct option_list *env, const char *name)
     return false;
 }
 
-void job_note_virtual_env(const struct server *server, const struct job_options *options,
-                          const struct arguments *arguments)
+/* as_sent - an environment as its copy is named from the folder that is sent; new string, NULL: it
+ * is not in that folder */
+static char *as_sent(const char *virtual_env, const char *upload)
 {
+    _cleanup_free_ char *typed = upload != NULL ? workspace_folder(upload) : NULL;
+    _cleanup_free_ char *folder = typed != NULL ? realpath(typed, NULL) : NULL;
+    _cleanup_free_ char *whole = realpath(virtual_env, NULL);
+    size_t n = folder != NULL ? strlen(folder) : 0;
+
+    if (n == 0 || whole == NULL || strncmp(whole, folder, n) != 0 || whole[n] != '/')
+        return NULL;
+    return xstrdup(whole + n + 1);
+}
+
+void job_note_virtual_env(const struct server *server, const struct job_options *options,
+                          const struct arguments *arguments, const char *upload)
+{
+    _cleanup_free_ char *sent = NULL;
     const char *active = getenv("VIRTUAL_ENV");
     const char *program = arguments->n_rest > 0 ? arguments->rest[0] : "";
 
@@ -315,9 +331,10 @@ void job_note_virtual_env(const struct server *server, const struct job_options 
         (server->virtual_env != NULL && streq(server->virtual_env, active)) ||
         strncmp(program, active, strlen(active)) == 0 || !may_run_python(program, active))
         return;
+    sent = as_sent(active, upload);
     report_note("the job does not see the virtual environment %s: programs are looked for in its "
                 "node's PATH; to use it: --env PATH=%s/bin:/usr/bin:/bin",
-                active, active);
+                active, sent != NULL ? sent : active);
 }
 
 void job_note_ignored(const json_t *answer)

@@ -70,9 +70,10 @@ void job_note_workspace(struct server *server, const struct job_options *options
                         const char *workspace);
 
 /* job_note_virtual_env - an active virtual environment of Python that the command looks as if it
- * needs, and that the job does not see: its PATH is its node's */
+ * needs, and that the job does not see: its PATH is its node's
+ * upload: the folder that is sent, whose copy may hold the environment; NULL: none */
 void job_note_virtual_env(const struct server *server, const struct job_options *options,
-                          const struct arguments *arguments);
+                          const struct arguments *arguments, const char *upload);
 
 /* job_note_ignored - tells the keys that the server ignored, on stderr */
 void job_note_ignored(const json_t *answer);

@@ -54,6 +54,12 @@ edl submit --name venv --upload . -- venv/bin/python where.py >/dev/null 2>"$wor
 grep -q 'note: venv/ is a virtual environment and goes along; it runs where the node has /.*python3.* too; to leave it out, write /venv/' \
     "$work/err" || fail "$(cat "$work/err")"
 ends_well venv
+# one that is active here is none of the job's, and the note says how to use the copy
+VIRTUAL_ENV=$project/venv edl submit --name active --upload . -- python3 where.py >/dev/null 2>"$work/err" || fail "$(cat "$work/err")"
+path=$(sed -n 's/^note: the job does not see the virtual environment .* to use it: --env \(PATH=.*\)$/\1/p' "$work/err")
+[ "$path" = PATH=venv/bin:/usr/bin:/bin ] || fail "$(cat "$work/err")"
+edl submit --name copied --env "$path" --upload . -- python3 where.py >/dev/null 2>&1
+ends_well copied
 
 # a folder as it is typed
 mkdir "$work/home" && ln -s "$project" "$work/home/p"
