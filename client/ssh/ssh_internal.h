@@ -132,6 +132,10 @@ void ssh_session_stage(struct ssh_session *session, enum ssh_stage stage);
 void ssh_session_fail(struct ssh_session *session, enum ssh_fault fault, const char *remedy,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* ssh_session_fail_with - the same with an error that has text and remedy */
+void ssh_session_fail_with(struct ssh_session *session, enum ssh_fault fault,
+                           struct edl_error *error);
+
 /* ssh_session_unfit - this transport cannot serve the host: the program ssh goes on, or it is over
  */
 void ssh_session_unfit(struct ssh_session *session, const char *format, ...)
@@ -149,6 +153,12 @@ int ssh_session_judge(struct ssh_session *session, const uint8_t *key, size_t si
  * over, a person is asked, or the other transport goes on */
 bool ssh_session_host_key(struct ssh_session *session, const uint8_t *key, size_t size);
 
+/* ssh_session_add_key - a key that a person or ssh_config accepts; false: it is over */
+bool ssh_session_add_key(struct ssh_session *session, const uint8_t *key, size_t size);
+
+/* ssh_session_refused_key - a person does not accept the one that was shown */
+void ssh_session_refused_key(struct ssh_session *session);
+
 /* ssh_session_output - what a script printed. It counts as a sign of life */
 void ssh_session_output(struct ssh_session *session, struct ssh_lines *stream, const char *bytes,
                         size_t size);
@@ -157,6 +167,9 @@ void ssh_session_output(struct ssh_session *session, struct ssh_lines *stream, c
  * ssh_session_sent. false: it is over, the file cannot be read */
 bool ssh_session_input(struct ssh_session *session, const uint8_t **ret, size_t *ret_size);
 void ssh_session_sent(struct ssh_session *session, size_t size);
+
+/* ssh_session_clear_job - frees and wipes what a job owns */
+void ssh_session_clear_job(struct ssh_job *job);
 
 /* ssh_session_ended - the streams are at their end, or both end lines have come. detail: what is
  * known of the end when there is none of the latter, or NULL */

@@ -3,13 +3,11 @@
 #include "client/ssh/ssh_program.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/ssh/ssh_collect.h"
@@ -18,11 +16,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
-
-/* it answers prompts for a password only: a passphrase or a code is nobody's to guess */
-static const char askpass[] = "#!/bin/sh\n"
-                              "case $1 in *assword*) ;; *) exit 1 ;; esac\n"
-                              "IFS= read -r line <\"${0%/*}/secret\" && printf '%s\\n' \"$line\"\n";
 
 static const char *const files[] = { "m", "new", "askpass", "secret" };
 
@@ -61,6 +54,7 @@ static void start_master(struct ssh_program *this, enum ssh_program_use use, cha
 
 /* ---- folder ---- */
 
+/* make_dir - nobody else may use it: its socket is a login */
 static bool make_dir(struct ssh_program *this)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -79,11 +73,6 @@ static bool make_dir(struct ssh_program *this)
     return false;
 }
 
-static void path_of(const struct ssh_program *this, const char *file, char ret[PATH_MAX])
-{
-    (void)snprintf(ret, PATH_MAX, "%s/%s", this->dir, file);
-}
-
 static void remove_dir(struct ssh_program *this)
 {
     char path[PATH_MAX];
@@ -91,7 +80,7 @@ static void remove_dir(struct ssh_program *this)
     if (this->dir[0] == '\0')
         return;
     for (size_t i = 0; i < ELEMENTS(files); i++) {
-        path_of(this, files[i], path);
+        ssh_program_path(this, files[i], path);
         (void)unlink(path);
     }
     (void)rmdir(this->dir);
@@ -151,7 +140,7 @@ static uint8_t *scanned_key(const struct ssh_program *this, size_t *ret_size)
     const char *space;
     struct ssh_key_file key;
 
-    path_of(this, "new", path);
+    ssh_program_path(this, "new", path);
     if (whole_file_read(path, false, &text, NULL) < 0 || (space = strchr(text, ' ')) == NULL ||
         !ssh_key_public_read(space + 1, strlen(space + 1), &key))
         return NULL;
@@ -348,50 +337,6 @@ static void start_master(struct ssh_program *this, enum ssh_program_use use, cha
 
 /* ---- passwords ---- */
 
-/* make_askpass - a program of ours that prints what is written into a pipe; false: not to be had */
-static bool make_askpass(struct ssh_program *this, const char *password)
-{
-    char path[PATH_MAX];
-    _cleanup_free_ char *line = NULL;
-    size_t length = strlen(password) + 1;
-    bool ok;
-
-    path_of(this, "askpass", path);
-    if (whole_file_write(path, askpass, 0700, NULL) < 0)
-        return false;
-    path_of(this, "secret", path);
-    (void)unlink(path);
-    if (mkfifo(path, 0600) == -1)
-        return false;
-    (void)safe_close(this->secret);
-    this->secret = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    line = xcalloc(length + 1, 1);
-    (void)snprintf(line, length + 1, "%s\n", password);
-    ok = this->secret != -1 && write(this->secret, line, length) == (ssize_t)length;
-    explicit_bzero(line, length);
-    return ok;
-}
-
-/* environment - ours, and how ssh asks; only the array and its first three belong to the caller */
-static char **environment(const struct ssh_program *this)
-{
-    size_t n = 0, own = 0;
-    char **env;
-
-    while (environ[n] != NULL)
-        n++;
-    env = xcalloc(n + 4, sizeof *env);
-    if (asprintf(&env[own++], "SSH_ASKPASS=%s/askpass", this->dir) < 0)
-        abort();
-    env[own++] = xstrdup("SSH_ASKPASS_REQUIRE=force");
-    env[own++] = xstrdup("DISPLAY=none"); /* older than SSH_ASKPASS_REQUIRE */
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "SSH_ASKPASS", strlen("SSH_ASKPASS")) != 0 &&
-            strncmp(environ[i], "DISPLAY=", strlen("DISPLAY=")) != 0)
-            env[own++] = environ[i];
-    return env;
-}
-
 static void password(struct ssh_session *session, const char *text)
 {
     struct ssh_program *this = session->impl;
@@ -401,16 +346,14 @@ static void password(struct ssh_session *session, const char *text)
         ssh_program_told(this, this->said, "logging in");
         return;
     }
-    if (!make_askpass(this, text)) {
+    if (!ssh_program_askpass(this, text)) {
         ssh_session_fail(session, SSH_FAULT_HERE, "make room there", "no file in %s", this->dir);
         return;
     }
     this->passwords++;
-    env = environment(this);
+    env = ssh_program_environment(this);
     start_master(this, SSH_PROGRAM_MASTER_PASSWORD, env);
-    for (size_t i = 0; i < 3; i++)
-        free(env[i]);
-    free(env);
+    ssh_program_environment_free(env);
 }
 
 /* ---- as the session sees it ---- */

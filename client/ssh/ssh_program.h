@@ -3,9 +3,11 @@
  *
  * One ssh is the master: it logs in, runs `cat` until its input ends, and keeps a socket in a
  * folder of ours. Each script is another ssh, which goes through that socket and need not log in.
- * ssh_program.c has the master and what its end means, _argv.c the options, _run.c scripts. */
+ * ssh_program.c has the master and what its end means, _argv.c the options,
+ * _askpass.c passwords, _run.c scripts. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -56,6 +58,16 @@ struct ssh_program_argv {
 void ssh_program_argv(const struct ssh_program *this, enum ssh_program_use use, const char *command,
                       struct ssh_program_argv *ret);
 void ssh_program_argv_clear(struct ssh_program_argv *argv);
+
+/* ssh_program_path - of a file in this transport's folder */
+void ssh_program_path(const struct ssh_program *this, const char *file, char ret[PATH_MAX]);
+
+/* ssh_program_askpass - answers ssh's next prompt for a password; false: files cannot be made */
+bool ssh_program_askpass(struct ssh_program *this, const char *password);
+
+/* ssh_program_environment - ours, and how ssh asks */
+char **ssh_program_environment(const struct ssh_program *this);
+void ssh_program_environment_free(char **env);
 
 /* ssh_program_run - session->job begins */
 void ssh_program_run(struct ssh_program *this);

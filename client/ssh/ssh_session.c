@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "client/ssh/ssh_collect.h"
 #include "client/ssh/ssh_internal.h"
-#include "client/ssh/ssh_known_files.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -28,39 +26,6 @@ static const struct {
 #undef XX
 };
 
-static const char *const fault_words[] = {
-#define XX(name, word) [name] = word,
-    SSH_FAULT_MAP(XX)
-#undef XX
-};
-
-static const char *const transport_words[] = {
-#define XX(name, word) [name] = word,
-    SSH_TRANSPORT_MAP(XX)
-#undef XX
-};
-
-const char *ssh_fault_word(enum ssh_fault fault)
-{
-    return fault_words[fault];
-}
-
-const char *ssh_transport_word(enum ssh_transport transport)
-{
-    return transport_words[transport];
-}
-
-bool ssh_transport_of(const char *word, enum ssh_transport *ret)
-{
-    for (size_t i = 0; i < ELEMENTS(transport_words); i++) {
-        if (streq(word, transport_words[i])) {
-            *ret = (enum ssh_transport)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- life ---- */
 
 static void forget_password(struct ssh_session *session)
@@ -68,16 +33,6 @@ static void forget_password(struct ssh_session *session)
     if (session->password != NULL)
         explicit_bzero(session->password, strlen(session->password));
     free(TAKE_PTR(session->password));
-}
-
-static void clear_job(struct ssh_job *job)
-{
-    if (job->bytes != NULL)
-        explicit_bzero(job->bytes, job->n_bytes); /* tokens and passwords are input */
-    free(job->bytes);
-    free(job->command);
-    job->bytes = NULL;
-    job->command = NULL;
 }
 
 /* end_transport - and all that waits for something */
@@ -96,7 +51,7 @@ static void destroy(struct ssh_session *session)
 {
     end_transport(session);
     forget_password(session);
-    clear_job(&session->job);
+    ssh_session_clear_job(&session->job);
     ssh_config_clear(&session->config);
     (void)sd_event_source_disable_unref(session->defer);
     (void)sd_event_source_disable_unref(session->deadline);
@@ -149,7 +104,8 @@ static void do_next(struct ssh_session *session, enum ssh_next next)
 
 /* ---- what a transport tells ---- */
 
-static void fail_with(struct ssh_session *session, enum ssh_fault fault, struct edl_error *error)
+void ssh_session_fail_with(struct ssh_session *session, enum ssh_fault fault,
+                           struct edl_error *error)
 {
     if (!ssh_session_goes_on(session))
         return;
@@ -171,7 +127,7 @@ void ssh_session_fail(struct ssh_session *session, enum ssh_fault fault, const c
     va_end(ap);
     (void)edl_error_set(&error, EDL_EUNREACHABLE, "%s", text);
     (void)edl_error_remedy(&error, "%s", remedy);
-    fail_with(session, fault, &error);
+    ssh_session_fail_with(session, fault, &error);
 }
 
 void ssh_session_unfit(struct ssh_session *session, const char *format, ...)
@@ -239,172 +195,6 @@ void ssh_session_ask_password(struct ssh_session *session, unsigned int tried)
     session->handlers.want_password(session, tried, session->userdata);
 }
 
-/* on_line - false: the handler has freed the session */
-static bool on_line(void *userdata, const char *line, bool before)
-{
-    struct ssh_session *session = userdata;
-
-    if (before) {
-        if (*line != '\0')
-            (void)snprintf(session->job.before, sizeof session->job.before, "%s", line);
-        return true;
-    }
-    session->handlers.line(session, line, session->userdata);
-    return ssh_session_goes_on(session);
-}
-
-void ssh_session_output(struct ssh_session *session, struct ssh_lines *stream, const char *bytes,
-                        size_t size)
-{
-    ssh_session_stage(session, SSH_STAGE_RUN);
-    (void)ssh_lines_feed(stream, bytes, size, on_line, session);
-}
-
-void ssh_session_sent(struct ssh_session *session, size_t size)
-{
-    session->job.at += size;
-    session->job.sent_bytes += size;
-    ssh_session_stage(session, SSH_STAGE_RUN);
-    if (session->handlers.sent != NULL)
-        session->handlers.sent(session, session->job.sent_bytes, session->userdata);
-}
-
-bool ssh_session_input(struct ssh_session *session, const uint8_t **ret, size_t *ret_size)
-{
-    struct ssh_job *job = &session->job;
-    ssize_t n;
-
-    if (job->at == job->n_bytes && job->fd != -1) {
-        if (job->n_bytes > 0)
-            explicit_bzero(job->bytes, job->n_bytes);
-        job->bytes = xreallocarray(job->bytes, SSH_INPUT_PIECE, 1);
-        n = read(job->fd, job->bytes, SSH_INPUT_PIECE);
-        if (n == -1) {
-            ssh_session_fail(session, SSH_FAULT_HERE, "look at the file and its disk",
-                             "reading what is to be sent: %s", strerror(errno));
-            return false;
-        }
-        job->at = 0;
-        job->n_bytes = (size_t)n;
-        if (n == 0)
-            job->fd = -1;
-    }
-    *ret = job->bytes != NULL ? job->bytes + job->at : NULL;
-    *ret_size = job->n_bytes - job->at;
-    return true;
-}
-
-void ssh_session_ended(struct ssh_session *session, const char *detail)
-{
-    struct ssh_job *job = &session->job;
-
-    if (!ssh_lines_flush(&job->out, on_line, session) ||
-        !ssh_lines_flush(&job->err, on_line, session))
-        return;
-    if (job->out.ended) {
-        session->state = SSH_STATE_IDLE;
-        clear_job(job);
-        ssh_session_stage(session, SSH_STAGE_PERSON);
-        session->handlers.ended(session, job->out.status, session->userdata);
-    } else if (job->out.begun || job->err.begun) {
-        ssh_session_fail(session, SSH_FAULT_LOST, "try it again, nothing is half done",
-                         "the script was cut off%s%s", detail != NULL ? ": " : "",
-                         detail != NULL ? detail : "");
-    } else {
-        ssh_session_fail(session, SSH_FAULT_LOGIN, "name another user, or run `ssh USER@HOST` once",
-                         "%s may run no command there%s%s", session->config.user,
-                         *job->before != '\0' ? ": " : "", job->before);
-    }
-}
-
-/* ---- the host's key ---- */
-
-int ssh_session_judge(struct ssh_session *session, const uint8_t *key, size_t size,
-                      struct ssh_known_hosts *ret, struct edl_error *error)
-{
-    return ssh_known_files_judge(&session->config, session->known_name, key, size, ret, error);
-}
-
-/* add_key - the host key that a person or ssh_config accepts; false: it is over */
-static bool add_key(struct ssh_session *session, const uint8_t *key, size_t size)
-{
-    struct edl_error error = { 0 };
-
-    if (ssh_known_files_add(&session->config, session->known_name, key, size, &error) >= 0)
-        return true;
-    (void)edl_error_remedy(&error, "make it writable, or name another UserKnownHostsFile");
-    fail_with(session, SSH_FAULT_HERE, &error);
-    return false;
-}
-
-/* new_key - one that no file knows */
-static bool new_key(struct ssh_session *session, const uint8_t *key, size_t size,
-                    const struct ssh_host_key *shown)
-{
-    if (session->config.strict == SSH_STRICT_ACCEPT_NEW)
-        return add_key(session, key, size);
-    if (session->config.strict == SSH_STRICT_YES) {
-        ssh_session_fail(session, SSH_FAULT_KEY_UNKNOWN,
-                         "StrictHostKeyChecking of ssh_config is yes: add the key to known_hosts",
-                         "its key is not known (%s %s)", shown->type, shown->fingerprint);
-        return false;
-    }
-    free(session->shown);
-    session->shown = xcalloc(size, 1);
-    session->shown_size = size;
-    memcpy(session->shown, key, size);
-    session->state = SSH_STATE_KEY_SHOWN;
-    ssh_session_stage(session, SSH_STAGE_PERSON);
-    session->handlers.unknown_key(session, shown, session->userdata);
-    return false;
-}
-
-bool ssh_session_host_key(struct ssh_session *session, const uint8_t *key, size_t size)
-{
-    char fingerprint[SSH_FINGERPRINT_MAX];
-    _cleanup_free_ char *remedy = NULL;
-    struct ssh_host_key shown = { .fingerprint = fingerprint };
-    struct ssh_known_hosts known;
-    struct edl_error error = { 0 };
-
-    if (ssh_session_judge(session, key, size, &known, &error) < 0) {
-        (void)edl_error_remedy(&error, "make it readable: a key that is revoked there is refused");
-        fail_with(session, SSH_FAULT_HERE, &error);
-        return false;
-    }
-    (void)ssh_blob_type(key, size, &shown.type);
-    ssh_fingerprint(key, size, fingerprint);
-    switch (ssh_known_hosts_verdict(&known)) {
-    case SSH_KNOWN_SAME:
-        return true;
-    case SSH_KNOWN_NEW:
-        return new_key(session, key, size, &shown);
-    case SSH_KNOWN_REVOKED:
-        ssh_session_fail(session, SSH_FAULT_KEY_REVOKED, "do not log in there before you know why",
-                         "its key is revoked in %s:%u (%s %s)", known.file, known.line, shown.type,
-                         fingerprint);
-        return false;
-    case SSH_KNOWN_CHANGED:
-        if (asprintf(&remedy,
-                     "was it installed anew? ssh-keygen -f '%s' -R '%s', then again. If it was "
-                     "not, somebody is in between",
-                     known.file, session->known_name) < 0)
-            abort();
-        ssh_session_fail(session, SSH_FAULT_KEY_CHANGED, remedy,
-                         "its key is not the known one: %s %s instead of %s in %s:%u", shown.type,
-                         fingerprint, known.fingerprint, known.file, known.line);
-        return false;
-    case SSH_KNOWN_OTHER:
-        ssh_session_unfit(session, "known_hosts has its key of another type only (%s:%u)",
-                          known.file, known.line);
-        return false;
-    case SSH_KNOWN_CA:
-        ssh_session_unfit(session, "known_hosts has an authority for it, and no key");
-        return false;
-    }
-    return false;
-}
-
 /* ---- what the caller says ---- */
 
 static void begin(struct ssh_session *session, const struct ssh_transport_ops *ops)
@@ -431,20 +221,6 @@ static void configured(struct ssh_session *session)
         begin(session, &ssh_libssh2_ops);
 }
 
-/* refused_key - a person does not accept it */
-static void refused_key(struct ssh_session *session)
-{
-    char fingerprint[SSH_FINGERPRINT_MAX];
-    const char *type;
-
-    (void)ssh_blob_type(session->shown, session->shown_size, &type);
-    ssh_fingerprint(session->shown, session->shown_size, fingerprint);
-    ssh_session_fail(session, SSH_FAULT_KEY_UNKNOWN,
-                     "compare it with `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub` there, then "
-                     "accept it",
-                     "its key is not known and was not accepted (%s %s)", type, fingerprint);
-}
-
 static int on_defer(sd_event_source *source, void *userdata)
 {
     struct ssh_session *session = userdata;
@@ -469,8 +245,8 @@ static int on_defer(sd_event_source *source, void *userdata)
     case SSH_NEXT_KEY:
         session->state = SSH_STATE_OPENING;
         if (!session->key_accepted)
-            refused_key(session);
-        else if (add_key(session, session->shown, session->shown_size))
+            ssh_session_refused_key(session);
+        else if (ssh_session_add_key(session, session->shown, session->shown_size))
             session->ops->accepted(session);
         break;
     case SSH_NEXT_PASSWORD:
@@ -617,7 +393,7 @@ int ssh_session_run(struct ssh_session *session, const char *script, const struc
     command = ssh_lines_wrap(script, mark);
     if (command == NULL)
         return edl_error_set(error, -E2BIG, "a script has at most %d bytes", SSH_SCRIPT_MAX);
-    clear_job(job);
+    ssh_session_clear_job(job);
     *job = (struct ssh_job){ .command = command, .fd = input != NULL ? input->fd : -1 };
     if (input != NULL && input->n_bytes > 0) {
         job->bytes = xcalloc(input->n_bytes, 1);
