@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sessions of client/ssh against a real sshd on 127.0.0.1: both transports, what each of them cannot do, and every fault that is told.
 # As root all is run twice: as root, where passwords are tried too, and as an ordinary account that exists in a mount namespace only.
+# shellcheck disable=SC2016
 . "$EDL_SOURCE_DIR/tests/lib/await.sh"
 for program in sshd ssh ssh-keygen ssh-agent; do
     PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || { echo "$program is missing. On Debian: apt-get install openssh-server"; exit 77; }
@@ -22,7 +23,7 @@ if [ "$(id -u)" = 0 ] && [ "${EDL_SSH_PART:-}" = '' ]; then
     exit $?
 fi
 if [ "${EDL_SSH_PART:-}" = accounts ]; then
-    mkdir -m 755 -p /run/sshd "$root_work/home"
+    mkdir -p /run/sshd "$root_work/home"
     cp -p /etc/passwd /etc/shadow "$root_work/"
     echo "$account:x:54321:54321::$root_work/home:/bin/sh" >>"$root_work/passwd"
     echo "$account-none:x:54322:54321::$root_work/home:/usr/sbin/nologin" >>"$root_work/passwd"
@@ -43,20 +44,17 @@ if [ "${EDL_SSH_PART:-}" = accounts ]; then
 fi
 
 work=${work:-$(mktemp -d)}
-mkdir -p "$work"
-chmod 711 "$work"
 export XDG_RUNTIME_DIR=$work/run
-mkdir -m 700 -p "$XDG_RUNTIME_DIR"
+mkdir -p "$XDG_RUNTIME_DIR"
+chmod 711 "$work"
+chmod 700 "$XDG_RUNTIME_DIR"
 unset SSH_AUTH_SOCK
 me=$(id -un)
 others=() # processes of this script, by pid
 stop() {
-    local pid
-    for pid in "${others[@]}"; do kill "$pid" 2>/dev/null; done
-    for pid in "${others[@]}"; do
-        while kill -0 "$pid" 2>/dev/null && [ "$(ps -o stat= -p "$pid")" != Z ]; do await_pause; done
-    done
+    [ ${#others[@]} = 0 ] || kill "${others[@]}" 2>/dev/null
     others=()
+    wait
 }
 trap 'stop; rm -rf "$work"' EXIT
 on_fail() { head -50 "$work/out"; tail -n 15 "$work"/*.log; }
@@ -292,10 +290,10 @@ run 2 "$me@nosuch.invalid:22" true
 says 'fault resolve'
 run 2 -- '-oProxyCommand=x:1' true
 says 'fault target'
-"$python" -c 'import socket, sys
+"$python" -c 'import signal, socket, sys
 silent = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 print("listens", flush=True)
-sys.stdin.read()' $((base + 7)) < <(exec sleep infinity) >"$work/silent" &
+signal.pause()' $((base + 7)) >"$work/silent" &
 others+=($!)
 await 120 'the silent one listens' test -s "$work/silent"
 patience=0.05 run 2 --transport=libssh2 "$me@127.0.0.1:$((base + 7))" true
@@ -350,4 +348,5 @@ if [ "${EDL_SSH_PART:-}" = root ]; then
 fi
 await 120 'no folder of ssh is left' none_left
 stop
-! pgrep -f "$work/" >/dev/null || fail "left: $(pgrep -af "$work/")"
+none_runs() { ! pgrep -f "$work/" >/dev/null; }
+await 120 'no process is left' none_runs
