@@ -33,6 +33,30 @@ static void print_time(const char *label, const json_t *job, const char *name)
         (void)printf("%-10s %s\n", label, text_time(json_u64(job, name), text, sizeof(text)));
 }
 
+/* Where its document says that it runs: the node of each instance, the folder on each node. */
+static void print_places(const json_t *spec)
+{
+    const char *folder = json_text(spec, "workspace-folder");
+    size_t r, i;
+    json_t *role, *node;
+
+    if (folder[0] != '\0')
+        (void)printf("%-10s %s\n", "folder", folder);
+    json_array_foreach(json_object_get(spec, "roles"), r, role)
+    {
+        const json_t *nodes = json_object_get(role, "nodes");
+
+        if (nodes == NULL)
+            continue;
+        (void)printf("%-10s %s:", "nodes", json_text(role, "role"));
+        json_array_foreach(nodes, i, node)
+        {
+            (void)printf("%s %s", i > 0 ? "," : "", json_string_value(node));
+        }
+        (void)fputc('\n', stdout);
+    }
+}
+
 static void print_job(const json_t *job)
 {
     const char *code = json_text(job, "reason_code");
@@ -46,6 +70,7 @@ static void print_job(const json_t *job)
     print_time("started", job, "started_us");
     print_time("ended", job, "ended_us");
     (void)printf("%-10s %" PRIu64 "\n", "resizes", json_u64(job, "resizes"));
+    print_places(json_object_get(job, "spec"));
 }
 
 static void print_roles(const json_t *roles)

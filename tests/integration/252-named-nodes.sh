@@ -51,6 +51,11 @@ says_why run 'what would start it: a node called n3 (edl node add)' || fail "$(e
 edl show run --json | holds '.job.spec.roles[1].nodes == ["n1", "n2", "n3"] and (.job.spec | .["workspace-folder"] != null)' ||
     fail "$(edl show run --json)"
 
+edl show run >"$work/shown"
+for line in 'nodes      trainer: n1, n2, n3' "folder     $folder"; do
+    grep -qxF "$line" "$work/shown" || fail "$(cat "$work/shown")"
+done
+
 # it is there: each on its own, in the one folder
 node n3
 await 120 'it runs' job_is run running
