@@ -3,7 +3,7 @@
  *
  * One loop has all hosts: a session each (client/ssh), a state machine each (deploy_core.h). A
  * question is asked when every host that may come to the same question has come to it. */
-#include "client/deploy/deploy_run.h"
+#include "client/deploy/deploy_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/deploy/deploy_ask.h"
-#include "client/deploy/deploy_packages.h"
-#include "client/deploy/deploy_screen.h"
+#include "client/deploy/deploy_nodes.h"
 #include "client/deploy/deploy_script.h"
 #include "client/json_read.h"
 #include "client/report.h"
@@ -26,75 +24,18 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
-#define PASSWORD_TRIES 3 /* of one host, the common one included */
-#define READY_TIMEOUT_US (60 * USEC_PER_SEC)
-
-/* what a host waits for, in the order in which it is asked for */
-#define WAIT_MAP(XX)                                                                               \
-    XX(WAIT_NOTHING, "")                                                                           \
-    XX(WAIT_KEY, "a word on its host key")                                                         \
-    XX(WAIT_LOGIN, "a password to log in")                                                         \
-    XX(WAIT_SUDO, "a password for sudo")                                                           \
-    XX(WAIT_PACKAGES, "packages of this machine")
-
-enum wait {
-#define XX(name, text) name,
-    WAIT_MAP(XX)
-#undef XX
-};
-
 static const char *const wait_texts[] = {
 #define XX(name, text) text,
     WAIT_MAP(XX)
 #undef XX
 };
 
-struct run;
-
-struct target {
-    struct run *run;
-    const struct host *host;
-    struct deploy_host core;
-    struct ssh_session *session;
-    struct http_async_call *call; /* for its join token */
-    int fd;                       /* of the package that is being sent */
-    enum wait wait;
-    unsigned int tried; /* passwords, of the kind that it waits for */
-    char *password;     /* the last one that it was given; owned, wiped */
-    char *key;          /* "ED25519 SHA256:..."; owned */
-    uint64_t started_us;
-    bool ended;
-};
-
-struct run {
-    const struct deploy_options *options;
-    struct server *server;
-    struct deploy_plan plan;
-    sd_event *event;
-    struct http_async *http;
-    struct ask *ask; /* NULL: no terminal */
-    struct deploy_packages *packages;
-    bool packages_known;
-    json_t *nodes;
-    struct target *targets;  /* owned */
-    struct screen_row *rows; /* owned */
-    size_t n, n_ended;
-    struct screen *screen;
-    char *password;       /* the last one that was given; owned, wiped */
-    struct target *asked; /* whose password is asked for alone; NULL: for all */
-    enum wait asked_for;
-    bool stopped;
-};
-
-static void begin_step(struct target *target);
-static void consider_questions(struct run *run);
-
 static struct screen_row *row_of(struct target *target)
 {
     return &target->run->rows[target - target->run->targets];
 }
 
-static void show(struct target *target)
+void deploy_show(struct target *target)
 {
     struct screen_row *row = row_of(target);
 
@@ -113,212 +54,19 @@ static void end(struct target *target)
     target->ended = true;
     target->wait = WAIT_NOTHING;
     row_of(target)->took_us = clock_read_us(CLOCK_MONOTONIC) - target->started_us;
-    show(target);
+    deploy_show(target);
     ssh_session_free(TAKE_PTR(target->session));
     target->fd = safe_close(target->fd);
     if (++run->n_ended == run->n)
         (void)sd_event_exit(run->event, 0);
     else
-        consider_questions(run);
+        deploy_consider_questions(run);
 }
 
-static void fail(struct target *target, const struct edl_error *error)
+void deploy_fail(struct target *target, const struct edl_error *error)
 {
     deploy_core_fail(&target->core, error);
     end(target);
-}
-
-static void set_wait(struct target *target, enum wait wait)
-{
-    target->wait = wait;
-    show(target);
-    consider_questions(target->run);
-}
-
-/* questions */
-
-static bool may_still_ask(const struct target *target, enum wait about)
-{
-    if (target->ended || target->wait != WAIT_NOTHING)
-        return false;
-    return about == WAIT_SUDO ? target->core.step < DEPLOY_LOOK
-                              : target->core.step == DEPLOY_CONNECT;
-}
-
-static size_t count(const struct run *run, enum wait wait, struct target **ret_first)
-{
-    size_t n = 0;
-
-    for (size_t i = run->n; i-- > 0;)
-        if (run->targets[i].wait == wait) {
-            n++;
-            *ret_first = &run->targets[i];
-        }
-    return n;
-}
-
-static void wipe(char **password)
-{
-    if (*password != NULL)
-        explicit_bzero(*password, strlen(*password));
-    free(*password);
-    *password = NULL;
-}
-
-static void keep_password(struct target *target)
-{
-    wipe(&target->password);
-    if (target->run->password != NULL)
-        target->password = xstrdup(target->run->password);
-}
-
-static void give_password(struct target *target)
-{
-    enum wait wait = target->wait;
-
-    target->wait = WAIT_NOTHING;
-    target->tried++;
-    keep_password(target);
-    show(target);
-    if (wait == WAIT_LOGIN)
-        ssh_session_password(target->session, target->password);
-    else
-        begin_step(target);
-}
-
-static void refuse_sudo(struct target *target)
-{
-    struct edl_error error = { 0 };
-
-    (void)edl_error_set(&error, -EPERM, "sudo took no password for %s",
-                        target->core.user[0] != '\0' ? target->core.user : "the account");
-    (void)edl_error_remedy(&error,
-                           "say it again with the right one (--password-file FILE), or root@%s in "
-                           "HOSTS",
-                           target->host->name);
-    fail(target, &error);
-}
-
-static void give_up_password(struct target *target)
-{
-    enum wait wait = target->wait;
-
-    target->wait = WAIT_NOTHING;
-    if (wait == WAIT_LOGIN)
-        ssh_session_password(target->session, NULL);
-    else
-        refuse_sudo(target);
-}
-
-static void on_password(const char *answer, void *userdata)
-{
-    struct run *run = userdata;
-    struct target *alone = run->asked;
-    enum wait about = run->asked_for;
-
-    screen_return(run->screen);
-    wipe(&run->password);
-    run->password = answer != NULL && answer[0] != '\0' ? xstrdup(answer) : NULL;
-    for (size_t i = 0; i < run->n; i++) {
-        struct target *target = &run->targets[i];
-
-        if (target->wait != about || (alone != NULL && target != alone))
-            continue;
-        if (run->password != NULL)
-            give_password(target);
-        else
-            give_up_password(target);
-    }
-    consider_questions(run);
-}
-
-static void accept_keys(struct run *run, bool accepted)
-{
-    for (size_t i = 0; i < run->n; i++)
-        if (run->targets[i].wait == WAIT_KEY) {
-            run->targets[i].wait = WAIT_NOTHING;
-            show(&run->targets[i]);
-            ssh_session_accept_key(run->targets[i].session, accepted);
-        }
-}
-
-static void on_keys(const char *answer, void *userdata)
-{
-    struct run *run = userdata;
-
-    screen_return(run->screen);
-    accept_keys(run, answer != NULL && (streq(answer, "yes") || streq(answer, "y")));
-    consider_questions(run);
-}
-
-static void ask_for_keys(struct run *run, size_t n)
-{
-    if (run->options->accept_new_keys || run->ask == NULL) {
-        accept_keys(run, run->options->accept_new_keys);
-        return;
-    }
-    screen_leave(run->screen);
-    (void)fprintf(stderr, "\n%zu host%s never seen from this account:\n", n, n == 1 ? "" : "s");
-    for (size_t i = 0; i < run->n; i++)
-        if (run->targets[i].wait == WAIT_KEY)
-            (void)fprintf(stderr, "  %-30s %s\n", run->targets[i].host->text, run->targets[i].key);
-    ask_line(run->ask, "Are these their keys? (yes, no) ", false, on_keys, run);
-}
-
-/* One password for all that ask for the first time; after that each host is asked for alone. */
-static void ask_for_password(struct run *run, enum wait about, size_t n, struct target *first)
-{
-    _cleanup_free_ char *question = NULL;
-    const char *what = about == WAIT_SUDO ? "for sudo " : "";
-
-    run->asked_for = about;
-    run->asked = first->tried > 0 ? first : NULL;
-    if (run->ask == NULL) {
-        give_up_password(first);
-        return;
-    }
-    if (run->asked != NULL || n == 1)
-        question = text_format("password %sat %s: ", what, first->host->text);
-    else
-        question = text_format("password %sat these %zu hosts: ", what, n);
-    screen_leave(run->screen);
-    ask_line(run->ask, question, true, on_password, run);
-}
-
-static void consider_questions(struct run *run)
-{
-    for (enum wait about = WAIT_KEY; about <= WAIT_SUDO; about++) {
-        struct target *first = NULL;
-        size_t n = count(run, about, &first);
-
-        if (ask_is_open(run->ask) || run->stopped)
-            return;
-        for (size_t i = 0; i < run->n && n > 0; i++)
-            if (may_still_ask(&run->targets[i], about))
-                return;
-        if (n == 0)
-            continue;
-        if (about == WAIT_KEY)
-            ask_for_keys(run, n);
-        else
-            ask_for_password(run, about, n, first);
-        return;
-    }
-}
-
-/* A password that somebody gave, or that an earlier question brought, goes first. */
-static void need_password(struct target *target, enum wait about)
-{
-    target->wait = about;
-    if (target->run->password != NULL && target->tried == 0) {
-        give_password(target);
-        return;
-    }
-    if (target->tried >= PASSWORD_TRIES) {
-        give_up_password(target);
-        return;
-    }
-    set_wait(target, about);
 }
 
 /* steps */
@@ -339,7 +87,7 @@ static void run_script(struct target *target, const struct deploy_join *join)
 
     explicit_bzero(bytes, strlen(bytes));
     if (r < 0)
-        fail(target, &error);
+        deploy_fail(target, &error);
 }
 
 static void on_token(const struct http_answer *answer, void *userdata)
@@ -350,7 +98,7 @@ static void on_token(const struct http_answer *answer, void *userdata)
     target->call = NULL;
     if (http_answer_error(answer, &error) < 0) {
         edl_error_prefix(&error, "its join token: ");
-        fail(target, &error);
+        deploy_fail(target, &error);
         return;
     }
 
@@ -361,7 +109,7 @@ static void on_token(const struct http_answer *answer, void *userdata)
     if (join.server[0] == '\0') {
         (void)edl_error_set(&error, -ENOTCONN, "the scheduler listens on a Unix socket only");
         (void)edl_error_remedy(&error, "start it with --listen 0.0.0.0:7010 as well");
-        fail(target, &error);
+        deploy_fail(target, &error);
         return;
     }
     run_script(target, &join);
@@ -377,7 +125,7 @@ static void get_token(struct target *target)
     struct edl_error error = { 0 };
 
     if (http_async_start(run->http, &call, on_token, target, &target->call, &error) < 0)
-        fail(target, &error);
+        deploy_fail(target, &error);
 }
 
 /* Two machines of one name would push each other out. */
@@ -398,7 +146,7 @@ static bool has_twin(struct target *target)
         (void)edl_error_remedy(&error,
                                "give one another name: hostnamectl set-hostname NAME; or take one "
                                "out of HOSTS");
-        fail(target, &error);
+        deploy_fail(target, &error);
         return true;
     }
     return false;
@@ -413,7 +161,7 @@ static void upload(struct target *target)
     target->fd = open(package->path, O_RDONLY | O_CLOEXEC);
     if (target->fd == -1) {
         (void)edl_error_errno(&error, -errno, "cannot open %s", package->path);
-        fail(target, &error);
+        deploy_fail(target, &error);
         return;
     }
     row->sent_bytes = 0;
@@ -421,14 +169,14 @@ static void upload(struct target *target)
     run_script(target, NULL);
 }
 
-static void begin_step(struct target *target)
+void deploy_begin_step(struct target *target)
 {
     static const struct deploy_join no_token = { 0 };
 
-    show(target);
+    deploy_show(target);
     if (deploy_script_needs_password(&target->core) && target->core.step == DEPLOY_LOOK &&
         target->password == NULL)
-        need_password(target, WAIT_SUDO);
+        deploy_need_password(target, WAIT_SUDO);
     else if (target->core.step == DEPLOY_UPLOAD)
         upload(target);
     else if (target->core.step != DEPLOY_JOIN)
@@ -451,15 +199,15 @@ static void advance(struct target *target, int status)
     if (step == DEPLOY_DONE || step == DEPLOY_FAILED) {
         end(target);
     } else if (target->core.password_refused) {
-        need_password(target, WAIT_SUDO);
+        deploy_need_password(target, WAIT_SUDO);
     } else {
         if (step == DEPLOY_LOOK && target->password == NULL)
-            keep_password(target);
+            deploy_keep_password(target);
         if (step == DEPLOY_LOOK)
             target->tried = target->password != NULL ? 1 : 0;
-        begin_step(target);
+        deploy_begin_step(target);
     }
-    consider_questions(run);
+    deploy_consider_questions(run);
 }
 
 /* what a session tells */
@@ -478,7 +226,7 @@ static void on_unknown_key(struct ssh_session *session, const struct ssh_host_ke
     (void)session;
     free(target->key);
     target->key = text_format("%s %s", key->type, key->fingerprint);
-    set_wait(target, WAIT_KEY);
+    deploy_set_wait(target, WAIT_KEY);
 }
 
 static void on_want_password(struct ssh_session *session, unsigned int tried, void *userdata)
@@ -487,7 +235,7 @@ static void on_want_password(struct ssh_session *session, unsigned int tried, vo
 
     (void)session;
     target->tried = tried;
-    need_password(target, WAIT_LOGIN);
+    deploy_need_password(target, WAIT_LOGIN);
 }
 
 static void on_line(struct ssh_session *session, const char *line, void *userdata)
@@ -507,7 +255,7 @@ static void on_sent(struct ssh_session *session, uint64_t sent_bytes, void *user
     (void)session;
     row->sent_bytes = MIN_OF(sent_bytes, row->to_send_bytes);
     if (row->to_send_bytes > 0 && 100 * row->sent_bytes / row->to_send_bytes != percent)
-        show(target);
+        deploy_show(target);
 }
 
 /* The look waits until it is known what this machine has, as it decides where packages come from.
@@ -518,7 +266,7 @@ static void on_ended(struct ssh_session *session, int status, void *userdata)
 
     (void)session;
     if (target->core.step == DEPLOY_LOOK && status == 0 && !target->run->packages_known) {
-        set_wait(target, WAIT_PACKAGES);
+        deploy_set_wait(target, WAIT_PACKAGES);
         return;
     }
     advance(target, status);
@@ -529,7 +277,7 @@ static void on_failed(struct ssh_session *session, enum ssh_fault fault,
 {
     (void)session;
     (void)fault;
-    fail(userdata, error);
+    deploy_fail(userdata, error);
 }
 
 static void on_packages(const struct edl_error *error, void *userdata)
@@ -543,7 +291,7 @@ static void on_packages(const struct edl_error *error, void *userdata)
         struct target *target = &run->targets[i];
 
         if (error != NULL && !target->ended) {
-            fail(target, error);
+            deploy_fail(target, error);
         } else if (target->wait == WAIT_PACKAGES) {
             target->wait = WAIT_NOTHING;
             advance(target, 0);
@@ -562,7 +310,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 
 /* from the first connection to the summary */
 
-static bool is_node(const char *name, void *userdata)
+bool deploy_is_node(const char *name, void *userdata)
 {
     const struct run *run = userdata;
     size_t i;
@@ -570,62 +318,6 @@ static bool is_node(const char *name, void *userdata)
 
     json_array_foreach(run->nodes, i, node) if (streq(json_text(node, "name"), name)) return true;
     return false;
-}
-
-static bool is_ready(const json_t *nodes, const char *name)
-{
-    size_t i;
-    json_t *node;
-
-    json_array_foreach(nodes, i, node) if (streq(json_text(node, "name"),
-                                                 name)) return streq(json_text(node, "state"),
-                                                                     "ready");
-    return false;
-}
-
-/* What joined has to report once before a job can go there. */
-static void await_ready(struct run *run)
-{
-    uint64_t end_us = clock_read_us(CLOCK_MONOTONIC) + READY_TIMEOUT_US, revision = 0, now_us;
-    bool all = false;
-
-    if (server_event_revision(run->server, &revision) != STATUS_OK)
-        return;
-    while (!all && (now_us = clock_read_us(CLOCK_MONOTONIC)) < end_us) {
-        _cleanup_json_ json_t *answer = NULL;
-
-        if (server_list(run->server, "/nodes?limit=1000", "nodes", &answer) != STATUS_OK)
-            return;
-        all = true;
-        for (size_t i = 0; i < run->n; i++) {
-            const struct deploy_host *core = &run->targets[i].core;
-
-            if (core->step == DEPLOY_DONE && core->changed)
-                all = all && is_ready(json_object_get(answer, "nodes"), core->facts.member);
-        }
-        if (!all)
-            (void)server_event_wait(run->server, &revision, end_us - now_us);
-    }
-    if (!all)
-        report_note("not every node has reported yet: edl nodes");
-}
-
-/* What runs there ended with the packages; the scheduler is told that the machine is gone. */
-static void forget_nodes(struct run *run)
-{
-    for (size_t i = 0; i < run->n; i++) {
-        const struct deploy_host *core = &run->targets[i].core;
-        _cleanup_free_ char *name = NULL, *path = NULL;
-
-        if (core->step != DEPLOY_DONE || !core->changed || !is_node(core->facts.member, run))
-            continue;
-        name = text_url_segment(core->facts.member);
-        path = text_format("/nodes/%s?gone=1", name);
-        if (server_request(run->server, "DELETE", path, NULL, NULL) != STATUS_OK)
-            report_note("say it again when its last process is known to be gone: edl node remove "
-                        "--gone %s",
-                        core->facts.member);
-    }
 }
 
 static int begin_target(struct run *run, size_t i, const struct host *host, struct edl_error *error)
@@ -708,14 +400,14 @@ static void clear(struct run *run)
         ssh_session_free(run->targets[i].session);
         (void)safe_close(run->targets[i].fd);
         free(run->targets[i].key);
-        wipe(&run->targets[i].password);
+        deploy_wipe(&run->targets[i].password);
         deploy_host_clear(&run->targets[i].core);
     }
     (void)screen_free(run->screen);
     (void)deploy_packages_free(run->packages);
     (void)http_async_free(run->http);
     (void)ask_free(run->ask);
-    wipe(&run->password);
+    deploy_wipe(&run->password);
     free(run->targets);
     free(run->rows);
     json_decref(run->nodes);
@@ -732,7 +424,7 @@ static int go(struct run *run, const struct host_list *hosts, struct edl_error *
         return r;
     run->screen = screen_new(&run->plan, run->rows, run->n, run->options->json);
     for (size_t i = 0; i < run->n; i++)
-        show(&run->targets[i]);
+        deploy_show(&run->targets[i]);
     r = sd_event_loop(run->event);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }
@@ -745,9 +437,9 @@ static int outcome(struct run *run)
         if (run->targets[i].core.step != DEPLOY_DONE)
             status = STATUS_FAILED;
     if (!run->stopped && run->options->mode == DEPLOY_REMOVAL)
-        forget_nodes(run);
+        deploy_nodes_forget(run);
     else if (!run->stopped && run->options->mode != DEPLOY_CHECK_ONLY)
-        await_ready(run);
+        deploy_nodes_await_ready(run);
     if (run->options->json)
         screen_json(run->screen);
     else
@@ -767,7 +459,7 @@ int deploy_run(const struct host_list *hosts, const struct deploy_options *optio
                                  .root_dir = hosts->root_dir,
                                  .nic = hosts->nic,
                                  .prefer_packages = options->packages != NULL,
-                                 .is_node = is_node,
+                                 .is_node = deploy_is_node,
                                  .userdata = &run } };
     _cleanup_json_ json_t *answer = NULL;
     struct edl_error error = { 0 };
