@@ -56,7 +56,7 @@ stop() {
     others=()
     wait
 }
-trap 'stop; rm -rf "$work"' EXIT
+trap 'stop; rm -rf "$work" 2>/dev/null' EXIT # root removes the folder itself
 on_fail() { head -50 "$work/out"; tail -n 15 "$work"/*.log; }
 
 # ---- keys and servers ----
