@@ -267,31 +267,6 @@ static void use_gpus(struct job_spec *spec, struct sim_work *work, uint64_t seed
     }
 }
 
-/* Half of the roles name the node of each instance, some of them one node twice, or one node more
- * than they have instances. Of parameter servers there is one number then. */
-static void pin_roles(struct job_spec *spec, const struct schedule *schedule, uint32_t number)
-{
-    uint64_t random = stream_of(schedule->seed, "pins", number);
-
-    for (size_t r = 0; r < spec->n_roles; r++) {
-        struct role_spec *role = &spec->roles[r];
-
-        if (random_below(&random, 2) == 0)
-            continue;
-        if (streq(role->name, "pserver"))
-            role->max = role->min;
-        role->n_nodes = role->max + (uint32_t)random_below(&random, 2);
-        role->nodes = xcalloc(role->n_nodes + 1, sizeof *role->nodes);
-        for (uint32_t i = 0; i < role->n_nodes; i++) {
-            char name[16];
-
-            (void)snprintf(name, sizeof name, "n%u",
-                           (uint32_t)random_below(&random, schedule->n_nodes));
-            role->nodes[i] = xstrdup(name);
-        }
-    }
-}
-
 void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
@@ -331,7 +306,7 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     else
         *ret_spec = job_of_family(seed, number, spec, ret_work);
     if (schedule->pins)
-        pin_roles(*ret_spec, schedule, number);
+        schedule_pin_roles(*ret_spec, schedule->n_nodes, stream_of(seed, "pins", number));
 }
 
 static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,

@@ -49,6 +49,10 @@ void schedule_done(struct schedule *schedule);
  */
 void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work);
+/* schedule_pin_roles - half of the roles name the node of each instance, some of them one node
+ * twice, or one node more than they have instances. Of parameter servers there is one number then
+ * (fault_pins.c) */
+void schedule_pin_roles(struct job_spec *spec, uint32_t n_nodes, uint64_t random);
 /* schedule_filler, schedule_claim - of the calm, with groups: what fills the cluster and gives way,
  * and the number-th gang that comes then. Neither ends by itself. */
 void schedule_filler(uint64_t seed, struct job_spec **ret_spec, struct sim_work *ret_work);
