@@ -190,5 +190,24 @@ mkdir -m 700 "$work/roots"
 workspace=$work/roots submit stranger elsewhere -- true
 fails_with elsewhere "cannot enter the workspace $work/roots as nobody: Permission denied"
 [ ! -e "$work/ran" ] || fail "a refused process ran"
+
+# one folder for the workspace of a job is made with its account's rights, where it has any
+mkdir "$work/packed"
+echo 'id -un >who; stat -c %U:%a .' >"$work/packed/run.sh"
+archive=$(EDL_TOKEN_FILE=$work/nobody.token edl workspace add "$work/packed")
+mkdir -m 755 "$work/open" "$work/closed"
+chown nobody "$work/open"
+share() { # JOB FOLDER
+    jq -n --arg name "$1" --arg folder "$2" --arg archive "$archive" '{name: $name, "workspace-folder": $folder,
+        roles: [{role: "trainer", command: ["sh", "run.sh"], workspace: $archive}]}' >"$work/share.json"
+    EDL_TOKEN_FILE=$work/nobody.token edl submit "$work/share.json" >/dev/null
+}
+share shares "$work/open/JOB1"
+edl wait shares >/dev/null || fail "shares: $(edl logs shares)"
+edl logs shares | grep -q 'nobody:750$' || fail "the folder is $(edl logs shares)"
+[ "$(cat "$work/open/JOB1/who")" = nobody ] || fail 'what it wrote is gone'
+share closed "$work/closed/JOB1"
+fails_with closed "$work/closed, where it belongs, is closed to this account"
+silent find "$work/closed" -mindepth 1 || fail "something is in it"
 agent_end
 echo "accounts: all good"
