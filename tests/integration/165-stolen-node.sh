@@ -44,26 +44,29 @@ steal() { # KIND NUMBER: its line is in $work/KIND
     pids="$pids $thief"
     exec 8>"$work/$1.in"
     await 300 "the $1 are held" test -s "$work/$1"
-    echo "$1: $(cat "$work/$1"); the scheduler has $(resident) MiB"
+    echo "$1: $(cat "$work/$1"); the scheduler has $(resident VmRSS) MiB, and had $(resident VmHWM)"
 }
 give_back() {
     exec 8>&-
     wait "$thief"
 }
-resident() {
-    awk '$1 == "VmRSS:" { print int($2 / 1024) }' "/proc/$scheduler/status"
+resident() { # VmRSS, or VmHWM: the most that it ever was
+    awk -v name="$1:" '$1 == name { print int($2 / 1024) }' "/proc/$scheduler/status"
 }
-reported_since() { call /nodes/n2 >"$work/nodes" && holds --argjson us "$1" '.last_report_us > $us' <"$work/nodes"; }
+reported_since() { # KIND MICROSECONDS
+    call /nodes/n2 >"$work/nodes" || fail "$1: people are kept out"
+    holds --argjson us "$2" '.last_report_us > $us' <"$work/nodes"
+}
 others_are_in() {
     local i
     for i in 1 2 3; do
         call /jobs -d "{\"metadata\":{\"name\":\"in-$1-$i\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1}}}" >"$work/answer" ||
             fail "$1: people are kept out"
-        await 60 "$1: n2 reports" reported_since "$(($(date +%s%N) / 1000))"
+        await 60 "$1: n2 reports" reported_since "$1" "$(($(date +%s%N) / 1000))"
     done
 }
 
-before=$(resident)
+before=$(resident VmRSS)
 steal calls 600
 others_are_in calls
 holds '.held <= 100' <"$work/calls" || fail "half of what all owners have is one node's at most: $(cat "$work/calls")"
@@ -71,7 +74,9 @@ give_back
 
 steal bodies 300
 others_are_in bodies
-[ $(($(resident) - before)) -lt 250 ] || fail "it was $before MiB: $(resident)"
+# Half of the 256 MiB that all bodies may hold, and what the connections take. The thief counts those as held, too, that were sent and are
+# refused when they are read: on a busy machine 80 instead of 64.
+[ $(($(resident VmHWM) - before)) -lt 170 ] || fail "it was $before MiB: $(resident VmHWM)"
 holds '.held <= 100 and .statuses["429"] >= 150' <"$work/bodies" || fail "they are not told why: $(cat "$work/bodies")"
 give_back
 
