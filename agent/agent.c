@@ -131,6 +131,8 @@ static void forget(struct agent *a, struct process *p)
     process_forget(p);
     if (has_copy)
         workspaces_sweep_soon(a->workspaces);
+    else
+        workspaces_sweep_later(a->workspaces);
 }
 
 static enum message message_of(const struct agent_unit *unit)

@@ -6,9 +6,10 @@
  * Used by: file_reader.c writes them, file_reads.c takes them. */
 #pragma once
 
-#define FILE_FRAME_DATA 'D'   /* bytes of the answer */
-#define FILE_FRAME_END 'E'    /* that was all */
-#define FILE_FRAME_GONE 'G'   /* there is no such file; the rest is a sentence, as in the next two \
+#define FILE_FRAME_DATA 'D' /* bytes of the answer */
+#define FILE_FRAME_END 'E'  /* that was all */
+#define FILE_FRAME_GONE                                                                            \
+    'G'                       /* there is no such file; the rest is a sentence, as in the next two \
                                */
 #define FILE_FRAME_DENIED 'N' /* the account of the process may not read it */
 #define FILE_FRAME_FAILED 'F'

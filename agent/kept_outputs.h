@@ -25,6 +25,7 @@ struct kept_output {
     uid_t owner;
     uint64_t bytes;
     uint64_t ended_us; /* wall clock */
+    bool work;         /* a private workspace, and no copy */
     bool goes;
 };
 

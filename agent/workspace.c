@@ -35,7 +35,7 @@ static const char usage[] =
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
-    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES\n"
+    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES [WORK_DIR [JOB]...]\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
@@ -151,8 +151,24 @@ static int share(char **arguments, struct edl_error *error)
                  : workspace_share(STDIN_FILENO, arguments[1], arguments[2], arguments[0], error);
 }
 
+/* parse_jobs - those behind the folder of private workspaces, if that is there */
+static int parse_jobs(char **arguments, uint64_t **ret, size_t *ret_n, struct edl_error *error)
+{
+    size_t n = 0;
+
+    for (char **job = arguments; *job != NULL && *++job != NULL;) {
+        *ret = xreallocarray(*ret, n + 1, sizeof **ret);
+        if (parse_u64(*job, &(*ret)[n++]) < 0)
+            return edl_error_set(error, -EINVAL, "\"%.40s\" is no number of a job", *job);
+    }
+    *ret_n = n;
+    return 0;
+}
+
 static int sweep(char **arguments, struct edl_error *error)
 {
+    _cleanup_free_ uint64_t *jobs = NULL;
+    struct sweep_work work = { .dir = arguments[4] };
     struct kept_bounds bounds;
     size_t removed = 0, kept = 0;
     int r;
@@ -160,7 +176,11 @@ static int sweep(char **arguments, struct edl_error *error)
     if (parse_u64(arguments[2], &bounds.keep_us) < 0 ||
         parse_u64(arguments[3], &bounds.max_bytes) < 0)
         return edl_error_set(error, -EINVAL, "these are no bounds of what is kept");
-    r = workspace_sweep_kept(arguments[0], arguments[1], &bounds, &removed, &kept, error);
+    r = parse_jobs(arguments + 4, &jobs, &work.n_jobs, error);
+    if (r < 0)
+        return r;
+    work.jobs = jobs;
+    r = workspace_sweep_kept(arguments[0], arguments[1], &work, &bounds, &removed, &kept, error);
     return r == 0 && kept > 0 ? edl_error_set(error, -EAGAIN, "%zu copies are kept", kept) : r;
 }
 
@@ -238,7 +258,7 @@ static const struct {
     { "list", 1, 0, list },
     { "unpack", 1, 0, unpack },
     { "share", 3, 0, share },
-    { "sweep", 4, 0, sweep },
+    { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep },
     { "trim", 4, 0, trim },
     { "list-files", 4, 0, list_files },
     { "send-file", 5, 0, send_file },

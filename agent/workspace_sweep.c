@@ -32,8 +32,9 @@
 #define NAME_BYTES 256
 
 struct sweep {
-    int copies_fd, processes_fd;
-    const struct kept_bounds *bounds; /* borrowed */
+    int copies_fd, processes_fd, work_fd; /* work_fd -1: none */
+    const struct sweep_work *work;        /* borrowed */
+    const struct kept_bounds *bounds;     /* borrowed */
     uint64_t n_deep;
     struct kept_output *kept; /* owned; copies without a process */
     size_t n_kept;
@@ -146,13 +147,13 @@ static bool may_be_kept(const struct sweep *s, const char *key, const char *suff
            fstatat(s->copies_fd, key, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void note_kept(struct sweep *s, const char *key)
+static void note_kept(struct sweep *s, const char *key, bool work)
 {
     struct kept_output *kept;
 
     s->kept = xreallocarray(s->kept, s->n_kept + 1, sizeof *s->kept);
     kept = &s->kept[s->n_kept++];
-    *kept = (struct kept_output){ .goes = false };
+    *kept = (struct kept_output){ .work = work };
     (void)snprintf(kept->name, sizeof kept->name, "%.*s", (int)sizeof kept->name - 1, key);
 }
 
@@ -168,7 +169,7 @@ static bool is_needed(struct sweep *s, const char *name)
     if (!may_be_kept(s, key, suffix))
         return false;
     if (suffix[0] == '\0')
-        note_kept(s, key);
+        note_kept(s, key, false);
     return true;
 }
 
@@ -253,11 +254,16 @@ static uint64_t size_below(int fd, int depth)
     return bytes;
 }
 
+static int folder_of(const struct sweep *s, const struct kept_output *kept)
+{
+    return kept->work ? s->work_fd : s->copies_fd;
+}
+
 /* note_end - its process has ended before this sweep; the size does not change any more */
-static int note_end(const struct sweep *s, const char *name, uint64_t bytes)
+static int note_end(const struct sweep *s, int in_fd, const char *name, uint64_t bytes)
 {
     _cleanup_close_ int fd =
-        openat(s->copies_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        openat(in_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd == -1 || dprintf(fd, "%llu\n", (unsigned long long)bytes) < 0)
         return edl_error_errno(s->error, -errno, "cannot note the end of a process");
@@ -270,35 +276,36 @@ static int look_at(const struct sweep *s, struct kept_output *kept)
     _cleanup_close_ int fd = -1;
     char name[NAME_BYTES], text[24] = "";
     struct stat st;
-    int folder_fd;
+    int folder_fd, in_fd = folder_of(s, kept);
 
-    if (fstatat(s->copies_fd, kept->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+    if (fstatat(in_fd, kept->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return 0; /* another sweep was faster */
     kept->owner = st.st_uid;
     (void)snprintf(name, sizeof name, "%s%s", kept->name, ENDED_SUFFIX);
-    fd = openat(s->copies_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = openat(in_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd != -1 && fstat(fd, &st) == 0 && read(fd, text, sizeof text - 1) > 0) {
         kept->ended_us =
             (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec / 1000;
         kept->bytes = strtoull(text, NULL, 10);
         return 0;
     }
-    (void)unlinkat(s->copies_fd, name, 0); /* a sweep died over it */
-    folder_fd = open_folder(s->copies_fd, kept->name);
+    (void)unlinkat(in_fd, name, 0); /* a sweep died over it */
+    folder_fd = open_folder(in_fd, kept->name);
     kept->bytes = folder_fd >= 0 ? size_below(folder_fd, 0) : 0;
     kept->ended_us = clock_read_us(CLOCK_REALTIME);
-    return note_end(s, name, kept->bytes);
+    return note_end(s, in_fd, name, kept->bytes);
 }
 
-static int remove_kept(struct sweep *s, const char *key)
+static int remove_kept(struct sweep *s, const struct kept_output *kept)
 {
     char name[NAME_BYTES];
-    int r = remove_one(s, s->copies_fd, key, 0);
+    int in_fd = folder_of(s, kept);
+    int r = remove_one(s, in_fd, kept->name, 0);
 
     if (r < 0)
         return r;
-    (void)snprintf(name, sizeof name, "%s%s", key, ENDED_SUFFIX);
-    (void)unlinkat(s->copies_fd, name, 0);
+    (void)snprintf(name, sizeof name, "%s%s", kept->name, ENDED_SUFFIX);
+    (void)unlinkat(in_fd, name, 0);
     s->removed++;
     return 0;
 }
@@ -315,11 +322,73 @@ static int bound_kept(struct sweep *s)
     kept_outputs_choose(s->kept, s->n_kept, s->bounds, clock_read_us(CLOCK_REALTIME),
                         (uint64_t)vfs.f_bavail * vfs.f_frsize);
     for (size_t i = 0; i < s->n_kept; i++) {
-        int r = s->kept[i].goes ? remove_kept(s, s->kept[i].name) : 0;
+        int r = s->kept[i].goes ? remove_kept(s, &s->kept[i]) : 0;
 
         result = r < 0 ? r : result;
     }
     return result;
+}
+
+/* ---- private workspaces ---- */
+
+/* is_over - a workspace "7-trainer-0" whose job is over; *key: of its processes but for their
+ * incarnation, "7.trainer.0." */
+static bool is_over(const struct sweep *s, const char *name, char key[NAME_BYTES])
+{
+    const char *role = strchr(name, '-'), *index = strrchr(name, '-');
+    struct process_id id;
+    int n;
+
+    if (role == NULL || index == role)
+        return false;
+    n = snprintf(key, NAME_BYTES, "%.*s.%.*s.%s.1", (int)(role - name), name,
+                 (int)(index - role - 1), role + 1, index + 1);
+    if (n < 0 || n >= NAME_BYTES || process_id_parse(key, &id) < 0)
+        return false;
+    key[n - 1] = '\0';
+    for (size_t i = 0; i < s->work->n_jobs; i++)
+        if (s->work->jobs[i] == id.job_id)
+            return true;
+    return false;
+}
+
+/* has_process - whatever is said of its job, one of its processes is here */
+static bool has_process(const struct sweep *s, const char *key)
+{
+    _cleanup_closedir_ DIR *folder = NULL;
+    const struct dirent *entry;
+    int fd = openat(s->processes_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    folder = fd != -1 ? fdopendir(fd) : NULL;
+    if (folder == NULL) {
+        (void)safe_close(fd);
+        return true;
+    }
+    while ((entry = readdir(folder)) != NULL)
+        if (strncmp(entry->d_name, key, strlen(key)) == 0)
+            return true;
+    return false;
+}
+
+/* note_work - private workspaces whose jobs are over are kept as copies are */
+static int note_work(struct sweep *s)
+{
+    _cleanup_closedir_ DIR *folder = NULL;
+    const struct dirent *entry;
+    int fd = openat(s->work_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    folder = fd != -1 ? fdopendir(fd) : NULL;
+    if (folder == NULL) {
+        (void)safe_close(fd);
+        return edl_error_errno(s->error, -errno, "cannot read the private workspaces");
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        char key[NAME_BYTES];
+
+        if (is_over(s, entry->d_name, key) && !has_process(s, key))
+            note_kept(s, entry->d_name, true);
+    }
+    return 0;
 }
 
 static size_t count_going(const struct sweep *s)
@@ -340,14 +409,19 @@ static void sweep_all(struct sweep *s, int *ret_result)
 }
 
 int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
-                         const struct kept_bounds *bounds, size_t *ret_removed, size_t *ret_kept,
-                         struct edl_error *error)
+                         const struct sweep_work *work, const struct kept_bounds *bounds,
+                         size_t *ret_removed, size_t *ret_kept, struct edl_error *error)
 {
+    _cleanup_close_ int work_fd =
+        work->dir != NULL ? open(work->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
     _cleanup_close_ int copies_fd = open(copies_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int processes_fd = open(processes_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct edl_error none = { 0 };
     struct sweep s = { .copies_fd = copies_fd,
                        .processes_fd = processes_fd,
+                       .work_fd = work_fd,
+                       .work = work,
                        .bounds = bounds,
                        .error = error != NULL ? error : &none };
     int result = 0, r;
@@ -356,6 +430,8 @@ int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
         return edl_error_errno(error, -errno, "cannot open %s",
                                copies_fd == -1 ? copies_dir : processes_dir);
     sweep_all(&s, &result);
+    r = work_fd != -1 ? note_work(&s) : 0;
+    result = r < 0 ? r : result;
     r = bound_kept(&s);
     result = r < 0 ? r : result;
     *ret_kept = s.n_kept - count_going(&s);
@@ -370,7 +446,9 @@ int workspace_sweep(const char *copies_dir, const char *processes_dir, size_t *r
                     struct edl_error *error)
 {
     const struct kept_bounds none = { .keep_us = 0 };
+    const struct sweep_work no_work = { .dir = NULL };
     size_t kept;
 
-    return workspace_sweep_kept(copies_dir, processes_dir, &none, ret_removed, &kept, error);
+    return workspace_sweep_kept(copies_dir, processes_dir, &no_work, &none, ret_removed, &kept,
+                                error);
 }

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
-#define SWEEP_KEEPS 9 /* exit status of edl-workspace sweep: some will have to go later */
+#define SWEEP_JOBS_MAX 1000 /* that are told to be over, at once */
+#define SWEEP_KEEPS 9       /* exit status of edl-workspace sweep: some will have to go later */
 
 struct edl_error;
 struct kept_bounds;
@@ -24,8 +26,17 @@ int workspace_remove(int parent_fd, const char *name, struct edl_error *error);
 int workspace_sweep(const char *copies_dir, const char *processes_dir, size_t *ret_removed,
                     struct edl_error *error);
 
-/* workspace_sweep_kept - the same, but a copy without a process folder stays within the bounds
- * KEY.ended beside it tells since when (its time) and how large it is. *ret_kept: how many stay */
+/* Private workspaces, of which only those go whose jobs are over: a job that waits goes on there.
+ */
+struct sweep_work {
+    const char *dir;      /* NULL: none are looked at */
+    const uint64_t *jobs; /* that are over */
+    size_t n_jobs;
+};
+
+/* workspace_sweep_kept - the same, but a copy without a process folder, and a private workspace
+ * whose job is over, stay within the bounds. NAME.ended beside it tells since when (its time) and
+ * how large it is. *ret_kept: how many stay */
 int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
-                         const struct kept_bounds *bounds, size_t *ret_removed, size_t *ret_kept,
-                         struct edl_error *error);
+                         const struct sweep_work *work, const struct kept_bounds *bounds,
+                         size_t *ret_removed, size_t *ret_kept, struct edl_error *error);

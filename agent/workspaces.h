@@ -46,3 +46,8 @@ bool workspaces_cancel(struct workspaces *workspaces, const struct process_id *i
 /* workspaces_sweep_soon - a process is gone: its copy stays within the bounds of what is kept; what
  * else it had is removed, by edl-workspace */
 void workspaces_sweep_soon(struct workspaces *workspaces);
+
+/* workspaces_sweep_later - the time of what is kept ends by itself: it is looked at once an hour,
+ * or sooner where it is shorter; also when a process without a copy is gone, of which a private
+ * workspace may be left */
+void workspaces_sweep_later(struct workspaces *workspaces);

@@ -128,6 +128,10 @@ void api_process_file(struct http_request *request, void *userdata);
 void api_process_log(struct http_request *request, void *userdata);
 void api_node_read(struct http_request *request, void *userdata);
 
+/* api_ended.c */
+#define ENDED_JOBS_MAX 1000 /* that are asked for at once */
+void api_node_ended_jobs(struct http_request *request, void *userdata);
+
 /* api_logs.c */
 void api_job_logs(struct http_request *request, void *userdata);
 void api_node_logs(struct http_request *request, void *userdata);

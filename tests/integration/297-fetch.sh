@@ -114,9 +114,28 @@ printf X | dd of="$work/again/$model.part" bs=1 seek=50000 conv=notrunc status=n
 edl fetch first $model --index 0 -o "$work/again" >/dev/null 2>&1 || fail 'a part that does not fit'
 same "$work/all/trainer-0/$model" "$work/again/$model"
 
+# a disk that is full
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    mkdir "$work/small"
+    # shellcheck disable=SC2016
+    refuses 'make room in .*; then the same command goes on' unshare -m sh -c 'mount -t tmpfs -o size=128k none "$1" && edl fetch first output/pass-00000 --index 0 -o "$1"' - "$work/small"
+fi
+
+# folders of other kinds: one of each process alone, and one that the job names, of which what was there before stays
+mkdir -m 777 "$work/shared"
+echo old >"$work/shared/old"
+# shellcheck disable=SC2016
+for kind in private "$work/shared"; do
+    edl submit --name "kind-${kind##*/}" --workspace "$kind" --min 2 --max 2 --cpu 50m --memory 64Mi -- sh -c 'echo $EDL_INDEX >"new-$EDL_INDEX" && echo ready && exec sleep 1000' >/dev/null 2>&1
+    await 120 'both have written' ready "kind-${kind##*/}" 2
+    edl fetch "kind-${kind##*/}" -o "$work/${kind##*/}-fetched" >/dev/null 2>&1 || fail "$kind"
+    edl kill "kind-${kind##*/}" >/dev/null
+done
+[ "$(there "$work/private-fetched")" = './trainer-0/new-0 ./trainer-1/new-1' ] || fail "private: $(there "$work/private-fetched")"
+[ "$(there "$work/shared-fetched")" = './new-0 ./new-1' ] || fail "shared: $(there "$work/shared-fetched")"
+
 # only its owner, and admins
 edl user add eve >/dev/null
-edl user add ann --role operator >/dev/null 2>&1 || edl user add ann >/dev/null
 (umask 077 && edl token create --user eve >"$work/eve.token" 2>/dev/null)
 EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl fetch first -o "$work/eve"
 EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl logs --all first
@@ -166,5 +185,7 @@ for name in n1 n2; do
 done
 no_copies() { silent find "$work/n1/workspaces/copies" "$work/n2/workspaces/copies" -mindepth 1; }
 await 120 'what was kept goes' no_copies
+no_work() { silent find "$work/n1/work" "$work/n2/work" -mindepth 1; }
+await 120 'private workspaces go with their jobs' no_work
 over() { ! edl fetch first 'output/pass-*' -o "$work/over" >"$work/out" 2>&1 && grep -q 'on its nodes any more' "$work/out"; }
 await 120 'it says that they are gone' over

@@ -403,6 +403,7 @@ GOOD = {
     "listFiles": lambda w: [{"query": "?pattern=*", "meanwhile": w.answer_read}],
     "readFile": lambda w: [{"query": "?path=a&folder=output&offset=1&bytes=2", "meanwhile": w.answer_read}],
     "readWholeLog": lambda w: [{"meanwhile": w.answer_read}],
+    "askEndedJobs": lambda w: [{"body": {"jobs": [w.running["job_id"], 999999]}, "after": lambda w, answer: answer == {"ended": [999999]} or w.fail("ended: %s" % answer)}],
     "pushFile": lambda w: [{"names": {"read": w.ask_read()}, "query": "?state=end&offset=0", "body": b"walked"}],
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],

@@ -2,6 +2,7 @@
 /* test_workspace_sweep.c - copies of workspaces that nobody needs, whatever was left in them */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@
 
 struct fixture {
     char root[64];
-    char copies[96], processes[96];
+    char copies[96], processes[96], private[96];
+    struct sweep_work work;
 };
 
 static void make(const char *folder, const char *name)
@@ -63,6 +65,19 @@ static bool is_there(const char *folder, const char *name)
     return lstat(path, &st) == 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st;
+    (void)flag;
+    (void)at;
+    return remove(path);
+}
+
+static void remove_all(const char *path)
+{
+    assert_int_equal(nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 static int setup(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof *f);
@@ -73,6 +88,7 @@ static int setup(void **state)
     (void)snprintf(f->processes, sizeof f->processes, "%s/processes", f->root);
     make(f->root, "copies");
     make(f->root, "processes/1.trainer.0.2");
+    (void)snprintf(f->private, sizeof f->private, "%s/private", f->root);
     *state = f;
     return 0;
 }
@@ -81,7 +97,8 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *kept = text_format("%s/1.trainer.0.2", f->processes);
-    static const char *const parts[] = { "processes", "copies", "outside/file", "outside", "" };
+    static const char *const parts[] = { "processes",    "copies",  "private",
+                                         "outside/file", "outside", "" };
     size_t removed;
 
     (void)rmdir(kept);
@@ -179,8 +196,8 @@ static size_t sweep_kept(const struct fixture *f, uint64_t keep_us, uint64_t max
     const struct kept_bounds bounds = { .keep_us = keep_us, .max_bytes = max_bytes };
     size_t removed = 0;
 
-    assert_int_equal(workspace_sweep_kept(f->copies, f->processes, &bounds, &removed, ret_kept,
-                                          NULL),
+    assert_int_equal(workspace_sweep_kept(f->copies, f->processes, &f->work, &bounds, &removed,
+                                          ret_kept, NULL),
                      0);
     return removed;
 }
@@ -236,6 +253,36 @@ static void what_holds_too_much_goes_oldest_first(void **state)
     assert_false(is_there(f->copies, "1.trainer.1.1"));
 }
 
+static void private_workspaces_go_with_their_jobs(void **state)
+{
+    static const uint64_t over[] = { 1, 7 };
+    struct fixture *f = *state;
+    size_t kept;
+
+    f->work = (struct sweep_work){ .dir = f->private, .jobs = over, .n_jobs = ELEMENTS(over) };
+    make(f->private, "1-trainer-0/sub"); /* its process is there all the same */
+    make(f->private, "1-trainer-1/sub");
+    make(f->private, "7-my-role-12");
+    make(f->private, "8-trainer-0"); /* its job waits */
+    make(f->private, "7");
+    make(f->private, "7-trainer-");
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    assert_int_equal(kept, 2);
+    assert_true(is_there(f->private, "1-trainer-1.ended"));
+    assert_true(is_there(f->private, "7-my-role-12.ended"));
+    assert_int_equal(sweep_kept(f, 0, UINT64_MAX, &kept), 2);
+    assert_int_equal(kept, 0);
+    assert_true(is_there(f->private, "1-trainer-0/sub"));
+    assert_false(is_there(f->private, "1-trainer-1"));
+    assert_false(is_there(f->private, "7-my-role-12"));
+    assert_false(is_there(f->private, "7-my-role-12.ended"));
+    assert_true(is_there(f->private, "8-trainer-0"));
+    assert_true(is_there(f->private, "7"));
+    assert_true(is_there(f->private, "7-trainer-"));
+    f->work = (struct sweep_work){ .dir = NULL };
+    remove_all(f->private);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -246,6 +293,7 @@ int main(void)
         TEST(folders_that_were_shut_are_removed),
         TEST(what_ended_stays_for_a_while),
         TEST(what_holds_too_much_goes_oldest_first),
+        TEST(private_workspaces_go_with_their_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
