@@ -264,11 +264,10 @@ static __global__ void adagrad_kernel(float *w, float *a, const float *g, size_t
                                       float l2, float epsilon)
 {
     FOR_EACH(i, N) {
-        const float gradient = g[i] + l2 * w[i];
-        const float sum = a[i] + gradient * gradient;
+        const float sum = a[i] + g[i] * g[i];
 
         a[i] = sum;
-        w[i] -= lr * gradient / (sqrtf(sum) + epsilon);
+        w[i] -= lr * (g[i] + l2 * w[i]) / sqrtf(sum + epsilon);
     }
 }
 
@@ -387,10 +386,8 @@ static __global__ void softmax_kernel(float *logits, const int32_t *targets, siz
 
 static __global__ void softmax_backward_kernel(float *p, const int32_t *targets, size_t B, size_t K)
 {
-    const float factor = 1.0f / (float)B;
-
     FOR_EACH(i, B * K)
-        p[i] = p[i] * factor - (i % K == (size_t)targets[i / K] ? factor : 0.0f);
+        p[i] -= i % K == (size_t)targets[i / K] ? 1.0f : 0.0f;
 }
 
 /* Room for two floats of each row; NULL after a failure. */

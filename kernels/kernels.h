@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EDL_KERNELS_ABI 1 /* of this struct and of what its members mean: any change raises it */
+#define EDL_KERNELS_ABI 2 /* of this struct and of what its members mean: any change raises it */
 
 struct edl_backend {
     uint32_t abi;         /* EDL_KERNELS_ABI; the first member for ever */
@@ -77,9 +77,9 @@ struct edl_backend {
      * *host_errors = rows whose argmax (the first of equals) is not the target */
     double (*softmax_xent_forward)(float *logits, const int32_t *targets, size_t B, size_t K,
                                    uint32_t *host_errors);
-    /* probabilities[B,K] -> gradient of the MEAN cost, in place: (p - onehot)/B */
+    /* probabilities[B,K] -> gradient of the SUM of costs, in place: p - onehot */
     void (*softmax_xent_backward)(float *probabilities, const int32_t *targets, size_t B, size_t K);
-    /* AdaGrad on N elements: g += l2*w; a += g^2; w -= lr*g/(sqrt(a)+epsilon).
+    /* AdaGrad on N elements: a += g^2; w -= lr*(g + l2*w)/sqrt(a+epsilon).
      * w, a in and out; g read */
     void (*adagrad)(float *w, float *a, const float *g, size_t N, float lr, float l2,
                     float epsilon);

@@ -75,12 +75,8 @@ double cpu_softmax_xent_forward(float *logits, const int32_t *targets, size_t B,
     return cost;
 }
 
-EDL_MULTIVERSION
 void cpu_softmax_xent_backward(float *probabilities, const int32_t *targets, size_t B, size_t K)
 {
-    const float factor = 1.0f / (float)B;
-
-    scale_row(probabilities, B * K, factor);
     for (size_t b = 0; b < B; b++)
-        probabilities[b * K + (size_t)targets[b]] -= factor;
+        probabilities[b * K + (size_t)targets[b]] -= 1.0f;
 }

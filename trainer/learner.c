@@ -290,9 +290,9 @@ static int train_group(struct learner *learner, const int32_t *samples, size_t p
     return n_batches;
 }
 
-/* The group's mean gradient, brought to the host: of one batch it is the batch's own, from where
- * the model wrote it. */
-static int group_gradient(struct learner *learner, int n_batches, const struct arrays **ret,
+/* The group's gradient, brought to the host: of one batch it is the batch's own, from where the
+ * model wrote it. */
+static int group_gradient(struct learner *learner, const struct arrays **ret,
                           struct edl_error *error)
 {
     const struct edl_backend *backend = learner->backend;
@@ -303,8 +303,6 @@ static int group_gradient(struct learner *learner, int n_batches, const struct a
     for (int p = 0; p < NGRAM_PARAMS; p++) {
         size_t n = p == NGRAM_EMBEDDING ? learner->n_group[0] * row_values : values_of(learner, p);
 
-        if (learner->config.push_every > 1)
-            backend->scale(gradient->device[p], n, 1.0f / (float)n_batches, gradient->device[p]);
         mirror_download(&gradient->mirrors[p], backend, n * sizeof(float));
     }
     *ret = gradient;
@@ -332,7 +330,7 @@ static void next_group(struct learner *learner)
     learner->group[1] = ids;
 }
 
-/* Pushes the group's mean gradient (n_batches 0: nothing), pulls the dense values and the rows of
+/* Pushes the group's gradient (n_batches 0: nothing), pulls the dense values and the rows of
  * the next group (group[1]), which becomes this one. */
 static int swap_group(struct learner *learner, int n_batches, bool want_dense,
                       struct edl_error *error)
@@ -343,7 +341,7 @@ static int swap_group(struct learner *learner, int n_batches, bool want_dense,
                                   .n_pull = learner->n_group[1],
                                   .ret_rows = learner->pulled.host };
     struct exchange exchange = { .push = n_batches > 0, .rows = &rows, .n_rows = 1 };
-    int r = n_batches > 0 ? group_gradient(learner, n_batches, &gradient, error) : 0;
+    int r = n_batches > 0 ? group_gradient(learner, &gradient, error) : 0;
 
     if (r < 0)
         return r;

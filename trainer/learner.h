@@ -2,11 +2,11 @@
 /* learner.h - trains the n-gram model on samples, wherever the parameters are kept
  *
  * Holds a copy of all parameters: dense ones as of the last exchange, of the embeddings the rows
- * the current group of batches uses. A group is push_every batches; its mean gradient is pushed and
+ * the current group of batches uses. A group is push_every batches; the sum of its gradients is pushed and
  * the rows of the next group are pulled in one exchange.
  *
  * The copy, gradients and sums lie in the back-end's memory. What crosses is what an exchange
- * carries (a group's mean gradient out, dense values and the next group's rows in), the ids of a
+ * carries (a group's gradient out, dense values and the next group's rows in), the ids of a
  * batch, and its cost. */
 #pragma once
 

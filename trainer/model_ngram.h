@@ -69,8 +69,8 @@ int ngram_batch_rows(struct ngram_model *model, const int32_t *samples, uint32_t
                      uint32_t *ret_rows, uint32_t *ret_n_rows, struct edl_error *error);
 
 /* ngram_step - forward with dropout (same seed, same mask) and backward
- * *ret_cost nats (mean), *ret_errors top-1 errors in the batch. Gradients are of the mean cost,
- * without L2 (the server adds it). */
+ * *ret_cost nats (mean), *ret_errors top-1 errors in the batch. Gradients are of the sum
+ * of the batch's costs, without L2 (the server adds it). */
 void ngram_step(struct ngram_model *model, float *const params[NGRAM_PARAMS], uint64_t seed,
                 float *const grads[NGRAM_PARAMS], double *ret_cost, uint32_t *ret_errors);
 

@@ -109,7 +109,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
         { .name = "push-every",
           .fallback = "1",
           .u64 = &t->push_every,
-          .help = "batches whose mean gradient is pushed at once" },
+          .help = "batches whose gradients are summed and pushed at once" },
         { .name = "log-period",
           .fallback = "100",
           .u64 = &t->log_period,

@@ -106,10 +106,8 @@ void reference_adagrad(double *w, double *a, const double *g, size_t N, double l
                        double epsilon)
 {
     for (size_t i = 0; i < N; i++) {
-        double gradient = g[i] + l2 * w[i];
-
-        a[i] += gradient * gradient;
-        w[i] -= lr * gradient / (sqrt(a[i]) + epsilon);
+        a[i] += g[i] * g[i];
+        w[i] -= lr * (g[i] + l2 * w[i]) / sqrt(a[i] + epsilon);
     }
 }
 

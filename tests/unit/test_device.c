@@ -193,7 +193,8 @@ static void same_bits(uint32_t push_every)
     if (fake.result != 0)
         fail_msg("%s", fake.text);
     assert_true(cpu.before.cost > 1.3 * learner_run_bound());
-    assert_true(cpu.after.cost < 1.1 * learner_run_bound());
+    if (!(cpu.after.cost < 1.15 * learner_run_bound()))
+        fail_msg("cost %f, at best %f", cpu.after.cost, learner_run_bound());
     assert_int_equal(cpu.n_costs, 2 * (4000 / 24 + 1));
     assert_int_equal(fake.n_costs, cpu.n_costs);
     assert_memory_equal(fake.costs, cpu.costs, cpu.n_costs * sizeof *cpu.costs);

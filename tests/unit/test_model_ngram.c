@@ -166,8 +166,8 @@ static void check_gradients(const struct fixture *f, double *const params[NGRAM_
             params[p][i] = kept - step;
             down = forward_f64(&f->config, params, samples, B, mask);
             params[p][i] = kept;
-            want = (up - down) / (2.0 * step);
-            if (!(fabs(got - want) <= 3e-7 + 1e-4 * fabs(want)))
+            want = (double)B * (up - down) / (2.0 * step); /* of the sum of costs */
+            if (!(fabs(got - want) <= 3e-7 * (double)B + 1e-4 * fabs(want)))
                 fail_msg("%s[%zu]: gradient %.9g, by differences %.9g", f->specs[p].name, i, got,
                          want);
         }
@@ -251,6 +251,42 @@ static void test_step_deterministic(void **unused)
     ngram_step(f.model, f.params, 43, f.grads, &other, &errors);
     assert_true(cost != other);
     free(first);
+    fixture_close(&f);
+}
+
+/* A batch of equal samples has so many times the gradient of one, and the same mean cost. */
+static void test_sum_rule(void **unused)
+{
+    const struct ngram_config config = { 5, 8, 33, 101, 0.0f, 0.0f, 32 };
+    double *one[NGRAM_PARAMS], cost_of_one, cost;
+    int32_t samples[32 * 5];
+    uint64_t state = 3;
+    uint32_t errors;
+    struct fixture f;
+
+    (void)unused;
+    fixture_open(&f, &config, 1);
+    random_samples(&state, 101, 5, samples);
+    for (size_t i = 5; i < ELEMENTS(samples); i++)
+        samples[i] = samples[i - 5];
+    load_batch(&f, samples, 1);
+    ngram_step(f.model, f.params, 42, f.grads, &cost_of_one, &errors);
+    for (int p = 0; p < NGRAM_PARAMS; p++)
+        one[p] = reference_widen(f.grads[p], p == NGRAM_EMBEDDING ? (size_t)f.n_rows * 8
+                                                                  : elements(&f.specs[p]));
+    load_batch(&f, samples, 32);
+    ngram_step(f.model, f.params, 42, f.grads, &cost, &errors);
+    assert_true(fabs(cost - cost_of_one) < 1e-6);
+    for (int p = 0; p < NGRAM_PARAMS; p++) {
+        const size_t n = p == NGRAM_EMBEDDING ? (size_t)f.n_rows * 8 : elements(&f.specs[p]);
+
+        for (size_t i = 0; i < n; i++)
+            if (!(fabs((double)f.grads[p][i] - 32.0 * one[p][i]) <=
+                  1e-5 * fabs(32.0 * one[p][i]) + 1e-7))
+                fail_msg("%s[%zu]: %.9g, and of one %.9g", f.specs[p].name, i,
+                         (double)f.grads[p][i], one[p][i]);
+        free(one[p]);
+    }
     fixture_close(&f);
 }
 
@@ -538,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_step_deterministic),
+        cmocka_unit_test(test_sum_rule),
         cmocka_unit_test(test_batch_rows),
         cmocka_unit_test(test_bad_configs),
         cmocka_unit_test(test_param_init),

@@ -73,13 +73,11 @@ static void test_push(void **state)
         rows[i] = (float)i;
     assert_int_equal(table_check(table, &request, NULL), 0);
     for (int push = 0; push < 2; push++) {
-        double g = dense[4] + 0.01 * w;
-
-        a += g * g;
-        w -= 0.1 * g / (sqrt(a) + 1e-6);
+        a += (double)dense[4] * dense[4];
+        w -= 0.1 * (dense[4] + 0.01 * w) / sqrt(a + 1e-6);
         bias_a += (double)dense[18] * dense[18];
-        b -= 0.2 * dense[18] / (sqrt(bias_a) + 1e-6);
-        r -= 0.1 * 1.0 / (sqrt(push + 1.0) + 1e-6); /* rows[1]: row 7, column 1 */
+        b -= 0.2 * dense[18] / sqrt(bias_a + 1e-6);
+        r -= 0.1 * 1.0 / sqrt(push + 1.0 + 1e-6); /* rows[1]: row 7, column 1 */
         table_push(table, &request);
     }
     assert_true(fabs(table_values(table)[4] - w) < 1e-6);
