@@ -149,7 +149,8 @@ static void run_step_adagrad(struct bench *b)
     run_step(b);
     for (int p = 0; p < NGRAM_PARAMS; p++)
         backend_cpu()->adagrad(b->params[p], b->sums[p], b->grads[p], b->sizes[p],
-                               3e-3f * b->specs[p].learning_rate, b->specs[p].l2_rate, 1e-6f);
+                               3e-3f * b->specs[p].learning_rate,
+                               b->specs[p].l2_rate > 0 ? b->specs[p].l2_rate : 0.0f, 1e-6f);
 }
 
 /* The step's six products on the step's own weights, and nothing else. */

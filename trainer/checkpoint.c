@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "kernels/optimizer.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -17,17 +18,18 @@
 #include "trainer/file_write.h"
 #include "trainer/table.h"
 
-static const char magic[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '1' };
+static const char magic[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '2' };
+static const char magic_1[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '1' };
 
 struct file_header {
     char magic[8];
     uint64_t job_id;
-    uint64_t updates;
-    uint32_t shard, n_shards;
+    uint64_t updates, samples;
     uint64_t body_bytes;
+    uint32_t shard, n_shards;
     uint32_t declaration_bytes;
+    uint16_t optimizer, n_slots;
     uint32_t body_crc;
-    uint32_t reserved[3];
     uint32_t header_crc; /* of the bytes before it */
 };
 _Static_assert(sizeof(struct file_header) == 64, "written as it lies in memory");
@@ -42,32 +44,60 @@ static uint32_t header_crc(const struct file_header *header)
     return crc_of(0, header, offsetof(struct file_header, header_crc));
 }
 
+/* A table is a few pieces of memory, one behind the other in the file. */
+#define PIECES_MAX (OPTIMIZER_SLOTS_MAX + 2)
+
+struct piece {
+    void *data;
+    size_t size;
+};
+
+/* values, slots, touched; returns how many, and *ret_bytes in all */
+static size_t pieces_of(struct table *table, struct piece ret[PIECES_MAX], uint64_t *ret_bytes)
+{
+    const size_t block = table_shape(table)->total_values * sizeof(float);
+    size_t n = 0, n_touched;
+    uint64_t *touched = table_touched(table, &n_touched);
+
+    ret[n++] = (struct piece){ table_values(table), block };
+    for (uint32_t s = 0; s < table_n_slots(table); s++)
+        ret[n++] = (struct piece){ table_slot(table, s), block };
+    ret[n++] = (struct piece){ touched, n_touched * sizeof *touched };
+    *ret_bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        *ret_bytes += ret[i].size;
+    return n;
+}
+
 static int write_content(int fd, uint64_t job_id, struct table *table)
 {
     const struct shard_shape *shape = table_shape(table);
-    size_t block = shape->total_values * sizeof(float);
     uint8_t declaration[WIRE_DECLARE_MAX];
     size_t declaration_bytes = wire_declare_encode(table_declaration(table), declaration);
+    struct piece pieces[PIECES_MAX];
+    uint64_t bytes;
+    size_t n = pieces_of(table, pieces, &bytes);
     struct file_header header = { .job_id = job_id,
                                   .updates = table_updates(table),
+                                  .samples = table_samples(table),
+                                  .body_bytes = declaration_bytes + bytes,
                                   .shard = shape->shard,
                                   .n_shards = shape->n_shards,
-                                  .body_bytes = declaration_bytes + 2 * (uint64_t)block,
-                                  .declaration_bytes = (uint32_t)declaration_bytes };
+                                  .declaration_bytes = (uint32_t)declaration_bytes,
+                                  .optimizer = (uint16_t)table_declaration(table)->optimizer.method,
+                                  .n_slots = (uint16_t)table_n_slots(table) };
     int r;
 
     memcpy(header.magic, magic, sizeof magic);
     header.body_crc = crc_of(0, declaration, declaration_bytes);
-    header.body_crc = crc_of(header.body_crc, table_values(table), block);
-    header.body_crc = crc_of(header.body_crc, table_accumulators(table), block);
+    for (size_t i = 0; i < n; i++)
+        header.body_crc = crc_of(header.body_crc, pieces[i].data, pieces[i].size);
     header.header_crc = header_crc(&header);
     r = file_write_all(fd, &header, sizeof header);
     if (r >= 0)
         r = file_write_all(fd, declaration, declaration_bytes);
-    if (r >= 0)
-        r = file_write_all(fd, table_values(table), block);
-    if (r >= 0)
-        r = file_write_all(fd, table_accumulators(table), block);
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        r = file_write_all(fd, pieces[i].data, pieces[i].size);
     if (r >= 0 && fsync(fd) < 0)
         r = -errno;
     return r;
@@ -101,6 +131,12 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
 static int check_header(const struct file_header *header, const char *path, uint64_t file_bytes,
                         uint64_t job_id, uint32_t shard, struct edl_error *error)
 {
+    if (memcmp(header->magic, magic_1, sizeof magic_1) == 0)
+        return edl_error_set(error, EDL_ECORRUPT,
+                             "checkpoint %s is of an older release of edl, whose learning rate and "
+                             "L2 meant something else: finish the job with that release, or start "
+                             "it anew without the file",
+                             path);
     if (memcmp(header->magic, magic, sizeof magic) != 0 || header->header_crc != header_crc(header))
         return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s has a damaged header", path);
     if (header->job_id != job_id)
@@ -117,11 +153,13 @@ static int check_header(const struct file_header *header, const char *path, uint
 }
 
 static int restore(const struct file_header *header, const uint8_t *body, const char *path,
-                   const struct edl_backend *backend, struct table **ret, struct edl_error *error)
+                   struct table **ret, struct edl_error *error)
 {
     struct declaration declaration;
-    struct shard_shape shape;
-    size_t block;
+    struct piece pieces[PIECES_MAX];
+    struct table *table = NULL;
+    uint64_t bytes;
+    size_t n;
     int r;
 
     if (crc_of(0, body, header->body_bytes) != header->body_crc)
@@ -131,23 +169,28 @@ static int restore(const struct file_header *header, const uint8_t *body, const 
         edl_error_prefix(error, "checkpoint %s: ", path);
         return r;
     }
-    shard_shape_init(&declaration, header->shard, header->n_shards, &shape);
-    block = shape.total_values * sizeof(float);
-    if (header->body_bytes != header->declaration_bytes + 2 * (uint64_t)block)
-        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s does not fit its declaration",
-                             path);
-    r = table_new(&declaration, header->shard, header->n_shards, backend, ret, error);
+    r = table_new(&declaration, header->shard, header->n_shards, &table, error);
     if (r < 0)
         return r;
+    n = pieces_of(table, pieces, &bytes);
+    if (header->optimizer != declaration.optimizer.method ||
+        header->n_slots != table_n_slots(table) ||
+        header->body_bytes != header->declaration_bytes + bytes) {
+        (void)table_free(table);
+        return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s does not fit its declaration",
+                             path);
+    }
     body += header->declaration_bytes;
-    memcpy(table_values(*ret), body, block);
-    memcpy(table_accumulators(*ret), body + block, block);
-    table_set_updates(*ret, header->updates);
+    for (size_t i = 0; i < n; body += pieces[i++].size)
+        memcpy(pieces[i].data, body, pieces[i].size);
+    table_set_updates(table, header->updates);
+    table_set_samples(table, header->samples);
+    *ret = table;
     return 0;
 }
 
-int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard,
-                    const struct edl_backend *backend, struct table **ret, struct edl_error *error)
+int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard, struct table **ret,
+                    struct edl_error *error)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ uint8_t *body = NULL;
@@ -173,5 +216,5 @@ int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard,
     r = file_read_all(fd, body, header.body_bytes);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read checkpoint %s", path);
-    return restore(&header, body, path, backend, ret, error);
+    return restore(&header, body, path, ret, error);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint.h - a server's table in a file
  *
- * 64-byte header {magic "EDLCKPT1", job id, updates, shard, shards, body bytes, CRC32 of the body,
- * CRC32 of the header before it} + body {DECLARE body as on the wire, values, accumulators},
- * little-endian. Written to a temporary file beside it, synced, renamed: a reader sees the old one
- * or the new one. */
+ * 64-byte header {magic "EDLCKPT2", job id, updates, samples, body bytes, shard, shards, bytes of
+ * the declaration, optimizer, slots, CRC32 of the body, CRC32 of the header before it} + body
+ * {DECLARE body as on the wire, values, the slots one after the other, u64 touched}, little-endian.
+ * Written to a temporary file beside it, synced, renamed: a reader sees the old one or the new one.
+ *
+ * "EDLCKPT1" is of releases whose gradients were means, with a rate and an L2 that meant something
+ * else. Going on from it would train by other rules than it began with, so it is refused. */
 #pragma once
 
 #include <stdint.h>
 
-struct edl_backend;
 struct edl_error;
 struct table;
 
@@ -18,6 +20,6 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
                      struct edl_error *error);
 
 /* checkpoint_read - *ret is a new table; -ENOENT when there is no file; EDL_ECORRUPT when it is
- * damaged or of another job or shard (the text names the file) */
-int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard,
-                    const struct edl_backend *backend, struct table **ret, struct edl_error *error);
+ * damaged, of another job or shard, or of an older release (the text names the file) */
+int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard, struct table **ret,
+                    struct edl_error *error);

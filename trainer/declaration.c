@@ -10,26 +10,50 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-static bool name_is_valid(const char name[32])
+static bool name_is_valid(const char name[PARAM_NAME_SIZE])
 {
-    size_t size = strnlen(name, 32);
+    size_t size = strnlen(name, PARAM_NAME_SIZE);
 
     /* The name becomes a file of the saved model: no separators, no hidden files. */
-    if (size == 0 || size == 32 || name[0] == '.')
+    if (size == 0 || size == PARAM_NAME_SIZE || name[0] == '.')
         return false;
     return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
            size;
 }
 
-static bool rate_is_valid(float rate)
+/* A negative number of the last four means none. */
+static int check_numbers(const struct param_spec *spec, struct edl_error *error)
 {
-    return isfinite(rate) && rate >= 0.0f;
+    const struct {
+        const char *name;
+        float value, least, below;
+    } numbers[] = {
+        { "initial_mean", spec->initial_mean, -INFINITY, INFINITY },
+        { "initial_std", spec->initial_std, 0.0f, INFINITY },
+        { "learning_rate", spec->learning_rate, 0.0f, INFINITY },
+        { "momentum", spec->momentum, -INFINITY, 1.0f },
+        { "l1_rate", spec->l1_rate, -INFINITY, INFINITY },
+        { "l2_rate", spec->l2_rate, -INFINITY, INFINITY },
+        { "clipping", spec->clipping, -INFINITY, INFINITY },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(numbers); i++)
+        if (!isfinite(numbers[i].value) || numbers[i].value < numbers[i].least ||
+            numbers[i].value >= numbers[i].below)
+            return edl_error_set(error, -EINVAL, "parameter %s: %s is %g, but must be a number%s%s",
+                                 spec->name, numbers[i].name, (double)numbers[i].value,
+                                 isinf(numbers[i].least) ? "" : " of at least 0",
+                                 isinf(numbers[i].below) ? "" : " below 1");
+    return 0;
 }
 
 static int check_param(const struct param_spec *spec, uint32_t p, struct edl_error *error)
 {
     if (!name_is_valid(spec->name))
-        return edl_error_set(error, -EINVAL, "parameter %u has no valid name", p);
+        return edl_error_set(error, -EINVAL,
+                             "parameter %u has no valid name: 1 to %d of A-Z, a-z, 0-9, _, - and "
+                             ".; no . at the start",
+                             p, PARAM_NAME_SIZE - 1);
     if (spec->rows == 0 || spec->columns == 0 ||
         (uint64_t)spec->rows * spec->columns > DECLARATION_VALUES_MAX)
         return edl_error_set(error, -EINVAL, "parameter %s has an impossible size: %u x %u",
@@ -37,53 +61,65 @@ static int check_param(const struct param_spec *spec, uint32_t p, struct edl_err
     if (spec->sparse > 1)
         return edl_error_set(error, -EINVAL, "parameter %s: sparse is %u, not 0 or 1", spec->name,
                              spec->sparse);
-    if (!rate_is_valid(spec->initial_std) || !rate_is_valid(spec->learning_rate) ||
-        !rate_is_valid(spec->l2_rate))
-        return edl_error_set(error, -EINVAL, "parameter %s has a rate that is no number >= 0",
-                             spec->name);
-    return 0;
+    if (spec->initial >= PARAM_INITIALS)
+        return edl_error_set(error, -EINVAL, "parameter %s has start values of unknown kind %u",
+                             spec->name, spec->initial);
+    return check_numbers(spec, error);
 }
 
 int declaration_check(const struct declaration *declaration, struct edl_error *error)
 {
+    int r;
+
     if (declaration->n_params == 0 || declaration->n_params > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "%u parameters declared; 1 to %u are possible",
                              declaration->n_params, DECLARATION_PARAMS_MAX);
-    if (!rate_is_valid(declaration->learning_rate) || !rate_is_valid(declaration->epsilon))
-        return edl_error_set(error, -EINVAL, "learning rate or epsilon is no number >= 0");
-    for (uint32_t p = 0; p < declaration->n_params; p++) {
-        int r = check_param(&declaration->params[p], p, error);
-
-        if (r < 0)
-            return r;
-        for (uint32_t q = 0; q < p; q++)
+    r = optimizer_check(&declaration->optimizer, error);
+    for (uint32_t p = 0; r >= 0 && p < declaration->n_params; p++) {
+        r = check_param(&declaration->params[p], p, error);
+        if (r >= 0)
+            r = optimizer_check_param(&declaration->optimizer, &declaration->params[p], error);
+        for (uint32_t q = 0; r >= 0 && q < p; q++)
             if (streq(declaration->params[q].name, declaration->params[p].name))
-                return edl_error_set(error, -EINVAL, "two parameters are called %s",
-                                     declaration->params[p].name);
+                r = edl_error_set(error, -EINVAL, "two parameters are called %s",
+                                  declaration->params[p].name);
     }
-    return 0;
+    return r;
 }
 
-static bool same_float(float a, float b)
+/* Compared as bytes: none of it is padding, but what stands behind a text's end. */
+static struct optimizer_spec plain_optimizer(struct optimizer_spec spec)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    size_t used = strnlen(spec.schedule_args, sizeof spec.schedule_args);
+
+    memset(spec.schedule_args + used, 0, sizeof spec.schedule_args - used);
+    return spec;
 }
 
-static bool param_equal(const struct param_spec *a, const struct param_spec *b)
+static struct param_spec plain_param(struct param_spec spec)
 {
-    return strncmp(a->name, b->name, sizeof a->name) == 0 && a->rows == b->rows &&
-           a->columns == b->columns && a->sparse == b->sparse &&
-           same_float(a->initial_std, b->initial_std) &&
-           same_float(a->learning_rate, b->learning_rate) && same_float(a->l2_rate, b->l2_rate);
+    size_t used = strnlen(spec.name, sizeof spec.name);
+
+    memset(spec.name + used, 0, sizeof spec.name - used);
+    return spec;
+}
+
+void declaration_plain(const struct declaration *declaration, struct declaration *ret)
+{
+    *ret = (struct declaration){ .seed = declaration->seed, .n_params = declaration->n_params };
+    ret->optimizer = plain_optimizer(declaration->optimizer);
+    for (uint32_t p = 0; p < declaration->n_params; p++)
+        ret->params[p] = plain_param(declaration->params[p]);
 }
 
 bool declaration_equal(const struct declaration *a, const struct declaration *b)
 {
-    if (a->seed != b->seed || !same_float(a->learning_rate, b->learning_rate) ||
-        !same_float(a->epsilon, b->epsilon) || a->n_params != b->n_params)
+    struct declaration plain_a, plain_b;
+
+    if (a->seed != b->seed || a->n_params != b->n_params)
         return false;
-    for (uint32_t p = 0; p < a->n_params; p++)
-        if (!param_equal(&a->params[p], &b->params[p]))
-            return false;
-    return true;
+    declaration_plain(a, &plain_a);
+    declaration_plain(b, &plain_b);
+    return memcmp(&plain_a.optimizer, &plain_b.optimizer, sizeof plain_a.optimizer) == 0 &&
+           memcmp(plain_a.params, plain_b.params, a->n_params * sizeof *a->params) == 0;
 }

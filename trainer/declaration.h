@@ -5,27 +5,30 @@
  * first declaration creates the table, all later ones must say the same. */
 #pragma once
 
-#include "trainer/model_ngram.h"
+#include "trainer/optimizer.h"
+#include "trainer/param_spec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct edl_error;
 
-#define DECLARATION_PARAMS_MAX 16
+#define DECLARATION_PARAMS_MAX 256
 #define DECLARATION_VALUES_MAX (UINT64_C(1) << 28) /* floats of one parameter: 1 GiB */
 
 struct declaration {
     uint64_t seed;
-    float learning_rate; /* AdaGrad; multiplied by each parameter's own */
-    float epsilon;
+    struct optimizer_spec optimizer;
     uint32_t n_params;
     struct param_spec params[DECLARATION_PARAMS_MAX];
 };
 
-/* declaration_check - sizes within bounds, names [A-Za-z0-9_.-]+ and not "." or "..", numbers
- * finite and >= 0; -EINVAL */
+/* declaration_check - sizes within bounds, names [A-Za-z0-9_.-]+ and not "." or "..", an optimizer
+ * that can update these parameters, numbers finite; -EINVAL */
 int declaration_check(const struct declaration *declaration, struct edl_error *error);
 
-/* declaration_equal - field by field (padding and bytes after a name's end do not count) */
+/* declaration_equal - field by field (bytes after a name's end do not count) */
 bool declaration_equal(const struct declaration *a, const struct declaration *b);
+
+/* declaration_plain - the same with zeros behind the ends of all texts: as it travels */
+void declaration_plain(const struct declaration *declaration, struct declaration *ret);

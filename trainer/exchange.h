@@ -22,7 +22,9 @@ struct exchange_rows {
 };
 
 struct exchange {
-    bool push; /* counts as one update */
+    bool push;        /* counts as one update */
+    uint32_t samples; /* behind this push: whose gradients were summed */
+    uint32_t pass;    /* they are of; from 0 */
     const float *const *
         dense_gradients; /* [param] f32[rows, columns], entries of sparse ones unused; NULL: none */
     float *const *ret_dense; /* same for values; NULL: not wanted */

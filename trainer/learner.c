@@ -24,6 +24,7 @@ struct learner {
     struct ngram_model *model;
     size_t row_bytes; /* of the embedding */
     uint64_t steps;
+    uint32_t pass;
     bool dense_valid;
     struct arrays values; /* the local copy */
     struct arrays grads;  /* of one batch; the embedding's f32[B*C, D] */
@@ -40,9 +41,11 @@ struct learner {
 void learner_declaration(const struct ngram_config *model, uint64_t seed, float learning_rate,
                          float epsilon, struct declaration *ret)
 {
-    *ret = (struct declaration){
-        .seed = seed, .learning_rate = learning_rate, .epsilon = epsilon, .n_params = NGRAM_PARAMS
-    };
+    *ret = (struct declaration){ .seed = seed,
+                                 .optimizer = optimizer_default(OPTIMIZER_ADAGRAD),
+                                 .n_params = NGRAM_PARAMS };
+    ret->optimizer.learning_rate = learning_rate;
+    ret->optimizer.epsilon = epsilon;
     ngram_param_specs(model, ret->params);
 }
 
@@ -143,6 +146,11 @@ struct learner *learner_free(struct learner *learner)
     learner->model = ngram_model_free(learner->model);
     free(learner);
     return NULL;
+}
+
+void learner_set_pass(struct learner *learner, uint32_t pass)
+{
+    learner->pass = pass;
 }
 
 float *const *learner_params(const struct learner *learner)
@@ -259,12 +267,11 @@ static int remember_batch(struct learner *learner, const int32_t *samples, size_
     return 0;
 }
 
-/* All batches of a group; returns their number. */
+/* All batches of a group. */
 static int train_group(struct learner *learner, const int32_t *samples, size_t position, size_t end,
                        struct edl_error *error)
 {
     float *params[NGRAM_PARAMS];
-    int n_batches = 0;
 
     if (learner->config.push_every > 1)
         clear_sums(learner);
@@ -285,9 +292,8 @@ static int train_group(struct learner *learner, const int32_t *samples, size_t p
         if (learner->config.on_batch != NULL)
             learner->config.on_batch(cost, errors, batch, learner->config.batch_userdata);
         position += batch;
-        n_batches++;
     }
-    return n_batches;
+    return 0;
 }
 
 /* The group's gradient, brought to the host: of one batch it is the batch's own, from where the
@@ -330,9 +336,9 @@ static void next_group(struct learner *learner)
     learner->group[1] = ids;
 }
 
-/* Pushes the group's gradient (n_batches 0: nothing), pulls the dense values and the rows of
+/* Pushes the gradient of the group's n_samples (0: nothing), pulls the dense values and the rows of
  * the next group (group[1]), which becomes this one. */
-static int swap_group(struct learner *learner, int n_batches, bool want_dense,
+static int swap_group(struct learner *learner, size_t n_samples, bool want_dense,
                       struct edl_error *error)
 {
     const struct arrays *gradient = NULL;
@@ -340,8 +346,12 @@ static int swap_group(struct learner *learner, int n_batches, bool want_dense,
                                   .pull_ids = learner->group[1].host,
                                   .n_pull = learner->n_group[1],
                                   .ret_rows = learner->pulled.host };
-    struct exchange exchange = { .push = n_batches > 0, .rows = &rows, .n_rows = 1 };
-    int r = n_batches > 0 ? group_gradient(learner, &gradient, error) : 0;
+    struct exchange exchange = { .push = n_samples > 0,
+                                 .samples = (uint32_t)n_samples,
+                                 .pass = learner->pass,
+                                 .rows = &rows,
+                                 .n_rows = 1 };
+    int r = n_samples > 0 ? group_gradient(learner, &gradient, error) : 0;
 
     if (r < 0)
         return r;
@@ -363,8 +373,8 @@ static int swap_group(struct learner *learner, int n_batches, bool want_dense,
 int learner_train(struct learner *learner, const int32_t *samples, size_t n_samples,
                   size_t *position, const volatile sig_atomic_t *stop, struct edl_error *error)
 {
-    size_t end = group_end(learner, *position, n_samples);
-    int r, n_batches;
+    size_t end = group_end(learner, *position, n_samples), n_pushed;
+    int r;
 
     if (*position >= n_samples)
         return 0;
@@ -375,16 +385,17 @@ int learner_train(struct learner *learner, const int32_t *samples, size_t n_samp
         bool stopping;
         size_t next;
 
-        n_batches = train_group(learner, samples, *position, end, error);
-        if (n_batches < 0)
-            return n_batches;
+        r = train_group(learner, samples, *position, end, error);
+        if (r < 0)
+            return r;
         stopping = stop != NULL && *stop;
         next = stopping ? end : group_end(learner, end, n_samples);
         r = collect_rows(learner, samples, end, next, 1, error);
         if (r < 0)
             return r;
+        n_pushed = end - *position;
         *position = end;
-        r = swap_group(learner, n_batches, true, error);
+        r = swap_group(learner, n_pushed, true, error);
         if (r >= 0 && stopping && end < n_samples)
             return -EINTR;
         end = next;

@@ -2,8 +2,8 @@
 /* learner.h - trains the n-gram model on samples, wherever the parameters are kept
  *
  * Holds a copy of all parameters: dense ones as of the last exchange, of the embeddings the rows
- * the current group of batches uses. A group is push_every batches; the sum of its gradients is pushed and
- * the rows of the next group are pulled in one exchange.
+ * the current group of batches uses. A group is push_every batches; the sum of its gradients is
+ * pushed and the rows of the next group are pulled in one exchange.
  *
  * The copy, gradients and sums lie in the back-end's memory. What crosses is what an exchange
  * carries (a group's gradient out, dense values and the next group's rows in), the ids of a
@@ -12,6 +12,7 @@
 
 #include "trainer/declaration.h"
 #include "trainer/exchange.h"
+#include "trainer/model_ngram.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -37,13 +38,16 @@ struct learner_config {
     void *batch_userdata;
 };
 
-/* learner_declaration - the model's parameters under the optimiser's settings */
+/* learner_declaration - the model's parameters under AdaGrad */
 void learner_declaration(const struct ngram_config *model, uint64_t seed, float learning_rate,
                          float epsilon, struct declaration *ret);
 
 /* learner_new - -EINVAL: what is asked for; -ENOMEM: it does not fit the back-end's memory */
 int learner_new(const struct learner_config *config, struct learner **ret, struct edl_error *error);
 struct learner *learner_free(struct learner *learner);
+
+/* learner_set_pass - what is trained from now on is of this pass (rate schedules); 0 at first */
+void learner_set_pass(struct learner *learner, uint32_t pass);
 
 /* learner_train - samples i32[n_samples, ngram] from *position on
  * Returns 0 when all are trained and every push was acknowledged; -EINTR when *stop was set (the

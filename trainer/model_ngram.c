@@ -42,13 +42,17 @@ void ngram_param_specs(const struct ngram_config *config, struct param_spec ret_
 {
     const uint32_t D = config->embedding, H = config->hidden, V = config->vocabulary;
     const uint32_t C = config->ngram - 1;
-    const float l2 = config->l2_rate;
+    const float none = -1.0f, l2 = config->l2_rate > 0.0f ? config->l2_rate : none;
+    const float hidden_std = 1.0f / sqrtf((float)D * 8.0f), output_std = 1.0f / sqrtf((float)H);
     const struct param_spec specs[NGRAM_PARAMS] = {
-        [NGRAM_EMBEDDING] = { "embedding", V, D, 1, 0.001f, 1.0f, 0.0f },
-        [NGRAM_W1] = { "hidden_weight", C * D, H, 0, 1.0f / sqrtf((float)D * 8.0f), 1.0f, l2 },
-        [NGRAM_B1] = { "hidden_bias", H, 1, 0, 0.0f, 2.0f, l2 },
-        [NGRAM_W2] = { "output_weight", V, H, 0, 1.0f / sqrtf((float)H), 1.0f, l2 },
-        [NGRAM_B2] = { "output_bias", V, 1, 0, 0.0f, 2.0f, l2 },
+        [NGRAM_EMBEDDING] = { "embedding", V, D, .sparse = 1, .initial_std = 0.001f,
+                              .learning_rate = 1.0f, .l2_rate = none },
+        [NGRAM_W1] = { "hidden_weight", C * D, H, .initial_std = hidden_std, .learning_rate = 1.0f,
+                       .l2_rate = l2 },
+        [NGRAM_B1] = { "hidden_bias", H, 1, .learning_rate = 2.0f, .l2_rate = l2 },
+        [NGRAM_W2] = { "output_weight", V, H, .initial_std = output_std, .learning_rate = 1.0f,
+                       .l2_rate = l2 },
+        [NGRAM_B2] = { "output_bias", V, 1, .learning_rate = 2.0f, .l2_rate = l2 },
     };
 
     memcpy(ret_specs, specs, sizeof specs);

@@ -12,6 +12,8 @@
  * needs to know nothing of the model. */
 #pragma once
 
+#include "trainer/param_spec.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,17 +21,6 @@ struct edl_backend;
 struct edl_error;
 
 enum ngram_param { NGRAM_EMBEDDING, NGRAM_W1, NGRAM_B1, NGRAM_W2, NGRAM_B2, NGRAM_PARAMS };
-
-/* One parameter as the server keeps it: rows x columns, initialised by seed, updated by rows.
- * Biases are columns: rows x 1. */
-struct param_spec {
-    char name[32];
-    uint32_t rows, columns;
-    uint32_t sparse;     /* 1: only rows touched travel */
-    float initial_std;   /* N(0, std^2); 0 = zeros */
-    float learning_rate; /* multiplies the optimiser's */
-    float l2_rate;       /* replaces the optimiser's */
-};
 
 struct ngram_config {
     uint32_t ngram;     /* 5 */
@@ -77,7 +68,3 @@ void ngram_step(struct ngram_model *model, float *const params[NGRAM_PARAMS], ui
 /* ngram_evaluate - forward only, no dropout; sums (not means) */
 void ngram_evaluate(struct ngram_model *model, float *const params[NGRAM_PARAMS],
                     double *ret_cost_sum, uint32_t *ret_errors);
-
-/* param_init_value - element [row, column] of a parameter's start value: a function of the name,
- * the place and the seed only, so that every shard of every server agrees, on every machine. */
-float param_init_value(const struct param_spec *spec, uint64_t seed, uint32_t row, uint32_t column);

@@ -366,7 +366,9 @@ static int prepare(struct ps_client *client, uint32_t s, const struct exchange *
     const struct shard_shape *shape = &client->shapes[s];
     struct packed *packed = &client->packed[s];
     struct ps_link *link = &client->links[s];
-    struct wire_push_pull request = { .n_sections = exchange->n_rows };
+    struct wire_push_pull request = { .n_sections = exchange->n_rows,
+                                      .samples = exchange->samples,
+                                      .pass = exchange->pass };
     size_t in_rows = 0;
     uint8_t *out;
     int r = reserve(packed, shape, exchange, error);

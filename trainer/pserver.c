@@ -203,7 +203,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         return refuse(connection, r, error.text);
     if (server->table == NULL) {
         r = table_new(&declaration, server->config.index, ps_connection_peer(connection)->n_shards,
-                      backend_cpu(), &server->table, &error);
+                      &server->table, &error);
         if (r < 0)
             return refuse(connection, r, error.text);
         ok.created = 1;
@@ -468,7 +468,7 @@ static int on_checkpoint_due(sd_event_source *source, uint64_t time_us, void *us
 static int load(struct pserver *server, struct edl_error *error)
 {
     int r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
-                            backend_cpu(), &server->table, error);
+                            &server->table, error);
 
     if (r == -ENOENT)
         return 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - one shard of the parameters with its AdaGrad state */
+/* table.c - one shard of the parameters with the optimizer's slots */
 #include "trainer/table.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "kernels/optimizer.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -13,10 +14,16 @@
 struct table {
     struct declaration declaration;
     struct shard_shape shape;
-    const struct edl_backend *backend;
-    uint64_t updates;
+    const struct optimizer_kind *kind;
+    struct rate rate;
+    struct optimizer_step steps[DECLARATION_PARAMS_MAX]; /* of each parameter, as of this push */
+    uint64_t updates, samples;
+    uint32_t n_slots;
     float *values;
-    float *accumulators;
+    float *slots[OPTIMIZER_SLOTS_MAX];
+    size_t touched_of[DECLARATION_PARAMS_MAX]; /* where a parameter's entries begin */
+    size_t n_touched;
+    uint64_t *touched;
 };
 
 static void initialise(struct table *table)
@@ -35,23 +42,79 @@ static void initialise(struct table *table)
     }
 }
 
-int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_shards,
-              const struct edl_backend *backend, struct table **ret, struct edl_error *error)
+/* One entry for a dense parameter, one for each row of a sparse one. */
+static void lay_out_touched(struct table *table)
 {
-    struct table *table = xcalloc(1, sizeof *table);
+    for (uint32_t p = 0; p < table->shape.n_params; p++) {
+        const struct shard_param *part = &table->shape.params[p];
 
+        table->touched_of[p] = table->n_touched;
+        table->n_touched += part->sparse ? part->rows : 1;
+    }
+}
+
+static bool allocate(struct table *table)
+{
+    const size_t n = table->shape.total_values + 1; /* a shard may hold nothing */
+
+    table->values = calloc(n, sizeof *table->values);
+    table->touched = calloc(table->n_touched + 1, sizeof *table->touched);
+    for (uint32_t s = 0; s < table->n_slots; s++) {
+        table->slots[s] = calloc(n, sizeof *table->slots[s]);
+        if (table->slots[s] == NULL)
+            return false;
+    }
+    return table->values != NULL && table->touched != NULL;
+}
+
+static int prepare_optimizer(struct table *table, struct edl_error *error)
+{
+    const struct declaration *d = &table->declaration;
+    const struct optimizer_spec *spec = &d->optimizer;
+    bool velocity = false;
+
+    table->kind = optimizer_kind(spec->method);
+    for (uint32_t p = 0; p < d->n_params; p++) {
+        table->steps[p] = optimizer_param_step(spec, &d->params[p]);
+        velocity = velocity || optimizer_has_velocity(spec, &d->params[p]);
+    }
+    table->n_slots = table->kind->n_states + velocity;
+    return rate_parse(spec->schedule, (double)spec->learning_rate, (double)spec->schedule_a,
+                      (double)spec->schedule_b, spec->schedule_args, &table->rate, error);
+}
+
+/* The rate of this push, for each parameter. */
+static void set_rates(struct table *table, uint32_t pass)
+{
+    const bool follows = table->kind->abilities & OPTIMIZER_SCHEDULE;
+    const double rate = follows ? rate_at(&table->rate, table->samples, pass) : table->rate.base;
+
+    for (uint32_t p = 0; p < table->shape.n_params; p++)
+        table->steps[p].rate = rate * (double)table->declaration.params[p].learning_rate;
+}
+
+int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_shards,
+              struct table **ret, struct edl_error *error)
+{
+    struct table *table;
+    int r = declaration_check(declaration, error);
+
+    if (r < 0)
+        return r;
+    table = xcalloc(1, sizeof *table);
     table->declaration = *declaration;
-    table->backend = backend;
     shard_shape_init(declaration, shard, n_shards, &table->shape);
-    table->values = calloc(table->shape.total_values + 1, sizeof *table->values);
-    table->accumulators = calloc(table->shape.total_values + 1, sizeof *table->accumulators);
-    if (table->values == NULL || table->accumulators == NULL) {
-        size_t total = table->shape.total_values;
-
+    lay_out_touched(table);
+    r = prepare_optimizer(table, error);
+    if (r >= 0 && !allocate(table))
+        r = edl_error_set(error, -ENOMEM, "no memory for %zu parameters and %u slots each",
+                          table->shape.total_values, table->n_slots);
+    if (r < 0) {
         (void)table_free(table);
-        return edl_error_set(error, -ENOMEM, "no memory for %zu parameters", total);
+        return r;
     }
     initialise(table);
+    set_rates(table, 0);
     *ret = table;
     return 0;
 }
@@ -61,7 +124,9 @@ struct table *table_free(struct table *table)
     if (table == NULL)
         return NULL;
     free(table->values);
-    free(table->accumulators);
+    free(table->touched);
+    for (uint32_t s = 0; s < table->n_slots; s++)
+        free(table->slots[s]);
     free(table);
     return NULL;
 }
@@ -91,9 +156,30 @@ float *table_values(struct table *table)
     return table->values;
 }
 
-float *table_accumulators(struct table *table)
+uint64_t table_samples(const struct table *table)
 {
-    return table->accumulators;
+    return table->samples;
+}
+
+void table_set_samples(struct table *table, uint64_t samples)
+{
+    table->samples = samples;
+}
+
+uint32_t table_n_slots(const struct table *table)
+{
+    return table->n_slots;
+}
+
+float *table_slot(struct table *table, uint32_t slot)
+{
+    return table->slots[slot];
+}
+
+uint64_t *table_touched(struct table *table, size_t *ret_n)
+{
+    *ret_n = table->n_touched;
+    return table->touched;
 }
 
 /* On the bits, because a reduction over floats does not vectorise: exponent all ones = infinity or
@@ -143,57 +229,131 @@ int table_check(const struct table *table, const struct wire_push_pull *request,
     return 0;
 }
 
-static void apply(struct table *table, uint32_t param, size_t offset, const float *gradient,
-                  size_t n)
+static void slots_at(const struct table *table, size_t offset, bool velocity,
+                     float *ret[OPTIMIZER_SLOTS_MAX])
 {
-    const struct param_spec *spec = &table->declaration.params[param];
-
-    table->backend->adagrad(table->values + offset, table->accumulators + offset, gradient, n,
-                            table->declaration.learning_rate * spec->learning_rate, spec->l2_rate,
-                            table->declaration.epsilon);
+    for (uint32_t s = 0; s < OPTIMIZER_SLOTS_MAX; s++)
+        ret[s] = s < table->kind->n_states + velocity ? table->slots[s] + offset : NULL;
 }
 
-static size_t row_offset(const struct table *table, uint32_t param, uint32_t row)
+static bool has_velocity(const struct table *table, uint32_t param)
+{
+    return optimizer_has_velocity(&table->declaration.optimizer, &table->declaration.params[param]);
+}
+
+static void apply_dense(struct table *table, uint32_t param, const float *gradient)
 {
     const struct shard_param *part = &table->shape.params[param];
+    struct optimizer_step step = table->steps[param];
+    float *slots[OPTIMIZER_SLOTS_MAX];
 
-    return part->offset + (size_t)shard_local_row(&table->shape, param, row) * part->columns;
+    step.count = ++table->touched[table->touched_of[param]];
+    step.first = step.count == 1;
+    step.batches = 1;
+    slots_at(table, part->offset, has_velocity(table, param), slots);
+    table->kind->update(table->values + part->offset, slots, gradient,
+                        (size_t)part->rows * part->columns, &step);
+}
+
+static bool decays(const struct table *table, uint32_t param)
+{
+    const struct optimizer_step *step = &table->steps[param];
+
+    return (step->l1_rate > 0 || step->l2_rate > 0) && (table->kind->abilities & OPTIMIZER_DECAY);
+}
+
+/* A row that has missed batches pays for them first, and then has an update like any other, so that
+ * a row that misses none moves exactly as a dense one. A push that does not count, and a row that
+ * comes twice, miss nothing. */
+static void apply_row(struct table *table, uint32_t param, uint32_t row, const float *gradient)
+{
+    const struct shard_param *part = &table->shape.params[param];
+    const size_t local = (size_t)shard_local_row(&table->shape, param, row);
+    const size_t offset = part->offset + local * part->columns;
+    uint64_t *last = &table->touched[table->touched_of[param] + local];
+    const uint64_t passed = table->updates - MIN_OF(*last, table->updates);
+    struct optimizer_step step = table->steps[param];
+    float *slots[OPTIMIZER_SLOTS_MAX];
+
+    slots_at(table, offset, false, slots);
+    step.first = *last == 0;
+    if (passed > 1 && decays(table, param)) {
+        step.batches = passed - 1;
+        table->kind->catch_up(table->values + offset, slots, part->columns, &step);
+    }
+    step.count = 1;
+    step.batches = MAX_OF(passed, UINT64_C(1));
+    table->kind->update(table->values + offset, slots, gradient, part->columns, &step);
+    *last = MAX_OF(table->updates, UINT64_C(1));
+}
+
+/* What holds for all of a push is set before any of it is applied. */
+static void begin_push(struct table *table, uint32_t samples, uint32_t pass)
+{
+    table->updates++;
+    table->samples += samples;
+    set_rates(table, pass);
+}
+
+static void push_rows(struct table *table, const struct wire_section *section)
+{
+    const size_t columns = table->shape.params[section->param].columns;
+
+    for (uint32_t i = 0; i < section->n_push; i++)
+        apply_row(table, section->param, section->push_ids[i], section->push_rows + i * columns);
 }
 
 void table_push(struct table *table, const struct wire_push_pull *request)
 {
-    if (request->dense != NULL)
-        for (uint32_t p = 0; p < table->shape.n_params; p++) {
-            const struct shard_param *part = &table->shape.params[p];
-
-            if (!part->sparse && part->rows > 0)
-                apply(table, p, part->offset, request->dense + part->offset,
-                      (size_t)part->rows * part->columns);
-        }
-    for (uint32_t s = 0; s < request->n_sections; s++) {
-        const struct wire_section *section = &request->sections[s];
-        size_t columns = table->shape.params[section->param].columns;
-
-        for (uint32_t i = 0; i < section->n_push; i++)
-            apply(table, section->param, row_offset(table, section->param, section->push_ids[i]),
-                  section->push_rows + i * columns, columns);
-    }
     if (request->flags & WIRE_PUSH)
-        table->updates++;
+        begin_push(table, request->samples, request->pass);
+    for (uint32_t p = 0; request->dense != NULL && p < table->shape.n_params; p++)
+        if (!table->shape.params[p].sparse)
+            apply_dense(table, p, request->dense + table->shape.params[p].offset);
+    for (uint32_t s = 0; s < request->n_sections; s++)
+        push_rows(table, &request->sections[s]);
+}
+
+/* As it would be had it paid for the batches it missed; the row itself stays as it is. */
+static void pull_row(const struct table *table, uint32_t param, uint32_t row, float *out)
+{
+    const struct shard_param *part = &table->shape.params[param];
+    const size_t local = (size_t)shard_local_row(&table->shape, param, row);
+    const size_t offset = part->offset + local * part->columns;
+    const uint64_t last = table->touched[table->touched_of[param] + local];
+
+    memcpy(out, table->values + offset, part->columns * sizeof *out);
+    if (last < table->updates && decays(table, param)) {
+        struct optimizer_step step = table->steps[param];
+        float *slots[OPTIMIZER_SLOTS_MAX];
+
+        slots_at(table, offset, false, slots);
+        step.batches = table->updates - last;
+        table->kind->catch_up(out, slots, part->columns, &step);
+    }
 }
 
 void table_pull_rows(const struct table *table, const struct wire_push_pull *request, float *out)
 {
     for (uint32_t s = 0; s < request->n_sections; s++) {
         const struct wire_section *section = &request->sections[s];
-        size_t columns = table->shape.params[section->param].columns;
 
         for (uint32_t i = 0; i < section->n_pull; i++) {
-            memcpy(out, table->values + row_offset(table, section->param, section->pull_ids[i]),
-                   columns * sizeof *out);
-            out += columns;
+            pull_row(table, section->param, section->pull_ids[i], out);
+            out += table->shape.params[section->param].columns;
         }
     }
+}
+
+static struct wire_push_pull section_of(const struct exchange_rows *rows)
+{
+    return (struct wire_push_pull){ .n_sections = 1,
+                                    .sections[0] = { .param = rows->param,
+                                                     .n_push = rows->n_push,
+                                                     .n_pull = rows->n_pull,
+                                                     .push_ids = rows->push_ids,
+                                                     .push_rows = rows->push_rows,
+                                                     .pull_ids = rows->pull_ids } };
 }
 
 /* The same path as over the network, with the shard being everything. Dense parameters are applied
@@ -203,34 +363,30 @@ int table_exchange(void *userdata, const struct exchange *exchange, struct edl_e
     struct table *table = userdata;
 
     for (uint32_t s = 0; s < exchange->n_rows; s++) {
-        const struct exchange_rows *rows = &exchange->rows[s];
-        struct wire_push_pull request = { .n_sections = 1 };
-        int r;
+        const struct wire_push_pull request = section_of(&exchange->rows[s]);
+        int r = table_check(table, &request, error);
 
-        request.sections[0] = (struct wire_section){ .param = rows->param,
-                                                     .n_push = rows->n_push,
-                                                     .n_pull = rows->n_pull,
-                                                     .push_ids = rows->push_ids,
-                                                     .push_rows = rows->push_rows,
-                                                     .pull_ids = rows->pull_ids };
-        r = table_check(table, &request, error);
         if (r < 0)
             return r;
-        table_push(table, &request);
-        table_pull_rows(table, &request, rows->ret_rows);
+    }
+    if (exchange->push)
+        begin_push(table, exchange->samples, exchange->pass);
+    for (uint32_t s = 0; s < exchange->n_rows; s++) {
+        const struct wire_push_pull request = section_of(&exchange->rows[s]);
+
+        push_rows(table, &request.sections[0]);
+        table_pull_rows(table, &request, exchange->rows[s].ret_rows);
     }
     for (uint32_t p = 0; p < table->shape.n_params; p++) {
         const struct shard_param *part = &table->shape.params[p];
-        size_t n = (size_t)part->rows * part->columns;
 
         if (part->sparse)
             continue;
         if (exchange->dense_gradients != NULL)
-            apply(table, p, part->offset, exchange->dense_gradients[p], n);
+            apply_dense(table, p, exchange->dense_gradients[p]);
         if (exchange->ret_dense != NULL)
-            memcpy(exchange->ret_dense[p], table->values + part->offset, n * sizeof(float));
+            memcpy(exchange->ret_dense[p], table->values + part->offset,
+                   (size_t)part->rows * part->columns * sizeof(float));
     }
-    if (exchange->push)
-        table->updates++;
     return 0;
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.h - one shard of the parameters with its AdaGrad state
+/* table.h - one shard of the parameters with the optimizer's slots
  *
- * One block of floats for the values and one for the squared-gradient sums, both laid out by
- * shard_shape: the dense parameters first, so that the whole dense part is sent from where it lies.
- * Asynchronous SGD: every push is applied at once. A sparse parameter is updated row by row, only
- * the rows that come; its L2 too (lazily), which is why the model gives its embeddings none. */
+ * One block of floats for the values and one for each slot, all laid out by shard_shape: the dense
+ * parameters first, so that the whole dense part is sent from where it lies. Asynchronous SGD:
+ * every push is applied at once.
+ *
+ * A sparse parameter is updated row by row, only the rows that come. Each row has the number of the
+ * push that touched it last. A row that comes again first pays the decay of the batches it missed
+ * (catch_up in kernels/optimizer.h), and a row that is pulled is sent as if it had paid. */
 #pragma once
 
 #include "trainer/exchange.h"
 #include "trainer/shard.h"
 #include "trainer/wire.h"
 
-struct edl_backend;
 struct edl_error;
 struct table;
 
-/* table_new - creates and initialises; -ENOMEM when the shard does not fit */
+/* table_new - creates and initialises; -EINVAL: declaration_check; -ENOMEM: the shard does not fit
+ */
 int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_shards,
-              const struct edl_backend *backend, struct table **ret, struct edl_error *error);
+              struct table **ret, struct edl_error *error);
 struct table *table_free(struct table *table);
 
 const struct shard_shape *table_shape(const struct table *table);
@@ -25,9 +28,18 @@ const struct declaration *table_declaration(const struct table *table);
 uint64_t table_updates(const struct table *table);
 void table_set_updates(struct table *table, uint64_t updates);
 
-/* table_values, table_accumulators - the two blocks, shape.total_values floats each */
+/* table_samples - behind all pushes, for the rate schedules */
+uint64_t table_samples(const struct table *table);
+void table_set_samples(struct table *table, uint64_t samples);
+
+/* table_values, table_slot - blocks of shape.total_values floats; slot < table_n_slots */
 float *table_values(struct table *table);
-float *table_accumulators(struct table *table);
+uint32_t table_n_slots(const struct table *table);
+float *table_slot(struct table *table, uint32_t slot);
+
+/* table_touched - of each row of each sparse parameter the push that touched it last, and of each
+ * dense parameter its number of updates; *ret_n of them. 0: never */
+uint64_t *table_touched(struct table *table, size_t *ret_n);
 
 /* table_check - ids of this shard, gradients finite; -EINVAL. A push is applied as a whole or not
  * at all. */

@@ -250,6 +250,7 @@ static int do_task(struct trainer *trainer, const struct task *task, struct edl_
     if (r <= 0)
         return r;
     progress_pass(&trainer->workshop.progress, task->pass_number);
+    learner_set_pass(trainer->workshop.learner, (uint32_t)MAX_OF(task->pass_number, 0));
     r = train_samples(trainer, samples, n, error);
     if (r < 0) {
         /* Not the data's fault: the task is somebody else's now. */

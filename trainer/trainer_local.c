@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "kernels/kernels.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -35,6 +34,7 @@ static int train(struct workshop *workshop, uint64_t passes, struct edl_error *e
 
     for (uint64_t pass = 0; r >= 0 && pass < passes; pass++) {
         progress_pass(&workshop->progress, (int64_t)pass);
+        learner_set_pass(workshop->learner, (uint32_t)pass);
         for (size_t i = 0; r >= 0 && i < n; i++)
             r = train_chunk(workshop, &chunks[i], pass, error);
         if (r >= 0)
@@ -74,7 +74,7 @@ int trainer_run_local(const struct trainer_config *config, uint64_t passes, stru
     if (r >= 0)
         r = declaration_check(&workshop.declaration, error);
     if (r >= 0)
-        r = table_new(&workshop.declaration, 0, 1, backend_cpu(), &table, error);
+        r = table_new(&workshop.declaration, 0, 1, &table, error);
     if (r >= 0)
         r = workshop_start(&workshop, table_exchange, table, error);
     if (r >= 0)

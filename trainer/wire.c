@@ -3,6 +3,7 @@
 #include "trainer/wire.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "shared/error.h"
@@ -181,27 +182,15 @@ int wire_proof_decode(const uint8_t *body, size_t size, uint8_t ret[JOB_PROOF_BY
 
 size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out)
 {
+    struct declaration plain;
     uint8_t *start = out;
 
-    out = put_u64(out, declaration->seed);
-    out = put(out, &declaration->learning_rate, 4);
-    out = put(out, &declaration->epsilon, 4);
-    out = put_u32(out, declaration->n_params);
+    declaration_plain(declaration, &plain);
+    out = put_u64(out, plain.seed);
+    out = put_u32(out, plain.n_params);
     out = put_u32(out, 0);
-    for (uint32_t p = 0; p < declaration->n_params; p++) {
-        const struct param_spec *spec = &declaration->params[p];
-        size_t used = strnlen(spec->name, sizeof spec->name);
-
-        memset(out, 0, sizeof spec->name);
-        memcpy(out, spec->name, used);
-        out += sizeof spec->name;
-        out = put_u32(out, spec->rows);
-        out = put_u32(out, spec->columns);
-        out = put_u32(out, spec->sparse);
-        out = put(out, &spec->initial_std, 4);
-        out = put(out, &spec->learning_rate, 4);
-        out = put(out, &spec->l2_rate, 4);
-    }
+    out = put(out, &plain.optimizer, sizeof plain.optimizer);
+    out = put(out, plain.params, plain.n_params * sizeof *plain.params);
     return (size_t)(out - start);
 }
 
@@ -214,27 +203,17 @@ int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *re
     if (size < WIRE_DECLARE_HEAD_BYTES)
         return check_size("DECLARE", size, WIRE_DECLARE_HEAD_BYTES, error);
     body = get(body, &declaration.seed, sizeof declaration.seed);
-    body = get(body, &declaration.learning_rate, 4);
-    body = get(body, &declaration.epsilon, 4);
-    body = get(body, &declaration.n_params, 4) + 4;
+    body = get(body, &declaration.n_params, sizeof declaration.n_params) + 4;
+    body = get(body, &declaration.optimizer, sizeof declaration.optimizer);
     if (declaration.n_params > DECLARATION_PARAMS_MAX)
-        return edl_error_set(error, -EINVAL, "DECLARE has %u parameters", declaration.n_params);
+        return edl_error_set(error, -EINVAL, "DECLARE has %u parameters; %u are possible",
+                             declaration.n_params, DECLARATION_PARAMS_MAX);
     r = check_size("DECLARE", size,
                    WIRE_DECLARE_HEAD_BYTES + (size_t)declaration.n_params * WIRE_PARAM_BYTES,
                    error);
     if (r < 0)
         return r;
-    for (uint32_t p = 0; p < declaration.n_params; p++) {
-        struct param_spec *spec = &declaration.params[p];
-
-        body = get(body, spec->name, sizeof spec->name);
-        body = get(body, &spec->rows, 4);
-        body = get(body, &spec->columns, 4);
-        body = get(body, &spec->sparse, 4);
-        body = get(body, &spec->initial_std, 4);
-        body = get(body, &spec->learning_rate, 4);
-        body = get(body, &spec->l2_rate, 4);
-    }
+    (void)get(body, declaration.params, declaration.n_params * sizeof *declaration.params);
     r = declaration_check(&declaration, error);
     if (r < 0)
         return r;
@@ -295,6 +274,8 @@ size_t wire_push_pull_head_encode(const struct wire_push_pull *request, uint8_t 
 
     out = put_u32(out, request->flags);
     out = put_u32(out, request->n_sections);
+    out = put_u32(out, request->samples);
+    out = put_u32(out, request->pass);
     for (uint32_t s = 0; s < request->n_sections; s++) {
         out = put_u32(out, request->sections[s].param);
         out = put_u32(out, request->sections[s].n_push);
@@ -309,7 +290,7 @@ static int decode_sections(const uint8_t *in, const struct shard_shape *shape,
                            struct wire_push_pull *request, uint64_t *ret_bytes,
                            struct edl_error *error)
 {
-    uint32_t seen = 0;
+    bool seen[DECLARATION_PARAMS_MAX] = { false };
     uint64_t bytes = 0;
 
     for (uint32_t s = 0; s < request->n_sections; s++) {
@@ -322,9 +303,9 @@ static int decode_sections(const uint8_t *in, const struct shard_shape *shape,
         if (section->param >= shape->n_params || !shape->params[section->param].sparse)
             return edl_error_set(error, -EINVAL, "rows of parameter %u, which is not sparse",
                                  section->param);
-        if (seen & (1u << section->param))
+        if (seen[section->param])
             return edl_error_set(error, -EINVAL, "parameter %u comes twice", section->param);
-        seen |= 1u << section->param;
+        seen[section->param] = true;
         part = &shape->params[section->param];
         if (section->n_push > part->rows || section->n_pull > part->rows)
             return edl_error_set(error, -EINVAL, "%u rows pushed, %u pulled, but %u are here",
@@ -357,17 +338,18 @@ int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_s
     uint64_t bytes = 0, head, dense;
     int r;
 
-    if (size < 8)
-        return check_size("PUSH_PULL", size, 8, error);
+    if (size < WIRE_PUSH_PULL_FIXED_BYTES)
+        return check_size("PUSH_PULL", size, WIRE_PUSH_PULL_FIXED_BYTES, error);
     (void)get(get(body, &request.flags, 4), &request.n_sections, 4);
+    (void)get(get(body + 8, &request.samples, 4), &request.pass, 4);
     if (request.flags & ~(uint32_t)(WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH))
         return edl_error_set(error, -EINVAL, "PUSH_PULL with unknown flags 0x%x", request.flags);
     if (request.n_sections > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "PUSH_PULL with %u sections", request.n_sections);
-    head = 8 + (uint64_t)request.n_sections * WIRE_SECTION_BYTES;
+    head = WIRE_PUSH_PULL_FIXED_BYTES + (uint64_t)request.n_sections * WIRE_SECTION_BYTES;
     if (size < head)
         return check_size("PUSH_PULL", size, (size_t)head, error);
-    r = decode_sections(body + 8, shape, &request, &bytes, error);
+    r = decode_sections(body + WIRE_PUSH_PULL_FIXED_BYTES, shape, &request, &bytes, error);
     if (r < 0)
         return r;
     dense = request.flags & WIRE_PUSH_DENSE ? 4 * (uint64_t)shape->dense_values : 0;

@@ -11,10 +11,13 @@
  * version, whatever else another version has. PROOF body: proof. HELLO_OK has none. Nonces and
  * proofs have 32 bytes; what is proved says trainer/handshake.h.
  *
- * PUSH_PULL body: u32 flags, u32 sections, sections x {u32 parameter, u32 rows pushed, u32 rows
- * pulled}, [f32 dense gradients of the shard], then for each section: u32 pushed ids, f32 pushed
- * rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates, [f32 dense values of the shard], then for
- * each section: f32 pulled rows. */
+ * DECLARE body: u64 seed, u32 parameters, u32 0, struct optimizer_spec, parameters x struct
+ * param_spec, with zeros behind the ends of their texts.
+ *
+ * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, sections x
+ * {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard], then for
+ * each section: u32 pushed ids, f32 pushed rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates,
+ * [f32 dense values of the shard], then for each section: f32 pulled rows. */
 #pragma once
 
 #include "shared/job_secret.h"
@@ -27,8 +30,9 @@ struct edl_error;
 struct shard_shape;
 
 #define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
-/* 2: both ends prove that they know the job's secret. Another version is refused. */
-#define WIRE_VERSION 2
+/* 2: both ends prove that they know the job's secret. 3: DECLARE names any optimizer, and a push
+ * its samples; gradients are sums. Another version is refused. */
+#define WIRE_VERSION 3
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
@@ -36,12 +40,14 @@ struct shard_shape;
 #define WIRE_HELLO_1_BYTES 32 /* of version 1, which did not say its version */
 #define WIRE_CHALLENGE_BYTES (16 + JOB_NONCE_BYTES + JOB_PROOF_BYTES)
 #define WIRE_PROOF_BYTES JOB_PROOF_BYTES
-#define WIRE_DECLARE_HEAD_BYTES 24
-#define WIRE_PARAM_BYTES 56
+#define WIRE_DECLARE_HEAD_BYTES (16 + sizeof(struct optimizer_spec))
+#define WIRE_PARAM_BYTES sizeof(struct param_spec)
 #define WIRE_DECLARE_MAX (WIRE_DECLARE_HEAD_BYTES + DECLARATION_PARAMS_MAX * WIRE_PARAM_BYTES)
 #define WIRE_DECLARE_OK_BYTES 24
 #define WIRE_SECTION_BYTES 12
-#define WIRE_PUSH_PULL_HEAD_MAX (8 + DECLARATION_PARAMS_MAX * WIRE_SECTION_BYTES)
+#define WIRE_PUSH_PULL_FIXED_BYTES 16
+#define WIRE_PUSH_PULL_HEAD_MAX                                                                    \
+    (WIRE_PUSH_PULL_FIXED_BYTES + DECLARATION_PARAMS_MAX * WIRE_SECTION_BYTES)
 #define WIRE_PUSH_PULL_OK_HEAD_BYTES 8
 #define WIRE_REFUSED_MAX 512
 
@@ -104,6 +110,8 @@ struct wire_section {
 struct wire_push_pull {
     uint32_t flags;
     uint32_t n_sections;
+    uint32_t samples; /* whose gradients were summed */
+    uint32_t pass;
     const float *dense; /* NULL without WIRE_PUSH_DENSE */
     struct wire_section sections[DECLARATION_PARAMS_MAX];
 };

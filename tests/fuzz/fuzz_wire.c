@@ -15,14 +15,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct table *fuzz_table(void)
 {
     static struct table *table;
-    struct declaration d = { .seed = 1, .learning_rate = 0.1f, .epsilon = 1e-6f, .n_params = 3 };
+    struct declaration d = {
+        .seed = 1,
+        .optimizer = { .method = OPTIMIZER_ADAGRAD, .learning_rate = 0.1f, .epsilon = 1e-6f },
+        .n_params = 3
+    };
 
     if (table != NULL)
         return table;
-    d.params[0] = (struct param_spec){ "rows", 10, 2, 1, 0.1f, 1.0f, 0.0f };
-    d.params[1] = (struct param_spec){ "weight", 3, 2, 0, 0.1f, 1.0f, 0.0f };
-    d.params[2] = (struct param_spec){ "more", 4, 1, 1, 0.1f, 1.0f, 0.0f };
-    if (table_new(&d, 1, 2, backend_cpu(), &table, NULL) < 0)
+    d.optimizer.l2_rate = 0.01f;
+    d.params[0] = (struct param_spec){
+        "rows", 10, 2, .sparse = 1, .initial_std = 0.1f, .learning_rate = 1.0f
+    };
+    d.params[1] = (struct param_spec){ "weight", 3, 2, .initial_std = 0.1f, .learning_rate = 1.0f };
+    d.params[2] = (struct param_spec){
+        "more", 4, 1, .sparse = 1, .initial_std = 0.1f, .learning_rate = 1.0f
+    };
+    if (table_new(&d, 1, 2, &table, NULL) < 0)
         abort();
     return table;
 }

@@ -80,7 +80,7 @@ void learner_run(const struct edl_backend *backend, uint32_t push_every, struct 
 
     memset(ret, 0, sizeof *ret);
     learner_declaration(&model, 3, 0.1f, 1e-6f, &config.declaration);
-    assert_int_equal(table_new(&config.declaration, 0, 1, backend_cpu(), &table, NULL), 0);
+    assert_int_equal(table_new(&config.declaration, 0, 1, &table, NULL), 0);
     config.exchange_userdata = table;
     ret->result = learner_new(&config, &learner, &error);
     if (ret->result >= 0)

@@ -17,9 +17,12 @@ static const uint8_t secret[JOB_SECRET_BYTES] = TEST_SECRET;
 
 static struct declaration declare_one(void)
 {
-    struct declaration d = { .learning_rate = 0.5f, .epsilon = 1e-6f, .n_params = 1 };
+    struct declaration d = {
+        .optimizer = { .method = OPTIMIZER_ADAGRAD, .learning_rate = 0.5f, .epsilon = 1e-6f },
+        .n_params = 1
+    };
 
-    d.params[0] = (struct param_spec){ "weight", 4, 1, 0, 0.0f, 1.0f, 0.0f };
+    d.params[0] = (struct param_spec){ "weight", 4, 1, .learning_rate = 1.0f };
     return d;
 }
 

@@ -23,6 +23,7 @@ static const struct ngram_config model = {
 /* Gradients of one push, the embedding's by word. */
 struct push {
     double *values[NGRAM_PARAMS];
+    uint32_t samples, pass;
 };
 
 struct recorder {
@@ -44,6 +45,8 @@ static void record(struct recorder *r, const struct exchange *exchange)
     bool seen[CHAIN_WORDS] = { 0 };
 
     assert_true(r->n_pushes <= BATCHES);
+    push->samples = exchange->samples;
+    push->pass = exchange->pass;
     for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
         push->values[p] = xcalloc(size_of(r, p), sizeof *push->values[p]);
         for (size_t i = 0; p != NGRAM_EMBEDDING && i < size_of(r, p); i++)
@@ -99,6 +102,7 @@ static void push_all(uint32_t push_every, struct recorder *ret)
     config.declaration = ret->declaration;
     chain_samples(samples, SAMPLES, 2);
     assert_int_equal(learner_new(&config, &learner, NULL), 0);
+    learner_set_pass(learner, 3);
     assert_int_equal(learner_train(learner, samples, SAMPLES, &position, NULL, NULL), 0);
     assert_int_equal(position, SAMPLES);
     (void)learner_free(learner);
@@ -120,9 +124,17 @@ static void test_sum_of_a_group(void **unused)
     push_all(1, &each);
     push_all(GROUP, &groups);
     assert_int_equal(each.n_pushes, BATCHES);
+    assert_int_equal(each.pushes[0].samples, BATCH);
+    assert_int_equal(each.pushes[BATCHES - 1].samples, SAMPLES - (BATCHES - 1) * BATCH);
     assert_int_equal(groups.n_pushes, (BATCHES + GROUP - 1) / GROUP);
     for (uint32_t g = 0; g < groups.n_pushes; g++) {
         const uint32_t first = g * GROUP, n = MIN_OF((uint32_t)BATCHES - first, (uint32_t)GROUP);
+        uint32_t samples = 0;
+
+        for (uint32_t b = 0; b < n; b++)
+            samples += each.pushes[first + b].samples;
+        assert_int_equal(groups.pushes[g].samples, samples);
+        assert_int_equal(groups.pushes[g].pass, 3);
 
         for (uint32_t p = 0; p < NGRAM_PARAMS; p++)
             for (size_t i = 0; i < size_of(&each, p); i++) {

@@ -345,9 +345,9 @@ static void test_bad_configs(void **unused)
 /* Start values: mean 0, the variance asked for, no two streams alike, and fixed for ever. */
 static void test_param_init(void **unused)
 {
-    const struct param_spec spec = { "output_weight", 1000, 256, 0, 0.0625f, 1.0f, 0.0f };
-    const struct param_spec other = { "hidden_weight", 1000, 256, 0, 0.0625f, 1.0f, 0.0f };
-    const struct param_spec zeros = { "output_bias", 1000, 1, 0, 0.0f, 2.0f, 0.0f };
+    const struct param_spec spec = { "output_weight", 1000, 256, .initial_std = 0.0625f };
+    const struct param_spec other = { "hidden_weight", 1000, 256, .initial_std = 0.0625f };
+    const struct param_spec zeros = { "output_bias", 1000, 1, .learning_rate = 2.0f };
     double sum = 0.0, squares = 0.0, fourth = 0.0, product = 0.0;
     const double n = 256000.0;
 
@@ -368,6 +368,35 @@ static void test_param_init(void **unused)
     assert_true(param_init_value(&spec, 1, 0, 1) != param_init_value(&spec, 1, 1, 0));
     assert_true(param_init_value(&spec, 1, 0, 1) != param_init_value(&spec, 2, 0, 1));
     assert_true(param_init_value(&spec, 1, 2, 3) == -0x1.d560000000000p-9f);
+}
+
+/* Uniform within mean +- half width, of the variance that has; constants. */
+static void test_param_init_kinds(void **unused)
+{
+    const struct param_spec uniform_spec = {
+        "u", 1000, 100, .initial = PARAM_UNIFORM, .initial_mean = 3.0f, .initial_std = 0.5f
+    };
+    const struct param_spec ones = {
+        "ones", 9, 1, .initial = PARAM_CONSTANT, .initial_mean = 1.0f, .initial_std = 0.5f
+    };
+    const struct param_spec shifted = { "s", 1000, 100, .initial_mean = -2.0f,
+                                        .initial_std = 0.25f };
+    double sum = 0.0, squares = 0.0, of_shifted = 0.0;
+    const double n = 100000.0;
+
+    (void)unused;
+    for (uint32_t i = 0; i < 100000; i++) {
+        double v = (double)param_init_value(&uniform_spec, 1, i / 100, i % 100) - 3.0;
+
+        assert_true(v >= -0.5 && v <= 0.5);
+        sum += v;
+        squares += v * v;
+        of_shifted += (double)param_init_value(&shifted, 1, i / 100, i % 100);
+    }
+    assert_true(fabs(sum / n) <= 5.0 * 0.5 / sqrt(3.0 * n));
+    assert_true(fabs(squares / n - 0.25 / 3.0) <= 0.002);
+    assert_true(fabs(of_shifted / n + 2.0) <= 5.0 * 0.25 / sqrt(n));
+    assert_true(param_init_value(&ones, 1, 7, 0) == 1.0f);
 }
 
 /* An untrained model knows nothing: ln V nats, and nearly every guess wrong. */
@@ -519,7 +548,7 @@ static void train(struct fixture *f, const struct source *s, unsigned steps, flo
 
             cpu->adagrad(f->params[p], rows ? f->row_sums : f->sums[p], f->grads[p],
                          rows ? (size_t)f->n_rows * D : elements(spec), lr * spec->learning_rate,
-                         spec->l2_rate, 1e-6f);
+                         fmaxf(spec->l2_rate, 0.0f), 1e-6f);
         }
         for (uint32_t i = 0; i < f->n_rows; i++) {
             const size_t to = (size_t)f->rows[i] * D, from = (size_t)i * D;
@@ -578,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_batch_rows),
         cmocka_unit_test(test_bad_configs),
         cmocka_unit_test(test_param_init),
+        cmocka_unit_test(test_param_init_kinds),
         cmocka_unit_test(test_initial_cost),
         cmocka_unit_test(test_learns_markov_source),
     };

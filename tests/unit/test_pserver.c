@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static void equal_to_local(uint32_t n, uint32_t push_every)
     for (uint32_t s = 0; s < n; s++)
         server_start(&servers[s], s, 1, NULL, 0);
     assert_int_equal(client_connect(client, servers, n, NULL), 0);
-    assert_int_equal(table_new(&d, 0, 1, backend_cpu(), &table, NULL), 0);
+    assert_int_equal(table_new(&d, 0, 1, &table, NULL), 0);
     near = learner_on(table_exchange, table, push_every);
     far = learner_on(ps_client_exchange, client, push_every);
     train_on(near);
@@ -137,6 +138,113 @@ static void test_shards_equal_one_table(void **state)
     for (uint32_t n = 1; n <= 4; n++)
         equal_to_local(n, 1);
     equal_to_local(3, 4);
+}
+
+/* A sparse parameter where the method can update one, and two dense ones. */
+#define METHOD_PARAMS 3
+static struct declaration declare_method(uint32_t method)
+{
+    struct declaration d = { .seed = 4,
+                             .optimizer = optimizer_default(method),
+                             .n_params = METHOD_PARAMS };
+
+    d.optimizer.schedule = RATE_POLY;
+    d.optimizer.schedule_a = 0.01f;
+    d.optimizer.schedule_b = 0.5f;
+    d.optimizer.learning_rate = 0.02f;
+    d.optimizer.l2_rate = 0.01f;
+    d.optimizer.clipping = 0.8f;
+    d.params[0] = (struct param_spec){ "rows", 11, 3, .initial_std = 0.5f, .learning_rate = 1.0f };
+    d.params[1] =
+        (struct param_spec){ "weight",        13, 5, .initial_std = 0.5f, .learning_rate = 1.0f,
+                             .momentum = 0.9f };
+    d.params[2] = (struct param_spec){ "bias", 7, 1, .learning_rate = 2.0f };
+    d.params[0].sparse = (optimizer_kind(method)->abilities & OPTIMIZER_SPARSE) != 0;
+    return d;
+}
+
+#define METHOD_VALUES_MAX 65 /* of the largest parameter */
+#define METHOD_PUSHES 20
+
+/* Gradients that depend on the values, so that a difference in one place spreads. */
+static void follow(float (*values)[METHOD_VALUES_MAX], int t, float (*ret)[METHOD_VALUES_MAX])
+{
+    for (int p = 0; p < METHOD_PARAMS; p++)
+        for (int i = 0; i < METHOD_VALUES_MAX; i++)
+            ret[p][i] = (float)sin(i * 3 + t) + values[p][(i + 7) % 7];
+}
+
+/* Pushes through an exchange, every row now and then only, and pulls all at the end. */
+static void push_through(exchange_fn exchange_with, void *userdata, const struct declaration *d,
+                         float (*values)[METHOD_VALUES_MAX])
+{
+    float gradients[METHOD_PARAMS][METHOD_VALUES_MAX];
+    const float *pushed[METHOD_PARAMS];
+    float *pulled[METHOD_PARAMS];
+    uint32_t ids[11], n;
+    const bool sparse = d->params[0].sparse;
+
+    memset(values, 0, METHOD_PARAMS * sizeof *values);
+    for (int p = 0; p < METHOD_PARAMS; p++) {
+        pushed[p] = gradients[p];
+        pulled[p] = values[p];
+    }
+    for (int t = 0; t < METHOD_PUSHES; t++) {
+        struct exchange_rows rows = {
+            .push_ids = ids, .push_rows = gradients[0], .pull_ids = ids, .ret_rows = values[0]
+        };
+        struct exchange exchange = { .push = true,
+                                     .samples = 32,
+                                     .dense_gradients = pushed,
+                                     .ret_dense = pulled,
+                                     .rows = &rows,
+                                     .n_rows = sparse };
+
+        follow(values, t, gradients);
+        n = 0;
+        for (uint32_t row = 0; row < 11; row++)
+            if (t == METHOD_PUSHES - 1 || (row * 5 + (uint32_t)t) % 4 == 0)
+                ids[n++] = row;
+        rows.n_push = rows.n_pull = n;
+        assert_int_equal(exchange_with(userdata, &exchange, NULL), 0);
+    }
+}
+
+static void method_equal(uint32_t method, uint32_t n)
+{
+    struct declaration d = declare_method(method);
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .incarnation = 1,
+                                       .secret = TEST_SECRET,
+                                       .declaration = d,
+                                       .n_servers = n,
+                                       .timeout_us = 120 * USEC_PER_SEC };
+    float near[METHOD_PARAMS][METHOD_VALUES_MAX], far[METHOD_PARAMS][METHOD_VALUES_MAX];
+    struct test_server servers[4];
+    struct ps_client *client = NULL;
+    struct table *table = NULL;
+
+    for (uint32_t s = 0; s < n; s++)
+        server_start(&servers[s], s, 1, NULL, 0);
+    assert_int_equal(ps_client_new(&config, &client, NULL), 0);
+    assert_int_equal(client_connect(client, servers, n, NULL), 0);
+    assert_int_equal(table_new(&d, 0, 1, &table, NULL), 0);
+    push_through(table_exchange, table, &d, near);
+    push_through(ps_client_exchange, client, &d, far);
+    assert_memory_equal(near, far, sizeof near);
+    assert_true(near[1][0] != 0.0f && near[0][0] != 0.0f && isfinite(near[1][64]));
+    (void)ps_client_free(client);
+    (void)table_free(table);
+    for (uint32_t s = 0; s < n; s++)
+        assert_int_equal(server_stop(&servers[s]), 0);
+}
+
+static void test_every_method_on_servers(void **state)
+{
+    (void)state;
+    for (uint32_t method = 0; method < OPTIMIZER_METHODS; method++)
+        for (uint32_t n = 1; n <= 4; n *= 2)
+            method_equal(method, n);
 }
 
 static void test_refusals(void **state)
@@ -369,7 +477,7 @@ static void test_checkpoint_survives_kill(void **state)
     /* pushes until two different checkpoints were seen, so that one replaced another */
     for (;;) {
         assert_int_equal(ps_client_exchange(client, &push, NULL), 0);
-        if (checkpoint_read(path, TEST_JOB, 0, backend_cpu(), &table, NULL) == 0) {
+        if (checkpoint_read(path, TEST_JOB, 0, &table, NULL) == 0) {
             uint64_t updates = table_updates(table);
 
             table = table_free(table);
@@ -380,7 +488,7 @@ static void test_checkpoint_survives_kill(void **state)
         assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us);
     }
     server_kill(&server);
-    assert_int_equal(checkpoint_read(path, TEST_JOB, 0, backend_cpu(), &table, NULL), 0);
+    assert_int_equal(checkpoint_read(path, TEST_JOB, 0, &table, NULL), 0);
     assert_true(table_updates(table) > at_first);
     (void)table_free(table);
     (void)ps_client_free(client);
@@ -438,8 +546,9 @@ static struct ps_client *big_client(const struct test_server *server, uint32_t t
                                        .n_servers = 1 };
     struct ps_client *client = NULL;
 
-    config.declaration = (struct declaration){ .learning_rate = 0.5f, .n_params = 1 };
-    config.declaration.params[0] = (struct param_spec){ "big", BIG, 1, 0, 0.0f, 1.0f, 0.0f };
+    config.declaration =
+        (struct declaration){ .optimizer = optimizer_default(OPTIMIZER_ADAGRAD), .n_params = 1 };
+    config.declaration.params[0] = (struct param_spec){ "big", BIG, 1, .learning_rate = 1.0f };
     assert_int_equal(ps_client_new(&config, &client, NULL), 0);
     assert_int_equal(client_connect(client, server, 1, NULL), 0);
     return client;
@@ -449,7 +558,7 @@ static void test_slow_reader(void **state)
 {
     struct wire_hello hello = { .job_id = TEST_JOB, .incarnation = 1, .trainer = 9, .n_shards = 1 };
     struct wire_push_pull all = { .flags = WIRE_PULL_DENSE };
-    struct declaration d = { .learning_rate = 0.5f, .n_params = 1 };
+    struct declaration d = { .optimizer = optimizer_default(OPTIMIZER_ADAGRAD), .n_params = 1 };
     float *gradients = xcalloc(BIG, sizeof *gradients), *seen = xcalloc(BIG, sizeof *seen);
     const float *pushed[1] = { gradients };
     struct exchange push = { .push = true, .dense_gradients = pushed };
@@ -459,7 +568,7 @@ static void test_slow_reader(void **state)
     int fd;
 
     (void)state;
-    d.params[0] = (struct param_spec){ "big", BIG, 1, 0, 0.0f, 1.0f, 0.0f };
+    d.params[0] = (struct param_spec){ "big", BIG, 1, .learning_rate = 1.0f };
     server_start(&server, 0, 1, NULL, 0);
     writer = big_client(&server, 0);
     fd = raw_connect(&server);
@@ -519,6 +628,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shards_equal_one_table),
+        cmocka_unit_test(test_every_method_on_servers),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_declarations_must_agree),
         cmocka_unit_test(test_hostile_bytes),

@@ -34,7 +34,7 @@ static void test_sparse_rows_cover(void **state)
     struct declaration d = { .n_params = 1 };
 
     (void)state;
-    d.params[0] = (struct param_spec){ "rows", 23, 4, 1, 0, 1, 0 };
+    d.params[0] = (struct param_spec){ "rows", 23, 4, .sparse = 1, .learning_rate = 1.0f };
     for (uint32_t n = 1; n <= 30; n++) {
         uint32_t owners[23] = { 0 }, total = 0;
 
@@ -66,9 +66,9 @@ static void test_layout(void **state)
     struct shard_shape shape;
 
     (void)state;
-    d.params[0] = (struct param_spec){ "rows", 10, 4, 1, 0, 1, 0 };
-    d.params[1] = (struct param_spec){ "weight", 6, 3, 0, 0, 1, 0 };
-    d.params[2] = (struct param_spec){ "bias", 5, 1, 0, 0, 1, 0 };
+    d.params[0] = (struct param_spec){ "rows", 10, 4, .sparse = 1, .learning_rate = 1.0f };
+    d.params[1] = (struct param_spec){ "weight", 6, 3, .learning_rate = 1.0f };
+    d.params[2] = (struct param_spec){ "bias", 5, 1, .learning_rate = 1.0f };
     shard_shape_init(&d, 1, 2, &shape);
     assert_int_equal(shape.params[1].offset, 0); /* dense first, although declared later */
     assert_int_equal(shape.params[1].first_row, 3);

@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_table.c - one shard: start values, AdaGrad on dense and sparse rows, what is refused,
+/* test_table.c - one shard: start values, the optimizers on dense and sparse rows, what is refused,
  * checkpoints */
 #include "trainer_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/kernels.h"
+#include "kernels/optimizer.h"
 #include "shared/cleanup.h"
 #include "trainer/checkpoint.h"
 #include "trainer/table.h"
 
 static struct declaration sample_declaration(void)
 {
-    struct declaration d = { .seed = 5, .learning_rate = 0.1f, .epsilon = 1e-6f, .n_params = 3 };
+    struct declaration d = {
+        .seed = 5,
+        .optimizer = { .method = OPTIMIZER_ADAGRAD, .learning_rate = 0.1f, .epsilon = 1e-6f },
+        .n_params = 3
+    };
 
-    d.params[0] = (struct param_spec){ "rows", 10, 4, 1, 0.1f, 1.0f, 0.0f };
-    d.params[1] = (struct param_spec){ "weight", 6, 3, 0, 0.2f, 1.0f, 0.01f };
-    d.params[2] = (struct param_spec){ "bias", 5, 1, 0, 0.0f, 2.0f, 0.0f };
+    d.params[0] = (struct param_spec){
+        "rows", 10, 4, .sparse = 1, .initial_std = 0.1f, .learning_rate = 1.0f
+    };
+    d.params[1] =
+        (struct param_spec){ "weight",        6, 3, .initial_std = 0.2f, .learning_rate = 1.0f,
+                             .l2_rate = 0.01f };
+    d.params[2] = (struct param_spec){ "bias", 5, 1, .learning_rate = 2.0f };
     return d;
 }
 
@@ -31,7 +40,7 @@ static struct table *make(uint32_t shard, uint32_t n_shards)
     struct declaration d = sample_declaration();
     struct table *table = NULL;
 
-    assert_int_equal(table_new(&d, shard, n_shards, backend_cpu(), &table, NULL), 0);
+    assert_int_equal(table_new(&d, shard, n_shards, &table, NULL), 0);
     return table;
 }
 
@@ -122,25 +131,29 @@ static void test_checkpoint(void **state)
 {
     char folder[64], path[128];
     struct table *table = make(1, 2), *back = NULL;
-    size_t bytes = table_shape(table)->total_values * sizeof(float);
+    size_t bytes = table_shape(table)->total_values * sizeof(float), n;
 
     (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-1.ckpt", folder);
-    assert_int_equal(checkpoint_read(path, 7, 1, backend_cpu(), &back, NULL), -ENOENT);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), -ENOENT);
     table_values(table)[3] = 42.0f;
-    table_accumulators(table)[4] = 43.0f;
+    table_slot(table, 0)[4] = 43.0f;
+    table_touched(table, &n)[2] = 44;
     table_set_updates(table, 17);
+    table_set_samples(table, 18);
     assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
     assert_int_equal(checkpoint_write(path, 7, table, NULL), 0); /* replaces */
-    assert_int_equal(checkpoint_read(path, 7, 1, backend_cpu(), &back, NULL), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), 0);
     assert_memory_equal(table_values(back), table_values(table), bytes);
-    assert_memory_equal(table_accumulators(back), table_accumulators(table), bytes);
+    assert_memory_equal(table_slot(back, 0), table_slot(table, 0), bytes);
+    assert_memory_equal(table_touched(back, &n), table_touched(table, &n), n * sizeof(uint64_t));
     assert_int_equal(table_updates(back), 17);
+    assert_int_equal(table_samples(back), 18);
     assert_true(declaration_equal(table_declaration(back), table_declaration(table)));
     (void)table_free(back);
-    assert_int_equal(checkpoint_read(path, 8, 1, backend_cpu(), &back, NULL), EDL_ECORRUPT);
-    assert_int_equal(checkpoint_read(path, 7, 0, backend_cpu(), &back, NULL), EDL_ECORRUPT);
+    assert_int_equal(checkpoint_read(path, 8, 1, &back, NULL), EDL_ECORRUPT);
+    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), EDL_ECORRUPT);
     (void)table_free(table);
     folder_remove(folder);
 }
@@ -165,19 +178,330 @@ static void test_checkpoint_damage(void **state)
         assert_int_equal(pread(fd, &byte, 1, at), 1);
         byte ^= 0x10;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-        assert_int_equal(checkpoint_read(path, 7, 1, backend_cpu(), &back, &error), EDL_ECORRUPT);
+        assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), EDL_ECORRUPT);
         assert_non_null(strstr(error.text, path));
         byte ^= 0x10;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
-    assert_int_equal(checkpoint_read(path, 7, 1, backend_cpu(), &back, &error), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), 0);
     (void)table_free(back);
     while (size-- > 0) {
         assert_int_equal(ftruncate(fd, size), 0);
-        assert_int_equal(checkpoint_read(path, 7, 1, backend_cpu(), &back, &error), EDL_ECORRUPT);
+        assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), EDL_ECORRUPT);
     }
     (void)safe_close(fd);
     (void)table_free(table);
+    folder_remove(folder);
+}
+
+/* The release before this one wrote other checkpoints. */
+static void test_checkpoint_of_before(void **state)
+{
+    char folder[64], path[128];
+    struct table *table = make(0, 1), *back = NULL;
+    struct edl_error error;
+    int fd;
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/old.ckpt", folder);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "EDLCKPT1", 8, 0), 8);
+    (void)safe_close(fd);
+    assert_int_equal(checkpoint_read(path, 7, 0, &back, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, path));
+    assert_non_null(strstr(error.text, "older release"));
+    assert_non_null(strstr(error.text, "anew without the file"));
+    (void)table_free(table);
+    folder_remove(folder);
+}
+
+/* ---- every optimizer ---- */
+
+/* Two dense parameters and a sparse one of the same 3 x 2 values. */
+#define ROWS 3u
+#define COLUMNS 2u
+#define VALUES (ROWS * COLUMNS)
+
+static struct declaration declare_method(uint32_t method, float l2_rate, bool with_rows)
+{
+    struct declaration d = { .optimizer = optimizer_default(method),
+                             .n_params = with_rows ? 2 : 1 };
+    const struct param_spec spec = { "dense",
+                                     ROWS,
+                                     COLUMNS,
+                                     .initial = PARAM_CONSTANT,
+                                     .initial_mean = 1.0f,
+                                     .learning_rate = 1.0f };
+
+    d.optimizer.learning_rate = 0.1f;
+    d.optimizer.l2_rate = l2_rate;
+    d.params[0] = d.params[1] = spec;
+    (void)snprintf(d.params[1].name, sizeof d.params[1].name, "rows");
+    d.params[1].sparse = 1;
+    return d;
+}
+
+static struct table *table_of(const struct declaration *d)
+{
+    struct table *table = NULL;
+    struct edl_error error = { 0 };
+
+    if (table_new(d, 0, 1, &table, &error) < 0)
+        fail_msg("%s", error.text);
+    return table;
+}
+
+/* Pushes the same gradient for every element; of the sparse parameter only these rows. */
+static void push_equal(struct table *table, float gradient, const uint32_t *ids, uint32_t n_ids,
+                       uint32_t samples, uint32_t pass)
+{
+    float values[VALUES];
+    struct wire_push_pull request = { .flags = WIRE_PUSH, .samples = samples, .pass = pass };
+
+    for (size_t i = 0; i < VALUES; i++)
+        values[i] = gradient;
+    request.dense = values;
+    request.n_sections = n_ids > 0;
+    request.sections[0] =
+        (struct wire_section){ .param = 1, .n_push = n_ids, .push_ids = ids, .push_rows = values };
+    assert_int_equal(table_check(table, &request, NULL), 0);
+    table_push(table, &request);
+}
+
+static const uint32_t all_rows[ROWS] = { 0, 1, 2 };
+
+static void pull_all(const struct table *table, float out[VALUES])
+{
+    struct wire_push_pull request = { .n_sections = 1 };
+
+    request.sections[0] = (struct wire_section){ .param = 1, .n_pull = ROWS, .pull_ids = all_rows };
+    table_pull_rows(table, &request, out);
+}
+
+/* After gradients 0.5, -0.25 and 1 with an L2 rate of 0.01: the values of test_optimizers.c. */
+static const struct {
+    uint32_t method;
+    double want[3];
+} methods[] = {
+    { OPTIMIZER_MOMENTUM, { 0.949, 0.973051, 0.872077949 } },
+    { OPTIMIZER_ADAGRAD, { 0.898000204, 0.941115103, 0.853006508 } },
+    { OPTIMIZER_DECAYED_ADAGRAD, { 0.898000204, 0.947134168, 0.755881488 } },
+    { OPTIMIZER_ADADELTA, { 0.999543860, 0.999820979, 0.999208010 } },
+    { OPTIMIZER_RMSPROP, { 0.897872465, 0.947019616, 0.754490318 } },
+    { OPTIMIZER_ADAM, { 0.900000063, 0.873366374, 0.807555232 } },
+    { OPTIMIZER_ADAMAX, { 0.9, 0.878926295, 0.835383859 } },
+};
+static const float pushed[3] = { 0.5f, -0.25f, 1.0f };
+
+/* Rows that come with every push move exactly as a dense parameter does, which goes by the book. */
+static void test_every_method(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
+        const bool rows = optimizer_kind(methods[m].method)->abilities & OPTIMIZER_SPARSE;
+        struct declaration d = declare_method(methods[m].method, 0.01f, rows);
+        struct table *table = table_of(&d);
+
+        for (int t = 0; t < 3; t++) {
+            const float *values = table_values(table);
+            float pulled[VALUES];
+
+            push_equal(table, pushed[t], all_rows, rows ? ROWS : 0, 1, 0);
+            for (size_t i = 0; i < VALUES; i++)
+                if (!(fabs((double)values[i] - methods[m].want[t]) <= 6e-7))
+                    fail_msg("%s, step %d: %.9f, not %.9f", optimizer_kind(methods[m].method)->name,
+                             t, (double)values[i], methods[m].want[t]);
+            if (rows) {
+                assert_memory_equal(values + VALUES, values, VALUES * sizeof *values);
+                pull_all(table, pulled);
+                assert_memory_equal(pulled, values, sizeof pulled);
+            }
+        }
+        (void)table_free(table);
+    }
+}
+
+/* Row 1 misses what the dense parameter gets as gradients of 0: alike to first order in the rate,
+ * whether it is pulled before it comes again or not. */
+static void missed(uint32_t method, float rate, double *ret_pulled, double *ret_pushed)
+{
+    struct declaration d = declare_method(method, 0.02f, true);
+    struct table *table;
+    float pulled[VALUES];
+
+    d.optimizer.learning_rate = rate;
+    table = table_of(&d);
+    push_equal(table, 0.5f, all_rows, ROWS, 1, 0);
+    for (int i = 0; i < 5; i++)
+        push_equal(table, 0.0f, (const uint32_t[]){ 0, 2 }, 2, 1, 0);
+    pull_all(table, pulled);
+    assert_true(pulled[0] == table_values(table)[0]);
+    assert_true(pulled[2] != table_values(table)[VALUES + 2]); /* the row itself has not paid */
+    *ret_pulled = fabs((double)pulled[2] - (double)table_values(table)[0]);
+    push_equal(table, -0.25f, all_rows, ROWS, 1, 0);
+    *ret_pushed = fabs((double)table_values(table)[VALUES + 2] - (double)table_values(table)[0]);
+    pull_all(table, pulled);
+    assert_true(pulled[2] == table_values(table)[VALUES + 2]);
+    (void)table_free(table);
+}
+
+static void test_missed_batches(void **state)
+{
+    static const uint32_t exact_scale[] = { OPTIMIZER_MOMENTUM, OPTIMIZER_ADAGRAD };
+
+    (void)state;
+    for (size_t m = 0; m < 2; m++) {
+        double pulled[2], behind[2];
+
+        missed(exact_scale[m], 0.5f, &pulled[0], &behind[0]);
+        missed(exact_scale[m], 0.05f, &pulled[1], &behind[1]);
+        assert_true(pulled[0] > 0 && pulled[0] < 6e-3 && behind[0] < 6e-3);
+        /* a tenth of the rate, about a hundredth of the difference; f32 rounds to 1e-7 */
+        assert_true(pulled[1] < pulled[0] / 30 + 2e-7);
+        assert_true(behind[1] < behind[0] / 30 + 2e-7);
+    }
+}
+
+/* Momentum 0.9, by the book, for a parameter that has it of its own; another one has none. */
+static void test_own_numbers(void **state)
+{
+    static const double want[3] = { 0.949, 0.927151, 0.806559749 };
+    struct declaration d = declare_method(OPTIMIZER_MOMENTUM, 0.01f, true);
+    struct table *table;
+
+    (void)state;
+    d.params[1].sparse = 0;
+    d.params[0].momentum = 0.9f;
+    d.params[1].l2_rate = -1.0f; /* none, though the optimizer has one */
+    d.params[1].clipping = 0.5f;
+    d.params[1].learning_rate = 2.0f;
+    table = table_of(&d);
+    assert_int_equal(table_n_slots(table), 1);
+    for (int t = 0; t < 3; t++) {
+        float gradients[2 * VALUES];
+        struct wire_push_pull request = { .flags = WIRE_PUSH, .dense = gradients };
+
+        for (size_t i = 0; i < 2 * VALUES; i++)
+            gradients[i] = pushed[t];
+        table_push(table, &request);
+        assert_true(fabs((double)table_values(table)[3] - want[t]) < 3e-7);
+    }
+    assert_true(fabs((double)table_values(table)[VALUES] - (1 - 0.2 * (0.5 - 0.25 + 0.5))) < 3e-7);
+    (void)table_free(table);
+}
+
+/* The schedule counts samples; AdaGrad ignores it. */
+static void test_schedule(void **state)
+{
+    struct declaration d = declare_method(OPTIMIZER_MOMENTUM, 0, false);
+    struct table *table;
+    double w = 1.0;
+
+    (void)state;
+    d.optimizer.schedule = RATE_POLY;
+    d.optimizer.schedule_a = 0.1f;
+    d.optimizer.schedule_b = 0.5f;
+    table = table_of(&d);
+    for (int t = 1; t <= 3; t++) {
+        push_equal(table, 1.0f, NULL, 0, 10, 0);
+        w -= 0.1 / sqrt(1 + 0.1 * 10 * t);
+        assert_true(fabs((double)table_values(table)[0] - w) < 3e-7);
+    }
+    assert_int_equal(table_samples(table), 30);
+    (void)table_free(table);
+    d.optimizer.schedule = RATE_PASS_MANUAL;
+    (void)snprintf(d.optimizer.schedule_args, sizeof d.optimizer.schedule_args, "0:1,1:.5");
+    table = table_of(&d);
+    push_equal(table, 1.0f, NULL, 0, 10, 0);
+    push_equal(table, 1.0f, NULL, 0, 10, 1);
+    assert_true(fabs((double)table_values(table)[0] - 0.85) < 3e-7);
+    (void)table_free(table);
+    d.optimizer.method = OPTIMIZER_ADAGRAD;
+    table = table_of(&d);
+    push_equal(table, 1.0f, NULL, 0, 10, 1);
+    assert_true(fabs((double)table_values(table)[0] - 0.9) < 3e-7);
+    (void)table_free(table);
+}
+
+static void test_methods_refused(void **state)
+{
+    struct edl_error error = { 0 };
+    struct table *table = NULL;
+    struct declaration d;
+
+    (void)state;
+    for (uint32_t m = 0; m < OPTIMIZER_METHODS; m++) {
+        if (optimizer_kind(m)->abilities & OPTIMIZER_SPARSE)
+            continue;
+        d = declare_method(m, 0, true);
+        assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "parameter rows is sparse"));
+        assert_non_null(strstr(error.text, optimizer_kind(m)->name));
+    }
+    d = declare_method(OPTIMIZER_MOMENTUM, 0, true);
+    d.optimizer.momentum = 0.9f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "parameter rows is sparse and has momentum 0.9"));
+    d.params[1].momentum = -1.0f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), 0);
+    (void)table_free(table);
+    d.optimizer.l1_rate = 0.1f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "L1 rate and momentum"));
+    d = declare_method(OPTIMIZER_ADAM, 0, false);
+    d.params[0].l1_rate = 0.1f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "adam knows no decay"));
+    d = declare_method(OPTIMIZER_ADAM, 0, false);
+    d.optimizer.epsilon = 0.0f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "epsilon is 0"));
+    d.optimizer.epsilon = 1e-8f;
+    d.optimizer.nesterov = 1;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "nesterov"));
+    d.optimizer.nesterov = 0;
+    d.optimizer.beta2 = 1.0f;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "beta2 is 1"));
+    d.optimizer.method = OPTIMIZER_METHODS;
+    assert_int_equal(table_new(&d, 0, 1, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "no optimizer of number 7"));
+}
+
+/* A table read back goes on as if nothing had happened: slots, counts and samples are all there. */
+static void test_checkpoint_of_every_method(void **state)
+{
+    char folder[64], path[128];
+
+    (void)state;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/m.ckpt", folder);
+    for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
+        const bool rows = optimizer_kind(methods[m].method)->abilities & OPTIMIZER_SPARSE;
+        struct declaration d = declare_method(methods[m].method, 0.01f, rows);
+        struct table *table, *back = NULL;
+        const uint32_t one = 1;
+
+        d.params[0].momentum = 0.9f;
+        d.optimizer.schedule = RATE_POLY;
+        d.optimizer.schedule_a = d.optimizer.schedule_b = 0.1f;
+        table = table_of(&d);
+        push_equal(table, 0.5f, all_rows, rows ? ROWS : 0, 3, 0);
+        push_equal(table, 0.25f, &one, rows, 3, 0);
+        assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
+        assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), 0);
+        for (int t = 0; t < 2; t++) {
+            push_equal(table, -0.75f, all_rows, rows ? ROWS : 0, 3, 0);
+            push_equal(back, -0.75f, all_rows, rows ? ROWS : 0, 3, 0);
+        }
+        assert_memory_equal(table_values(back), table_values(table),
+                            table_shape(table)->total_values * sizeof(float));
+        (void)table_free(back);
+        (void)table_free(table);
+    }
     folder_remove(folder);
 }
 
@@ -186,7 +510,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start_values),      cmocka_unit_test(test_push),
         cmocka_unit_test(test_refuses),           cmocka_unit_test(test_checkpoint),
-        cmocka_unit_test(test_checkpoint_damage),
+        cmocka_unit_test(test_checkpoint_damage), cmocka_unit_test(test_checkpoint_of_before),
+        cmocka_unit_test(test_every_method),      cmocka_unit_test(test_missed_batches),
+        cmocka_unit_test(test_own_numbers),       cmocka_unit_test(test_schedule),
+        cmocka_unit_test(test_methods_refused),   cmocka_unit_test(test_checkpoint_of_every_method),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

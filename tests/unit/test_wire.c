@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,19 @@
 
 static struct declaration sample_declaration(void)
 {
-    struct declaration d = { .seed = 5, .learning_rate = 3e-3f, .epsilon = 1e-6f, .n_params = 3 };
+    struct declaration d = {
+        .seed = 5,
+        .optimizer = { .method = OPTIMIZER_ADAGRAD, .learning_rate = 3e-3f, .epsilon = 1e-6f },
+        .n_params = 3
+    };
 
-    d.params[0] = (struct param_spec){ "rows", 10, 4, 1, 0.1f, 1.0f, 0.0f };
-    d.params[1] = (struct param_spec){ "weight", 6, 3, 0, 0.2f, 1.0f, 8e-4f };
-    d.params[2] = (struct param_spec){ "bias", 5, 1, 0, 0.0f, 2.0f, 8e-4f };
+    d.params[0] = (struct param_spec){
+        "rows", 10, 4, .sparse = 1, .initial_std = 0.1f, .learning_rate = 1.0f
+    };
+    d.params[1] =
+        (struct param_spec){ "weight",        6, 3, .initial_std = 0.2f, .learning_rate = 1.0f,
+                             .l2_rate = 8e-4f };
+    d.params[2] = (struct param_spec){ "bias", 5, 1, .learning_rate = 2.0f, .l2_rate = 8e-4f };
     return d;
 }
 
@@ -113,11 +122,11 @@ static void test_other_versions(void **state)
 
     (void)state;
     (void)wire_hello_encode(&hello, bytes);
-    bytes[0] = 3;
+    bytes[0] = 4;
     for (size_t size = 4; size <= WIRE_HELLO_BYTES; size++)
         if (size != WIRE_HELLO_1_BYTES) {
             assert_int_equal(wire_hello_decode(bytes, size, &hello, &error), -EINVAL);
-            assert_non_null(strstr(error.text, "version 3 of the protocol"));
+            assert_non_null(strstr(error.text, "version 4 of the protocol"));
         }
     /* version 1 began with the job's number: 2 is no version there */
     bytes[0] = 2;
@@ -125,10 +134,10 @@ static void test_other_versions(void **state)
     assert_non_null(strstr(error.text, "version 1 of the protocol"));
     assert_non_null(strstr(error.text, "of one release"));
     (void)wire_challenge_encode(&challenge, bytes);
-    bytes[0] = 3;
+    bytes[0] = 4;
     assert_int_equal(wire_challenge_decode(bytes, WIRE_CHALLENGE_BYTES, &challenge, &error),
                      -EINVAL);
-    assert_non_null(strstr(error.text, "version 3 of the protocol"));
+    assert_non_null(strstr(error.text, "version 4 of the protocol"));
 }
 
 static void test_declare(void **state)
@@ -144,6 +153,14 @@ static void test_declare(void **state)
     assert_true(declaration_equal(&d, &back));
     back.params[2].l2_rate = 1e-3f;
     assert_false(declaration_equal(&d, &back));
+    back.params[2].l2_rate = d.params[2].l2_rate;
+    back.optimizer.rho = 0.5f;
+    assert_false(declaration_equal(&d, &back));
+    back.optimizer.rho = d.optimizer.rho;
+    assert_true(declaration_equal(&d, &back));
+    back.params[1].name[63] = 'x'; /* behind the name's end */
+    back.optimizer.schedule_args[9] = 'x';
+    assert_true(declaration_equal(&d, &back));
     for (size_t cut = 0; cut < size; cut++)
         assert_int_equal(wire_declare_decode(bytes, cut, &back, &error), -EINVAL);
 }
@@ -186,11 +203,42 @@ static void test_declare_refuses(void **state)
     }
 }
 
+/* As many parameters as there may be, with the longest names: a control frame has room for it. */
+static void test_declare_most(void **state)
+{
+    struct declaration d = sample_declaration(), back;
+    uint8_t bytes[WIRE_DECLARE_MAX];
+    struct edl_error error;
+    size_t size;
+
+    (void)state;
+    assert_true(WIRE_DECLARE_MAX <= WIRE_CONTROL_MAX);
+    d.n_params = DECLARATION_PARAMS_MAX;
+    for (uint32_t p = 0; p < d.n_params; p++) {
+        d.params[p] = d.params[1];
+        memset(d.params[p].name, 'a', PARAM_NAME_SIZE - 1);
+        (void)snprintf(d.params[p].name + PARAM_NAME_SIZE - 8, 8, "%07u", p);
+    }
+    size = wire_declare_encode(&d, bytes);
+    assert_int_equal(size, WIRE_DECLARE_MAX);
+    assert_int_equal(wire_declare_decode(bytes, size, &back, &error), 0);
+    assert_true(declaration_equal(&d, &back));
+    bytes[8] = 1; /* 257 */
+    assert_int_equal(wire_declare_decode(bytes, size, &back, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "257 parameters"));
+    memset(d.params[0].name, 'a', PARAM_NAME_SIZE); /* no end */
+    assert_int_equal(wire_declare_decode(bytes, wire_declare_encode(&d, bytes), &back, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "no valid name"));
+}
+
 /* A request by hand: one section, 2 rows pushed and 3 pulled, dense gradients of shard 1 of 2. */
 static size_t build_push_pull(const struct shard_shape *shape, uint8_t *bytes)
 {
     struct wire_push_pull request = { .flags = WIRE_PUSH | WIRE_PUSH_DENSE | WIRE_PULL_DENSE,
-                                      .n_sections = 1 };
+                                      .n_sections = 1,
+                                      .samples = 32,
+                                      .pass = 7 };
     size_t used;
     float value = 1.0f;
 
@@ -222,6 +270,8 @@ static void test_push_pull(void **state)
     assert_true(size <= wire_push_pull_max(&shape));
     assert_int_equal(wire_push_pull_decode(bytes, size, &shape, &request, &error), 0);
     assert_true(request.dense[0] == 1.0f);
+    assert_int_equal(request.samples, 32);
+    assert_int_equal(request.pass, 7);
     assert_int_equal(request.sections[0].push_ids[1], 3);
     assert_true(request.sections[0].push_rows[7] == 7.0f);
     assert_int_equal(request.sections[0].pull_ids[2], 9);
@@ -240,12 +290,12 @@ static void test_push_pull_refuses(void **state)
         uint32_t value;
     } bad[] = {
         { 0, 0x80 },       /* unknown flag */
-        { 4, 17 },         /* too many sections */
+        { 4, 257 },        /* too many sections */
         { 4, UINT32_MAX }, /* the same, with overflow in mind */
-        { 8, 1 },          /* a dense parameter */
-        { 8, 3 },          /* none at all */
-        { 12, 6 },         /* more rows than the shard has */
-        { 12, UINT32_MAX }, { 16, UINT32_MAX },
+        { 16, 1 },         /* a dense parameter */
+        { 16, 3 },         /* none at all */
+        { 20, 6 },         /* more rows than the shard has */
+        { 20, UINT32_MAX }, { 24, UINT32_MAX },
     };
     struct declaration d = sample_declaration();
     struct shard_shape shape;
@@ -291,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_other_versions),
         cmocka_unit_test(test_declare),
         cmocka_unit_test(test_declare_refuses),
+        cmocka_unit_test(test_declare_most),
         cmocka_unit_test(test_push_pull),
         cmocka_unit_test(test_push_pull_refuses),
         cmocka_unit_test(test_refused),
