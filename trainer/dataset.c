@@ -13,46 +13,17 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/random.h"
 #include "shared/recordio.h"
-
-#define VOCABULARY_MAX (1 << 24)
-#define NGRAM_MAX 64
-#define SAMPLES_MAX ((size_t)1 << 26) /* of one task */
+#include "trainer/data/description.h"
+#include "trainer/data/sample.h"
+#include "trainer/data/sample_set.h"
 
 struct dataset {
     char *pattern;
     char *folder;
-    uint32_t ngram;
-    uint32_t vocabulary;
+    struct description description;
 };
-
-static int read_corpus(struct dataset *dataset, struct edl_error *error)
-{
-    char path[PATH_MAX];
-    json_error_t at;
-    json_int_t ngram = 0, vocabulary = 0;
-    json_t *corpus;
-
-    if ((size_t)snprintf(path, sizeof path, "%s/corpus.json", dataset->folder) >= sizeof path)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", dataset->folder);
-    corpus = json_load_file(path, 0, &at);
-    if (corpus == NULL) {
-        (void)edl_error_set(error, -ENOMEDIUM, "no valid dataset specified: cannot read %s: %s",
-                            path, at.text);
-        (void)edl_error_remedy(error, "build the data set with: edl corpus build --out %s",
-                               dataset->folder);
-        return -ENOMEDIUM;
-    }
-    (void)json_unpack(corpus, "{s?I, s?I}", "ngram", &ngram, "vocabulary", &vocabulary);
-    json_decref(corpus);
-    if (ngram < 2 || ngram > NGRAM_MAX || vocabulary < 1 || vocabulary > VOCABULARY_MAX)
-        return edl_error_set(error, EDL_ECORRUPT,
-                             "%s has ngram %lld and vocabulary %lld, which is impossible", path,
-                             (long long)ngram, (long long)vocabulary);
-    dataset->ngram = (uint32_t)ngram;
-    dataset->vocabulary = (uint32_t)vocabulary;
-    return 0;
-}
 
 int dataset_open(const char *pattern, struct dataset **ret, struct edl_error *error)
 {
@@ -64,7 +35,7 @@ int dataset_open(const char *pattern, struct dataset **ret, struct edl_error *er
     dataset->folder = slash != NULL ? xstrdup(pattern) : xstrdup(".");
     if (slash != NULL)
         dataset->folder[slash == pattern ? 1 : slash - pattern] = '\0';
-    r = read_corpus(dataset, error);
+    r = description_read(dataset->folder, &dataset->description, error);
     if (r < 0) {
         (void)dataset_free(dataset);
         return r;
@@ -83,14 +54,20 @@ struct dataset *dataset_free(struct dataset *dataset)
     return NULL;
 }
 
+const struct input_spec *dataset_inputs(const struct dataset *dataset, uint32_t *ret_n)
+{
+    *ret_n = dataset->description.n_inputs;
+    return dataset->description.inputs;
+}
+
 uint32_t dataset_ngram(const struct dataset *dataset)
 {
-    return dataset->ngram;
+    return description_words(&dataset->description);
 }
 
 uint32_t dataset_vocabulary(const struct dataset *dataset)
 {
-    return dataset->vocabulary;
+    return dataset->description.inputs[0].size;
 }
 
 const char *dataset_folder(const struct dataset *dataset)
@@ -226,84 +203,33 @@ int dataset_tasks(const struct dataset *dataset, uint32_t task_records, json_t *
     return 0;
 }
 
-struct sample_list {
-    int32_t *samples;
-    size_t n, capacity;
-};
-
-static int append_sample(const struct dataset *dataset, const struct dataset_chunk *chunk,
-                         const uint8_t *record, size_t size, struct sample_list *list,
-                         struct edl_error *error)
-{
-    size_t bytes = dataset->ngram * sizeof(int32_t);
-    int32_t *sample;
-
-    if (size != bytes)
-        return edl_error_set(error, EDL_ECORRUPT, "%s at %llu: a record of %zu bytes, not %zu",
-                             chunk->path, (unsigned long long)chunk->offset, size, bytes);
-    if (list->n == list->capacity) {
-        if (list->n >= SAMPLES_MAX)
-            return edl_error_set(error, -E2BIG, "%s: more than %zu samples at once", chunk->path,
-                                 SAMPLES_MAX);
-        list->capacity = list->capacity * 2 + 1024;
-        list->samples = xreallocarray(list->samples, list->capacity, bytes);
-    }
-    sample = list->samples + list->n * dataset->ngram;
-    memcpy(sample, record, bytes);
-    for (uint32_t i = 0; i < dataset->ngram; i++)
-        if (sample[i] < 0 || (uint32_t)sample[i] >= dataset->vocabulary)
-            return edl_error_set(error, EDL_ECORRUPT, "%s at %llu: word %d of a vocabulary of %u",
-                                 chunk->path, (unsigned long long)chunk->offset, sample[i],
-                                 dataset->vocabulary);
-    list->n++;
-    return 0;
-}
-
-/* Every stride-th record, counted over all chunks by *io_count. */
-static int read_chunk(const struct dataset *dataset, const struct dataset_chunk *chunk,
-                      size_t stride, size_t *io_count, struct sample_list *list,
-                      struct edl_error *error)
-{
-    struct recordio_records records = { 0 };
-    int r = recordio_read_chunk(chunk->path, chunk->offset, &records, error);
-
-    if (r < 0)
-        return r;
-    for (uint32_t i = 0; r >= 0 && i < records.n; i++)
-        if ((*io_count)++ % stride == 0)
-            r = append_sample(dataset, chunk, records.data + records.offsets[i], records.sizes[i],
-                              list, error);
-    recordio_records_clear(&records);
-    return r;
-}
-
 static int read_strided(const struct dataset *dataset, const struct dataset_chunk *chunks,
-                        size_t n_chunks, size_t stride, int32_t **ret_samples, size_t *ret_n,
+                        size_t n_chunks, size_t stride, struct sample_set **ret,
                         struct edl_error *error)
 {
-    struct sample_list list = { 0 };
+    const struct description *d = &dataset->description;
+    struct sample_set *set = sample_set_new(d->inputs, d->n_inputs);
     size_t count = 0;
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < n_chunks; i++)
-        r = read_chunk(dataset, &chunks[i], stride, &count, &list, error);
+        r = sample_set_read(set, chunks[i].path, chunks[i].offset, stride, &count, error);
     if (r < 0) {
-        free(list.samples);
+        (void)sample_set_free(set);
         return r;
     }
-    *ret_samples = list.samples;
-    *ret_n = list.n;
+    *ret = set;
     return 0;
 }
 
-int dataset_read(const struct dataset *dataset, const struct dataset_chunk *chunks, size_t n_chunks,
-                 int32_t **ret_samples, size_t *ret_n, struct edl_error *error)
+int dataset_samples(const struct dataset *dataset, const struct dataset_chunk *chunks,
+                    size_t n_chunks, struct sample_set **ret, struct edl_error *error)
 {
-    return read_strided(dataset, chunks, n_chunks, 1, ret_samples, ret_n, error);
+    return read_strided(dataset, chunks, n_chunks, 1, ret, error);
 }
 
-int dataset_held_out(const struct dataset *dataset, size_t max, int32_t **ret_samples,
-                     size_t *ret_n, struct edl_error *error)
+int dataset_held_out_samples(const struct dataset *dataset, size_t max, struct sample_set **ret,
+                             struct edl_error *error)
 {
     struct dataset_chunk *chunks = NULL;
     char pattern[PATH_MAX];
@@ -319,27 +245,60 @@ int dataset_held_out(const struct dataset *dataset, size_t max, int32_t **ret_sa
     for (size_t i = 0; i < n; i++)
         total += chunks[i].records;
     r = read_strided(dataset, chunks, n, max == 0 ? 1 : MAX_OF((total + max - 1) / max, (size_t)1),
-                     ret_samples, ret_n, error);
+                     ret, error);
     dataset_chunks_free(chunks, n);
     return r;
 }
 
-static uint64_t next_random(uint64_t *state)
+/* The samples of n-grams as one array; takes the set. */
+static int to_words(const struct dataset *dataset, struct sample_set *take_set,
+                    int32_t **ret_samples, size_t *ret_n, struct edl_error *error)
 {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    const size_t n = sample_set_n(take_set), ngram = dataset_ngram(dataset);
 
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    if (ngram == 0) {
+        (void)sample_set_free(take_set);
+        return edl_error_set(error, -EINVAL,
+                             "the samples in %s are not n-grams: their inputs differ",
+                             dataset->folder);
+    }
+    *ret_samples = xcalloc(n * ngram, sizeof **ret_samples);
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+
+        sample_integers(sample_set_record(take_set, i, &size), (uint32_t)ngram,
+                        *ret_samples + i * ngram);
+    }
+    *ret_n = n;
+    (void)sample_set_free(take_set);
+    return 0;
+}
+
+int dataset_read(const struct dataset *dataset, const struct dataset_chunk *chunks, size_t n_chunks,
+                 int32_t **ret_samples, size_t *ret_n, struct edl_error *error)
+{
+    struct sample_set *set = NULL;
+    int r = dataset_samples(dataset, chunks, n_chunks, &set, error);
+
+    return r < 0 ? r : to_words(dataset, set, ret_samples, ret_n, error);
+}
+
+int dataset_held_out(const struct dataset *dataset, size_t max, int32_t **ret_samples,
+                     size_t *ret_n, struct edl_error *error)
+{
+    struct sample_set *set = NULL;
+    int r = dataset_held_out_samples(dataset, max, &set, error);
+
+    return r < 0 ? r : to_words(dataset, set, ret_samples, ret_n, error);
 }
 
 void dataset_shuffle(int32_t *samples, size_t n, uint32_t ngram, uint64_t seed)
 {
-    int32_t keep[NGRAM_MAX];
+    int32_t keep[INPUTS_MAX];
     size_t bytes = ngram * sizeof keep[0];
 
     for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(next_random(&seed) % i);
+        size_t j = (size_t)(random_u64(&seed) % i);
 
         memcpy(keep, samples + (i - 1) * ngram, bytes);
         memmove(samples + (i - 1) * ngram, samples + j * ngram, bytes);

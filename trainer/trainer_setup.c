@@ -51,6 +51,11 @@ int workshop_open(struct workshop *workshop, const struct trainer_config *config
     *workshop = (struct workshop){ .config = config };
     if (r >= 0)
         r = dataset_open(config->dataset, &workshop->dataset, error);
+    if (r >= 0 && dataset_ngram(workshop->dataset) < 2) {
+        workshop->dataset = dataset_free(workshop->dataset);
+        r = edl_error_set(error, -EINVAL, "the samples that %s names are no n-grams",
+                          config->dataset);
+    }
     if (r < 0)
         return r;
     *model = (struct ngram_config){ .ngram = dataset_ngram(workshop->dataset),
