@@ -11,6 +11,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "trainer/data/data_main.h"
 #include "trainer/device.h"
 #include "trainer/options.h"
 #include "trainer/trainer.h"
@@ -192,7 +193,8 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
 
     if (r == OPTIONS_HELP)
         options_help("Usage: edl-trainer [OPTION VALUE]...\n\n"
-                     "Trains the n-gram model: as one of a job's trainers, or alone with --local.",
+                     "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
+                     "Data sets are made with: edl-trainer data --help",
                      values, ELEMENTS(values));
     if (r == OPTIONS_VERSION)
         printf("edl-trainer %s\n", EDL_VERSION);
@@ -206,6 +208,8 @@ int main(int argc, char **argv)
     int r;
 
     log_init("edl-trainer");
+    if (argc > 1 && streq(argv[1], "data"))
+        return data_main(argc - 1, argv + 1);
     openblas_set_num_threads(1); /* the scheduler counts cores; one process is one thread of work */
     catch_signals();
     r = start(argc, argv, &settings, &error);
