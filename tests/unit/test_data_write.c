@@ -11,6 +11,23 @@
 #include "trainer/data/sample_set.h"
 #include "trainer/dataset.h"
 
+/* The samples of a set in memory are those of the folder's files. */
+static void check_in_memory(struct source *source, bool test, const struct sample_set *files)
+{
+    struct sample_set *set = NULL;
+
+    assert_int_equal(source_samples(source, test, &set, NULL), 0);
+    assert_int_equal(sample_set_n(set), sample_set_n(files));
+    for (size_t i = 0; i < sample_set_n(set); i++) {
+        size_t size = 0, size_in_file = 0;
+        const uint8_t *record = sample_set_record(set, i, &size);
+
+        assert_memory_equal(record, sample_set_record(files, i, &size_in_file), size);
+        assert_int_equal(size, size_in_file);
+    }
+    (void)sample_set_free(set);
+}
+
 /* What a folder says, and what its train files hold. */
 static void check_folder(const char *folder, struct source *source)
 {
@@ -38,9 +55,11 @@ static void check_folder(const char *folder, struct source *source)
         assert_memory_equal(sample_set_record(set, i, &size), record.bytes, record.size);
         assert_int_equal(size, record.size);
     }
+    check_in_memory(source, false, set);
     (void)sample_set_free(set);
     assert_int_equal(dataset_held_out_samples(dataset, 0, &set, NULL), 0);
     assert_int_equal(sample_set_n(set), source->n_test);
+    check_in_memory(source, true, set);
     (void)sample_set_free(set);
     free(record.bytes);
     dataset_chunks_free(chunks, n);

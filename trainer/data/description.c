@@ -162,9 +162,7 @@ int description_read(const char *folder, struct description *ret, struct edl_err
         if (r != -ENOENT)
             break;
     }
-    (void)edl_error_set(error, -ENOMEDIUM,
-                        "no valid dataset specified: cannot read %s, nor data.json beside it",
-                        path);
+    (void)edl_error_set(error, -ENOMEDIUM, "no valid dataset specified: cannot read %s", path);
     (void)edl_error_remedy(error,
                            "build the data set with: edl corpus build --out %s, or "
                            "edl-trainer data NAME --out %s",

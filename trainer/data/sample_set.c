@@ -11,6 +11,8 @@
 #include "shared/recordio.h"
 #include "trainer/data/sample.h"
 
+#define BLOCK_BYTES ((size_t)1 << 20) /* of many single samples */
+
 struct entry {
     const uint8_t *record;
     size_t size;
@@ -23,7 +25,9 @@ struct sample_set {
     size_t n, room;
     uint8_t **blocks; /* the memory that records lie in */
     size_t n_blocks, blocks_room;
-    size_t bytes; /* of all blocks */
+    size_t bytes;  /* of all blocks */
+    uint8_t *open; /* the block that single samples are copied to */
+    size_t open_size, open_room;
 };
 
 struct sample_set *sample_set_new(const struct input_spec *inputs, uint32_t n_inputs)
@@ -64,7 +68,7 @@ static int add_entry(struct sample_set *set, const uint8_t *record, size_t size,
 
     if (r < 0)
         return r;
-    if (set->n >= SAMPLE_SET_SAMPLES_MAX || size > SAMPLE_SET_BYTES_MAX - set->bytes) {
+    if (set->n >= SAMPLE_SET_SAMPLES_MAX || set->bytes > SAMPLE_SET_BYTES_MAX - size) {
         (void)edl_error_set(error, -E2BIG, "more than %zu samples or %zu bytes at once",
                             SAMPLE_SET_SAMPLES_MAX, SAMPLE_SET_BYTES_MAX);
         return edl_error_remedy(error, "make smaller tasks: --task-records");
@@ -80,16 +84,24 @@ static int add_entry(struct sample_set *set, const uint8_t *record, size_t size,
 int sample_set_add(struct sample_set *set, const uint8_t *record, size_t size,
                    struct edl_error *error)
 {
-    uint8_t *copy = xcalloc(size, 1);
+    uint8_t *copy;
     int r;
 
+    if (size > SAMPLE_SIZE_MAX)
+        return edl_error_set(error, EDL_ECORRUPT, "a record of %zu bytes; it may have %u", size,
+                             SAMPLE_SIZE_MAX);
+    if (set->open == NULL || size > set->open_room - set->open_size) {
+        set->open_room = MAX_OF(size, BLOCK_BYTES);
+        set->open_size = 0;
+        set->open = xcalloc(set->open_room, 1);
+        keep_block(set, set->open, set->open_room);
+    }
+    copy = set->open + set->open_size;
     if (size > 0)
         memcpy(copy, record, size);
     r = add_entry(set, copy, size, error);
-    if (r < 0)
-        free(copy);
-    else
-        keep_block(set, copy, size);
+    if (r == 0)
+        set->open_size += size;
     return r;
 }
 

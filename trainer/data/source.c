@@ -9,6 +9,7 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/data/sample_set.h"
 
 static const struct source_kind kinds[] = {
     { "recommendation", "ratings of films by planted tastes, with noise of a known size",
@@ -32,6 +33,30 @@ const struct source_kind *source_find(const char *name)
         if (streq(kinds[i].name, name))
             return &kinds[i];
     return NULL;
+}
+
+int source_samples(struct source *source, bool test, struct sample_set **ret,
+                   struct edl_error *error)
+{
+    const uint64_t n = test ? source->n_test : source->n_train;
+    struct sample_set *set = sample_set_new(source->inputs, source->n_inputs);
+    struct sample_record record = { 0 };
+    int r = 0;
+
+    for (uint64_t i = 0; r == 0 && i < n; i++) {
+        struct sample_value values[INPUTS_MAX];
+
+        source->sample(source->state, test, i, values);
+        r = sample_encode(source->inputs, source->n_inputs, values, &record, error);
+        if (r == 0)
+            r = sample_set_add(set, record.bytes, record.size, error);
+    }
+    free(record.bytes);
+    if (r < 0)
+        (void)sample_set_free(set);
+    else
+        *ret = set;
+    return r;
 }
 
 void source_close(struct source *source)

@@ -15,6 +15,7 @@
 #include "trainer/data/sample.h"
 
 struct edl_error;
+struct sample_set;
 
 #define SOURCE_SAMPLES_MAX UINT64_C(50000000)
 #define SOURCE_CLASSES 10
@@ -66,6 +67,11 @@ int source_open_recommendation(const struct source_options *options, struct sour
                                struct edl_error *error);
 int source_open_ml_1m(const struct source_options *options, struct source *ret,
                       struct edl_error *error);
+
+/* source_samples - all samples of one of the two sets, in memory; *ret is the caller's
+ * (sample_set_free). Errors: those of sample_encode and sample_set_add. */
+int source_samples(struct source *source, bool test, struct sample_set **ret,
+                   struct edl_error *error);
 
 /* source_close - accepts one that was never opened */
 void source_close(struct source *source);
