@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* optimizer.h - which optimizer a job's parameters are under, with all its numbers
  *
- * The formulas are in kernels/optimizer.h. This is what a network or a command line sets, what a
- * trainer declares, and what a server makes of it for each parameter. */
+ * The formulas are in kernels/optimizer.h. A network or a command line sets the numbers, a trainer
+ * declares them, and a server works out the step of each parameter. */
 #pragma once
 
 #include "kernels/optimizer.h"
@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct optimizer_spec) == 14 * 4 + RATE_ARGS_SIZE, "no pad
  * for Adam 1e-8; betas 0.9 and 0.999; no momentum, decay or clipping */
 struct optimizer_spec optimizer_default(enum optimizer_method method);
 
-/* optimizer_check - -EINVAL; error names the number that is wrong and what would do */
+/* optimizer_check - -EINVAL; error names the number that is wrong, and one that would do */
 int optimizer_check(const struct optimizer_spec *spec, struct edl_error *error);
 
 /* optimizer_check_param - that the method can update this parameter; both were checked alone

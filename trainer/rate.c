@@ -30,7 +30,7 @@ int rate_schedule_of(const char *name)
     return -1;
 }
 
-/* What keeps a power real and a rate from growing without end. */
+/* Bounds that keep a power real and a rate from growing without end. */
 static const struct {
     double a_above, b_above; /* strictly; -1: may be 0 too; -INFINITY: not used */
 } bounds[] = {

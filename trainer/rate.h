@@ -49,7 +49,7 @@ struct rate {
 };
 
 /* rate_parse - checks the numbers and takes the steps of the manual schedules apart
- * -EINVAL: error names what is wrong and what would do. */
+ * -EINVAL: error names the number or text that is wrong, and one that would do. */
 int rate_parse(uint32_t schedule, double base, double a, double b, const char args[RATE_ARGS_SIZE],
                struct rate *ret, struct edl_error *error);
 

@@ -287,7 +287,7 @@ static void apply_row(struct table *table, uint32_t param, uint32_t row, const f
     *last = MAX_OF(table->updates, UINT64_C(1));
 }
 
-/* What holds for all of a push is set before any of it is applied. */
+/* The counts and the rates are set before any part of a push is applied. */
 static void begin_push(struct table *table, uint32_t samples, uint32_t pass)
 {
     table->updates++;

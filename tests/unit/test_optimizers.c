@@ -268,8 +268,8 @@ static void test_rmsprop_variance(void **state)
     assert_true(fabs((double)a.w[3] - (0.7 - 1e-3)) < 1e-6);
 }
 
-/* What a row owes for batches it missed equals so many updates of gradient 0, to first order: the
- * difference falls with the square of the rate. */
+/* The decay that a row owes for batches it missed equals so many updates of gradient 0, to first
+ * order: the difference falls with the square of the rate. */
 static double lazy_difference(const struct golden *g, double rate)
 {
     const struct optimizer_kind *kind = optimizer_kind(g->method);
