@@ -6,10 +6,10 @@
 #include "kernels/cpu_ops.h"
 
 #include "kernels/dropout_hash.h"
-#include "kernels/vector.h"
+#include "kernels/real.h"
 
 EDL_MULTIVERSION
-void cpu_dropout_forward(const float *x, size_t N, float rate, uint64_t seed, float *mask, float *y)
+void NAME(dropout_forward)(const real *x, size_t N, float rate, uint64_t seed, real *mask, real *y)
 {
     const int32_t threshold = dropout_threshold(rate);
 
@@ -21,7 +21,7 @@ void cpu_dropout_forward(const float *x, size_t N, float rate, uint64_t seed, fl
 
 #pragma omp simd
         for (size_t i = 0; i < n; i++) {
-            float keep = dropout_draw((uint32_t)i, low, top) < threshold ? 0.0f : 1.0f;
+            real keep = dropout_draw((uint32_t)i, low, top) < threshold ? 0 : 1;
 
             mask[base + i] = keep;
             y[base + i] = x[base + i] * keep;

@@ -2,10 +2,10 @@
 /* elementwise.c - sums and products element by element */
 #include "kernels/cpu_ops.h"
 
-#include "kernels/vector.h"
+#include "kernels/real.h"
 
 EDL_MULTIVERSION
-void cpu_add(const float *x, size_t N, float *sum)
+void NAME(add)(const real *x, size_t N, real *sum)
 {
 #pragma omp simd
     for (size_t i = 0; i < N; i++)
@@ -13,7 +13,7 @@ void cpu_add(const float *x, size_t N, float *sum)
 }
 
 EDL_MULTIVERSION
-void cpu_scale(const float *x, size_t N, float factor, float *y)
+void NAME(scale)(const real *x, size_t N, real factor, real *y)
 {
 #pragma omp simd
     for (size_t i = 0; i < N; i++)
@@ -21,7 +21,7 @@ void cpu_scale(const float *x, size_t N, float factor, float *y)
 }
 
 EDL_MULTIVERSION
-void cpu_multiply(const float *x, const float *y, size_t N, float *z)
+void NAME(multiply)(const real *x, const real *y, size_t N, real *z)
 {
 #pragma omp simd
     for (size_t i = 0; i < N; i++)

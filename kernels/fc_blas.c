@@ -16,19 +16,6 @@ static void fill_rows(const float *b, size_t B, size_t N, float *out)
         memcpy(out + i * N, b, N * sizeof *out);
 }
 
-EDL_MULTIVERSION
-void cpu_column_sums(const float *in, size_t B, size_t N, float *out)
-{
-    memset(out, 0, N * sizeof *out);
-    for (size_t i = 0; i < B; i++) {
-        const float *row = in + i * N;
-
-#pragma omp simd
-        for (size_t j = 0; j < N; j++)
-            out[j] += row[j];
-    }
-}
-
 void cpu_fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
                     float *out)
 {

@@ -7,27 +7,27 @@
 
 #include <string.h>
 
-#include "kernels/vector.h"
+#include "kernels/real.h"
 
-void cpu_gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D, float *out)
+void NAME(gather_rows)(const real *table, const uint32_t *indices, size_t B, size_t D, real *out)
 {
     for (size_t i = 0; i < B; i++)
         memcpy(out + i * D, table + (size_t)indices[i] * D, D * sizeof *out);
 }
 
-void cpu_scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D, float *table)
+void NAME(scatter_rows)(const real *in, const uint32_t *indices, size_t B, size_t D, real *table)
 {
     for (size_t i = 0; i < B; i++)
         memcpy(table + (size_t)indices[i] * D, in + i * D, D * sizeof *in);
 }
 
 EDL_MULTIVERSION
-void cpu_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
-                          float *table)
+void NAME(scatter_add_rows)(const real *in, const uint32_t *indices, size_t B, size_t D,
+                            real *table)
 {
     for (size_t i = 0; i < B; i++) {
-        const float *from = in + i * D;
-        float *to = table + (size_t)indices[i] * D;
+        const real *from = in + i * D;
+        real *to = table + (size_t)indices[i] * D;
 
 #pragma omp simd
         for (size_t j = 0; j < D; j++)

@@ -2,20 +2,20 @@
 /* sigmoid.c - the logistic function and its derivative, expressed by the function's own value */
 #include "kernels/cpu_ops.h"
 
-#include "kernels/vector.h"
+#include "kernels/real.h"
 
 EDL_MULTIVERSION
-void cpu_sigmoid_forward(const float *x, size_t N, float *y)
+void NAME(sigmoid_forward)(const real *x, size_t N, real *y)
 {
 #pragma omp simd
     for (size_t i = 0; i < N; i++)
-        y[i] = 1.0f / (1.0f + exp_f32(-x[i]));
+        y[i] = 1 / (1 + REAL_EXP(-x[i]));
 }
 
 EDL_MULTIVERSION
-void cpu_sigmoid_backward(const float *y, const float *dy, size_t N, float *dx)
+void NAME(sigmoid_backward)(const real *y, const real *dy, size_t N, real *dx)
 {
 #pragma omp simd
     for (size_t i = 0; i < N; i++)
-        dx[i] = dy[i] * y[i] * (1.0f - y[i]);
+        dx[i] = dy[i] * y[i] * (1 - y[i]);
 }

@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-#include "kernels/vector.h"
+#include "kernels/real.h"
 
-EDL_INLINE float row_max(const float *x, size_t K)
+EDL_INLINE real row_max(const real *x, size_t K)
 {
-    float max = -INFINITY;
+    real max = -INFINITY;
 
 #pragma omp simd reduction(max : max)
     for (size_t i = 0; i < K; i++)
@@ -21,13 +21,13 @@ EDL_INLINE float row_max(const float *x, size_t K)
     return max;
 }
 
-EDL_INLINE float exp_and_sum(float *x, size_t K, float max)
+EDL_INLINE real exp_and_sum(real *x, size_t K, real max)
 {
-    float sum = 0.0f;
+    real sum = 0;
 
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < K; i++) {
-        float e = exp_f32(x[i] - max);
+        real e = REAL_EXP(x[i] - max);
 
         x[i] = e;
         sum += e;
@@ -35,7 +35,7 @@ EDL_INLINE float exp_and_sum(float *x, size_t K, float max)
     return sum;
 }
 
-EDL_INLINE void scale_row(float *x, size_t K, float factor)
+EDL_INLINE void scale_row(real *x, size_t K, real factor)
 {
 #pragma omp simd
     for (size_t i = 0; i < K; i++)
@@ -43,7 +43,7 @@ EDL_INLINE void scale_row(float *x, size_t K, float factor)
 }
 
 /* The first of equal maxima wins, so the target must not have an equal before it. */
-EDL_INLINE int is_argmax(const float *x, size_t target, float max)
+EDL_INLINE int is_argmax(const real *x, size_t target, real max)
 {
     if (!(x[target] == max))
         return 0;
@@ -54,29 +54,29 @@ EDL_INLINE int is_argmax(const float *x, size_t target, float max)
 }
 
 EDL_MULTIVERSION
-double cpu_softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
-                                uint32_t *ret_errors)
+double NAME(softmax_xent_forward)(real *logits, const int32_t *targets, size_t B, size_t K,
+                                  uint32_t *ret_errors)
 {
     double cost = 0.0;
     uint32_t errors = 0;
 
     for (size_t b = 0; b < B; b++) {
-        float *row = logits + b * K;
+        real *row = logits + b * K;
         const size_t target = (size_t)targets[b];
-        const float max = row_max(row, K), of_target = row[target];
-        float sum;
+        const real max = row_max(row, K), of_target = row[target];
+        real sum;
 
         errors += !is_argmax(row, target, max);
         sum = exp_and_sum(row, K, max);
         cost += log((double)sum) - ((double)of_target - (double)max);
-        scale_row(row, K, 1.0f / sum);
+        scale_row(row, K, 1 / sum);
     }
     *ret_errors = errors;
     return cost;
 }
 
-void cpu_softmax_xent_backward(float *probabilities, const int32_t *targets, size_t B, size_t K)
+void NAME(softmax_xent_backward)(real *probabilities, const int32_t *targets, size_t B, size_t K)
 {
     for (size_t b = 0; b < B; b++)
-        probabilities[b * K + (size_t)targets[b]] -= 1.0f;
+        probabilities[b * K + (size_t)targets[b]] -= 1;
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor_ops.h - the ops that the layers of a network are made of, for one element type
+ *
+ * A layer is written once and runs in both: f32 trains, f64 checks gradients. The arrays are of the
+ * table's own element type; what is said of ops in kernels.h holds here too.
+ *
+ * Legend: B rows, D columns, N elements, n samples, C channels, P pixels of a channel. A sequence
+ * has starts[n + 1]: sample i is the rows from starts[i] to starts[i + 1]. Outputs are overwritten
+ * (=) except where a line says (+=). No aliasing unless said. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum pooling { POOL_SUM, POOL_AVERAGE, POOL_MAX };
+
+/* A window that moves over images of C channels. */
+struct window {
+    uint32_t channels, height, width; /* of what it moves over */
+    uint32_t size, stride, padding;
+    uint32_t out_height, out_width;
+};
+
+struct tensor_ops {
+    const char *name; /* "f32" */
+    size_t element_bytes;
+
+    /* ---- moving ---- */
+    void (*from_float)(const float *in, size_t N, void *out);
+    void (*to_float)(const void *in, size_t N, float *out);
+    void (*copy)(const void *in, size_t N, void *out);
+    void (*zero)(void *out, size_t N);
+    /* columns of rows: out[b, 0..D) = in[b, 0..D), the rows in_width and out_width apart */
+    void (*copy_columns)(const void *in, size_t in_width, size_t B, size_t D, void *out,
+                         size_t out_width);
+    void (*gather_rows)(const void *table, const uint32_t *indices, size_t B, size_t D, void *out);
+    void (*scatter_add_rows)(const void *in, const uint32_t *indices, size_t B, size_t D,
+                             void *table); /* (+=) */
+    /* each row = b[D], or zeros for b NULL */
+    void (*fill_rows)(const void *b, size_t B, size_t D, void *out);
+    /* out[n, C, P] = b[C], or zeros for b NULL */
+    void (*fill_channels)(const void *b, size_t n, size_t C, size_t P, void *out);
+
+    /* ---- element by element ---- */
+    void (*add)(const void *x, size_t N, void *sum);                   /* (+=) */
+    void (*scale)(const void *x, size_t N, double factor, void *y);    /* in place allowed */
+    void (*multiply)(const void *x, const void *y, size_t N, void *z); /* in place allowed */
+    int (*finite)(const void *x, size_t N);                            /* 1: all are */
+    double (*dot)(const void *x, const void *y, size_t N);             /* summed in f64 */
+    void (*sigmoid_forward)(const void *x, size_t N, void *y);         /* in place allowed */
+    void (*sigmoid_backward)(const void *y, const void *dy, size_t N, void *dx);
+    void (*tanh_forward)(const void *x, size_t N, void *y); /* in place allowed */
+    void (*tanh_backward)(const void *y, const void *dy, size_t N, void *dx);
+    void (*relu_forward)(const void *x, size_t N, void *y); /* in place allowed */
+    void (*relu_backward)(const void *y, const void *dy, size_t N, void *dx);
+    /* y = x*mask; P(mask = 0) = rate, drawn from (seed, element) */
+    void (*dropout_forward)(const void *x, size_t N, float rate, uint64_t seed, void *mask,
+                            void *y);
+
+    /* ---- sums and products ---- */
+    /* out[D] = sums of the columns of in[B, D] */
+    void (*column_sums)(const void *in, size_t B, size_t D, void *out);
+    /* out[C] (+=) sums over in[n, C, P] */
+    void (*channel_sums)(const void *in, size_t n, size_t C, size_t P, void *out);
+    /* c[M, N] = op(a) op(b), or (+=) where accumulate; op transposes what is named so */
+    void (*gemm)(int transpose_a, int transpose_b, size_t M, size_t N, size_t K, const void *a,
+                 const void *b, int accumulate, void *c);
+
+    /* ---- rows ---- */
+    void (*softmax_forward)(const void *x, size_t B, size_t D, void *y); /* in place allowed */
+    void (*softmax_backward)(const void *y, const void *dy, size_t B, size_t D, void *dx);
+    /* logits -> probabilities in place; the sum of the costs in nats, *host_errors as kernels.h */
+    double (*softmax_xent_forward)(void *logits, const int32_t *targets, size_t B, size_t D,
+                                   uint32_t *host_errors);
+    /* probabilities -> gradient of the SUM of the costs, in place */
+    void (*softmax_xent_backward)(void *probabilities, const int32_t *targets, size_t B, size_t D);
+    /* sum of (y - t)^2; dy = 2(y - t) */
+    double (*square_error_forward)(const void *y, const void *t, size_t N);
+    void (*square_error_backward)(const void *y, const void *t, size_t N, void *dy);
+    /* out[B] = scale * cos(x[b], y[b]); of a zero vector NaN. Backward: dx or dy may be NULL */
+    void (*cosine_forward)(const void *x, const void *y, size_t B, size_t D, double scale,
+                           void *out);
+    void (*cosine_backward)(const void *x, const void *y, const void *dout, size_t B, size_t D,
+                            double scale, void *dx, void *dy);
+
+    /* ---- sequences ---- */
+    /* out[n, D]; at u32[n, D]: of POOL_MAX the row of the maximum, the first of equals */
+    void (*sequence_pool_forward)(enum pooling pooling, const void *in, const uint32_t *starts,
+                                  size_t n, size_t D, uint32_t *at, void *out);
+    void (*sequence_pool_backward)(enum pooling pooling, const void *dout, const uint32_t *starts,
+                                   size_t n, size_t D, const uint32_t *at, void *din);
+    /* out[row, length * D] = the rows from row + first on, zeros outside the row's own sequence */
+    void (*context_forward)(const void *in, const uint32_t *starts, size_t n, size_t D,
+                            int32_t first, uint32_t length, void *out);
+    void (*context_backward)(const void *dout, const uint32_t *starts, size_t n, size_t D,
+                             int32_t first, uint32_t length, void *din);
+
+    /* ---- images ---- */
+    /* columns[C * size * size, out pixels] of one image, zeros for the padding */
+    void (*im2col)(const void *image, const struct window *window, void *columns);
+    void (*col2im)(const void *columns, const struct window *window, void *image);
+    /* out[n, C, out pixels]; an average divides by the pixels inside; at u32 as above */
+    void (*pool_forward)(enum pooling pooling, const void *in, const struct window *window,
+                         size_t n, uint32_t *at, void *out);
+    void (*pool_backward)(enum pooling pooling, const void *dout, const struct window *window,
+                          size_t n, const uint32_t *at, void *din);
+    /* y = (x - mean) / sqrt(variance + epsilon) * gain + shift over [n, C, P], mean and variance
+     * [C]. statistics: mean and biased variance of a batch. backward: also through those. */
+    void (*norm_statistics)(const void *x, size_t n, size_t C, size_t P, void *mean,
+                            void *variance);
+    void (*norm_forward)(const void *x, const void *mean, const void *variance, const void *gain,
+                         const void *shift, double epsilon, size_t n, size_t C, size_t P, void *y);
+    void (*norm_backward)(const void *x, const void *mean, const void *variance, const void *gain,
+                          const void *dy, double epsilon, size_t n, size_t C, size_t P, void *dgain,
+                          void *dshift, void *dx);
+    /* moving = moving * keep + x * (1 - keep) */
+    void (*move_towards)(const void *x, size_t N, double keep, void *moving);
+};
+
+/* tensor_ops_f32, tensor_ops_f64 - on the program's memory; static */
+const struct tensor_ops *tensor_ops_f32(void);
+const struct tensor_ops *tensor_ops_f64(void);
