@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batch_norm.c - each channel at mean 0 and variance 1, then scaled and shifted as is learnt
+ *
+ * Training takes mean and variance of the batch, and moves averages towards them; testing takes
+ * those averages, which are static parameters. Of an input that is no image each value is a
+ * channel. */
+#include "trainer/layers/layer.h"
+
+#define EPSILON 1e-5
+
+enum { MEAN, VARIANCE };
+
+static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
+{
+    const struct network_layer *in = layer_in(network, layer, 0);
+    const uint32_t channels = in->shape.channels > 0 ? in->shape.channels : in->shape.size;
+    const struct param_wish wishes[] = {
+        { .suffix = "w0", .start_mean = 1.0f, .options = &layer->options.weights[0] },
+        { .suffix = "w1", .is_static = true },
+        { .suffix = "w2", .is_static = true },
+    };
+    int r = layer_want_rows(network, layer, error);
+
+    for (uint32_t i = 0; r >= 0 && i < 3; i++) {
+        struct param_wish wish = wishes[i];
+
+        wish.rows = channels;
+        wish.columns = 1;
+        r = network_add_param(network, layer, &wish, &layer->weights[i], error);
+    }
+    if (r < 0)
+        return r;
+    layer->n_weights = 3;
+    layer->shape.size = in->shape.size;
+    layer->shape.channels = in->shape.channels;
+    layer->shape.height = in->shape.height;
+    layer->shape.width = in->shape.width;
+    r = network_add_bias(network, layer, channels, 1.0f, error);
+    if (r >= 0 && layer->bias == PARAM_NONE)
+        r = network_error(network, layer, "bias", error, "batch_norm always has one");
+    return r;
+}
+
+static size_t channels_of(const struct network_layer *layer)
+{
+    return layer->shape.channels > 0 ? layer->shape.channels : layer->shape.size;
+}
+
+/* mean and variance of the batch, one behind the other */
+static void *statistic(const struct layer_run *run, int which)
+{
+    return (char *)run->kept + (size_t)which * channels_of(run->layer) * run->ops->element_bytes;
+}
+
+static void forward(const struct layer_run *run)
+{
+    const struct network_layer *layer = run->layer;
+    const size_t C = channels_of(layer), P = layer->shape.size / C;
+    void *moving[] = { run->params[layer->weights[1]], run->params[layer->weights[2]] };
+    const void *gain = run->params[layer->weights[0]], *shift = run->params[layer->bias];
+
+    if (!run->training) {
+        run->ops->norm_forward(run->in[0].value, moving[MEAN], moving[VARIANCE], gain, shift,
+                               EPSILON, run->rows, C, P, run->out);
+        return;
+    }
+    run->ops->norm_statistics(run->in[0].value, run->rows, C, P, statistic(run, MEAN),
+                              statistic(run, VARIANCE));
+    run->ops->norm_forward(run->in[0].value, statistic(run, MEAN), statistic(run, VARIANCE), gain,
+                           shift, EPSILON, run->rows, C, P, run->out);
+    for (int i = MEAN; i <= VARIANCE; i++)
+        run->ops->move_towards(statistic(run, i), C, (double)layer->options.moving_average,
+                               moving[i]);
+}
+
+static void backward(const struct layer_run *run)
+{
+    const struct network_layer *layer = run->layer;
+    const size_t C = channels_of(layer), P = layer->shape.size / C;
+    const uint32_t params[] = { layer->weights[0], layer->bias };
+    char *scratch[] = { run->scratch, (char *)run->scratch + C * run->ops->element_bytes };
+
+    run->ops->norm_backward(run->in[0].value, statistic(run, MEAN), statistic(run, VARIANCE),
+                            run->params[params[0]], run->out_gradient, EPSILON, run->rows, C, P,
+                            scratch[0], scratch[1], run->in[0].gradient);
+    for (int i = 0; i < 2; i++) {
+        if (layer_adds(run, params[i]))
+            run->ops->add(scratch[i], C, run->gradients[params[i]]);
+        else
+            run->ops->copy(scratch[i], C, run->gradients[params[i]]);
+    }
+}
+
+static size_t two_of_a_channel(const struct network *network, const struct network_layer *layer,
+                               size_t rows)
+{
+    (void)network;
+    (void)rows;
+    return 2 * channels_of(layer);
+}
+
+const struct layer_kind layer_batch_norm = { .name = "batch_norm",
+                                             .unnamed = "__batch_norm_%u__",
+                                             .inputs_min = 1,
+                                             .inputs_max = 1,
+                                             .activation = ACTIVATION_RELU,
+                                             .has_activation = true,
+                                             .has_bias = true,
+                                             .reads_inputs = true,
+                                             .shape = shape,
+                                             .kept = two_of_a_channel,
+                                             .scratch = two_of_a_channel,
+                                             .forward = forward,
+                                             .backward = backward };

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cross_entropy.c - the cost of a class: -ln of the probability that a softmax gives it
+ *
+ * Inputs: the layer with the softmax, and the class. The softmax is computed here, together with
+ * the cost, in that layer's own values; its gradient takes their place in the backward pass. So no
+ * other layer may read them. */
+#include "trainer/layers/layer.h"
+
+static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
+{
+    struct network_layer *in = &network->layers[layer->inputs[0]];
+    const struct network_layer *label = layer_in(network, layer, 1);
+
+    if (layer_is_ids(network, in) || in->options.activation != ACTIVATION_SOFTMAX)
+        return network_error(network, layer, "input", error,
+                             "a cross entropy takes probabilities, but %s has no \"activation\": "
+                             "\"softmax\"",
+                             in->name);
+    if (!layer_is_ids(network, label) || label->shape.sequence > 0)
+        return network_error(network, layer, "label", error,
+                             "%s must be an input of the type integer: the class", label->name);
+    if (label->shape.size > in->shape.size)
+        return network_error(network, layer, "label", error,
+                             "%s has %u classes, but %s only %u outputs", label->name,
+                             label->shape.size, in->name, in->shape.size);
+    if (in->shape.sequence > 0)
+        return network_error(network, layer, "input", error,
+                             "%s has a row for each place of a "
+                             "sequence, but the class is one a sample; pool it first",
+                             in->name);
+    in->taken_in = true;
+    layer->shape = (struct layer_shape){ .size = 1 };
+    return 0;
+}
+
+static void forward(const struct layer_run *run)
+{
+    uint32_t errors = 0;
+
+    *run->cost += run->ops->softmax_xent_forward((void *)run->in[0].value, run->in[1].targets,
+                                                 run->rows, run->in[0].size, &errors);
+    *run->errors += errors;
+    *run->counted += (double)run->rows;
+}
+
+/* in[0].gradient lies where its value does */
+static void backward(const struct layer_run *run)
+{
+    run->ops->softmax_xent_backward(run->in[0].gradient, run->in[1].targets, run->rows,
+                                    run->in[0].size);
+}
+
+const struct layer_kind layer_cross_entropy = { .name = "cross_entropy",
+                                                .unnamed = "__cost_%u__",
+                                                .inputs_min = 2,
+                                                .inputs_max = 2,
+                                                .takes_ids = true,
+                                                .is_cost = true,
+                                                .reads_inputs = true,
+                                                .shape = shape,
+                                                .forward = forward,
+                                                .backward = backward };

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* window.h - where a window goes on an image: what convolution and pooling share */
+#pragma once
+
+#include <stdbool.h>
+
+struct edl_error;
+struct network;
+struct network_layer;
+
+/* window_shape - layer->window from the options and the input's image; -EINVAL
+ * ceil: a last window that is only partly on the image counts (pooling), else it does not */
+int window_shape(const struct network *network, struct network_layer *layer, bool ceil,
+                 struct edl_error *error);
