@@ -60,8 +60,16 @@ static int copy_file(int folder, const char *name, const char *source)
     return r;
 }
 
-static int write_all(const char *path, const struct declaration *declaration, float *const *params,
-                     const char *word_dict, struct edl_error *error)
+static int write_text(int folder, const struct model_text *text)
+{
+    _cleanup_close_ int fd = create_at(folder, text->name);
+    int r = fd < 0 ? fd : file_write_all(fd, text->text, text->size);
+
+    return r >= 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+static int write_all(const char *path, const struct model_contents *contents,
+                     struct edl_error *error)
 {
     _cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_close_ int done = -1;
@@ -69,16 +77,20 @@ static int write_all(const char *path, const struct declaration *declaration, fl
 
     if (folder < 0)
         return edl_error_errno(error, -errno, "cannot open %s", path);
-    for (uint32_t p = 0; p < declaration->n_params; p++) {
-        r = write_param(folder, &declaration->params[p], params[p]);
+    for (uint32_t p = 0; p < contents->n; p++) {
+        r = write_param(folder, contents->specs[p], contents->values[p]);
         if (r < 0)
-            return edl_error_errno(error, r, "cannot write %s/%s", path,
-                                   declaration->params[p].name);
+            return edl_error_errno(error, r, "cannot write %s/%s", path, contents->specs[p]->name);
     }
-    if (word_dict != NULL) {
-        r = copy_file(folder, "word_dict", word_dict);
+    for (uint32_t i = 0; i < contents->n_texts; i++) {
+        r = write_text(folder, &contents->texts[i]);
         if (r < 0)
-            return edl_error_errno(error, r, "cannot copy %s to %s", word_dict, path);
+            return edl_error_errno(error, r, "cannot write %s/%s", path, contents->texts[i].name);
+    }
+    if (contents->word_dict != NULL) {
+        r = copy_file(folder, "word_dict", contents->word_dict);
+        if (r < 0)
+            return edl_error_errno(error, r, "cannot copy %s to %s", contents->word_dict, path);
     }
     done = create_at(folder, "done");
     if (done < 0)
@@ -132,8 +144,8 @@ int model_file_prepare(const char *folder, struct edl_error *error)
     return r;
 }
 
-int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
-                    const char *word_dict, struct edl_error *error)
+int model_file_save_contents(const char *folder, const struct model_contents *contents,
+                             struct edl_error *error)
 {
     char temporary[PATH_MAX];
     int r;
@@ -144,12 +156,25 @@ int model_file_save(const char *folder, const struct declaration *declaration, f
     remove_folder(temporary); /* of an earlier process with the same number */
     if (mkdir(temporary, 0755) < 0)
         return edl_error_errno(error, -errno, "cannot create %s", temporary);
-    r = write_all(temporary, declaration, params, word_dict, error);
+    r = write_all(temporary, contents, error);
     if (r >= 0)
         r = put_in_place(temporary, folder, error);
     if (r < 0)
         remove_folder(temporary);
     return r;
+}
+
+int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
+                    const char *word_dict, struct edl_error *error)
+{
+    const struct param_spec *specs[DECLARATION_PARAMS_MAX];
+    const struct model_contents contents = {
+        .specs = specs, .values = params, .n = declaration->n_params, .word_dict = word_dict
+    };
+
+    for (uint32_t p = 0; p < declaration->n_params; p++)
+        specs[p] = &declaration->params[p];
+    return model_file_save_contents(folder, &contents, error);
 }
 
 int model_file_read(const char *path, float *ret, size_t n, struct edl_error *error)

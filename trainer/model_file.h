@@ -17,6 +17,24 @@ struct edl_error;
  * can be written to, before somebody trains for hours; the error has a remedy */
 int model_file_prepare(const char *folder, struct edl_error *error);
 
+/* A small file beside the parameters. */
+struct model_text {
+    const char *name, *text;
+    size_t size;
+};
+
+struct model_contents {
+    const struct param_spec *const *specs; /* [n] */
+    float *const *values;                  /* [n] */
+    uint32_t n, n_texts;
+    const struct model_text *texts;
+    const char *word_dict; /* is copied; NULL: none */
+};
+
+/* model_file_save_contents - folder's parent exists; an older model there is replaced */
+int model_file_save_contents(const char *folder, const struct model_contents *contents,
+                             struct edl_error *error);
+
 /* model_file_save - folder's parent exists; an older model there is replaced; word_dict may be NULL
  */
 int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_local.c - a network trained, tested or checked alone, the parameters in this process */
+#include "trainer/network_local.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/data/sample_set.h"
+#include "trainer/layers/layer.h"
+#include "trainer/model_file.h"
+#include "trainer/network/check_gradients.h"
+#include "trainer/network/network.h"
+#include "trainer/network/random_batch.h"
+#include "trainer/network_data.h"
+#include "trainer/network_files.h"
+#include "trainer/network_learner.h"
+#include "trainer/progress.h"
+#include "trainer/table.h"
+
+#define CHECK_LENGTH 8   /* ids of a sequence, at most */
+#define CHECK_ELEMENTS 2 /* of each parameter */
+
+struct study {
+    const struct network_job *job;
+    struct network_file file;
+    struct network *network;
+    struct network_data data;
+    struct declaration declaration;
+    struct table *table;
+    struct network_learner *learner;
+    struct progress progress;
+};
+
+static void study_close(struct study *s)
+{
+    s->learner = network_learner_free(s->learner);
+    if (s->table != NULL)
+        s->table = table_free(s->table);
+    network_data_close(&s->data);
+    s->network = network_free(s->network);
+    network_file_close(&s->file);
+}
+
+static uint64_t batch_of(const struct study *s)
+{
+    if (s->job->batch > 0)
+        return s->job->batch;
+    return s->network->settings.batch_size >= 1 ? (uint64_t)s->network->settings.batch_size : 32;
+}
+
+static uint64_t passes_of(const struct study *s)
+{
+    if (s->job->passes != UINT64_MAX)
+        return s->job->passes;
+    return s->network->settings.passes >= 0 ? (uint64_t)s->network->settings.passes : 1;
+}
+
+static int open_network(struct study *s, struct edl_error *error)
+{
+    const bool has_data = s->data.n_inputs > 0;
+    int r = network_file_parse(&s->file, s->job->arguments, has_data ? s->data.inputs : NULL,
+                               s->data.n_inputs, &s->network, error);
+
+    if (r >= 0 && has_data)
+        r = network_fits_data(s->network, s->data.inputs, s->data.n_inputs, error);
+    return r;
+}
+
+static int open_learner(struct study *s, struct edl_error *error)
+{
+    struct network_learner_config config = { .network = s->network,
+                                             .backend = s->job->backend,
+                                             .batch = (uint32_t)batch_of(s),
+                                             .push_every = (uint32_t)s->job->push_every,
+                                             .dropout_seed = s->job->seed,
+                                             .exchange = table_exchange,
+                                             .on_batch = progress_batch,
+                                             .batch_userdata = &s->progress };
+    int r = network_declaration(s->network, s->job->seed, &s->declaration, error);
+
+    if (r < 0)
+        return r;
+    if (s->job->learning_rate >= 0)
+        s->declaration.optimizer.learning_rate = s->job->learning_rate;
+    if (s->job->l2_rate >= 0)
+        s->declaration.optimizer.l2_rate = s->job->l2_rate;
+    r = table_new(&s->declaration, 0, 1, &s->table, error);
+    if (r < 0)
+        return r;
+    config.declaration = s->declaration;
+    config.exchange_userdata = s->table;
+    return network_learner_new(&config, &s->learner, error);
+}
+
+/* A saved pass into the table, and what only the network keeps into the learner. */
+static int load(struct study *s, struct edl_error *error)
+{
+    const struct shard_shape *shape = table_shape(s->table);
+    uint32_t declared = 0;
+    int r = 0;
+
+    for (uint32_t p = 0; r >= 0 && p < s->network->n_params; p++) {
+        const struct network_param *param = &s->network->params[p];
+        float *to = param->is_static ? network_learner_values(s->learner)[p]
+                                     : table_values(s->table) + shape->params[declared++].offset;
+        char path[PATH_MAX];
+
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", s->job->init_model, param->spec.name) >=
+            sizeof path)
+            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->init_model);
+        r = model_file_read(path, to, (size_t)param->spec.rows * param->spec.columns, error);
+    }
+    return r;
+}
+
+static int study_open(struct study *s, const struct network_job *job, struct edl_error *error)
+{
+    int r;
+
+    memset(s, 0, sizeof *s);
+    s->job = job;
+    progress_init(&s->progress, stdout, job->log_period);
+    r = network_file_open(job->config, &s->file, error);
+    if (r >= 0)
+        r = network_data_open(job->data, job->config, job->samples, job->seed, &s->data, error);
+    if (r >= 0)
+        r = open_network(s, error);
+    if (r >= 0)
+        r = open_learner(s, error);
+    if (r >= 0 && job->init_model != NULL)
+        r = load(s, error);
+    return r;
+}
+
+/* ---- saving ---- */
+
+static int pass_path(const struct study *s, uint64_t pass, char *ret, size_t size,
+                     struct edl_error *error)
+{
+    if ((size_t)snprintf(ret, size, "%s/pass-%05" PRIu64, s->job->save_dir, pass) >= size)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->save_dir);
+    return 0;
+}
+
+static int save(struct study *s, uint64_t pass, struct edl_error *error)
+{
+    char path[PATH_MAX];
+    int r = pass_path(s, pass, path, sizeof path, error);
+
+    if (r >= 0)
+        r = network_save(s->network, &s->file, network_learner_values(s->learner), path, error);
+    if (r >= 0)
+        printf("Saving parameters to %s\n", path);
+    return r;
+}
+
+/* ---- training ---- */
+
+static bool has_classes(const struct network *network)
+{
+    for (uint32_t i = 0; i < network->n_layers; i++)
+        if (network->layers[i].kind == &layer_cross_entropy)
+            return true;
+    return false;
+}
+
+static int test(struct study *s, struct edl_error *error)
+{
+    struct evaluation evaluation;
+    int r;
+
+    if (sample_set_n(s->data.test) == 0)
+        return 0;
+    r = network_learner_evaluate(s->learner, s->data.test, &evaluation, error);
+    if (r < 0)
+        return r;
+    printf("Test samples=%" PRIu64 " cost=%.6g", evaluation.samples, evaluation.cost);
+    if (has_classes(s->network))
+        printf(" classification_error_evaluator=%.6g", evaluation.error_rate);
+    printf("\n");
+    (void)fflush(stdout);
+    return r;
+}
+
+static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
+{
+    size_t position = 0;
+    int r;
+
+    sample_set_shuffle(s->data.train, s->job->seed + pass * UINT64_C(0x9e3779b97f4a7c15));
+    network_learner_set_pass(s->learner, (uint32_t)pass);
+    progress_pass(&s->progress, (int64_t)pass);
+    r = network_learner_train(s->learner, s->data.train, &position, s->job->stop, error);
+    if (r < 0)
+        return r;
+    progress_end(&s->progress);
+    r = network_learner_pull(s->learner, error);
+    if (r >= 0)
+        r = test(s, error);
+    if (r >= 0 && s->job->save_dir != NULL &&
+        ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
+        r = save(s, pass, error);
+    return r;
+}
+
+static void describe(const struct study *s)
+{
+    printf("The input order is [");
+    for (uint32_t i = 0; i < s->network->n_inputs; i++)
+        printf("%s%s", i > 0 ? ", " : "", s->network->inputs[i].name);
+    printf("]\n%s: %u parameters, %" PRIu64 " values; %zu samples to train, %zu to test\n",
+           s->file.path, s->network->n_params, network_values(s->network),
+           sample_set_n(s->data.train), sample_set_n(s->data.test));
+    (void)fflush(stdout);
+}
+
+int network_train(const struct network_job *job, struct edl_error *error)
+{
+    char path[PATH_MAX];
+    struct study s;
+    int r = study_open(&s, job, error);
+
+    if (r >= 0 && job->save_dir != NULL) {
+        r = pass_path(&s, 0, path, sizeof path, error);
+        if (r >= 0)
+            r = model_file_prepare(path, error);
+    }
+    if (r >= 0) {
+        describe(&s);
+        r = network_learner_pull(s.learner, error);
+    }
+    if (r >= 0)
+        r = test(&s, error);
+    for (uint64_t pass = 0; r >= 0 && pass < passes_of(&s); pass++)
+        r = train_pass(&s, pass, error);
+    study_close(&s);
+    return r;
+}
+
+int network_test(const struct network_job *job, struct edl_error *error)
+{
+    struct study s;
+    int r;
+
+    if (job->init_model == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--init_model_path is missing");
+        return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
+    }
+    r = study_open(&s, job, error);
+    if (r >= 0)
+        r = network_learner_pull(s.learner, error);
+    if (r >= 0 && sample_set_n(s.data.test) == 0)
+        r = edl_error_set(error, -ENOMEDIUM, "%s has no test samples", job->data);
+    if (r >= 0)
+        r = test(&s, error);
+    study_close(&s);
+    return r;
+}
+
+/* ---- gradients ---- */
+
+static void show(const struct gradient_check *check, void *userdata)
+{
+    (void)userdata;
+    printf("%s%s step=%g cost=%.9g true_delta=%.9g analytic_delta=%.9g diff=%.3g%s\n", check->param,
+           check->one_element ? " (one element)" : "", check->step, check->cost,
+           check->measured * check->step, check->computed * check->step,
+           (check->measured - check->computed) * check->step, check->holds ? "" : " ***");
+}
+
+int network_checkgrad(const struct network_job *job, struct edl_error *error)
+{
+    struct study s = { .job = job };
+    struct batch *batch = NULL;
+    uint32_t failed = 0;
+    int r = network_file_open(job->config, &s.file, error);
+
+    if (r >= 0)
+        r = open_network(&s, error);
+    if (r >= 0) {
+        struct gradient_check_config config = {
+            .network = s.network, .seed = job->seed, .n_elements = CHECK_ELEMENTS, .on_check = show
+        };
+
+        batch = random_batch_new(s.network, job->samples > 0 ? (uint32_t)job->samples : 2,
+                                 CHECK_LENGTH, job->seed);
+        config.batch = batch;
+        r = check_gradients(&config, &failed, error);
+    }
+    if (r >= 0 && failed > 0)
+        r = edl_error_set(error, -EDOM, "%u comparisons do not hold, marked ***", failed);
+    else if (r >= 0)
+        printf("all gradients of %s hold\n", s.file.path);
+    (void)random_batch_free(batch);
+    study_close(&s);
+    return r;
+}

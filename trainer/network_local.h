@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_local.h - a network trained, tested or checked alone, the parameters in this process */
+#pragma once
+
+#include <signal.h>
+#include <stdint.h>
+
+struct edl_backend;
+struct edl_error;
+
+struct network_job {
+    const char *config;     /* name or file */
+    const char *arguments;  /* "depth=20", NULL: the file's own */
+    const char *data;       /* network_data_open */
+    const char *save_dir;   /* pass-00000 and so on go there, NULL: nothing is saved */
+    const char *init_model; /* a saved pass, NULL: start values */
+    uint64_t samples;       /* of generated data; of checkgrad's batch */
+    uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
+    uint64_t push_every, seed, log_period, saving_period;
+    float learning_rate, l2_rate; /* negative: the file's */
+    const struct edl_backend *backend;
+    const volatile sig_atomic_t *stop;
+};
+
+/* network_train - trains, tests after each pass, saves
+ * -EINVAL: what is asked for; -EDOM: it has diverged; -EINTR: told to stop, this pass is not saved;
+ * and what data, files and folders give. Every path is looked at before the first step. */
+int network_train(const struct network_job *job, struct edl_error *error);
+
+/* network_test - the cost of a saved pass on the test samples */
+int network_test(const struct network_job *job, struct edl_error *error);
+
+/* network_checkgrad - a line for each comparison; -EDOM: some do not hold */
+int network_checkgrad(const struct network_job *job, struct edl_error *error);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_main.c - edl-trainer --config: any network, alone */
+#include "trainer/network_main.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/device.h"
+#include "trainer/network_local.h"
+#include "trainer/options.h"
+
+static const char usage[] =
+    "Usage: edl-trainer --local --config=NETWORK --data=DATA [OPTION VALUE]...\n"
+    "       edl-trainer test --config=NETWORK --data=DATA --init_model_path=DIR\n"
+    "       edl-trainer checkgrad --config=NETWORK\n\n"
+    "Trains a network alone, tests a saved pass, or compares its gradients with differences.\n"
+    "NETWORK is the name of one that ships, or a file: edl-network(5).";
+
+static const struct {
+    const char *word;
+    int (*run)(const struct network_job *job, struct edl_error *error);
+    bool needs_data;
+} commands[] = {
+    { "train", network_train, true },
+    { "test", network_test, true },
+    { "checkgrad", network_checkgrad, false },
+};
+
+static size_t command_of(int argc, char **argv)
+{
+    for (size_t i = 1; argc > 1 && i < ELEMENTS(commands); i++)
+        if (streq(argv[1], commands[i].word))
+            return i;
+    return 0;
+}
+
+static bool has(int argc, char **argv, const char *option)
+{
+    const size_t size = strlen(option);
+
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], option, size) == 0 && (argv[i][size] == '\0' || argv[i][size] == '='))
+            return true;
+    return false;
+}
+
+bool network_main_wants(int argc, char **argv)
+{
+    const bool alone =
+        has(argc, argv, "--local") || has(argc, argv, "--data") || getenv("EDL_SOCKET") == NULL;
+
+    return command_of(argc, argv) > 0 || (alone && has(argc, argv, "--config"));
+}
+
+/* Takes the command and --local out: here it has no value. */
+static int take_words(int argc, char **argv, size_t command)
+{
+    int n = 1;
+
+    for (int i = 1; i < argc; i++)
+        if (!streq(argv[i], "--local") && !(i == 1 && command > 0))
+            argv[n++] = argv[i];
+    argv[n] = NULL;
+    return n;
+}
+
+static int run(struct network_job *job, size_t command, const char *device_name,
+               struct edl_error *error)
+{
+    struct device device = { 0 };
+    int r;
+
+    if (job->config == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--config is missing");
+        return edl_error_remedy(error, "name a network: --config=ngram_lm, or a file");
+    }
+    if (commands[command].needs_data && job->data == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--data is missing");
+        return edl_error_remedy(error, "--data=generated, or a folder with samples");
+    }
+    if (job->saving_period == 0)
+        return edl_error_set(error, -EINVAL, "--saving_period is 0; 1 or more is possible");
+    if (job->batch > 65536 || job->push_every == 0 || job->push_every > 1024)
+        return edl_error_set(error, -EINVAL,
+                             "--batch is at most 65536, and --push-every 1 to 1024");
+    r = device_open(device_name, &device, error);
+    if (r < 0)
+        return r;
+    job->backend = device.backend;
+    r = commands[command].run(job, error);
+    device_close(&device);
+    return r;
+}
+
+int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struct edl_error *error)
+{
+    const size_t command = command_of(argc, argv);
+    struct network_job job = {
+        .passes = UINT64_MAX, .learning_rate = -1.0f, .l2_rate = -1.0f, .stop = stop
+    };
+    const char *device;
+    const struct option_value values[] = {
+        { .name = "config", .text = &job.config, .help = "name or file of the network" },
+        { .name = "config_args",
+          .text = &job.arguments,
+          .help = "NAME=NUMBER,... of its arguments" },
+        { .name = "data",
+          .text = &job.data,
+          .help = "generated, a folder with a data set, or one with MovieLens 1M" },
+        { .name = "samples",
+          .fallback = "0",
+          .u64 = &job.samples,
+          .help = "of generated data, or of checkgrad's batch; 0: as many as usual" },
+        { .name = "num_passes", .u64 = &job.passes, .help = "instead of the network's" },
+        { .name = "save_dir", .text = &job.save_dir, .help = "pass-00000 and so on go there" },
+        { .name = "saving_period",
+          .fallback = "1",
+          .u64 = &job.saving_period,
+          .help = "passes between two that are saved" },
+        { .name = "init_model_path",
+          .text = &job.init_model,
+          .help = "a saved pass to begin with" },
+        { .name = "batch",
+          .fallback = "0",
+          .u64 = &job.batch,
+          .help = "samples; 0: the network's" },
+        { .name = "push-every",
+          .fallback = "1",
+          .u64 = &job.push_every,
+          .help = "batches whose gradients are summed before an update" },
+        { .name = "learning-rate", .real = &job.learning_rate, .help = "instead of the network's" },
+        { .name = "l2-rate", .real = &job.l2_rate, .help = "instead of the network's" },
+        { .name = "seed",
+          .fallback = "1",
+          .u64 = &job.seed,
+          .help = "of start values, dropout, order and generated data" },
+        { .name = "log-period",
+          .fallback = "100",
+          .u64 = &job.log_period,
+          .help = "batches between lines; 0: none" },
+        { .name = "device", .fallback = "cpu", .text = &device, .help = "cpu" },
+    };
+    int r = options_parse(take_words(argc, argv, command), argv, values, ELEMENTS(values), error);
+
+    if (r == OPTIONS_HELP)
+        options_help(usage, values, ELEMENTS(values));
+    if (r == OPTIONS_VERSION)
+        printf("edl-trainer %s\n", EDL_VERSION);
+    return r == OPTIONS_RUN ? run(&job, command, device, error) : MIN_OF(r, 0);
+}
