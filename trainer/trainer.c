@@ -184,14 +184,13 @@ static int start(struct trainer *trainer, struct edl_error *error)
 }
 
 /* Trains until the end of the samples, over any number of broken connections. */
-static int train_samples(struct trainer *trainer, const int32_t *samples, size_t n,
+static int train_samples(struct trainer *trainer, const struct lesson *lesson, uint32_t pass,
                          struct edl_error *error)
 {
     size_t position = 0;
     int r;
 
-    while (worth_retrying(r = learner_train(trainer->workshop.learner, samples, n, &position,
-                                            trainer->config->stop, error))) {
+    while (worth_retrying(r = workshop_train(&trainer->workshop, lesson, &position, pass, error))) {
         log_warning("%s; connecting again", error->text);
         r = connect_servers(trainer, trainer->config->reconnect_us, error);
         if (r < 0)
@@ -210,17 +209,14 @@ static uint64_t order_seed(const struct trainer *trainer, const struct task *tas
 
 /* A task whose data cannot be read is handed back as failed, and the trainer goes on with others.
  */
-static int read_task(struct trainer *trainer, const struct task *task, int32_t **ret, size_t *ret_n,
+static int read_task(struct trainer *trainer, const struct task *task, struct lesson *ret,
                      struct edl_error *error)
 {
-    int r =
-        dataset_read(trainer->workshop.dataset, task->chunks, task->n_chunks, ret, ret_n, error);
+    int r = workshop_read(&trainer->workshop, task->chunks, task->n_chunks,
+                          order_seed(trainer, task), ret, error);
 
-    if (r >= 0) {
-        dataset_shuffle(*ret, *ret_n, dataset_ngram(trainer->workshop.dataset),
-                        order_seed(trainer, task));
+    if (r >= 0)
         return 1;
-    }
     (void)log_failure(error, "task");
     r = job_api_fail(trainer->api, task, false, error->text, error);
     return r == EDL_ESTALE ? 0 : MIN_OF(r, 0);
@@ -242,16 +238,15 @@ static void tell_progress(struct trainer *trainer)
 
 static int do_task(struct trainer *trainer, const struct task *task, struct edl_error *error)
 {
-    _cleanup_free_ int32_t *samples = NULL;
     struct edl_error ignored = { 0 };
-    size_t n = 0;
-    int r = read_task(trainer, task, &samples, &n, error);
+    struct lesson lesson = { 0 };
+    int r = read_task(trainer, task, &lesson, error);
 
     if (r <= 0)
         return r;
     progress_pass(&trainer->workshop.progress, task->pass_number);
-    learner_set_pass(trainer->workshop.learner, (uint32_t)MAX_OF(task->pass_number, 0));
-    r = train_samples(trainer, samples, n, error);
+    r = train_samples(trainer, &lesson, (uint32_t)MAX_OF(task->pass_number, 0), error);
+    lesson_clear(&lesson);
     if (r < 0) {
         /* Not the data's fault: the task is somebody else's now. */
         (void)job_api_fail(trainer->api, task, true, r == -EINTR ? "stopped" : error->text,

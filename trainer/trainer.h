@@ -22,13 +22,16 @@ struct trainer_config {
     const char *output_dir;  /* the model goes to output_dir/model; NULL (local only): nowhere */
     const struct edl_backend *backend; /* what it computes with; open */
     /* what it trains */
-    uint64_t batch, push_every, log_period, embedding, hidden, seed, task_records;
-    float learning_rate, epsilon, dropout, l2_rate;
-    uint64_t evaluate_max;             /* held-out samples at the end */
-    uint64_t hosts_wait_us;            /* for the servers, at first */
-    uint64_t reconnect_us;             /* for the servers, later */
-    uint64_t api_retry_us;             /* for the scheduler */
-    const volatile sig_atomic_t *stop; /* set by SIGTERM */
+    const char *network;           /* name or file; NULL: the n-gram model */
+    const char *network_arguments; /* NULL: the file's */
+    uint64_t batch;                /* 0: the network's, or 32 */
+    uint64_t push_every, log_period, embedding, hidden, seed, task_records;
+    float learning_rate, epsilon, dropout, l2_rate; /* of a network, negative: the file's */
+    uint64_t evaluate_max;                          /* held-out samples at the end */
+    uint64_t hosts_wait_us;                         /* for the servers, at first */
+    uint64_t reconnect_us;                          /* for the servers, later */
+    uint64_t api_retry_us;                          /* for the scheduler */
+    const volatile sig_atomic_t *stop;              /* set by SIGTERM */
 };
 
 /* trainer_run - until the job is trained

@@ -15,15 +15,15 @@
 static int train_chunk(struct workshop *workshop, const struct dataset_chunk *chunk, uint64_t pass,
                        struct edl_error *error)
 {
-    _cleanup_free_ int32_t *samples = NULL;
-    size_t n = 0, position = 0;
     uint64_t seed = workshop->config->seed + pass * UINT64_C(0x9e3779b97f4a7c15);
-    int r = dataset_read(workshop->dataset, chunk, 1, &samples, &n, error);
+    struct lesson lesson = { 0 };
+    size_t position = 0;
+    int r = workshop_read(workshop, chunk, 1, seed ^ chunk->offset, &lesson, error);
 
-    if (r < 0)
-        return r;
-    dataset_shuffle(samples, n, dataset_ngram(workshop->dataset), seed ^ chunk->offset);
-    return learner_train(workshop->learner, samples, n, &position, workshop->config->stop, error);
+    if (r >= 0)
+        r = workshop_train(workshop, &lesson, &position, (uint32_t)pass, error);
+    lesson_clear(&lesson);
+    return r;
 }
 
 static int train(struct workshop *workshop, uint64_t passes, struct edl_error *error)
@@ -34,7 +34,6 @@ static int train(struct workshop *workshop, uint64_t passes, struct edl_error *e
 
     for (uint64_t pass = 0; r >= 0 && pass < passes; pass++) {
         progress_pass(&workshop->progress, (int64_t)pass);
-        learner_set_pass(workshop->learner, (uint32_t)pass);
         for (size_t i = 0; r >= 0 && i < n; i++)
             r = train_chunk(workshop, &chunks[i], pass, error);
         if (r >= 0)

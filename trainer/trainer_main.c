@@ -13,6 +13,7 @@
 #include "shared/parse.h"
 #include "trainer/data/data_main.h"
 #include "trainer/device.h"
+#include "trainer/network_main.h"
 #include "trainer/options.h"
 #include "trainer/trainer.h"
 
@@ -80,6 +81,15 @@ static int train(struct settings *settings, struct edl_error *error)
     return trainer_run_local(&settings->trainer, settings->passes, error);
 }
 
+/* What the n-gram model takes where nothing is said; a network says it itself. */
+static void fill_rates(struct trainer_config *trainer)
+{
+    if (trainer->network == NULL && trainer->learning_rate < 0)
+        trainer->learning_rate = 3e-3f;
+    if (trainer->network == NULL && trainer->l2_rate < 0)
+        trainer->l2_rate = 8e-4f;
+}
+
 static int run(struct settings *settings, struct edl_error *error)
 {
     struct device device = { 0 };
@@ -97,6 +107,7 @@ static int run(struct settings *settings, struct edl_error *error)
     if (r < 0)
         return r;
     settings->trainer.backend = device.backend;
+    fill_rates(&settings->trainer);
     r = train(settings, error);
     device_close(&device);
     return r;
@@ -106,7 +117,16 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
 {
     struct trainer_config *t = &s->trainer;
     const struct option_value values[] = {
-        { .name = "batch", .fallback = "32", .u64 = &t->batch, .help = "samples per batch" },
+        { .name = "config",
+          .text = &t->network,
+          .help = "name or file of a network, instead of the n-gram model" },
+        { .name = "config_args",
+          .text = &t->network_arguments,
+          .help = "NAME=NUMBER,... of its arguments" },
+        { .name = "batch",
+          .fallback = "0",
+          .u64 = &t->batch,
+          .help = "samples per batch; 0: the network's, or 32" },
         { .name = "push-every",
           .fallback = "1",
           .u64 = &t->push_every,
@@ -116,11 +136,10 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .u64 = &t->log_period,
           .help = "batches between lines; 0: none" },
         { .name = "learning-rate",
-          .fallback = "3e-3",
           .real = &t->learning_rate,
-          .help = "of AdaGrad" },
+          .help = "instead of the network's (3e-3)" },
         { .name = "epsilon", .fallback = "1e-6", .real = &t->epsilon, .help = "of AdaGrad" },
-        { .name = "l2-rate", .fallback = "8e-4", .real = &t->l2_rate, .help = "weight decay" },
+        { .name = "l2-rate", .real = &t->l2_rate, .help = "instead of the network's (8e-4)" },
         { .name = "dropout",
           .fallback = "0.5",
           .real = &t->dropout,
@@ -194,6 +213,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
     if (r == OPTIONS_HELP)
         options_help("Usage: edl-trainer [OPTION VALUE]...\n\n"
                      "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
+                     "Any other network: edl-trainer --config NAME --help\n"
                      "Data sets are made with: edl-trainer data --help",
                      values, ELEMENTS(values));
     if (r == OPTIONS_VERSION)
@@ -203,7 +223,8 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
 
 int main(int argc, char **argv)
 {
-    struct settings settings = { .trainer = { .stop = &stop } };
+    struct settings settings = { .trainer = {
+                                     .stop = &stop, .learning_rate = -1.0f, .l2_rate = -1.0f } };
     struct edl_error error = { 0 };
     int r;
 
@@ -212,7 +233,8 @@ int main(int argc, char **argv)
         return data_main(argc - 1, argv + 1);
     openblas_set_num_threads(1); /* the scheduler counts cores; one process is one thread of work */
     catch_signals();
-    r = start(argc, argv, &settings, &error);
+    r = network_main_wants(argc, argv) ? network_main(argc, argv, &stop, &error)
+                                       : start(argc, argv, &settings, &error);
     if (r == -EINTR) {
         log_info("stopped as told");
         return 0;

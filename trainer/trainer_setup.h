@@ -4,6 +4,8 @@
 
 #include "trainer/dataset.h"
 #include "trainer/learner.h"
+#include "trainer/network_files.h"
+#include "trainer/network_learner.h"
 #include "trainer/progress.h"
 #include "trainer/trainer.h"
 
@@ -14,8 +16,18 @@ struct workshop {
     struct dataset *dataset;
     struct declaration declaration;
     struct learner_config learner_config;
-    struct learner *learner;
+    struct learner *learner; /* of the n-gram model, or */
+    struct network_file file;
+    struct network *network; /* of a network that --config names */
+    struct network_learner *network_learner;
     struct progress progress;
+};
+
+/* Samples of some chunks, in the order they are trained. */
+struct lesson {
+    int32_t *ngrams; /* of the n-gram model */
+    struct sample_set *set;
+    size_t n;
 };
 
 /* workshop_open - data set and declaration; the learner follows when it is known where the
@@ -25,6 +37,15 @@ int workshop_open(struct workshop *workshop, const struct trainer_config *config
 int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
                    struct edl_error *error);
 void workshop_close(struct workshop *workshop);
+
+/* workshop_read - samples, shuffled by the seed; the caller's, for lesson_clear */
+int workshop_read(const struct workshop *workshop, const struct dataset_chunk *chunks,
+                  size_t n_chunks, uint64_t seed, struct lesson *ret, struct edl_error *error);
+void lesson_clear(struct lesson *lesson);
+
+/* workshop_train - as learner_train; what is trained is of this pass */
+int workshop_train(struct workshop *workshop, const struct lesson *lesson, size_t *position,
+                   uint32_t pass, struct edl_error *error);
 
 /* workshop_baseline - the start values on some of the held-out set; samples 0 when there is none */
 int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
