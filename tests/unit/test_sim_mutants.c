@@ -44,7 +44,7 @@ static const struct mutant_case {
     { SIM_MUTANT_GANG_BY_HALVES, "none", "gang", NULL, 1, 20 },
     { SIM_MUTANT_MAX_EXCEEDED, "none", "bounds", NULL, 1, 20 },
     { SIM_MUTANT_SELECTOR_IGNORED, "none", "selector", NULL, 1, 20 },
-    { SIM_MUTANT_PINS_IGNORED, "pins", "pinned", NULL, 1, 20 },
+    { SIM_MUTANT_PINS_IGNORED, "pins", "pinned", NULL, 2, 20 },
     { SIM_MUTANT_GPU_SHARED, "none", "capacity", "the same GPU", 1, 40 },
     { SIM_MUTANT_PORT_SHARED, "none", "capacity", "the same port", 1, 20 },
     { SIM_MUTANT_GRANT_HALVED, "none", "grant", NULL, 1, 20 },
