@@ -25,6 +25,9 @@
 #include "shared/macro.h"
 #include "shared/parse.h"
 
+#define BIRTH_PREFIX "birth:"
+#define CLOCKS_DIFFER_US (60 * USEC_PER_SEC)
+
 /* ---- frames ---- */
 
 /* send_frame - the agent reads when the scheduler takes more: this waits. It has gone when that
@@ -151,6 +154,27 @@ static int birth_of(int fd, uint64_t *ret_us, struct edl_error *error)
     return 0;
 }
 
+/* parse_since - of a folder that was there before its job, what its archive brought is old by a
+ * minute, whatever the clocks of the two machines say */
+static int parse_since(int fd, const char *since, struct file_walk *walk, struct edl_error *error)
+{
+    const char *number = since;
+    uint64_t birth_us = 0;
+    int r = 0;
+
+    walk->by_mtime = strncmp(since, BIRTH_PREFIX, sizeof BIRTH_PREFIX - 1) == 0;
+    if (walk->by_mtime) {
+        number += sizeof BIRTH_PREFIX - 1;
+        r = birth_of(fd, &birth_us, error);
+    }
+    if (r == 0 && parse_u64(number, &walk->since_us) < 0)
+        r = edl_error_set(error, -EINVAL, "\"%.40s\" is no time", since);
+    if (r == 0 && walk->by_mtime)
+        walk->since_us =
+            MAX_OF(birth_us, walk->since_us - MIN_OF(walk->since_us, CLOCKS_DIFFER_US));
+    return r;
+}
+
 static void send_lines(const char *lines, size_t size, void *userdata)
 {
     (void)userdata;
@@ -164,11 +188,8 @@ void file_reader_list(const char *owner, const char *root, const char *since, co
     _cleanup_close_ int fd = -1;
     int r = open_root(owner, root, &fd, &error);
 
-    walk.by_mtime = streq(since, "birth");
-    if (r == 0 && walk.by_mtime)
-        r = birth_of(fd, &walk.since_us, &error);
-    else if (r == 0 && parse_u64(since, &walk.since_us) < 0)
-        r = edl_error_set(&error, -EINVAL, "\"%.40s\" is no time", since);
+    if (r == 0)
+        r = parse_since(fd, since, &walk, &error);
     if (r == 0)
         r = file_walk(&walk, fd, &error);
     end(r, &error);

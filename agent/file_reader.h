@@ -10,8 +10,9 @@
 
 /* file_reader_list - the files below root, as lines of file_listing.h
  * owner: "UID:GID" to become, "-" to stay who we are. since: "0" all; a wall clock's reading: those
- * changed since; "birth": those changed since the folder was made. pattern: fnmatch(3) on paths; a
- * folder that matches stands for all that is below it; "" all. */
+ * changed since; "birth:0", with a reading: those written since the folder was made, and since
+ * then. pattern: fnmatch(3) on paths; a folder that matches stands for all that is below it; ""
+ * all. */
 void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern);
 
 /* file_reader_send - the bytes of a file below root from offset on, at most so many */

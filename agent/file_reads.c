@@ -36,6 +36,7 @@
 #define CALL_TIMEOUT_US (120 * USEC_PER_SEC) /* its reader may be slow */
 #define REASON_SIZE 400
 #define OWNER_SIZE 48
+#define SINCE_SIZE 32
 #define TIMER_ACCURACY_US (100 * USEC_PER_MSEC)
 
 enum read_state { READ_WAITING, READ_READING, READ_OVER };
@@ -273,6 +274,17 @@ static int owner_of(const struct read *read, char ret[OWNER_SIZE], struct edl_er
     return edl_error_set(error, -ENOENT, "the process has left nothing on this node");
 }
 
+/* say_since - from when on files count, as file_reader_list takes it: with a pattern all do, as in
+ * a folder that began empty */
+static void say_since(const struct file_request *request, char ret[SINCE_SIZE])
+{
+    bool all = request->name[0] != '\0' || (!request->given && !request->copy);
+    uint64_t since_us = all || request->copy ? 0 : request->since_us;
+
+    (void)snprintf(ret, SINCE_SIZE, "%s%llu", !all && request->unpacked ? "birth:" : "",
+                   (unsigned long long)since_us);
+}
+
 static int start_reader(struct read *read, struct edl_error *error)
 {
     const struct file_request *request = &read->request;
@@ -280,7 +292,7 @@ static int start_reader(struct read *read, struct edl_error *error)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     _cleanup_free_ char *log = layout_log_path(layout, &request->process);
     const char *log_name = log + strlen(layout->logs_dir) + 1;
-    char owner[OWNER_SIZE], since[24], offset[24], bytes[24];
+    char owner[OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24];
     const int numbers[] = { STDOUT_FILENO };
     const char *const list[] = { program, "list-files",  owner, request->root,
                                  since,   request->name, NULL };
@@ -294,9 +306,7 @@ static int start_reader(struct read *read, struct edl_error *error)
 
     if (r < 0)
         return r;
-    (void)snprintf(since, sizeof since, "%llu", (unsigned long long)request->since_us);
-    if (request->name[0] == '\0' && request->copy)
-        (void)snprintf(since, sizeof since, "birth");
+    say_since(request, since);
     (void)snprintf(offset, sizeof offset, "%llu", (unsigned long long)request->offset);
     (void)snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)request->bytes);
     return helper_start(argvs[request->kind], numbers, ELEMENTS(numbers), &read->helper, error);

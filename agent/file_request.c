@@ -66,6 +66,8 @@ static int find_root(const json_t *entry, const struct layout *layout, struct fi
         return edl_error_set(error, -EINVAL, "'folder' is neither workspace nor output");
     request->copy = workspace_hash(workspace) != NULL;
     request->given = !request->copy && workspace[0] != '\0';
+    request->unpacked =
+        request->copy || (request->given && json_is_true(json_object_get(entry, "unpacked")));
     if (request->given && workspace[0] != '/')
         return edl_error_set(error, -EINVAL, "'workspace' is no absolute path");
     request->root = environment_workspace(layout, &request->process, workspace);

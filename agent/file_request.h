@@ -28,10 +28,11 @@ struct file_request {
     char *root;        /* folder that the files are in; owned, absolute */
     char *name;        /* pattern or path below root; "": no pattern; owned */
     bool copy;         /* root is this process' own copy of an archive */
-    bool given;        /* root is a folder that was there before the job */
+    bool given;        /* root is a folder that the job names */
+    bool unpacked;     /* root holds an archive: files have the times that they had in it */
     uint64_t offset;   /* of the first byte that is wanted */
     uint64_t bytes;    /* so many from there on, at most */
-    uint64_t since_us; /* given, no pattern: only what was changed since then, wall clock */
+    uint64_t since_us; /* no pattern: only what was changed since then, wall clock */
 };
 
 /* file_request_id - of an entry; 0: it has none, so nobody can be answered */

@@ -25,8 +25,11 @@ static const char *workspace_of(const json_t *job, const char *name)
     {
         const char *workspace = json_text(role, "workspace");
 
-        if (streq(json_text(role, "role"), name))
-            return workspace[0] == '/' ? workspace : "";
+        if (!streq(json_text(role, "role"), name))
+            continue;
+        if (strncmp(workspace, WORKSPACE_PREFIX, sizeof WORKSPACE_PREFIX - 1) == 0)
+            return json_text(spec, "workspace-folder");
+        return workspace[0] == '/' ? workspace : "";
     }
     return "";
 }
@@ -240,6 +243,8 @@ void fetch_plan_place(struct fetch_plan *plan)
         if (source->output)
             source->folder =
                 text_format("%s%s%s/", node, node[0] != '\0' ? "/" : "", FETCH_OUTPUT_NAME);
+        else if (n_workspaces > 1 && source->given)
+            source->folder = text_format("%s/", source->node);
         else if (n_workspaces > 1)
             source->folder = text_format("%s-%" PRIu64 "/", source->role, source->index);
         else

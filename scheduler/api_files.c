@@ -20,6 +20,7 @@
 #include "shared/macro.h"
 #include "shared/parse.h"
 #include "shared/printable.h"
+#include "shared/workspace_id.h"
 
 static int check_owner(struct scheduler *scheduler, const struct http_request *request,
                        const struct job *job, struct caller *caller, struct edl_error *error)
@@ -93,14 +94,14 @@ static json_t *make_order(const struct process *process, const char *what)
 {
     const struct job *job = process->job;
     const struct role_spec *role = &job->spec->roles[process->role];
-    const char *workspace =
-        job->spec->workspace_folder != NULL ? job->spec->workspace_folder : role->workspace;
+    const char *workspace = role->workspace != NULL ? role->workspace : "";
+    bool unpacked = job->spec->workspace_folder != NULL && workspace_is_kept(workspace);
 
-    return json_pack("{s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:I}", "what", what, "job", job->spec->name,
+    return json_pack("{s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:b,s:I}", "what", what, "job", job->spec->name,
                      "job_id", (json_int_t)job->id, "role", role->name, "index",
                      (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
-                     "workspace", workspace != NULL ? workspace : "", "since_us",
-                     (json_int_t)job->submitted_wall_us);
+                     "workspace", unpacked ? job->spec->workspace_folder : workspace, "unpacked",
+                     (int)unpacked, "since_us", (json_int_t)job->submitted_wall_us);
 }
 
 static int add_folder(const struct http_request *request, json_t *order, struct edl_error *error)

@@ -31,8 +31,8 @@ static json_t *process(const char *role, int index, int incarnation, const char 
 static void make(const char *workspace, json_t *take_processes, const char *role, uint64_t index,
                  struct fetch_plan *ret)
 {
-    json_t *job = json_pack("{s:{s:[{s:s,s:s}]}}", "spec", "roles", "role", "trainer", "workspace",
-                            workspace);
+    json_t *job = json_pack("{s:{s:[{s:s,s:s}],s:s}}", "spec", "roles", "role", "trainer",
+                            "workspace", workspace, "workspace-folder", "/home/ann/JOB");
 
     fetch_plan_make(job, take_processes, role, index, ret);
     json_decref(job);
@@ -102,9 +102,22 @@ static void one_asks_for_a_shared_folder(void **state)
     assert_int_equal(plan.sources[0].n_files, 2);
     assert_int_equal(plan.sources[2].n_files, 1);
     assert_string_equal(plan.sources[2].files[0]->path, "own");
-    assert_string_equal(plan.sources[2].folder, "trainer-2/");
+    assert_string_equal(plan.sources[2].folder, "n2/");
     assert_int_equal(plan.sources[3].n_files, 0);
     assert_string_equal(plan.sources[1].folder, "EDL_OUTPUT_DIR/");
+    fetch_plan_clear(&plan);
+}
+
+static void one_asks_for_a_folder_of_each_node(void **state)
+{
+    struct fetch_plan plan;
+
+    (void)state;
+    make("sha256:" SHA,
+         json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n1")), NULL,
+         UINT64_MAX, &plan);
+    check(&plan, "trainer-0@n1 trainer-0@n1!");
+    assert_true(plan.sources[0].given);
     fetch_plan_clear(&plan);
 }
 
@@ -170,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_of_each_slot_is_asked),
         cmocka_unit_test(one_asks_for_a_shared_folder),
+        cmocka_unit_test(one_asks_for_a_folder_of_each_node),
         cmocka_unit_test(files_of_several_processes_are_kept_apart),
         cmocka_unit_test(a_pattern_means_one_of_the_folders),
         cmocka_unit_test(a_list_ends_once),

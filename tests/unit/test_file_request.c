@@ -57,11 +57,19 @@ static void check_root(const char *workspace, const char *folder, const char *ro
 
 static void the_folder_is_the_one_that_the_process_had(void **state)
 {
+    struct file_request request;
+    json_t *unpacked;
+
     (void)state;
     check_root("sha256:" HEX, "workspace", "/s/copies/7.trainer.1.3", true, false);
     check_root("", "workspace", "/s/work/7-trainer-1", false, false);
     check_root("/data/x", "workspace", "/data/x", false, true);
     check_root("/data/x", "output", "/s/output/j-7", false, false);
+    unpacked = entry("list", "/home/ann/JOB", "workspace", "");
+    (void)json_object_set_new(unpacked, "unpacked", json_true());
+    assert_int_equal(parse(unpacked, &request), 0);
+    assert_true(request.given && request.unpacked && !request.copy);
+    file_request_clear(&request);
 }
 
 static void a_log_has_no_folder(void **state)
