@@ -224,7 +224,8 @@ int network_fits_data(const struct network *network, const struct input_spec *da
 }
 
 int network_save(const struct network *network, const struct network_file *file,
-                 float *const *values, const char *folder, struct edl_error *error)
+                 float *const *values, const char *word_dict, const char *folder,
+                 struct edl_error *error)
 {
     const struct param_spec **specs = xcalloc(network->n_params, sizeof *specs);
     const char *slash = strrchr(file->path, '/');
@@ -235,7 +236,8 @@ int network_save(const struct network *network, const struct network_file *file,
                                              .values = values,
                                              .n = network->n_params,
                                              .texts = texts,
-                                             .n_texts = ELEMENTS(texts) };
+                                             .n_texts = ELEMENTS(texts),
+                                             .word_dict = word_dict };
     int r;
 
     for (uint32_t p = 0; p < network->n_params; p++)

@@ -38,6 +38,8 @@ int network_fits_data(const struct network *network, const struct input_spec *da
                       struct edl_error *error);
 
 /* network_save - each parameter in a file of the folder, with the network, path.txt (its name) and
- * done; values: f32[rows, columns] of each. The folder's parent exists (model_file_prepare). */
+ * done; values: f32[rows, columns] of each; word_dict is copied, NULL: none. The folder's parent
+ * exists (model_file_prepare). */
 int network_save(const struct network *network, const struct network_file *file,
-                 float *const *values, const char *folder, struct edl_error *error);
+                 float *const *values, const char *word_dict, const char *folder,
+                 struct edl_error *error);

@@ -154,7 +154,8 @@ static int save(struct study *s, uint64_t pass, struct edl_error *error)
     int r = pass_path(s, pass, path, sizeof path, error);
 
     if (r >= 0)
-        r = network_save(s->network, &s->file, network_learner_values(s->learner), path, error);
+        r = network_save(s->network, &s->file, network_learner_values(s->learner), NULL, path,
+                         error);
     if (r >= 0)
         printf("Saving parameters to %s\n", path);
     return r;

@@ -276,18 +276,19 @@ int workshop_result(struct workshop *workshop, struct evaluation *ret, struct ed
 
 int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct edl_error *error)
 {
+    const char *folder = dataset_folder(workshop->dataset), *word_dict;
     char words[PATH_MAX];
     int r = model_path(workshop->config, ret_path, size, error);
 
     if (r < 0)
         return r;
+    if ((size_t)snprintf(words, sizeof words, "%s/word_dict", folder) >= sizeof words)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s/word_dict", folder);
+    word_dict = access(words, R_OK) == 0 ? words : NULL;
     if (workshop->network != NULL)
         return network_save(workshop->network, &workshop->file,
-                            network_learner_values(workshop->network_learner), ret_path, error);
-    if ((size_t)snprintf(words, sizeof words, "%s/word_dict", dataset_folder(workshop->dataset)) >=
-        sizeof words)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s/word_dict",
-                             dataset_folder(workshop->dataset));
+                            network_learner_values(workshop->network_learner), word_dict, ret_path,
+                            error);
     return model_file_save(ret_path, &workshop->declaration, learner_params(workshop->learner),
-                           access(words, R_OK) == 0 ? words : NULL, error);
+                           word_dict, error);
 }

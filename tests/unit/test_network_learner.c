@@ -4,15 +4,20 @@
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernels/kernels.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
+#include "tests/unit/trainer_fixture.h"
+#include "trainer/model_file.h"
 #include "trainer/network/random_batch.h"
+#include "trainer/network_files.h"
 #include "trainer/network_learner.h"
 #include "trainer/table.h"
 
@@ -173,6 +178,93 @@ static void test_pull(void **unused)
     school_close(&s);
 }
 
+static size_t files_of(const char *folder, uint64_t *ret_bytes)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    size_t n = 0;
+
+    assert_non_null(dir);
+    *ret_bytes = 0;
+    while ((entry = readdir(dir)) != NULL) {
+        struct stat status;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_int_equal(fstatat(dirfd(dir), entry->d_name, &status, 0), 0);
+        *ret_bytes += entry->d_name[0] == '_' ? (uint64_t)status.st_size : 0;
+        n++;
+    }
+    (void)closedir(dir);
+    return n;
+}
+
+/* A saved pass of the demo's size: a file for each of 31 parameters, and done, path.txt and the
+ * network beside them; read again, each value is what it was. */
+static void test_saved_pass(void **unused)
+{
+    struct network *network = network_shipped("recommendation", NULL);
+    float **values = xcalloc(network->n_params, sizeof *values);
+    char folder[128], pass[160], path[400];
+    struct network_file file;
+    uint64_t bytes;
+
+    (void)unused;
+    folder_make(folder, sizeof folder);
+    (void)snprintf(pass, sizeof pass, "%s/pass-00000", folder);
+    assert_int_equal(network_file_open(network->file, &file, NULL), 0);
+    for (uint32_t p = 0; p < network->n_params; p++) {
+        values[p] = xcalloc((size_t)network->params[p].spec.rows * network->params[p].spec.columns,
+                            sizeof(float));
+        values[p][0] = 1.5f + (float)p;
+    }
+    assert_int_equal(network_save(network, &file, values, NULL, pass, NULL), 0);
+    assert_int_equal(files_of(pass, &bytes), 34);
+    assert_int_equal(bytes, 31 * 16 + 4 * 3777536);
+    for (uint32_t p = 0; p < network->n_params; p++) {
+        const struct param_spec *spec = &network->params[p].spec;
+
+        (void)snprintf(path, sizeof path, "%s/%s", pass, spec->name);
+        values[p][0] = 0;
+        assert_int_equal(model_file_read(path, values[p], (size_t)spec->rows * spec->columns, NULL),
+                         0);
+        assert_true(values[p][0] == 1.5f + (float)p);
+        free(values[p]);
+    }
+    free(values);
+    network_file_close(&file);
+    folder_remove(folder);
+    (void)network_free(network);
+}
+
+/* Sizes that are arguments follow the data, unless they are given. */
+static void test_sizes_follow_data(void **unused)
+{
+    struct network *shipped = network_shipped("recommendation", NULL), *bound;
+    struct input_spec data[INPUTS_MAX];
+    struct edl_error error = { 0 };
+    struct network_file file;
+
+    (void)unused;
+    memcpy(data, shipped->inputs, sizeof data);
+    data[0].size = 17;
+    data[1].size = 5;
+    assert_int_equal(network_file_open(shipped->file, &file, NULL), 0);
+    assert_int_equal(network_file_parse(&file, "width=8", data, 8, &bound, NULL), 0);
+    assert_int_equal(bound->inputs[0].size, 17);
+    assert_int_equal(bound->inputs[1].size, 5);
+    assert_int_equal(bound->inputs[3].size, 6040);
+    assert_int_equal(network_fits_data(bound, data, 8, NULL), 0);
+    (void)network_free(bound);
+    assert_int_equal(network_file_parse(&file, "movie_ids=18", data, 8, &bound, NULL), 0);
+    assert_int_equal(network_fits_data(bound, data, 8, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "movie_id, is integer of 18, but the data have"));
+    (void)network_free(bound);
+    assert_int_equal(network_file_parse(&file, "movie_ids=x", data, 8, &bound, &error), -EINVAL);
+    network_file_close(&file);
+    (void)network_free(shipped);
+}
+
 /* A rate without measure: training stops, and batch and culprit are named. */
 static void test_divergence(void **unused)
 {
@@ -197,10 +289,9 @@ static void test_divergence(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_pull),
-        cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_learns),     cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_pull),       cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_saved_pass), cmocka_unit_test(test_sizes_follow_data),
     };
 
     openblas_set_num_threads(1);

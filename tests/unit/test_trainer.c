@@ -35,6 +35,7 @@ struct world {
 };
 
 static volatile sig_atomic_t stop;
+static const char *network; /* NULL: the n-gram model */
 
 static void on_term(int number)
 {
@@ -52,6 +53,8 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .dataset = world->pattern,
         .output_dir = world->output,
         .backend = backend_cpu(),
+        .network = network,
+        .network_arguments = "embedding=12,hidden=48,dropout=0",
         .batch = 16,
         .push_every = 1,
         .log_period = 0,
@@ -177,6 +180,15 @@ static void test_trainer_killed(void **state)
     assert_true(world.fake.state->n_requeued <= 1);
     assert_trained(&world, 4, 0.15);
     world_close(&world);
+}
+
+/* The same with a network of a file in the model's place. */
+static void test_network(void **state)
+{
+    network = "ngram_lm";
+    test_two_trainers(state);
+    test_trainer_killed(state);
+    network = NULL;
 }
 
 static void test_trainer_told_to_stop(void **state)
@@ -334,6 +346,16 @@ static void test_dataset(void **state)
     folder_remove(folder);
 }
 
+/* The networks that ship lie with the sources. */
+static void find_models(void)
+{
+    const char *top = getenv("EDL_SOURCE_DIR");
+    char path[1024];
+
+    (void)snprintf(path, sizeof path, "%s/conf/models", top != NULL ? top : ".");
+    (void)setenv("EDL_MODELS_DIR", path, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,12 +364,14 @@ int main(void)
         cmocka_unit_test(test_output_is_checked_first),
         cmocka_unit_test(test_two_trainers),
         cmocka_unit_test(test_trainer_killed),
+        cmocka_unit_test(test_network),
         cmocka_unit_test(test_trainer_told_to_stop),
         cmocka_unit_test(test_server_replaced),
         cmocka_unit_test(test_stale_lease),
         cmocka_unit_test(test_nobody_there),
     };
 
+    find_models();
     openblas_set_num_threads(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

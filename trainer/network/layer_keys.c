@@ -311,6 +311,13 @@ static struct layer_options default_options(const struct layer_kind *kind)
                                    .activation = kind->activation };
 }
 
+static void add_suffix(struct draft *draft, const char *suffix)
+{
+    const size_t used = strlen(draft->layer.name);
+
+    (void)snprintf(draft->layer.name + used, LAYER_NAME_BYTES - used, "%s", suffix);
+}
+
 /* text_conv_pool: a window of rows, a fully connected layer on it, and a pooling over time */
 static int add_text_conv_pool(struct parser *parser, struct draft *draft)
 {
@@ -324,8 +331,8 @@ static int add_text_conv_pool(struct parser *parser, struct draft *draft)
     context.layer.kind = &layer_context;
     fc.layer.kind = &layer_fc;
     pool.layer.kind = &layer_seqpool;
-    (void)strcat(context.layer.name, "_conv_proj");
-    (void)strcat(fc.layer.name, "_conv_fc");
+    add_suffix(&context, "_conv_proj");
+    add_suffix(&fc, "_conv_fc");
     memcpy(fc.inputs[0], context.layer.name, LAYER_NAME_BYTES);
     memcpy(pool.inputs[0], fc.layer.name, LAYER_NAME_BYTES);
     context.layer.options.activation = ACTIVATION_LINEAR;
