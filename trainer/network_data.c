@@ -27,23 +27,6 @@ static const struct {
     { "resnet_cifar", "images" },
 };
 
-static int draw(struct source *source, bool test, uint64_t n, struct sample_set *set,
-                struct edl_error *error)
-{
-    struct sample_value values[INPUTS_MAX];
-    struct sample_record record = { 0 };
-    int r = 0;
-
-    for (uint64_t i = 0; r >= 0 && i < n; i++) {
-        source->sample(source->state, test, i, values);
-        r = sample_encode(source->inputs, source->n_inputs, values, &record, error);
-        if (r >= 0)
-            r = sample_set_add(set, record.bytes, record.size, error);
-    }
-    free(record.bytes);
-    return r;
-}
-
 static int read_source(const char *name, const struct source_options *options,
                        struct network_data *ret, struct edl_error *error)
 {
@@ -55,11 +38,11 @@ static int read_source(const char *name, const struct source_options *options,
         return r;
     memcpy(ret->inputs, source.inputs, sizeof ret->inputs);
     ret->n_inputs = source.n_inputs;
-    ret->train = sample_set_new(source.inputs, source.n_inputs);
-    ret->test = sample_set_new(source.inputs, source.n_inputs);
-    r = draw(&source, false, source.n_train, ret->train, error);
+    r = source_samples(&source, false, &ret->train, error);
     if (r >= 0)
-        r = draw(&source, true, source.n_test, ret->test, error);
+        r = source_samples(&source, true, &ret->test, error);
+    if (r >= 0)
+        ret->floor = source.floor(source.state);
     source_close(&source);
     return r;
 }
@@ -131,4 +114,6 @@ void network_data_close(struct network_data *data)
         data->train = sample_set_free(data->train);
     if (data->test != NULL)
         data->test = sample_set_free(data->test);
+    json_decref(data->floor);
+    data->floor = NULL;
 }

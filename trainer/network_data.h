@@ -5,6 +5,7 @@
  * MovieLens 1M. Any other folder: a data set (data.json or corpus.json, train-*.recordio). */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "trainer/batch.h"
@@ -16,6 +17,7 @@ struct network_data {
     struct input_spec inputs[INPUTS_MAX];
     uint32_t n_inputs;
     struct sample_set *train, *test;
+    json_t *floor; /* what no model can go below, NULL: nobody knows it */
 };
 
 /* network_data_open - the caller's, for network_data_close

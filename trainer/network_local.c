@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/cleanup.h"
@@ -212,12 +213,17 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
 
 static void describe(const struct study *s)
 {
+    char *floor = json_dumps(s->data.floor, JSON_REAL_PRECISION(6));
+
     printf("The input order is [");
     for (uint32_t i = 0; i < s->network->n_inputs; i++)
         printf("%s%s", i > 0 ? ", " : "", s->network->inputs[i].name);
     printf("]\n%s: %u parameters, %" PRIu64 " values; %zu samples to train, %zu to test\n",
            s->file.path, s->network->n_params, network_values(s->network),
            sample_set_n(s->data.train), sample_set_n(s->data.test));
+    if (floor != NULL)
+        printf("The floor of these data: %s\n", floor);
+    free(floor);
     (void)fflush(stdout);
 }
 
