@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -19,11 +20,32 @@
 #define TEXT_MAX (1u << 20)
 #define NAMES_MAX 64
 
+#define PATH_MAX_BYTES 4096
+
+/* Of a program that was built and not installed: those of the checkout, beside its build folder. */
+static const char *models_of_checkout(void)
+{
+    static char path[PATH_MAX_BYTES];
+    const char end[] = "/../conf/models";
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof end);
+    char *slash;
+
+    if (n <= 0)
+        return NULL;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    memcpy(slash, end, sizeof end);
+    return access(path, R_OK | X_OK) == 0 ? path : NULL;
+}
+
 static const char *models_dir(void)
 {
-    const char *named = getenv("EDL_MODELS_DIR");
+    const char *named = getenv("EDL_MODELS_DIR"), *near;
 
-    return named != NULL && *named != '\0' ? named : EDL_MODELS_DIR;
+    if (named != NULL && *named != '\0')
+        return named;
+    near = access(EDL_MODELS_DIR, R_OK | X_OK) != 0 ? models_of_checkout() : NULL;
+    return near != NULL ? near : EDL_MODELS_DIR;
 }
 
 static int no_such_network(const char *name, struct edl_error *error)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_files.h - a network by its name or its file
  *
- * A name is a file NAME.json of those that ship, in EDL_MODELS_DIR, else where they are installed.
+ * A name is a file NAME.json of those that ship, in EDL_MODELS_DIR, else where they are installed,
+ * else in the checkout of a program that is not.
  */
 #pragma once
 
