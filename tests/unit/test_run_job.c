@@ -18,7 +18,18 @@
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 
-/* words separated by blanks */
+#define LINE_BYTES 256
+
+/* Puts a word and a blank behind the text in a buffer of LINE_BYTES. */
+static void append(char *text, const char *word)
+{
+    size_t length = strlen(text);
+    int written = snprintf(text + length, LINE_BYTES - length, "%s ", word);
+
+    assert_in_range(written, 1, LINE_BYTES - length - 1);
+}
+
+/* words separated by blanks; buffer has LINE_BYTES */
 static int split(const char *line, char *buffer, char **own, int *n_own, char **flags,
                  size_t *n_flags, struct edl_error *error)
 {
@@ -26,7 +37,7 @@ static int split(const char *line, char *buffer, char **own, int *n_own, char **
     int n = 0;
 
     *error = (struct edl_error){ 0 };
-    strcpy(buffer, line);
+    (void)snprintf(buffer, LINE_BYTES, "%s", line);
     while ((word = strsep(&rest, " ")) != NULL)
         words[n++] = word;
     return run_split(n, words, own, n_own, flags, n_flags, error);
@@ -55,15 +66,16 @@ static void test_words_are_sorted(void **state)
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
-        char buffer[256], *own[32], *flags[32], said[256] = "", others[256] = "";
+        char buffer[LINE_BYTES], said[LINE_BYTES] = "", others[LINE_BYTES] = "";
+        char *own[32], *flags[32];
         struct edl_error error;
         size_t n_flags = 0;
         int n_own = 0, r = split(rows[i].line, buffer, own, &n_own, flags, &n_flags, &error);
 
         for (int j = 0; j < n_own && r == 0; j++)
-            (void)strcat(strcat(said, own[j]), " ");
+            append(said, own[j]);
         for (size_t j = 0; j < n_flags && r == 0; j++)
-            (void)strcat(strcat(others, flags[j]), " ");
+            append(others, flags[j]);
         if ((r == 0) != (rows[i].flags != NULL) || !streq(said, rows[i].own) ||
             (r == 0 && !streq(others, rows[i].flags)) || (r < 0 && error.remedy[0] == '\0'))
             fail_msg("%s: %d \"%s\" \"%s\" %s", rows[i].line, r, said, others, error.text);
