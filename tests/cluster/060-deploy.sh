@@ -74,14 +74,14 @@ nsenter_n1="nsenter -t ${machine_leader[n1]} -m -p -u -n -i -C -- env HOME=/root
     $nsenter_n1 edl deploy --conf /root/conf.py >"$machines/out" 2>"$machines/err" || fail 'the first deploy'
 grep -q '4 hosts never seen' "$machines/out" || fail 'it does not list the keys'
 for name in n1 n2 n3 n4; do
-    on n1 edl nodes --json | jq -e --arg name $name '.nodes[] | select(.name == $name) | .state == "ready"' >/dev/null || fail "$name is not ready"
+    on n1 edl nodes --json | holds --arg name $name 'any(.nodes[]; .name == $name and .state == "ready")' || fail "$name is not ready"
     [ "$(machine_in $name stat -c %a /home/paddle)" = 1777 ] || fail "$name has no ROOT_DIR"
 done
 [ "$(on n1 edl nodes --json | jq -r '.nodes[] | select(.name == "n3") | .address')" = 10.77.0.13 ] || fail 'n3 has not the address of its interface'
 ! grep -q 'secret of bob' "$machines/out" || fail 'the password is shown'
 for name in n2 n3 n4; do
-    ! on $name journalctl -q --no-pager | grep -qE 'token [0-9a-f]{16}' || fail "$name's journal has the token"
-    [ -z "$(machine_in $name sh -c 'ls -d /tmp/edl-deploy.* /run/edl-join.* 2>/dev/null')" ] || fail "something is left at $name"
+    on $name journalctl -q --no-pager | lacks -E 'token [0-9a-f]{16}' || fail "$name's journal has the token"
+    silent machine_in $name find /tmp /run -maxdepth 1 '(' -name 'edl-deploy.*' -o -name 'edl-join.*' ')' || fail "something is left at $name"
 done
 passed 'three hosts of three kinds are nodes'
 
@@ -192,6 +192,7 @@ deploy --conf /root/one.py --remove
 [ $status != 0 ] && grep -q -- --yes "$machines/err" || fail 'it removes without a question'
 deploy --conf /root/one.py --remove --yes --json
 is root@n4 changed 'edl is gone'
-[ -z "$(machine_in n4 sh -c 'dpkg-query -W -f "\${db:Status-Status} \${Package}\n" "edl-*" 2>/dev/null | grep "^installed"; ls -d /var/lib/edl 2>/dev/null')" ] || fail 'something of ours is left'
-! on n1 edl nodes --json | jq -e '.nodes[] | select(.name == "n4")' >/dev/null || fail 'the cluster still has n4'
+machine_in n4 dpkg-query -W -f '${db:Status-Status} ${Package}\n' | lacks '^installed edl-' || fail 'a package of ours is left'
+silent machine_in n4 find /var/lib -maxdepth 1 -name edl || fail '/var/lib/edl is left'
+on n1 edl nodes --json | holds 'all(.nodes[]; .name != "n4")' || fail 'the cluster still has n4'
 passed 'an upgrade, and a removal'
