@@ -54,7 +54,7 @@ const char agent_options_help[] =
     "  --log-max BYTES           of the output of one process the last so many are kept (default\n"
     "                            1Gi, at least 256Ki)\n"
     "  --old-logs-max BYTES      of all processes that have ended together (default 8Gi)\n"
-    "  --keep-outputs TIME       files of a process stay after its end, for edl fetch (default 7d)\n"
+    "  --keep-outputs TIME       files of a process stay after it, for edl fetch (default 7d)\n"
     "  --outputs-max BYTES       of such files together (default 32Gi)\n"
     "  --allow-root              run processes of jobs that name no user as root\n"
     "  --stop-processes-on-exit  on SIGTERM stop all processes first\n"

@@ -228,8 +228,8 @@ struct process {
 /* One slot's history: how often its processes failed, and when it may start again. */
 struct slot {
     uint32_t failures, failed_starts; /* failed_starts: in a row that spent none; volatile */
-    uint64_t not_before_us; /* back-off */
-    bool finished;          /* a process of it ended by itself with exit code 0 */
+    uint64_t not_before_us;           /* back-off */
+    bool finished;                    /* a process of it ended by itself with exit code 0 */
     bool due;               /* its process failed or was lost: a new incarnation is wanted */
     struct process *live;   /* borrowed; NULL when none */
     struct process *newest; /* borrowed; live or not; NULL when there never was one */

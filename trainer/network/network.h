@@ -38,8 +38,8 @@ enum activation {
 
 /* What the JSON says of one parameter. */
 struct param_options {
-    bool given;                  /* an object was there */
-    bool has_initial;            /* with an initial_ key in it */
+    bool given;                 /* an object was there */
+    bool has_initial;           /* with an initial_ key in it */
     char name[PARAM_NAME_SIZE]; /* "": by the rule */
     uint32_t initial;
     float initial_mean, initial_std;
