@@ -64,13 +64,16 @@ ends_well copied
 # a folder as it is typed
 mkdir "$work/home" && ln -s "$project" "$work/home/p"
 edl submit --name typed --upload "$project/src/.." -- sh main.sh >/dev/null 2>&1
+# shellcheck disable=SC2088
 HOME=$work/home edl submit --name tilde --upload '~/p' -- sh main.sh >/dev/null 2>"$work/err" || fail "$(cat "$work/err")"
+# shellcheck disable=SC2088
 HOME=$work/home edl submit --name home --workspace '~/p/src' -- sh -c '[ "$(pwd -P)" = "'"$(cd "$project/src" && pwd -P)"'" ]' >/dev/null
 (cd src && edl submit --name above --workspace .. -- sh -c '[ -f main.sh ]' >/dev/null)
 (cd src && edl submit --name beside --workspace ./deep -- sh -c '[ -f kept.o ]' >/dev/null)
 for name in typed tilde home above beside; do ends_well $name; done
 if edl submit --workspace '$HOME/p' -- true 2>"$work/err"; then fail 'a variable is taken for a folder'; fi
 grep -q 'is no folder of this machine' "$work/err" || fail "$(cat "$work/err")"
+# shellcheck disable=SC2088
 for path in src ./src '~/p' '$HOME/p' ../project; do
     jq -n --arg path "$path" '{metadata: {name: "refused"}, spec: {trainer: {entrypoint: "true", workspace: $path}}}' >"$work/refused.json"
     if edl submit "$work/refused.json" 2>"$work/err"; then fail "the API takes the workspace $path"; fi
