@@ -55,8 +55,9 @@ struct run {
     struct screen_row *rows; /* owned */
     size_t n, n_ended;
     struct screen *screen;
-    char *password;       /* the last one that was given; owned, wiped */
-    struct target *asked; /* whose password is asked for alone; NULL: for all */
+    char *common[WAIT_SUDO + 1]; /* passwords by what they are for: the given one, or an answer for
+                                    many hosts; NULL: none; owned, wiped */
+    struct target *asked;        /* whose password is asked for alone; NULL: for all */
     enum wait asked_for;
     bool stopped;
 };
@@ -73,7 +74,7 @@ bool deploy_is_node(const char *name, void *userdata);
 /* deploy_need_password - the host wants one, to log in or for sudo: the one that is known first */
 void deploy_need_password(struct target *target, enum wait about);
 /* deploy_keep_password - the one that is known is what this host gets from now on */
-void deploy_keep_password(struct target *target);
+void deploy_keep_password(struct target *target, enum wait about);
 /* deploy_set_wait - the host waits; what has to be asked now is asked */
 void deploy_set_wait(struct target *target, enum wait wait);
 /* deploy_consider_questions - asks when every host that may come to the same question has come */

@@ -49,20 +49,25 @@ void deploy_wipe(char **password)
     *password = NULL;
 }
 
-void deploy_keep_password(struct target *target)
+static void set_password(struct target *target, const char *password)
 {
     deploy_wipe(&target->password);
-    if (target->run->password != NULL)
-        target->password = xstrdup(target->run->password);
+    if (password != NULL)
+        target->password = xstrdup(password);
 }
 
-static void give_password(struct target *target)
+void deploy_keep_password(struct target *target, enum wait about)
+{
+    set_password(target, target->run->common[about]);
+}
+
+static void give_password(struct target *target, const char *password)
 {
     enum wait wait = target->wait;
 
     target->wait = WAIT_NOTHING;
     target->tried++;
-    deploy_keep_password(target);
+    set_password(target, password);
     deploy_show(target);
     if (wait == WAIT_LOGIN)
         ssh_session_password(target->session, target->password);
@@ -94,22 +99,28 @@ static void give_up_password(struct target *target)
         refuse_sudo(target);
 }
 
+/* An answer goes to the hosts that the question named, and to nobody else: another host might well
+ * want to hear it. What was asked for many is also the first try at a host that comes to the same
+ * question later. */
 static void on_password(const char *answer, void *userdata)
 {
     struct run *run = userdata;
     struct target *alone = run->asked;
     enum wait about = run->asked_for;
+    const char *password = answer != NULL && answer[0] != '\0' ? answer : NULL;
 
     screen_return(run->screen);
-    deploy_wipe(&run->password);
-    run->password = answer != NULL && answer[0] != '\0' ? xstrdup(answer) : NULL;
+    if (alone == NULL) {
+        deploy_wipe(&run->common[about]);
+        run->common[about] = password != NULL ? xstrdup(password) : NULL;
+    }
     for (size_t i = 0; i < run->n; i++) {
         struct target *target = &run->targets[i];
 
         if (target->wait != about || (alone != NULL && target != alone))
             continue;
-        if (run->password != NULL)
-            give_password(target);
+        if (password != NULL)
+            give_password(target, password);
         else
             give_up_password(target);
     }
@@ -156,12 +167,12 @@ static void ask_for_password(struct run *run, enum wait about, size_t n, struct 
     const char *what = about == WAIT_SUDO ? "for sudo " : "";
 
     run->asked_for = about;
-    run->asked = first->tried > 0 ? first : NULL;
+    run->asked = first->tried > 0 || n == 1 ? first : NULL;
     if (run->ask == NULL) {
         give_up_password(first);
         return;
     }
-    if (run->asked != NULL || n == 1)
+    if (run->asked != NULL)
         question = text_format("password %sat %s: ", what, first->host->text);
     else
         question = text_format("password %sat these %zu hosts: ", what, n);
@@ -194,8 +205,8 @@ void deploy_consider_questions(struct run *run)
 void deploy_need_password(struct target *target, enum wait about)
 {
     target->wait = about;
-    if (target->run->password != NULL && target->tried == 0) {
-        give_password(target);
+    if (target->run->common[about] != NULL && target->tried == 0) {
+        give_password(target, target->run->common[about]);
         return;
     }
     if (target->tried >= PASSWORD_TRIES) {

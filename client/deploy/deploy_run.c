@@ -55,6 +55,7 @@ static void end(struct target *target)
     target->wait = WAIT_NOTHING;
     row_of(target)->took_us = clock_read_us(CLOCK_MONOTONIC) - target->started_us;
     deploy_show(target);
+    http_async_cancel(TAKE_PTR(target->call));
     ssh_session_free(TAKE_PTR(target->session));
     target->fd = safe_close(target->fd);
     if (++run->n_ended == run->n)
@@ -201,8 +202,8 @@ static void advance(struct target *target, int status)
     } else if (target->core.password_refused) {
         deploy_need_password(target, WAIT_SUDO);
     } else {
-        if (step == DEPLOY_LOOK && target->password == NULL)
-            deploy_keep_password(target);
+        if (step == DEPLOY_LOOK && target->password == NULL) /* else that of its login */
+            deploy_keep_password(target, WAIT_SUDO);
         if (step == DEPLOY_LOOK)
             target->tried = target->password != NULL ? 1 : 0;
         deploy_begin_step(target);
@@ -407,7 +408,8 @@ static void clear(struct run *run)
     (void)deploy_packages_free(run->packages);
     (void)http_async_free(run->http);
     (void)ask_free(run->ask);
-    deploy_wipe(&run->password);
+    deploy_wipe(&run->common[WAIT_LOGIN]);
+    deploy_wipe(&run->common[WAIT_SUDO]);
     free(run->targets);
     free(run->rows);
     json_decref(run->nodes);
@@ -470,7 +472,8 @@ int deploy_run(const struct host_list *hosts, const struct deploy_options *optio
     if (status != STATUS_OK)
         return status;
     run.nodes = json_incref(json_object_get(answer, "nodes"));
-    run.password = options->password != NULL ? xstrdup(options->password) : NULL;
+    for (enum wait about = WAIT_LOGIN; about <= WAIT_SUDO; about++)
+        run.common[about] = options->password != NULL ? xstrdup(options->password) : NULL;
     run.targets = xcalloc(run.n, sizeof *run.targets);
     run.rows = xcalloc(run.n, sizeof *run.rows);
     for (size_t i = 0; i < run.n; i++)
