@@ -50,7 +50,7 @@ static int run(const struct invocation *invocation)
                   { "--accept-new-keys", o->accept_new_keys },
                   { "--json", o->common.json } };
     _cleanup_free_ const char **argv =
-        xcalloc(2 * ELEMENTS(texts) + ELEMENTS(flags) + hosts->n_args + 2, sizeof *argv);
+        xcalloc(2 * ELEMENTS(texts) + ELEMENTS(flags) + hosts->n_args + 3, sizeof *argv);
     _cleanup_free_ char *program = NULL;
     struct edl_error error = { 0 };
     size_t n = 0;
@@ -66,6 +66,7 @@ static int run(const struct invocation *invocation)
     for (size_t i = 0; i < ELEMENTS(flags); i++)
         if (flags[i].given)
             argv[n++] = flags[i].name;
+    argv[n++] = "--";
     for (size_t i = 0; i < hosts->n_args; i++)
         argv[n++] = hosts->args[i];
     (void)fflush(stdout);

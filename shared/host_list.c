@@ -268,7 +268,8 @@ static int take_use_gpu(struct host_list *list, const struct literal *value,
         bool value;
     } words[] = { { "True", true }, { "False", false }, { "1", true }, { "0", false } };
 
-    if (value->kind == LITERAL_BOOL || value->kind == LITERAL_INT) {
+    if (value->kind == LITERAL_BOOL ||
+        (value->kind == LITERAL_INT && (value->integer == 0 || value->integer == 1))) {
         list->use_gpu = value->boolean || value->integer != 0;
         return 0;
     }
@@ -347,6 +348,12 @@ int host_list_parse(const char *file, const char *text, size_t size, struct host
     r = literals_read(file, text, size, set, &reading, error);
     if (r < 0)
         return r;
+    if (ret->port + ret->ports_num + ret->ports_num_for_sparse > UINT16_MAX + 1) {
+        (void)edl_error_set(error, -EINVAL,
+                            "%.120s: PADDLE_PORT %u and %u ports from there go beyond 65535", file,
+                            ret->port, ret->ports_num + ret->ports_num_for_sparse);
+        return edl_error_remedy(error, "a smaller PADDLE_PORT: 7164, say");
+    }
     if (ret->n_hosts == 0) {
         (void)edl_error_set(error, -EINVAL, "%.120s has no HOSTS", file);
         return edl_error_remedy(error, "add a line: %s", settings[0].example);

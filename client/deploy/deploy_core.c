@@ -23,10 +23,10 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct deploy_facts, name)                                                 \
     }
-    FACT(hostname),    FACT(os),       FACT(like),      FACT(arch),      FACT(uid),
-    FACT(sudo),        FACT(systemd),  FACT(installed), FACT(candidate), FACT(dir),
-    FACT(member),      FACT(server),   FACT(active),    FACT(root_dir),  FACT(address),
-    FACT(address_now), FACT(problems), FACT(warnings),
+    FACT(hostname),  FACT(os),      FACT(like),        FACT(arch),        FACT(uid),
+    FACT(sudo),      FACT(systemd), FACT(newer_here),  FACT(newer_there), FACT(installed),
+    FACT(candidate), FACT(dir),     FACT(member),      FACT(server),      FACT(active),
+    FACT(root_dir),  FACT(address), FACT(address_now), FACT(problems),    FACT(warnings),
 #undef FACT
 };
 
@@ -147,8 +147,7 @@ static const struct {
     { "is not in the sudoers file",
       "name another account in HOSTS (root@%s), or let this one use sudo" },
     { "must have a tty", "take requiretty out of sudoers on %s, or name root@%s in HOSTS" },
-    { "belongs to another cluster",
-      "edl deploy --remove for %s with that cluster's scheduler first" },
+    { "belongs to", "edl deploy --remove for %s with that cluster's scheduler first" },
     { "currently not available", "name an account with a shell in HOSTS" },
     { "Password change required", "ssh to %s once, and change the password" },
 };
@@ -195,9 +194,10 @@ static enum deploy_step fail_script(struct deploy_host *host, int status)
     return fail(host);
 }
 
-static bool known_nodes_have(const struct deploy_plan *plan, const char *name)
+static bool is_ours(const struct deploy_plan *plan, const struct deploy_host *host)
 {
-    return name[0] != '\0' && plan->is_node != NULL && plan->is_node(name, plan->userdata);
+    return host->facts.member[0] != '\0' && plan->is_node != NULL &&
+           plan->is_node(host->facts.member, plan->userdata);
 }
 
 static bool fits(const struct deploy_package *package, const struct deploy_host *host)
@@ -227,7 +227,7 @@ const struct deploy_package *deploy_core_package(const struct deploy_plan *plan,
 
 bool deploy_core_needs_token(const struct deploy_plan *plan, const struct deploy_host *host)
 {
-    return !known_nodes_have(plan, host->facts.member);
+    return !is_ours(plan, host);
 }
 
 static bool is_set_up(const struct deploy_plan *plan, const struct deploy_host *host)
@@ -310,11 +310,8 @@ static enum deploy_step set_up(const struct deploy_plan *plan, const struct depl
 
 static bool is_old(const struct deploy_plan *plan, const struct deploy_host *host)
 {
-    const char *newest =
-        takes_own(plan, host) ? own_agent(plan, host)->version : host->facts.candidate;
-
-    return plan->mode == DEPLOY_UPGRADE && newest[0] != '\0' &&
-           !streq(newest, host->facts.installed);
+    return plan->mode == DEPLOY_UPGRADE &&
+           (takes_own(plan, host) ? host->facts.newer_here : host->facts.newer_there)[0] != '\0';
 }
 
 static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy_host *host)
@@ -323,6 +320,10 @@ static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy
 
     if (plan->mode == DEPLOY_CHECK_ONLY)
         return there ? DEPLOY_DOCTOR : DEPLOY_DONE;
+    if (plan->mode == DEPLOY_REMOVAL && there && host->facts.member[0] != '\0' &&
+        !is_ours(plan, host))
+        return refuse(host, "it is a node of another cluster",
+                      "remove it where that cluster's scheduler runs");
     if (plan->mode == DEPLOY_REMOVAL)
         return there ? DEPLOY_REMOVE : DEPLOY_DONE;
     if (!there || is_old(plan, host))
@@ -386,8 +387,7 @@ enum deploy_step deploy_core_next(const struct deploy_plan *plan, struct deploy_
     enum deploy_step step;
 
     host->password_refused = false;
-    /* the doctor's status is its verdict */
-    if (status != 0 && !(host->step == DEPLOY_DOCTOR && host->facts.problems[0] != '\0'))
+    if (status != 0)
         return after_failure(plan, host, status);
     host->n_said = 0;
     step = after[host->step](plan, host);
@@ -417,9 +417,9 @@ const char *deploy_core_outcome(const struct deploy_plan *plan, const struct dep
         (void)snprintf(buffer, size, "can be deployed to: %s", host->facts.os);
     else if (plan->mode == DEPLOY_CHECK_ONLY)
         (void)snprintf(buffer, size, "edl %s, %s", version_of(host),
-                       known_nodes_have(plan, host->facts.member) ? "of this cluster"
-                       : host->facts.member[0] != '\0'            ? "of another cluster"
-                                                                  : "of no cluster");
+                       is_ours(plan, host)             ? "of this cluster"
+                       : host->facts.member[0] != '\0' ? "of another cluster"
+                                                       : "of no cluster");
     else
         (void)snprintf(buffer, size, "node %s%s", node,
                        host->changed ? ", set up now" : ", nothing to do");

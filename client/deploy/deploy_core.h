@@ -74,15 +74,17 @@ struct deploy_facts {
     char like[DEPLOY_WORD_MAX]; /* "debian": ID and ID_LIKE */
     char arch[DEPLOY_WORD_MAX]; /* of its packages */
     char uid[DEPLOY_WORD_MAX], sudo[DEPLOY_WORD_MAX], systemd[DEPLOY_WORD_MAX];
-    char installed[DEPLOY_WORD_MAX];   /* version of edl-agent */
-    char candidate[DEPLOY_WORD_MAX];   /* version that its apt would install */
-    char dir[DEPLOY_WORD_MAX];         /* for packages that are sent */
-    char member[DEPLOY_WORD_MAX];      /* name of the node that it is */
-    char server[DEPLOY_WORD_MAX];      /* and of which scheduler */
-    char active[DEPLOY_WORD_MAX];      /* the agent runs */
-    char root_dir[DEPLOY_WORD_MAX];    /* ROOT_DIR is there */
-    char address[DEPLOY_WORD_MAX];     /* of the interface */
-    char address_now[DEPLOY_WORD_MAX]; /* as the last deploy set it */
+    char installed[DEPLOY_WORD_MAX]; /* version of edl-agent */
+    char candidate[DEPLOY_WORD_MAX]; /* version that its apt would install */
+    /* a newer version, in the packages of the deploying machine, or at its apt */
+    char newer_here[DEPLOY_WORD_MAX], newer_there[DEPLOY_WORD_MAX];
+    char dir[DEPLOY_WORD_MAX];                                 /* for packages that are sent */
+    char member[DEPLOY_WORD_MAX];                              /* name of the node that it is */
+    char server[DEPLOY_WORD_MAX];                              /* and of which scheduler */
+    char active[DEPLOY_WORD_MAX];                              /* the agent runs */
+    char root_dir[DEPLOY_WORD_MAX];                            /* ROOT_DIR is there */
+    char address[DEPLOY_WORD_MAX];                             /* of the interface */
+    char address_now[DEPLOY_WORD_MAX];                         /* as the last deploy set it */
     char problems[DEPLOY_WORD_MAX], warnings[DEPLOY_WORD_MAX]; /* of edl doctor */
 };
 

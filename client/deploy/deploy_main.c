@@ -151,6 +151,13 @@ int main(int argc, char **argv)
     if (options_parse(deploy_option_specs, &given, argc - 1, argv + 1, &invocation.arguments,
                       &error) < 0)
         return report_error(&error);
+    if (invocation.arguments.n_args == 0) { /* hosts come behind "--" */
+        invocation.arguments.n_args = invocation.arguments.n_rest;
+        free(invocation.arguments.args);
+        invocation.arguments.args = xcalloc(invocation.arguments.n_rest + 1, sizeof(char *));
+        for (size_t i = 0; i < invocation.arguments.n_rest; i++)
+            invocation.arguments.args[i] = invocation.arguments.rest[i];
+    }
     if (given.common.help) {
         (void)puts("edl-deploy is started by edl deploy: see edl deploy --help");
         return STATUS_OK;

@@ -23,6 +23,8 @@ void deploy_set_wait(struct target *target, enum wait wait)
 
 static bool may_still_ask(const struct target *target, enum wait about)
 {
+    if (target->wait == WAIT_PACKAGES)
+        return about == WAIT_SUDO;
     if (target->ended || target->wait != WAIT_NOTHING)
         return false;
     return about == WAIT_SUDO ? target->core.step < DEPLOY_LOOK

@@ -175,6 +175,11 @@ void deploy_begin_step(struct target *target)
     static const struct deploy_join no_token = { 0 };
 
     deploy_show(target);
+    /* the look compares versions, and decides where packages come from */
+    if (target->core.step == DEPLOY_LOOK && !target->run->packages_known) {
+        deploy_set_wait(target, WAIT_PACKAGES);
+        return;
+    }
     if (deploy_script_needs_password(&target->core) && target->core.step == DEPLOY_LOOK &&
         target->password == NULL)
         deploy_need_password(target, WAIT_SUDO);
@@ -259,18 +264,10 @@ static void on_sent(struct ssh_session *session, uint64_t sent_bytes, void *user
         deploy_show(target);
 }
 
-/* The look waits until it is known what this machine has, as it decides where packages come from.
- */
 static void on_ended(struct ssh_session *session, int status, void *userdata)
 {
-    struct target *target = userdata;
-
     (void)session;
-    if (target->core.step == DEPLOY_LOOK && status == 0 && !target->run->packages_known) {
-        deploy_set_wait(target, WAIT_PACKAGES);
-        return;
-    }
-    advance(target, status);
+    advance(userdata, status);
 }
 
 static void on_failed(struct ssh_session *session, enum ssh_fault fault,
@@ -295,7 +292,7 @@ static void on_packages(const struct edl_error *error, void *userdata)
             deploy_fail(target, error);
         } else if (target->wait == WAIT_PACKAGES) {
             target->wait = WAIT_NOTHING;
-            advance(target, 0);
+            deploy_begin_step(target);
         }
     }
 }
@@ -346,9 +343,22 @@ static int begin_target(struct run *run, size_t i, const struct host *host, stru
                            error);
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* What comes after the loop waits for the scheduler only: Ctrl-C ends that as it ends any program.
+ */
+static void release_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ELEMENTS(signals); i++)
+        (void)sigaddset(&set, signals[i]);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int prepare(struct run *run, struct edl_error *error)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     sigset_t blocked;
     int r;
 
@@ -428,6 +438,7 @@ static int go(struct run *run, const struct host_list *hosts, struct edl_error *
     for (size_t i = 0; i < run->n; i++)
         deploy_show(&run->targets[i]);
     r = sd_event_loop(run->event);
+    release_signals();
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }
 

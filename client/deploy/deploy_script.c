@@ -73,20 +73,55 @@ static char *look_settings(const struct deploy_plan *plan)
     _cleanup_free_ char *root = shell_quote(plan->root_dir != NULL ? plan->root_dir : "");
     _cleanup_free_ char *nic = shell_quote(plan->nic != NULL ? plan->nic : "");
 
-    return text_format("d=%s; if [ -n \"$d\" ] && [ -d \"$d\" ]; then echo edl:root_dir=yes; fi\n"
-                       "n=%s; if [ -n \"$n\" ] && command -v ip >/dev/null; then\n"
-                       "  ip -o -4 addr show dev \"$n\" scope global 2>/dev/null |\n"
-                       "    sed -n '1s,.* inet \\([0-9.]*\\)/.*,edl:address=\\1,p'\n"
-                       "  sed -n 's/^address: */edl:address_now=/p' " OWN_CONF " 2>/dev/null\n"
-                       "fi\n",
-                       root, nic);
+    return text_format(
+        "d=%s; if [ -n \"$d\" ] && [ -d \"$d\" ]; then\n"
+        "  echo edl:root_dir=yes\n"
+        "  m=$(stat -Lc %%a \"$d\"); case $m in *[2367]) ;; *) echo \"edl:finding=warning  "
+        "ROOT_DIR: not every account may write to $d; try: chmod 1777 $d, or another "
+        "ROOT_DIR\" ;; esac\n"
+        "fi\n"
+        "n=%s; if [ -n \"$n\" ] && command -v ip >/dev/null; then\n"
+        "  ip -o -4 addr show dev \"$n\" scope global 2>/dev/null |\n"
+        "    sed -n '1s,.* inet \\([0-9.]*\\)/.*,edl:address=\\1,p'\n"
+        "  [ -n \"$(ip -o -4 addr show dev \"$n\" scope global 2>/dev/null)\" ] || echo "
+        "\"edl:finding=warning  PADDLE_NIC: there is no interface $n with an IPv4 "
+        "address; try: ip -br addr\"\n"
+        "  sed -n 's/^address: */edl:address_now=/p' " OWN_CONF " 2>/dev/null\n"
+        "fi\n",
+        root, nic);
+}
+
+/* Of the packages of this machine, whether the agent's is newer than what is installed. */
+static char *look_newer(const struct deploy_plan *plan)
+{
+    const char *version = "";
+    _cleanup_free_ char *quoted = NULL;
+
+    for (size_t i = 0; i < plan->n_packages; i++)
+        if (streq(plan->packages[i].name, "edl-agent"))
+            version = plan->packages[i].version;
+    quoted = shell_quote(version);
+    return text_format("i=$(dpkg-query -W -f '${Version}' edl-agent 2>/dev/null); own=%s\n"
+                       "apt=$(apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| *\\([^ "
+                       "|]*\\).*/\\1/p')\n"
+                       "if [ -n \"$i\" ] && [ -n \"$own\" ] && dpkg --compare-versions \"$own\" gt "
+                       "\"$i\"; then echo "
+                       "edl:newer_here=yes; fi\n"
+                       "if [ -n \"$i\" ] && [ -n \"$apt\" ] && dpkg --compare-versions \"$apt\" gt "
+                       "\"$i\"; then echo "
+                       "edl:newer_there=yes; fi\n",
+                       quoted);
 }
 
 static char *look(const struct deploy_plan *plan)
 {
     _cleanup_free_ char *settings = look_settings(plan);
+    const char *update =
+        plan->mode == DEPLOY_UPGRADE ? "apt-get -qq update </dev/null >/dev/null 2>&1\n" : "";
+    _cleanup_free_ char *newer = look_newer(plan);
 
-    return text_format("%s%s%s%s:\n", look_package, look_apt, look_member, settings);
+    return text_format("%s%s%s%s%s%s:\n", look_package, update, look_apt, newer, look_member,
+                       settings);
 }
 
 static char *upload(const struct deploy_plan *plan, const struct deploy_host *host)
@@ -136,7 +171,7 @@ static char *install(const struct deploy_host *host)
         "try: apt-get install edl-trainer there'\n"
         "fi\n"
         "rm -f \"$log\"\n"
-        "if [ -n \"$d\" ] && [ $s = 0 ]; then rm -rf \"$d\"; fi\n"
+        "if [ -n \"$d\" ]; then rm -rf \"$d\"; fi\n"
         "%s%s"
         "exit $s\n",
         folder, choose, look_package, look_member);
@@ -153,9 +188,10 @@ static char *join(const struct deploy_plan *plan, const struct deploy_host *host
     _cleanup_free_ char *node = shell_quote(host->facts.hostname);
 
     return text_format(
-        "root=%s; if [ -n \"$root\" ] && [ ! -d \"$root\" ]; then mkdir -p \"$root\" && chmod 1777 "
-        "\"$root\" || exit 1; "
-        "fi\n"
+        "umask 022\n"
+        "root=%s\n"
+        "if [ -n \"$root\" ] && [ ! -d \"$root\" ]; then mkdir -p \"${root%%%%/*}/\" && "
+        "mkdir -p -m 1777 \"$root\" || exit 1; fi\n"
         "address=%s; now=$(sed -n 's/^address: *//p' " OWN_CONF " 2>/dev/null)\n"
         "fresh=no\n"
         "if [ -n \"$address\" ] && [ \"$address\" != \"$now\" ]; then\n"
@@ -167,7 +203,10 @@ static char *join(const struct deploy_plan *plan, const struct deploy_host *host
         "server=%s; pin=%s\n"
         "if [ -n \"$server\" ]; then\n"
         "  umask 077\n"
-        "  t=$(mktemp /run/edl-join.XXXXXXXX) && cat >\"$t\" || exit 1\n"
+        "  t=$(mktemp /run/edl-join.XXXXXXXX) || exit 1\n"
+        "  trap 'rm -f \"$t\"' EXIT\n"
+        "  cat >\"$t\" || exit 1\n"
+        "  systemctl stop edl-agent </dev/null >/dev/null 2>&1\n"
         "  edl-agent --join \"$server\" --join-token-file \"$t\" ${pin:+--ca-pin \"$pin\"} --node "
         "%s "
         "--join-only </dev/null\n"
@@ -189,7 +228,10 @@ static const char doctor[] =
     "r=$(edl-doctor 2>&1); s=$?\n"
     "printf '%s\\n' \"$r\" | sed -n 's/^\\(warning\\|problem\\) /edl:finding=\\1 /p'\n"
     "echo \"edl:warnings=$(printf '%s\\n' \"$r\" | grep -c '^warning ')\"\n"
-    "echo \"edl:problems=$(printf '%s\\n' \"$r\" | grep -c '^problem ')\"\n"
+    "n=$(printf '%s\\n' \"$r\" | grep -c '^problem ')\n"
+    "echo \"edl:problems=$n\"\n"
+    "if [ $s = 0 ] || { [ $s = 1 ] && [ \"$n\" != 0 ]; }; then exit 0; fi\n"
+    "printf '%s\\n' \"$r\" | tail -n 3\n"
     "exit $s\n";
 
 static const char removal[] =

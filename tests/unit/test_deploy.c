@@ -85,8 +85,9 @@ static void test_each_step(void **state)
         /* all is there */
         { DEPLOY_TO, SET_UP "edl:candidate=2", "asking edl doctor, done, " },
         { DEPLOY_UPGRADE, SET_UP "edl:candidate=1", "asking edl doctor, done, " },
-        { DEPLOY_UPGRADE, SET_UP "edl:candidate=2", "installing, asking edl doctor, done, " },
-        { DEPLOY_UPGRADE, SET_UP,
+        { DEPLOY_UPGRADE, SET_UP "edl:candidate=2\nedl:newer_there=yes",
+          "installing, asking edl doctor, done, " },
+        { DEPLOY_UPGRADE, SET_UP "edl:newer_here=yes",
           "sending packages, sending packages, installing, asking edl doctor, done, " },
         /* ROOT_DIR is not there, the agent does not run, it is no node, its interface has another
          * address */
@@ -138,7 +139,7 @@ static void test_named_packages_go_first(void **state)
     (void)state;
     plan.packages = packages;
     plan.n_packages = ELEMENTS(packages);
-    say(&host, DEBIAN SET_UP "edl:candidate=1");
+    say(&host, DEBIAN SET_UP "edl:candidate=1\nedl:newer_here=yes");
     assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DOCTOR);
     host.step = DEPLOY_LOOK;
     plan.prefer_packages = true;
@@ -166,7 +167,7 @@ static void test_changes_are_told(void **state)
     say(&host, "edl:member=n1");
     assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DOCTOR);
     say(&host, "edl:problems=2");
-    assert_int_equal(deploy_core_next(&plan, &host, 1), DEPLOY_DONE); /* a verdict, no failure */
+    assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DONE); /* a verdict, no failure */
     assert_string_equal(deploy_core_outcome(&plan, &host, text, sizeof text),
                         "node n1, set up now");
     deploy_host_clear(&host);
@@ -201,6 +202,8 @@ static void test_failures_have_a_remedy(void **state)
           "dpkg was interrupted", "dpkg --configure -a" },
         { DEPLOY_INSTALL, 100, "E: Something new\nE: and its last line",
           "installing: E: and its last line", "look at n1" },
+        { DEPLOY_DOCTOR, 127, "edl:problems=0\nsh: 1: edl-doctor: not found",
+          "edl-doctor: not found", "look at n1" },
         { DEPLOY_INSTALL, 7, "", "exit status 7", "look at n1" },
     };
 
@@ -235,6 +238,18 @@ static void test_a_repository_that_cannot_be_reached(void **state)
     assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_INSTALL);
     say(&host, "E: unmet dependencies");
     assert_int_equal(deploy_core_next(&plan, &host, 100), DEPLOY_FAILED); /* not for ever */
+    deploy_host_clear(&host);
+}
+
+static void test_a_host_of_others_is_left_alone(void **state)
+{
+    struct deploy_plan plan = plan_of(DEPLOY_REMOVAL);
+    struct deploy_host host = host_at(DEPLOY_LOOK);
+
+    (void)state;
+    say(&host, DEBIAN "edl:installed=1\nedl:member=n9\nedl:active=yes");
+    assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_FAILED);
+    assert_non_null(strstr(host.error.text, "another cluster"));
     deploy_host_clear(&host);
 }
 
@@ -382,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_changes_are_told),
         cmocka_unit_test(test_failures_have_a_remedy),
         cmocka_unit_test(test_a_repository_that_cannot_be_reached),
+        cmocka_unit_test(test_a_host_of_others_is_left_alone),
         cmocka_unit_test(test_sudo),
         cmocka_unit_test(test_lines_are_cut_and_masked),
         cmocka_unit_test(test_scripts_are_such),
