@@ -84,7 +84,8 @@ static int setup(void **state)
         put(f->from, name, name);
     }
     f->fd = memfd_create("archive", MFD_CLOEXEC);
-    assert_int_equal(workspace_pack(f->from, f->fd, &f->packed, NULL), 0);
+    assert_int_equal(workspace_pack(f->from, f->fd, &unpack_limits_default, NULL, &f->packed, NULL),
+                     0);
     *state = f;
     return 0;
 }
