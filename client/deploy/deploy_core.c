@@ -47,6 +47,14 @@ void deploy_host_clear(struct deploy_host *host)
     *host = (struct deploy_host){ 0 };
 }
 
+/* What a host says ends on a screen and in JSON: printable ASCII, and nothing else. */
+static void mask(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 static void add_finding(struct deploy_host *host, const char *text)
 {
     size_t before = host->findings != NULL ? strlen(host->findings) : 0, n = strlen(text);
@@ -55,6 +63,8 @@ static void add_finding(struct deploy_host *host, const char *text)
         return;
     host->findings = xreallocarray(host->findings, before + n + 2, 1);
     memcpy(host->findings + before, text, n);
+    host->findings[before + n] = '\0';
+    mask(host->findings + before);
     memcpy(host->findings + before + n, "\n", 2);
 }
 
@@ -72,7 +82,7 @@ static void take_fact(struct deploy_host *host, const char *text)
             to = (char *)&host->facts + facts[i].offset;
             (void)snprintf(to, DEPLOY_WORD_MAX, "%.*s",
                            printable_prefix(value + 1, DEPLOY_WORD_MAX - 1), value + 1);
-            printable_mask(to, strlen(to), "");
+            mask(to);
             return;
         }
     if (strncmp(text, "finding=", 8) == 0)
@@ -91,7 +101,7 @@ void deploy_core_line(struct deploy_host *host, const char *line)
         return;
     to = host->said[host->n_said++ % DEPLOY_SAID_MAX];
     (void)snprintf(to, DEPLOY_LINE_MAX, "%.*s", printable_prefix(line, DEPLOY_LINE_MAX - 1), line);
-    printable_mask(to, strlen(to), "");
+    mask(to);
 }
 
 /* The i-th last line, or NULL. */

@@ -37,6 +37,7 @@ struct target {
     unsigned int tried; /* passwords, of the kind that it waits for */
     char *password;     /* the last one that it was given; owned, wiped */
     char *key;          /* "ED25519 SHA256:..."; owned */
+    char *why;          /* its transport is ssh; owned; NULL: it is not, or that was asked for */
     uint64_t started_us;
     bool ended;
 };

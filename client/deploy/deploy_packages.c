@@ -49,8 +49,9 @@ static const char script[] =
     "fi\n"
     "for f in *.deb; do\n"
     "  [ -f \"$f\" ] || continue\n"
-    "  set -- $(dpkg-deb -W --showformat='${Package} ${Version} ${Architecture}' \"$f\") || exit "
-    "1\n"
+    "  v=$(dpkg-deb -W --showformat='${Package} ${Version} ${Architecture}' \"$f\" 2>/dev/null) || "
+    "{ echo \"! $PWD/$f\"; continue; }\n"
+    "  set -- $v\n"
     "  case $1 in\n"
     "  edl-agent | edl-client | edl-trainer) ;;\n"
     "  edl-* | libedl* | python3-edl) continue ;;\n"
@@ -90,7 +91,10 @@ static int take_output(struct deploy_packages *packages, struct edl_error *error
     bool has_agent = false;
 
     while (rest != NULL && (line = strsep(&rest, "\n")) != NULL)
-        if (!take_line(packages, line)) {
+        if (strncmp(line, "! ", 2) == 0) {
+            (void)edl_error_set(error, -EINVAL, "%.200s is no package that can be read", line + 2);
+            return edl_error_remedy(error, "take it out of the folder, or copy it anew");
+        } else if (!take_line(packages, line)) {
             (void)edl_error_set(error, -E2BIG, "%s has more than %d packages", packages->folder,
                                 DEPLOY_PACKAGES_MAX);
             return edl_error_remedy(error, "keep edl-agent, edl-client, edl-trainer and what they "

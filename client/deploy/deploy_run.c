@@ -42,6 +42,8 @@ void deploy_show(struct target *target)
     row->waiting = wait_texts[target->wait];
     if (target->session != NULL)
         row->transport = ssh_transport_word(ssh_session_transport(target->session));
+    if (target->session != NULL && target->why == NULL && ssh_session_why(target->session) != NULL)
+        row->why = target->why = xstrdup(ssh_session_why(target->session));
     screen_row_changed(target->run->screen, (size_t)(target - target->run->targets));
 }
 
@@ -273,9 +275,16 @@ static void on_ended(struct ssh_session *session, int status, void *userdata)
 static void on_failed(struct ssh_session *session, enum ssh_fault fault,
                       const struct edl_error *error, void *userdata)
 {
+    struct target *target = userdata;
+    struct edl_error told = *error;
+    size_t n = strlen(target->host->name);
+
     (void)session;
     (void)fault;
-    deploy_fail(userdata, error);
+    /* the host stands in front of the line already */
+    if (strncmp(told.text, target->host->name, n) == 0 && strncmp(told.text + n, ": ", 2) == 0)
+        memmove(told.text, told.text + n + 2, strlen(told.text + n + 2) + 1);
+    deploy_fail(target, &told);
 }
 
 static void on_packages(const struct edl_error *error, void *userdata)
@@ -337,7 +346,7 @@ static int begin_target(struct run *run, size_t i, const struct host *host, stru
     target->core.user = host->user != NULL ? host->user : "";
     target->started_us = clock_read_us(CLOCK_MONOTONIC);
     run->rows[i] = (struct screen_row){
-        .host = host->text, .transport = "", .core = &target->core, .waiting = ""
+        .host = host->text, .transport = "", .why = "", .core = &target->core, .waiting = ""
     };
     return ssh_session_new(run->event, &to, &run->options->ssh, &handlers, target, &target->session,
                            error);
@@ -411,6 +420,7 @@ static void clear(struct run *run)
         ssh_session_free(run->targets[i].session);
         (void)safe_close(run->targets[i].fd);
         free(run->targets[i].key);
+        free(run->targets[i].why);
         deploy_wipe(&run->targets[i].password);
         deploy_host_clear(&run->targets[i].core);
     }

@@ -163,6 +163,8 @@ void screen_end(struct screen *screen)
         const struct screen_row *row = &screen->rows[i];
 
         print_findings(row);
+        if (row->why[0] != '\0')
+            (void)fprintf(stderr, "%s: by the program ssh: %s\n", row->host, row->why);
         if (row->core->step == DEPLOY_FAILED && row->core->error.remedy[0] != '\0')
             (void)fprintf(stderr, "%s: try: %s\n", row->host, row->core->error.remedy);
     }
@@ -193,13 +195,14 @@ void screen_json(const struct screen *screen)
 
         (void)json_array_append_new(
             hosts,
-            json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:s,s:o,s:I}", "host", row->host, "node",
-                      core->facts.member, "result", result_word(row), "step",
+            json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:s,s:o,s:I}", "host", row->host,
+                      "node", core->facts.member, "result", result_word(row), "step",
                       deploy_step_word(core->step == DEPLOY_FAILED ? core->failed_in : core->step),
-                      "transport", row->transport, "version", core->facts.installed, "changed",
-                      (int)core->changed, "text", state_of(screen, row, state, sizeof state),
-                      "remedy", core->error.remedy, "findings", findings_json(core->findings),
-                      "took_us", (json_int_t)row->took_us));
+                      "transport", row->transport, "why", row->why, "version",
+                      core->facts.installed, "changed", (int)core->changed, "text",
+                      state_of(screen, row, state, sizeof state), "remedy", core->error.remedy,
+                      "findings", findings_json(core->findings), "took_us",
+                      (json_int_t)row->took_us));
     }
     all = json_pack("{s:o}", "hosts", hosts);
     text = json_dumps(all, JSON_INDENT(2));

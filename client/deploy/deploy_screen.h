@@ -17,6 +17,7 @@ struct screen;
 struct screen_row {
     const char *host;      /* as the list of hosts has it */
     const char *transport; /* "libssh2"; "" not known yet */
+    const char *why;       /* why it is ssh, though nobody asked for that; "" */
     const struct deploy_host *core;
     const char *waiting; /* for what; "": for nothing */
     uint64_t sent_bytes, to_send_bytes;

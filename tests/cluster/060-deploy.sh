@@ -123,10 +123,10 @@ is root@n1:2204 ok
 is eve@n4 failed sudo root@n4
 is nobody@n4:2201 failed ssh-copy-id
 is root@n2 failed 'ssh-keygen -f' 'instead of'
-is root@n9:22 failed n9
+is root@n9:22 failed 'port 22' 'is it on'
 is root@10.77.0.13:9 failed 'openssh-server'
 is no-such-host.invalid failed HOSTS
-is root@10.77.0.1:2222 failed 10.77.0.1
+is root@10.77.0.1:2222 failed 'try: '
 passed 'eight ways to fail, and two hosts that do not'
 
 # 5: a revoked key; a host with an RSA key only, where ssh itself has to connect; a full disk; a host that freezes
@@ -149,7 +149,7 @@ machine_freeze n4
 status=0
 on n1 env EDL_DEPLOY_PATIENCE=0.3 timeout 120 edl deploy --conf /root/one.py --accept-new-keys --json >"$machines/out" 2>"$machines/err" </dev/null || status=$?
 machine_thaw n4
-is root@n4 failed n4
+is root@n4 failed 'try: '
 deploy --conf /root/one.py --accept-new-keys --json
 is root@n4 changed 'node n4'
 passed 'a revoked key, RSA only, a full disk, a frozen host; and it comes back'
@@ -163,7 +163,7 @@ machine_cut n4
 status=0
 wait $deploying || status=$?
 [ $status = 1 ] || fail "a host that died is fine: $(cat "$machines/out")"
-is root@n4 failed n4
+is root@n4 failed 'try: '
 machine_boot n4
 machine_in n4 sh -c 'dpkg --configure -a >/dev/null 2>&1 || true'
 deploy --conf /root/one.py --accept-new-keys --json

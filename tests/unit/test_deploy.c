@@ -287,6 +287,8 @@ static void test_lines_are_cut_and_masked(void **state)
     assert_int_equal(strlen(host.facts.hostname), DEPLOY_WORD_MAX - 1);
     deploy_core_line(&host, "edl:os=\033[2Jx");
     assert_string_equal(host.facts.os, "?[2Jx");
+    deploy_core_line(&host, "edl:os=caf\xc3\xa9 \xff");
+    assert_string_equal(host.facts.os, "caf?? ?");
     deploy_core_line(&host, "edl:nonsense=1");
     deploy_core_line(&host, "edl:arch");
     assert_string_equal(host.facts.arch, "");
