@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs at night, and for client/ssh/ client/deploy/: four machines with sshd, and twenty hosts
 # `edl deploy` against real sshd, on machines of systemd: three hosts of three kinds (root with an apt repository, sudo without a
 # password, sudo with one) become nodes at once, and nothing changes the second time; then every way in which a host can fail, each
 # beside one that does not; twenty addresses at once; an upgrade, and a removal.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Runs at night, and for client/ssh/: each case over two transports, as root and not
 # Sessions of client/ssh against a real sshd on 127.0.0.1: both transports, what each of them cannot do, and every fault that is told.
 # As root all is run twice: as root, where passwords are tried too, and as an ordinary account that exists in a mount namespace only.
 # shellcheck disable=SC2016
