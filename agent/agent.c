@@ -515,8 +515,11 @@ static int open_link(struct agent *a, struct edl_error *error)
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });
-    a->file_reads = file_reads_new(
-        &(struct file_reads_config){ .event = a->event, .link = a->link, .layout = &a->layout });
+    a->file_reads =
+        file_reads_new(&(struct file_reads_config){ .event = a->event,
+                                                    .link = a->link,
+                                                    .layout = &a->layout,
+                                                    .allow_root = a->options->allow_root });
     a->workspaces =
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,

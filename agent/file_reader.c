@@ -104,7 +104,7 @@ static int become(const char *owner, struct edl_error *error)
     if (r < 0)
         return edl_error_set(error, r, "\"%.40s\" is no owner", owner);
     if (uid == 0)
-        return 0;
+        return edl_error_set(error, -EPERM, "no file is read as root");
     r = take_groups(uid, gid);
     if (r < 0 || setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)
         return edl_error_errno(error, r < 0 ? r : -errno, "cannot become the owner of the files");

@@ -35,7 +35,6 @@
 #define SILENCE_US (5 * USEC_PER_SEC)        /* without a word to the scheduler, at most */
 #define CALL_TIMEOUT_US (120 * USEC_PER_SEC) /* its reader may be slow */
 #define REASON_SIZE 400
-#define OWNER_SIZE 48
 #define SINCE_SIZE 32
 #define TIMER_ACCURACY_US (100 * USEC_PER_MSEC)
 
@@ -254,24 +253,25 @@ static void step(struct read *read)
 
 /* ---- its start ---- */
 
-/* owner_of - whose rights the reader takes: of the account that the process ran as, which the log
- * tells, as its folder is root's; else the owner of a folder that was made for the account */
-static int owner_of(const struct read *read, char ret[OWNER_SIZE], struct edl_error *error)
+/* look_at - NULL: it is not there, or of another kind */
+static const struct stat *look_at(const char *path, mode_t kind, struct stat *st)
 {
-    const struct layout *layout = read->reads->config.layout;
-    _cleanup_free_ char *log = layout_log_path(layout, &read->request.process);
-    struct stat st;
+    return lstat(path, st) == 0 && (st->st_mode & S_IFMT) == kind ? st : NULL;
+}
 
-    (void)snprintf(ret, OWNER_SIZE, "-");
+/* owner_of - "-": an agent that is not root reads as itself */
+static int owner_of(const struct read *read, char ret[FILE_OWNER_SIZE], struct edl_error *error)
+{
+    const struct file_reads_config *config = &read->reads->config;
+    _cleanup_free_ char *path = layout_log_path(config->layout, &read->request.process);
+    struct stat log, folder;
+
+    (void)snprintf(ret, FILE_OWNER_SIZE, "-");
     if (geteuid() != 0)
         return 0;
-    if ((lstat(log, &st) == 0 && S_ISREG(st.st_mode)) ||
-        (!read->request.given && lstat(read->request.root, &st) == 0 && S_ISDIR(st.st_mode))) {
-        (void)snprintf(ret, OWNER_SIZE, "%lu:%lu", (unsigned long)st.st_uid,
-                       (unsigned long)st.st_gid);
-        return 0;
-    }
-    return edl_error_set(error, -ENOENT, "the process has left nothing on this node");
+    return file_request_owner(&read->request, look_at(path, S_IFREG, &log),
+                              look_at(read->request.root, S_IFDIR, &folder), config->allow_root,
+                              ret, error);
 }
 
 /* say_since - from when on files count, as file_reader_list takes it: with a pattern all do, as in
@@ -292,7 +292,7 @@ static int start_reader(struct read *read, struct edl_error *error)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     _cleanup_free_ char *log = layout_log_path(layout, &request->process);
     const char *log_name = log + strlen(layout->logs_dir) + 1;
-    char owner[OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24];
+    char owner[FILE_OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24];
     const int numbers[] = { STDOUT_FILENO };
     const char *const list[] = { program, "list-files",  owner, request->root,
                                  since,   request->name, NULL };
@@ -325,6 +325,11 @@ static int watch_reader(struct read *read, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }
 
+static char kind_of(int r)
+{
+    return r == -ENOENT ? FILE_FRAME_GONE : r == -EPERM ? FILE_FRAME_DENIED : FILE_FRAME_FAILED;
+}
+
 /* begin - what cannot begin is told as what fails later is; read may be freed */
 static void begin(struct read *read)
 {
@@ -336,7 +341,7 @@ static void begin(struct read *read)
     read->state = READ_READING;
     read->piece = xcalloc(1, PIECE_BYTES);
     if (r < 0) {
-        fail(read, r == -ENOENT ? FILE_FRAME_GONE : FILE_FRAME_FAILED, error.text);
+        fail(read, kind_of(r), error.text);
         call(read);
     }
 }

@@ -18,6 +18,7 @@ struct file_reads_config {
     sd_event *event;
     struct link *link;           /* borrowed */
     const struct layout *layout; /* borrowed */
+    bool allow_root;             /* files of a process that ran as root are read as root */
 };
 
 struct file_reads *file_reads_new(const struct file_reads_config *config);

@@ -3,10 +3,13 @@
 #include "agent/file_request.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/environment.h"
 #include "agent/layout.h"
+#include "agent/log_file.h"
 #include "agent/process_id_json.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -96,6 +99,35 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
         request.bytes = number_of(entry, "bytes");
     request.name = xstrdup(name);
     *ret = request;
+    return 0;
+}
+
+static bool belongs_to_account(const struct stat *st)
+{
+    return st != NULL && st->st_uid != 0;
+}
+
+int file_request_owner(const struct file_request *request, const struct stat *log,
+                       const struct stat *folder, bool allow_root, char ret[FILE_OWNER_SIZE],
+                       struct edl_error *error)
+{
+    const struct stat *st = log;
+
+    if (!belongs_to_account(st) && !request->given)
+        st = folder;
+    if (belongs_to_account(st)) {
+        (void)snprintf(ret, FILE_OWNER_SIZE, "%lu:%lu", (unsigned long)st->st_uid,
+                       (unsigned long)st->st_gid);
+        return 0;
+    }
+    if (log == NULL || (log->st_mode & 0777) != LOG_MODE_RUNS)
+        return edl_error_set(error, -ENOENT, "the process has left nothing on this node");
+    if (!allow_root) {
+        (void)edl_error_set(error, -EPERM,
+                            "the process ran as root, and this agent reads no file as root");
+        return edl_error_remedy(error, "start edl-agent there with --allow-root");
+    }
+    (void)snprintf(ret, FILE_OWNER_SIZE, "-");
     return 0;
 }
 

@@ -16,7 +16,9 @@
 
 struct edl_error;
 struct layout;
+struct stat;
 
+#define FILE_OWNER_SIZE 48
 #define FILE_NAME_MAX 4000 /* of a path or a pattern, bytes */
 
 enum file_request_kind { FILE_REQUEST_LIST, FILE_REQUEST_SEND, FILE_REQUEST_LOG };
@@ -43,3 +45,14 @@ uint64_t file_request_id(const json_t *entry);
 int file_request_parse(const json_t *entry, const struct layout *layout, struct file_request *ret,
                        struct edl_error *error);
 void file_request_clear(struct file_request *request);
+
+/* file_request_owner - whose rights its reader takes, where the agent is root: "UID:GID"
+ * log, folder: what lstat(2) says of the log of the process and of request->root; NULL: not there.
+ * The log belongs to the account that the process ran as; a folder that was made for the process
+ * tells it as well, one that the job names does not. Root is no such account: a log stays root's
+ * when the node refuses the process. Only with allow_root, and of a log that the supervisor marked
+ * (LOG_MODE_RUNS), it is "-", no change of account.
+ * -ENOENT: nothing ran; -EPERM: it ran as root, and this agent reads nothing as root */
+int file_request_owner(const struct file_request *request, const struct stat *log,
+                       const struct stat *folder, bool allow_root, char ret[FILE_OWNER_SIZE],
+                       struct edl_error *error);

@@ -4,6 +4,11 @@
 
 #include <sys/stat.h>
 
+/* A log is made before it is known whether its process may run, and marked once that is so. Its
+ * account can change the mode of its own log, but not of root's. */
+#define LOG_MODE_BEGUN 0600
+#define LOG_MODE_RUNS 0640
+
 struct layout;
 struct process_id;
 

@@ -32,6 +32,7 @@
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/last_words.h"
+#include "agent/log_file.h"
 #include "agent/log_watch.h"
 #include "agent/notify.h"
 #include "agent/process_dir.h"
@@ -162,7 +163,7 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
 static int open_file(const char *path)
 {
     const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-    _cleanup_close_ int fd = open(path, flags | O_NONBLOCK, 0640);
+    _cleanup_close_ int fd = open(path, flags | O_NONBLOCK, LOG_MODE_BEGUN);
     struct stat st;
 
     if (fd == -1 || fstat(fd, &st) == -1)
@@ -278,6 +279,8 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         r = load_argv(s, error);
     if (r == 0)
         r = choose_account(s, error);
+    if (r == 0 && fchmod(s->spec.log_fd, LOG_MODE_RUNS) == -1)
+        r = edl_error_errno(error, -errno, "cannot mark the log");
     if (r < 0)
         return r;
     load_environment(s);

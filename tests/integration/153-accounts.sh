@@ -96,6 +96,20 @@ fails_with system 'no process as games: it is an account of the system; its owne
 submit stranger stranger -- true
 fails_with stranger 'there is no account stranger on this node; give the job a user'
 edl logs system | grep -q 'an account of the system' || fail "the log does not say why: $(edl logs system)"
+# nor does a process that was refused hand out files: not of a folder of root's that its job names
+mkdir -m 700 "$work/treasure"
+echo secret >"$work/treasure/file"
+workspace=$work/treasure submit stranger thief -- true
+fails_with thief 'there is no account stranger on this node'
+workspace=$work/treasure submit games robber -- true
+fails_with robber 'an account of the system'
+for job in stranger/thief games/robber; do
+    for what in file?path=file files?pattern=file; do
+        code=$(curl -sS -o "$work/body" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/${job%/*}.token")" "$EDL_SERVER/jobs/${job#*/}/processes/trainer/0/$what")
+        [ "$code" = 404 ] && ! grep -q secret "$work/body" || fail "$job, $what: $code $(cat "$work/body")"
+    done
+done
+edl-workspace send-file 0:0 "$work/treasure" file 0 9 | lacks secret || fail 'a reader is root'
 # however many fail so: the node is not to blame
 for i in 1 2 3 4 5; do submit games "again-$i" -- true; done
 for i in 1 2 3 4 5; do fails_with "again-$i" 'an account of the system'; done

@@ -16,6 +16,7 @@
 
 #include "agent/file_request.h"
 #include "agent/layout.h"
+#include "agent/log_file.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -108,11 +109,45 @@ static void what_no_scheduler_sends_is_refused(void **state)
     assert_int_equal(file_request_id(NULL), 0);
 }
 
+/* owner - what is chosen; "": nothing ran; "denied" */
+static const char *owner(bool given, const struct stat *log, const struct stat *folder,
+                         bool allow_root)
+{
+    const struct file_request request = { .given = given };
+    static char ret[FILE_OWNER_SIZE];
+    struct edl_error error = { 0 };
+    int r = file_request_owner(&request, log, folder, allow_root, ret, &error);
+
+    assert_true(r == 0 || error.text[0] != '\0');
+    return r == 0 ? ret : r == -EPERM ? "denied" : "";
+}
+
+static void root_is_nobodys_account(void **state)
+{
+    const struct stat ann = { .st_uid = 1000, .st_gid = 100, .st_mode = S_IFREG | LOG_MODE_RUNS };
+    const struct stat refused = { .st_mode = S_IFREG | LOG_MODE_BEGUN };
+    const struct stat ran = { .st_mode = S_IFREG | LOG_MODE_RUNS };
+    const struct stat folder = { .st_uid = 2000, .st_gid = 2000, .st_mode = S_IFDIR | 0700 };
+
+    (void)state;
+    assert_string_equal(owner(true, &ann, &folder, false), "1000:100");
+    assert_string_equal(owner(false, NULL, &folder, false), "2000:2000");
+    assert_string_equal(owner(true, NULL, &folder, true), ""); /* anybody may name a folder */
+    for (int given = 0; given < 2; given++) {
+        assert_string_equal(owner(given, &refused, NULL, false), "");
+        assert_string_equal(owner(given, &refused, &ran, true), "");
+        assert_string_equal(owner(given, NULL, &ran, true), "");
+        assert_string_equal(owner(given, &ran, NULL, false), "denied");
+        assert_string_equal(owner(given, &ran, NULL, true), "-");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_folder_is_the_one_that_the_process_had),
         cmocka_unit_test(a_log_has_no_folder),
+        cmocka_unit_test(root_is_nobodys_account),
         cmocka_unit_test(what_no_scheduler_sends_is_refused),
     };
 
