@@ -484,11 +484,12 @@ static bool fits_elsewhere(const struct cluster *cluster, const struct process *
     return capacity_best_fit(&cluster->planner->rooms, &want, true) != NULL;
 }
 
-/* A node is large enough on which its job did not fail to start, but has no room now. */
+/* A node is large enough on which its job did not fail to start, but has no room now. Of an
+ * instance with a node of its own only that one counts. */
 static bool may_fit_elsewhere(const struct cluster *cluster, const struct process *process,
                               struct instant now)
 {
-    const struct want want = want_of(process->job, process->role);
+    const struct want want = want_of_slot(process->job, process->role, process->index);
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next)

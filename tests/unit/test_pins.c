@@ -424,6 +424,24 @@ static void test_a_refusal_is_waited_for(void **state)
     world_free(w);
 }
 
+/* No other node may start it, so what its own cannot start spends its restarts. */
+static void test_a_node_that_starts_nothing_ends_the_job(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job_spec *spec = pinned_spec("job", 1, 1, 200, "0");
+    const struct job *job;
+
+    (void)state;
+    spec->restart_max = 1;
+    w->agents[0].start_fault = START_FAULT_NODE;
+    w->agents[0].unfit_one_in = 1;
+    job = world_submit(w, spec);
+    for (int i = 0; i < 300 && !job_state_is_final(job->state); i++)
+        world_second(w);
+    assert_int_equal(job->state, JOB_FAILED);
+    world_free(w);
+}
+
 static void test_a_larger_maximum_needs_more_names(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -497,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_a_drain_waits_for_it),
         cmocka_unit_test(test_an_elastic_job_leaves_a_node_that_drains),
         cmocka_unit_test(test_a_refusal_is_waited_for),
+        cmocka_unit_test(test_a_node_that_starts_nothing_ends_the_job),
         cmocka_unit_test(test_a_larger_maximum_needs_more_names),
         cmocka_unit_test(test_a_forecast_names_the_nodes),
     };
