@@ -128,13 +128,14 @@ static bool is_untried(const struct job *job, uint32_t role, const struct node *
            !has_failed_on(job, node, job_role_works(job, role));
 }
 
+/* Of a role that names its nodes those count whose instance the maximum allows. */
 static bool is_untried_somewhere(const struct cluster *cluster, const struct job *job,
                                  uint32_t role)
 {
     const struct role_spec *spec = &job->spec->roles[role];
     const struct node *node;
 
-    for (uint32_t i = 0; i < spec->n_nodes; i++) {
+    for (uint32_t i = 0; i < MIN_OF(spec->n_nodes, spec->max); i++) {
         node = cluster_node(cluster, spec->nodes[i]);
         if (node != NULL && is_untried(job, role, node))
             return true;

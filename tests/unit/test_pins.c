@@ -442,6 +442,32 @@ static void test_a_node_that_starts_nothing_ends_the_job(void **state)
     world_free(w);
 }
 
+/* The last node of the list is for an instance that the maximum does not allow: it is not waited
+ * for. */
+static void test_a_name_beyond_the_maximum_is_not_tried(void **state)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    struct job_spec *spec = pinned_spec("job", 1, 1, 200, "01");
+    const struct job *job;
+    int tries = 0;
+
+    (void)state;
+    spec->tries_at_once = 3;
+    job = world_submit(w, spec);
+    for (int i = 0; i < 300 && !job_state_is_final(job->state); i++) {
+        const struct process *process = world_live(job, "trainer", 0);
+
+        if (process != NULL && process->state == PROCESS_RUNNING) {
+            world_exit(w, process, 1, 0);
+            tries++;
+        }
+        world_second(w);
+    }
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_int_equal(tries, 3);
+    world_free(w);
+}
+
 static void test_a_larger_maximum_needs_more_names(void **state)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
@@ -516,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_an_elastic_job_leaves_a_node_that_drains),
         cmocka_unit_test(test_a_refusal_is_waited_for),
         cmocka_unit_test(test_a_node_that_starts_nothing_ends_the_job),
+        cmocka_unit_test(test_a_name_beyond_the_maximum_is_not_tried),
         cmocka_unit_test(test_a_larger_maximum_needs_more_names),
         cmocka_unit_test(test_a_forecast_names_the_nodes),
     };
