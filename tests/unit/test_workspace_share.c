@@ -27,6 +27,7 @@
 #define AT_ONCE 6
 #define NOBODY 65534
 #define FILES 200
+#define MARK 1 /* .edl-archive */
 
 struct fixture {
     char root[64];
@@ -119,11 +120,11 @@ static void the_first_one_unpacks(void **state)
     _cleanup_close_ int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     assert_int_equal(share(f, "1-trainer-0"), 0);
-    assert_int_equal(count(f->folder), FILES);
+    assert_int_equal(count(f->folder), FILES + MARK);
     assert_int_equal(count(f->parent), 1);
     put(f->folder, "output", "of the first"); /* what is there is not touched */
     assert_int_equal(workspace_share(nothing, f->folder, "1-pserver-0", f->packed.sha256, NULL), 0);
-    assert_int_equal(count(f->folder), FILES + 1);
+    assert_int_equal(count(f->folder), FILES + MARK + 1);
     assert_int_equal(count(f->parent), 1);
 }
 
@@ -143,7 +144,8 @@ static void several_at_once(void **state)
         pids[i] = fork();
         if (pids[i] == 0) {
             (void)safe_close(start[1]);
-            _exit(read(start[0], &go, 1) == 0 && share(f, slot) == 0 && count(f->folder) == FILES
+            _exit(read(start[0], &go, 1) == 0 && share(f, slot) == 0 &&
+                          count(f->folder) == FILES + MARK
                       ? 0
                       : 1);
         }
@@ -157,7 +159,7 @@ static void several_at_once(void **state)
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(count(f->folder), FILES);
+    assert_int_equal(count(f->folder), FILES + MARK);
     assert_int_equal(count(f->parent), 1);
 }
 
@@ -206,6 +208,30 @@ static void what_is_there_must_be_a_folder_of_ones_own(void **state)
     assert_no_place(f, "JOB1 is there and belongs to another account", "remove it");
 }
 
+/* Another archive is not taken for this one, also when the folder came while it was unpacked. */
+static void a_folder_of_another_archive_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    _cleanup_free_ char *mark = text_format("%s/.edl-archive", f->folder);
+    struct stat st;
+
+    put(f->from, ".edl-archive", "of a folder that was fetched");
+    assert_int_equal(ftruncate(f->fd, 0), 0);
+    assert_int_equal(lseek(f->fd, 0, SEEK_SET), 0);
+    assert_int_equal(workspace_pack(f->from, f->fd, &unpack_limits_default, NULL, &f->packed, NULL),
+                     0);
+    assert_int_equal(share(f, "1-trainer-0"), 0);
+    assert_int_equal(stat(mark, &st), 0);
+    assert_int_equal(st.st_size, 65);
+    assert_int_equal(st.st_mtime, 0); /* no file that the job wrote */
+    assert_int_equal(share(f, "1-trainer-1"), 0);
+    f->packed.sha256[0] = f->packed.sha256[0] == '0' ? '1' : '0';
+    assert_no_place(f, "JOB1 is there and holds another archive, sha256:",
+                    "name another workspace-folder");
+    assert_int_equal(unlink(mark), 0); /* as of an agent of before */
+    assert_int_equal(share(f, "2-trainer-0"), 0);
+}
+
 static void nothing_stays_of_a_bad_archive(void **state)
 {
     struct fixture *f = *state;
@@ -236,7 +262,7 @@ static void what_the_same_slot_left_goes(void **state)
     put(deep, "half", "of a file");
     put(f->parent, ".JOB1.edl-1-trainer-1", "another's");
     assert_int_equal(share(f, "1-trainer-0"), 0);
-    assert_int_equal(count(f->folder), FILES);
+    assert_int_equal(count(f->folder), FILES + MARK);
     assert_int_equal(count(f->parent), 2);
     assert_int_equal(folder_make(deep, 0700, NULL), 0); /* killed while another was first */
     assert_int_equal(share(f, "1-trainer-0"), 0);
@@ -264,6 +290,7 @@ int main(void)
         TEST(the_folder_above_is_not_made),
         TEST(a_closed_folder_is_no_place),
         TEST(what_is_there_must_be_a_folder_of_ones_own),
+        TEST(a_folder_of_another_archive_is_refused),
         TEST(nothing_stays_of_a_bad_archive),
         TEST(what_the_same_slot_left_goes),
         TEST(paths_and_slots_are_checked),
