@@ -2,14 +2,9 @@
 /* cmd_doctor.c - `edl doctor`: whether this machine can be a node
  *
  * edl-doctor looks: it reads what edl-agent reads, and is linked with what that is linked with. */
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
+#include "client/program_beside.h"
 #include "client/report.h"
-#include "client/text.h"
 #include "client/verb.h"
-#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -30,19 +25,6 @@ static const struct option_spec doctor_options[] = {
     { .name = NULL },
 };
 
-static int program_path(char **ret, struct edl_error *error)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n == -1)
-        return edl_error_errno(error, -errno, "finding the folder of this program");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    *ret = text_format("%s/edl-doctor", self);
-    return 0;
-}
-
 static int run(const struct invocation *invocation)
 {
     const struct doctor_options *o = invocation->options;
@@ -54,12 +36,9 @@ static int run(const struct invocation *invocation)
                   { "--node", o->node },
                   { "--ca", o->common.ca } };
     const char *argv[2 * ELEMENTS(given) + 3] = { "edl-doctor" };
-    _cleanup_free_ char *program = NULL;
     struct edl_error error = { 0 };
     size_t n = 1;
 
-    if (program_path(&program, &error) < 0)
-        return report_error(&error);
     for (size_t i = 0; i < ELEMENTS(given); i++)
         if (given[i].value != NULL) {
             argv[n++] = given[i].name;
@@ -67,10 +46,7 @@ static int run(const struct invocation *invocation)
         }
     if (o->common.json)
         argv[n++] = "--json";
-    (void)fflush(stdout);
-    (void)execv(program, (char *const *)(uintptr_t)argv); /* why: it writes to none of them */
-    (void)edl_error_errno(&error, -errno, "cannot start %s", program);
-    (void)edl_error_remedy(&error, "it comes with edl-agent: apt-get install edl-agent");
+    (void)program_become(argv, "edl-agent", &error);
     return report_error(&error);
 }
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_beside.h - another program of the project, in the folder of this one
+ *
+ * Used by: cmd_doctor.c, cmd_model.c. */
+#pragma once
+
+struct edl_error;
+
+/* program_become - runs the program in this process's place; argv[0] is its name, argv ends with
+ * NULL. Returns only when it cannot be started: a negative error, whose remedy names the package */
+int program_become(const char *const argv[], const char *package, struct edl_error *error);
