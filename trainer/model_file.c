@@ -17,13 +17,6 @@
 #include "shared/whole_file.h"
 #include "trainer/file_write.h"
 
-struct param_header {
-    int32_t version;
-    uint32_t value_bytes;
-    uint64_t count;
-};
-_Static_assert(sizeof(struct param_header) == 16, "Paddle's header has 16 bytes");
-
 static int create_at(int folder, const char *name)
 {
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

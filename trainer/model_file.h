@@ -10,8 +10,17 @@
 #include "trainer/declaration.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct edl_error;
+
+/* The beginning of a parameter's file. */
+struct param_header {
+    int32_t version;
+    uint32_t value_bytes;
+    uint64_t count;
+};
+_Static_assert(sizeof(struct param_header) == 16, "Paddle's header has 16 bytes");
 
 /* model_file_prepare - makes the folder that `folder` is to lie in (one level) and looks whether it
  * can be written to, before somebody trains for hours; the error has a remedy */

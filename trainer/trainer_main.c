@@ -13,6 +13,7 @@
 #include "shared/parse.h"
 #include "trainer/data/data_main.h"
 #include "trainer/device.h"
+#include "trainer/model_main.h"
 #include "trainer/network_main.h"
 #include "trainer/options.h"
 #include "trainer/trainer.h"
@@ -222,6 +223,8 @@ int main(int argc, char **argv)
     log_init("edl-trainer");
     if (argc > 1 && streq(argv[1], "data"))
         return data_main(argc - 1, argv + 1);
+    if (argc > 1 && streq(argv[1], "model"))
+        return model_main(argc - 1, argv + 1);
     openblas_set_num_threads(1); /* the scheduler counts cores; one process is one thread of work */
     catch_signals();
     r = network_main_wants(argc, argv) ? network_main(argc, argv, &stop, &error)

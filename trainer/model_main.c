@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_main.c - `edl-trainer model show DIR`: what a saved model holds */
+#include "trainer/model_main.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "trainer/model_survey.h"
+#include "trainer/options.h"
+
+#define EXIT_BAD_USAGE 2
+#define WORDS_MAX 2 /* show, and the folder */
+
+static const char usage[] =
+    "Usage: edl-trainer model show DIR [--config_args NAME=NUMBER,...] [--json]\n\n"
+    "Tells parameters, shapes and norms of a saved pass, and names its damaged files.";
+
+struct request {
+    const char *words[WORDS_MAX];
+    size_t n_words;
+    const char *arguments;
+    bool json;
+};
+
+/* Takes the words in front and --json out of argv: the table of options has none such. */
+static int take_words(int argc, char **argv, struct request *request)
+{
+    int n = 1, i = 1;
+
+    for (; i < argc && argv[i][0] != '-'; i++)
+        if (request->n_words < WORDS_MAX)
+            request->words[request->n_words++] = argv[i];
+        else
+            argv[n++] = argv[i];
+    for (; i < argc; i++)
+        if (streq(argv[i], "--json"))
+            request->json = true;
+        else
+            argv[n++] = argv[i];
+    argv[n] = NULL;
+    return n;
+}
+
+static double real_of(const json_t *param, const char *key)
+{
+    return json_real_value(json_object_get(param, key));
+}
+
+static void print_param(const json_t *param)
+{
+    const json_t *shape = json_object_get(param, "shape");
+    char text[32] = "-";
+
+    if (json_is_array(shape))
+        (void)snprintf(text, sizeof text, "%lldx%lld", json_integer_value(json_array_get(shape, 0)),
+                       json_integer_value(json_array_get(shape, 1)));
+    (void)printf("%-32s %14s %11lld %12lld", json_string_value(json_object_get(param, "name")),
+                 text, json_integer_value(json_object_get(param, "values")),
+                 json_integer_value(json_object_get(param, "bytes")));
+    if (json_is_null(json_object_get(param, "l2")))
+        (void)printf("  not finite\n");
+    else
+        (void)printf(" %11.5g %11.5g %12.4g\n", real_of(param, "l2"), real_of(param, "largest"),
+                     real_of(param, "mean"));
+}
+
+static void print_texts(const json_t *report, const char *key, const char *before)
+{
+    const json_t *list = json_object_get(report, key);
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        (void)fprintf(stderr, "%s: %s\n", before, json_string_value(json_array_get(list, i)));
+}
+
+static void print_report(const json_t *report)
+{
+    const json_t *params = json_object_get(report, "parameters");
+    const char *network = json_string_value(json_object_get(report, "network"));
+
+    (void)printf("%-32s %14s %11s %12s %11s %11s %12s\n", "PARAMETER", "SHAPE", "VALUES", "BYTES",
+                 "L2", "LARGEST", "MEAN");
+    for (size_t i = 0; i < json_array_size(params); i++)
+        print_param(json_array_get(params, i));
+    (void)printf("%zu parameters, %lld values, %lld bytes%s%s\n", json_array_size(params),
+                 json_integer_value(json_object_get(report, "values")),
+                 json_integer_value(json_object_get(report, "bytes")),
+                 network != NULL ? "; network: " : "", network != NULL ? network : "");
+    (void)fflush(stdout);
+    print_texts(report, "notes", "note");
+    print_texts(report, "problems", "damaged");
+}
+
+static int show(const struct request *request, struct edl_error *error)
+{
+    json_t *report = NULL;
+    int r;
+
+    if (request->n_words < 2 || !streq(request->words[0], "show")) {
+        (void)edl_error_set(error, -EINVAL, "model: %s",
+                            request->n_words > 0 && !streq(request->words[0], "show")
+                                ? "only `show` is known"
+                                : "the folder of a saved pass is missing");
+        return edl_error_remedy(error, "edl-trainer model show DIR/pass-00000");
+    }
+    r = model_survey(request->words[1], request->arguments, &report, error);
+    if (r < 0)
+        return r;
+    if (request->json) {
+        (void)json_dumpf(report, stdout, JSON_INDENT(4));
+        (void)printf("\n");
+    } else {
+        print_report(report);
+    }
+    r = json_array_size(json_object_get(report, "problems")) > 0;
+    json_decref(report);
+    return r;
+}
+
+/* 1: shown, but damaged. */
+static int start(int argc, char **argv, struct edl_error *error)
+{
+    struct request request = { 0 };
+    const struct option_value values[] = {
+        { .name = "config_args",
+          .text = &request.arguments,
+          .help = "NAME=NUMBER,... as it was trained with, for the shapes" },
+    };
+    int r = options_parse(take_words(argc, argv, &request), argv, values, ELEMENTS(values), error);
+
+    if (r == OPTIONS_HELP) {
+        options_help(usage, values, ELEMENTS(values));
+        (void)printf("  --%-20s one JSON object\n", "json");
+    }
+    if (r == OPTIONS_VERSION)
+        printf("edl-trainer %s\n", EDL_VERSION);
+    return r == OPTIONS_RUN ? show(&request, error) : MIN_OF(r, 0);
+}
+
+int model_main(int argc, char **argv)
+{
+    struct edl_error error = { 0 };
+    int r = start(argc, argv, &error);
+
+    if (r < 0)
+        (void)log_failure(&error, "cannot show the model");
+    return r == -EINVAL ? EXIT_BAD_USAGE : r != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
