@@ -53,6 +53,7 @@ extern const struct verb verb_corpus;
 extern const struct verb verb_deploy;
 extern const struct verb verb_dev;
 extern const struct verb verb_doctor;
+extern const struct verb verb_model;
 extern const struct verb verb_kill;
 extern const struct verb verb_events;
 extern const struct verb verb_fetch;

@@ -4,7 +4,7 @@ _edl_words() { # VERB: its options; without: the verbs
     if [ $# = 0 ]; then
         edl --help 2>/dev/null | sed -n '/^Every verb/q; s/^  \([a-z][a-z]*\)  .*/\1/p'
     else
-        edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z], \)\?\(--[a-z-]*\).*/\2/p'
+        edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z], \)\?\(--[a-z_-]*\).*/\2/p'
     fi
 }
 
@@ -19,6 +19,7 @@ _edl() {
         case $verb in
         help) words=$(_edl_words) ;;
         show | why | logs | fetch | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
+        model) [ "$COMP_CWORD" = 2 ] && words=show ;;
         node) words='add tokens revoke cordon uncordon drain remove' ;;
         submit | plan | simulate | replay)
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

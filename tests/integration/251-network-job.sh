@@ -24,4 +24,7 @@ awk -v before="$before" -v after="$after" 'BEGIN { exit !(before > 0 && after < 
 model=$(job_field rates .metrics.model)
 [ "$(find "$model" -name '_*' | wc -l)" = 31 ] || fail "files: $(ls "$model")"
 [ -e "$model/recommendation.json" ] || fail 'the network is not beside its parameters'
+edl model show "$model" --json >"$work/model.json" || fail "edl model show: $(cat "$work/model.json")"
+jq -e '(.parameters | length) == 31 and .values > 0 and .problems == [] and all(.parameters[]; .l2 != null)' "$work/model.json" >/dev/null ||
+    fail "edl model show: $(cat "$work/model.json")"
 cluster_stop
