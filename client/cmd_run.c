@@ -92,7 +92,7 @@ static const char *conf_file(const struct run_options *options)
 {
     if (options->conf != NULL)
         return options->conf;
-    return access("conf.py", R_OK) == 0 ? "conf.py" : NULL;
+    return access("conf.py", F_OK) == 0 ? "conf.py" : NULL;
 }
 
 static bool is_taken(struct server *server, const char *name)
@@ -179,8 +179,15 @@ static int follow(struct server *server, const struct run_job *job, const json_t
 static int submit(struct server *server, struct run_job *job)
 {
     _cleanup_json_ json_t *document = run_job_document(job), *accepted = NULL;
-    _cleanup_free_ char *text = json_dumps(document, JSON_COMPACT);
+    _cleanup_free_ char *text = document != NULL ? json_dumps(document, JSON_COMPACT) : NULL;
+    struct edl_error error = { 0 };
     int status;
+
+    if (text == NULL) {
+        (void)edl_error_set(&error, -EINVAL, "%s holds what is no UTF-8", job->list->file);
+        (void)edl_error_remedy(&error, "write it in UTF-8");
+        return report_error(&error);
+    }
 
     interrupt_hold();
     status = job_send(server, "/jobs", text, strlen(text), &accepted);
@@ -205,14 +212,16 @@ static int run_on(struct server *server, struct run_job *job)
         return status;
     if (find_nodes(job->list, json_object_get(answer, "nodes"), nodes, &error) < 0)
         return report_error(&error);
-    name_job(server, job, folder, name);
     job->nodes = nodes;
     job->workspace = job->options->workspace;
     if (job->options->package != NULL) {
         status = workspace_send(server, job->options->package, sent);
         job->workspace = sent;
     }
-    return status == STATUS_OK ? submit(server, job) : status;
+    if (status != STATUS_OK)
+        return status;
+    name_job(server, job, folder, name); /* as late as possible: it is free at that moment only */
+    return submit(server, job);
 }
 
 static int run_parsed(const struct run_options *options, char **flags, size_t n_flags)
@@ -223,7 +232,7 @@ static int run_parsed(const struct run_options *options, char **flags, size_t n_
     struct run_job job = { .options = options, .list = &list, .flags = flags, .n_flags = n_flags };
     int status = STATUS_OK;
 
-    if (run_check(options, &error) < 0 ||
+    if (run_check(options, &error) < 0 || run_check_text(options, flags, n_flags, &error) < 0 ||
         (options->package != NULL && check_package(options->package, &error) < 0) ||
         host_list_load(conf_file(options), &list, &error) < 0)
         status = report_error(&error);

@@ -25,12 +25,24 @@
 
 static volatile sig_atomic_t watcher; /* pid, for the handler */
 
+/* nohup lets a program live when its terminal goes: then a hangup means nothing here either */
+static bool hangup_counts(void)
+{
+    static int counts = -1;
+    struct sigaction is;
+
+    if (counts < 0)
+        counts = sigaction(SIGHUP, NULL, &is) == -1 || is.sa_handler != SIG_IGN;
+    return counts != 0;
+}
+
 static void interrupts(sigset_t *ret)
 {
     (void)sigemptyset(ret);
     (void)sigaddset(ret, SIGINT);
     (void)sigaddset(ret, SIGTERM);
-    (void)sigaddset(ret, SIGHUP);
+    if (hangup_counts())
+        (void)sigaddset(ret, SIGHUP);
 }
 
 void interrupt_hold(void)
@@ -126,7 +138,8 @@ int interrupt_start(struct interrupt *interrupt, const struct common_options *op
     watcher = child;
     (void)sigaction(SIGUSR1, &end, NULL);
     for (size_t i = 0; i < ELEMENTS(handed_on); i++)
-        (void)sigaction(handed_on[i], &action, NULL);
+        if (handed_on[i] != SIGHUP || hangup_counts())
+            (void)sigaction(handed_on[i], &action, NULL);
     interrupt_release();
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 
 #define COMMENT "paddle_process_by_paddle" /* by which upstream found its processes in ps */
 
@@ -96,6 +97,37 @@ int run_split(int argc, char **argv, char **own, int *ret_n_own, char **flags, s
     return 0;
 }
 
+/* A job document is JSON, which is UTF-8. */
+static bool is_utf8(const char *text)
+{
+    json_t *json = json_string(text);
+    bool good = json != NULL;
+
+    json_decref(json);
+    return good;
+}
+
+int run_check_text(const struct run_options *options, char *const *flags, size_t n_flags,
+                   struct edl_error *error)
+{
+    const char *const own[] = { options->workspace, options->name, options->trainer,
+                                options->pserver };
+    const char *wrong = NULL;
+    char shown[100];
+
+    for (size_t i = 0; i < ELEMENTS(own); i++)
+        if (own[i] != NULL && !is_utf8(own[i]))
+            wrong = own[i];
+    for (size_t i = 0; i < n_flags; i++)
+        if (!is_utf8(flags[i]))
+            wrong = flags[i];
+    if (wrong == NULL)
+        return 0;
+    (void)printable_escape(wrong, shown, sizeof shown);
+    (void)edl_error_set(error, -EINVAL, "edl run: \"%s\" is no UTF-8", shown);
+    return edl_error_remedy(error, "write it in UTF-8, or rename the file to plain letters");
+}
+
 int run_check(const struct run_options *options, struct edl_error *error)
 {
     if ((options->package != NULL) == (options->workspace != NULL)) {
@@ -163,7 +195,9 @@ int run_find_nodes(const struct host_list *list, const json_t *nodes, char *cons
         if (ret[i] == NULL) {
             (void)edl_error_set(error, -ENOENT, "%s:%u: the host %s is no node of this cluster",
                                 list->file, list->hosts[i].line, list->hosts[i].text);
-            return edl_error_remedy(error, "edl deploy --conf %s; edl nodes lists those there are",
+            return edl_error_remedy(error,
+                                    "edl deploy --conf %s; or write the node's name as edl nodes "
+                                    "has it",
                                     list->file);
         }
         for (size_t j = 0; j < i; j++)

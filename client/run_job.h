@@ -35,6 +35,10 @@ int run_split(int argc, char **argv, char **own, int *ret_n_own, char **flags, s
 /* run_check - exactly one of the two ways to a workspace, and each as it has to be. -EINVAL */
 int run_check(const struct run_options *options, struct edl_error *error);
 
+/* run_check_text - what goes into the document is UTF-8. -EINVAL */
+int run_check_text(const struct run_options *options, char *const *flags, size_t n_flags,
+                   struct edl_error *error);
+
 /* run_find_nodes - the node of each host: by its name, its name without a domain, or one of its
  * addresses. nodes: of the answer to GET /nodes. addresses[i]: of host i, as name services tell, in
  * digits, separated by blanks; NULL: none. ret: room for list->n_hosts, borrowed from nodes.

@@ -124,7 +124,7 @@ is root@n1:2204 ok
 is eve@n4 failed sudo root@n4
 is nobody@n4:2201 failed ssh-copy-id
 is root@n2 failed 'ssh-keygen -f' 'instead of'
-is root@n9:22 failed 'port 22' 'is it on'
+is root@n9:22 failed 'is it on'
 is root@10.77.0.13:9 failed 'openssh-server'
 is no-such-host.invalid failed HOSTS
 is root@10.77.0.1:2222 failed 'try: '

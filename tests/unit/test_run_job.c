@@ -106,6 +106,20 @@ static void test_one_way_to_a_workspace(void **state)
     }
 }
 
+static void test_what_is_no_utf8_is_refused(void **state)
+{
+    char *good[] = { (char *)"--save_dir=./caf\xc3\xa9" },
+         *bad[] = { (char *)"--save_dir=./caf\xe9" };
+    const struct run_options fine = { .package = "p" }, wrong = { .workspace = "/w\xe9" };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(run_check_text(&fine, good, 1, &error), 0);
+    assert_int_equal(run_check_text(&fine, bad, 1, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "is no UTF-8"));
+    assert_int_equal(run_check_text(&wrong, good, 1, &error), -EINVAL);
+}
+
 static const char conf[] =
     "HOSTS = ['root@192.168.129.79', 'root@n2.example.org', 'n3', 'far']\n"
     "ROOT_DIR = '/home/paddle'\nPADDLE_NIC = 'eth0'\nPADDLE_PORT = 7164\nPADDLE_PORTS_NUM = 2\n"
@@ -266,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_sorted),
         cmocka_unit_test(test_one_way_to_a_workspace),
+        cmocka_unit_test(test_what_is_no_utf8_is_refused),
         cmocka_unit_test(test_hosts_are_nodes),
         cmocka_unit_test(test_command_lines),
         cmocka_unit_test(test_a_folder_that_is_there),
