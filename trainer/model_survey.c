@@ -137,7 +137,7 @@ static int open_param(const struct survey *s, const char *name, struct stat *sta
     else
         return fd;
     if (fd >= 0)
-        (void)close(fd);
+        (void)safe_close(fd);
     return -1;
 }
 
