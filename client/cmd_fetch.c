@@ -39,6 +39,7 @@ struct fetch_options {
     const char *role;
     const char *index;
     bool list;
+    bool replace;
 };
 
 static const struct option_spec fetch_options[] = {
@@ -49,6 +50,9 @@ static const struct option_spec fetch_options[] = {
       offsetof(struct fetch_options, index) },
     { "list", 'l', OPTION_FLAG, NULL, "tell what there is and fetch nothing",
       offsetof(struct fetch_options, list) },
+    { "replace", 0, OPTION_FLAG, NULL,
+      "without -o: also into a folder of that name that was there before",
+      offsetof(struct fetch_options, replace) },
     { .name = NULL },
 };
 
@@ -376,14 +380,14 @@ static void fetch_one(struct fetch *f, const struct fetch_source *source,
     fetch_file_close(&file);
 }
 
+/* open_root - a folder that is named is meant; one with the job's name may be its source */
 static int open_root(struct fetch *f, struct edl_error *error)
 {
-    f->root = xstrdup(f->options->folder != NULL ? f->options->folder : f->job);
-    if (mkdir(f->root, 0777) == -1 && errno != EEXIST)
-        return edl_error_errno(error, -errno, "cannot make the folder %s", f->root);
-    f->root_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return f->root_fd == -1 ? edl_error_errno(error, -errno, "cannot open the folder %s", f->root)
-                            : 0;
+    bool named = f->options->folder != NULL;
+
+    f->root = xstrdup(named ? f->options->folder : f->job);
+    f->root_fd = fetch_folder_open(f->root, named || f->options->replace, error);
+    return MIN_OF(f->root_fd, 0);
 }
 
 /* ---- what was done ---- */
@@ -526,7 +530,7 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_fetch = {
     .name = "fetch",
-    .usage = "JOB [PATTERN] [-o DIR] [--role ROLE] [--index I] [--list]",
+    .usage = "JOB [PATTERN] [-o DIR] [--role ROLE] [--index I] [--list] [--replace]",
     .summary =
         "Fetch files that a job's processes wrote, from their nodes, while it runs and after",
     .details =
@@ -535,6 +539,8 @@ const struct verb verb_fetch = {
         "folder that matches stands for all in it, and EDL_OUTPUT_DIR/ before a name for that\n"
         "folder. Quote it, or the shell replaces it here.\n"
         "Files of several processes go into folders with their names, trainer-0/ and so on.\n"
+        "Without -o a folder of the job's name is left alone that edl fetch did not make: name\n"
+        "another one with -o, or let files in it be replaced with --replace.\n"
         "A file grows as NAME.part, until its checksum is right. When anything breaks off, the\n"
         "same command goes on; what is there is not fetched again. A node keeps the files for\n"
         "keep-outputs (edl-agent.conf(5)) after their process.",

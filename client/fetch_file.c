@@ -32,6 +32,53 @@ static int open_below(int fd, const char *name, uint64_t flags, uint64_t mode)
     return r == -1 ? -errno : r;
 }
 
+static bool is_empty(int folder_fd)
+{
+    int fd = open_below(folder_fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    _cleanup_closedir_ DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    if (folder == NULL) {
+        (void)safe_close(fd);
+        return false;
+    }
+    while ((entry = readdir(folder)) != NULL)
+        if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
+            return false;
+    return true;
+}
+
+/* mark - an empty folder is as good as a new one */
+static int mark(int folder_fd, const char *path, struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+
+    if (faccessat(folder_fd, FETCH_MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    if (!is_empty(folder_fd)) {
+        (void)edl_error_set(error, -EEXIST,
+                            "the folder %.200s is there, and edl fetch did not make it", path);
+        return edl_error_remedy(error, "name another folder with -o, or give --replace: files in "
+                                       "it may then be replaced");
+    }
+    fd = open_below(folder_fd, FETCH_MARK, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    return fd < 0 ? edl_error_errno(error, fd, "cannot write to the folder %.200s", path) : 0;
+}
+
+int fetch_folder_open(const char *path, bool replace, struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    int r;
+
+    if (mkdir(path, 0777) == -1 && errno != EEXIST)
+        return edl_error_errno(error, -errno, "cannot make the folder %.200s", path);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot open the folder %.200s", path);
+    r = replace ? 0 : mark(fd, path, error);
+    return r < 0 ? r : TAKE_FD(fd);
+}
+
 /* open_folder - makes what is missing of it; path ends with '/', or is "" */
 static int open_folder(int root_fd, const char *path, int *ret, struct edl_error *error)
 {

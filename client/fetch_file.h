@@ -14,6 +14,8 @@
 
 #include "shared/file_listing.h"
 
+#define FETCH_MARK ".edl-fetch" /* an empty file in a folder that fetch_folder_open made */
+
 struct content_hash;
 struct edl_error;
 
@@ -28,6 +30,10 @@ struct fetch_file {
     void (*on_bytes)(uint64_t n, void *userdata); /* some came; may be NULL */
     void *userdata;
 };
+
+/* fetch_folder_open - makes the folder at path, if it is missing; returns a descriptor
+ * -EEXIST: it holds files and no FETCH_MARK, and replace is not set: another program made it */
+int fetch_folder_open(const char *path, bool replace, struct edl_error *error);
 
 /* fetch_file_open - folder: below root_fd, "" or ending with '/'; ret is ready for what follows at
  * ret->bytes. -EPERM: a link, or something else that is no file, is in its way; -errno */

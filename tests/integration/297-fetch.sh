@@ -69,6 +69,19 @@ grep -q 'left out 3 symbolic links' "$work/notes" && grep -q 'left out 1 files w
 grep -q '10 files fetched' "$work/said" || fail "it says: $(cat "$work/said")"
 edl fetch first -o "$work/all" 2>/dev/null | grep -q ' 0 files fetched .* 10 were there' || fail 'what is there is fetched again'
 
+# without -o: a folder of that name that is somebody's own is left alone
+mkdir -p "$work/here/first/other"
+echo mine >"$work/here/first/changed"
+cd "$work/here"
+refuses 'name another folder with -o, or give --replace' edl fetch first --index 0
+[ "$(there first)" = ./changed ] && grep -q mine first/changed || fail 'it was replaced'
+edl fetch first --index 0 --replace >/dev/null 2>&1 && ! grep -q mine first/changed || fail '--replace'
+rm -r first
+for found in 0 5; do
+    edl fetch first --index 0 --json 2>/dev/null | holds ".there == $found and .failed == 0" || fail 'it does not go on in its own folder'
+done
+cd "$OLDPWD"
+
 # what is named comes, changed or not, and of one process without its name
 edl fetch first 'data' --index 1 -o "$work/one" >/dev/null 2>&1 || fail 'a pattern'
 [ "$(there "$work/one")" = ./data/words ] && same "$work/src/data/words" "$work/one/data/words"

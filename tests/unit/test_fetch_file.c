@@ -188,13 +188,33 @@ static void nothing_is_written_through_a_link(void **state)
     assert_int_equal(unlinkat(root_fd, "outside", AT_REMOVEDIR), 0); /* it is empty */
 }
 
+static void a_folder_of_others_is_left_alone(void **state)
+{
+    _cleanup_free_ char *made = text_format("%s/made", root);
+    struct edl_error error = { 0 };
+
+    (void)state;
+    write_file("script.py", "mine");
+    assert_int_equal(fetch_folder_open(root, false, &error), -EEXIST);
+    assert_non_null(strstr(error.remedy, "--replace"));
+    assert_int_equal(faccessat(root_fd, FETCH_MARK, F_OK, 0), -1);
+    for (int i = 0; i < 2; i++) { /* then it is there, and goes on */
+        _cleanup_close_ int fd = fetch_folder_open(made, false, &error);
+
+        assert_true(fd >= 0);
+        write_file("made/a", "b");
+    }
+    assert_int_equal(faccessat(root_fd, "made/" FETCH_MARK, F_OK, 0), 0);
+    assert_int_equal(safe_close(fetch_folder_open(root, true, &error)), -1);
+    assert_int_equal(faccessat(root_fd, FETCH_MARK, F_OK, 0), -1);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(it_is_there_when_it_is_right),
-        TEST(what_is_wrong_gets_no_name),
-        TEST(a_part_that_is_too_long_is_none),
+        TEST(it_is_there_when_it_is_right),      TEST(what_is_wrong_gets_no_name),
+        TEST(a_part_that_is_too_long_is_none),   TEST(a_folder_of_others_is_left_alone),
         TEST(nothing_is_written_through_a_link),
     };
 
