@@ -232,8 +232,8 @@ void fetch_plan_place(struct fetch_plan *plan)
     drop_shared(plan, false);
     drop_shared(plan, true);
     for (size_t i = 0; i < plan->n_sources; i++) {
-        n_outputs += plan->sources[i].output && plan->sources[i].n_files > 0;
-        n_workspaces += !plan->sources[i].output && plan->sources[i].n_files > 0;
+        n_outputs += plan->sources[i].output;
+        n_workspaces += !plan->sources[i].output;
     }
     for (size_t i = 0; i < plan->n_sources; i++) {
         struct fetch_source *source = &plan->sources[i];

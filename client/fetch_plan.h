@@ -57,6 +57,6 @@ int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
                      struct edl_error *error);
 
 /* fetch_plan_place - what several nodes list of a folder that they share is there once; then
- * chooses folders: "" when files come from one process, else "trainer-0/", or "n1/" for a folder
- * that the job names */
+ * chooses folders: "" when the plan asks one process, else "trainer-0/", or "n1/" for a folder that
+ * the job names. The answers change nothing about that: a later fetch finds what this one left. */
 void fetch_plan_place(struct fetch_plan *plan);

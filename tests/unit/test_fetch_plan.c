@@ -104,7 +104,8 @@ static void one_asks_for_a_shared_folder(void **state)
     assert_string_equal(plan.sources[2].files[0]->path, "own");
     assert_string_equal(plan.sources[2].folder, "n2/");
     assert_int_equal(plan.sources[3].n_files, 0);
-    assert_string_equal(plan.sources[1].folder, "EDL_OUTPUT_DIR/");
+    assert_string_equal(plan.sources[0].folder, "n1/");
+    assert_string_equal(plan.sources[1].folder, "n1/EDL_OUTPUT_DIR/");
     fetch_plan_clear(&plan);
 }
 
@@ -118,6 +119,9 @@ static void one_asks_for_a_folder_of_each_node(void **state)
          UINT64_MAX, &plan);
     check(&plan, "trainer-0@n1 trainer-0@n1!");
     assert_true(plan.sources[0].given);
+    fetch_plan_place(&plan);
+    assert_string_equal(plan.sources[0].folder, "");
+    assert_string_equal(plan.sources[1].folder, "EDL_OUTPUT_DIR/");
     fetch_plan_clear(&plan);
 }
 
@@ -129,8 +133,9 @@ static void files_of_several_processes_are_kept_apart(void **state)
     make("", json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n2")),
          NULL, UINT64_MAX, &plan);
     add(&plan.sources[0], "a", 1);
-    fetch_plan_place(&plan);
-    assert_string_equal(plan.sources[0].folder, "");
+    fetch_plan_place(&plan); /* before n2 answers */
+    assert_string_equal(plan.sources[0].folder, "trainer-0/");
+    assert_string_equal(plan.sources[1].folder, "n1/EDL_OUTPUT_DIR/");
     add(&plan.sources[2], "a", 1); /* the same, but nothing says that it is one */
     add(&plan.sources[1], "m", 1);
     add(&plan.sources[3], "m", 2);
