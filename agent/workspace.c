@@ -224,7 +224,8 @@ static int send_log(char **arguments, struct edl_error *error)
     return 0;
 }
 
-static int exit_status(const struct edl_error *error)
+/* exit_status - no_place: what -ENOTDIR means in this mode */
+static int exit_status(const struct edl_error *error, int no_place)
 {
     if (error->code == -EOPNOTSUPP)
         return LOG_TRIM_REFUSED;
@@ -234,7 +235,7 @@ static int exit_status(const struct edl_error *error)
     case 0:
         return 0;
     case -ENOTDIR:
-        return SHARE_EXIT_NO_PLACE;
+        return no_place;
     case EDL_ECORRUPT:
         return UNPACK_EXIT_DAMAGED;
     case -ENOSPC:
@@ -253,16 +254,17 @@ static const struct {
     const char *name;
     int n_arguments, n_more; /* that may be given beyond them */
     int (*run)(char **arguments, struct edl_error *error);
+    int no_place; /* exit status for a folder that is none */
 } modes[] = {
-    { "pack", 2, PACK_WANTED_MAX, pack },
-    { "list", 1, 0, list },
-    { "unpack", 1, 0, unpack },
-    { "share", 3, 0, share },
-    { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep },
-    { "trim", 4, 0, trim },
-    { "list-files", 4, 0, list_files },
-    { "send-file", 5, 0, send_file },
-    { "send-log", 2, 0, send_log },
+    { "pack", 2, PACK_WANTED_MAX, pack, 1 },
+    { "list", 1, 0, list, 1 },
+    { "unpack", 1, 0, unpack, 1 },
+    { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },
+    { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep, 1 },
+    { "trim", 4, 0, trim, 1 },
+    { "list-files", 4, 0, list_files, 1 },
+    { "send-file", 5, 0, send_file, 1 },
+    { "send-log", 2, 0, send_log, 1 },
 };
 
 int main(int argc, char **argv)
@@ -278,12 +280,12 @@ int main(int argc, char **argv)
             argc - 2 > modes[i].n_arguments + modes[i].n_more)
             continue;
         if (modes[i].run(argv + 2, &error) == 0 || error.code == -EAGAIN)
-            return exit_status(&error);
+            return exit_status(&error, modes[i].no_place);
         printable_mask(error.text, strlen(error.text), "");
         printable_mask(error.remedy, strlen(error.remedy), "");
         (void)fprintf(stderr, "%s%s%s\n", error.text, error.remedy[0] != '\0' ? "\n  " : "",
                       error.remedy);
-        return exit_status(&error);
+        return exit_status(&error, modes[i].no_place);
     }
     (void)fputs(usage, argc == 2 && streq(argv[1], "--help") ? stdout : stderr);
     return argc == 2 && streq(argv[1], "--help") ? 0 : 2;

@@ -25,6 +25,11 @@ edl workspace add --list . --json 2>/dev/null | holds '.files == 6 and .left_out
 if edl workspace list --list 2>"$work/err"; then fail '--list is taken where it says nothing'; fi
 grep -q 'goes with add FOLDER' "$work/err" || fail "$(cat "$work/err")"
 
+# the status that tells the agent of a bad workspace-folder is for that alone
+status=0
+"$EDL_BUILD_DIR/edl-workspace" list main.sh 2>"$work/err" || status=$?
+[ "$status" -eq 1 ] || fail "a file as the folder: exit status $status, $(cat "$work/err")"
+
 cluster_start --nodes 2
 ends_well() { # JOB
     await 120 "$1 ended" job_is "$1" succeeded failed
