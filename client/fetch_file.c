@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -151,10 +152,25 @@ static int look_at_name(struct fetch_file *file, struct edl_error *error)
     return r;
 }
 
+/* lock_part - for as long as it is open. The other may have given it its name, or begun a new one.
+ * A file system without locks does without. */
+static int lock_part(const struct fetch_file *file, const struct stat *st, struct edl_error *error)
+{
+    bool locked = flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    struct stat now;
+
+    if (locked && fstatat(file->folder_fd, file->part, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+        now.st_ino == st->st_ino && now.st_dev == st->st_dev)
+        return 0;
+    (void)edl_error_set(error, -EBUSY, "another edl fetch writes %s", file->part);
+    return edl_error_remedy(error, "wait until it has ended, or name another folder with -o");
+}
+
 /* open_part - one that others have names for, too, would be written to under theirs */
 static int open_part(struct fetch_file *file, struct edl_error *error)
 {
     struct stat st;
+    int r;
 
     file->fd = open_below(file->folder_fd, file->part, O_RDWR | O_CREAT, 0666);
     if (file->fd < 0 && file->fd != -ELOOP)
@@ -163,6 +179,11 @@ static int open_part(struct fetch_file *file, struct edl_error *error)
         (void)edl_error_set(error, -EPERM, "%s is there, and is no file of its own", file->part);
         return edl_error_remedy(error, "remove it");
     }
+    r = lock_part(file, &st, error);
+    if (r < 0)
+        return r;
+    if (fstat(file->fd, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot look at %s", file->part);
     if ((uint64_t)st.st_size > file->entry.bytes)
         return fetch_file_restart(file, error);
     return hash_all(file->fd, file->hash, &file->bytes, error);

@@ -36,7 +36,8 @@ struct fetch_file {
 int fetch_folder_open(const char *path, bool replace, struct edl_error *error);
 
 /* fetch_file_open - folder: below root_fd, "" or ending with '/'; ret is ready for what follows at
- * ret->bytes. -EPERM: a link, or something else that is no file, is in its way; -errno */
+ * ret->bytes. -EPERM: a link, or something else that is no file, is in its way;
+ * -EBUSY: another program fetches it to there; -errno */
 int fetch_file_open(int root_fd, const char *folder, const struct file_entry *entry,
                     struct fetch_file *ret, struct edl_error *error);
 

@@ -188,6 +188,20 @@ static void nothing_is_written_through_a_link(void **state)
     assert_int_equal(unlinkat(root_fd, "outside", AT_REMOVEDIR), 0); /* it is empty */
 }
 
+static void two_do_not_write_one_part(void **state)
+{
+    struct fetch_file file, other;
+
+    (void)state;
+    assert_int_equal(open_file("a", &file), 0);
+    assert_int_equal(open_file("a", &other), -EBUSY);
+    assert_int_equal(open_file("b", &other), 0);
+    fetch_file_close(&other);
+    fetch_file_close(&file);
+    assert_int_equal(open_file("a", &file), 0);
+    fetch_file_close(&file);
+}
+
 static void a_folder_of_others_is_left_alone(void **state)
 {
     _cleanup_free_ char *made = text_format("%s/made", root);
@@ -215,7 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_is_there_when_it_is_right),      TEST(what_is_wrong_gets_no_name),
         TEST(a_part_that_is_too_long_is_none),   TEST(a_folder_of_others_is_left_alone),
-        TEST(nothing_is_written_through_a_link),
+        TEST(nothing_is_written_through_a_link), TEST(two_do_not_write_one_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
