@@ -87,7 +87,7 @@ edl fetch first 'data' --index 1 -o "$work/one" >/dev/null 2>&1 || fail 'a patte
 [ "$(there "$work/one")" = ./data/words ] && same "$work/src/data/words" "$work/one/data/words"
 edl fetch first 'output/pass-*1' --index 0 --json -o "$work/one" 2>/dev/null | holds '.fetched == 1 and .files[0].path == "output/pass-00001/model" and .files[0].state == "fetched"' ||
     fail '--json tells something else'
-edl fetch first 'EDL_OUTPUT_DIR/result-0' -o "$work/one" >/dev/null 2>&1 && grep -q 'result 0' "$work/one/EDL_OUTPUT_DIR/result-0" || fail 'the output folder by name'
+edl fetch first 'EDL_OUTPUT_DIR/result-0' -o "$work/one" >/dev/null 2>&1 && grep -q 'result 0' "$work/one"/n[12]/EDL_OUTPUT_DIR/result-0 || fail 'the output folder by name'
 edl fetch first --list '*' 2>/dev/null | grep -q ' trainer-0/run.sh$' || fail '--list'
 refuses 'no file of job first matches "nothing/\*"' edl fetch first 'nothing/*' -o "$work/none"
 [ ! -e "$work/none" ] || fail 'a folder was made for nothing'
