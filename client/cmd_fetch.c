@@ -489,6 +489,7 @@ static int run_with(struct server *server, const struct fetch_options *options, 
     _cleanup_free_ char *job_url = job_path(job, "");
     _cleanup_free_ char *processes_url = job_path(job, "/processes?state=all");
     _cleanup_json_ json_t *shown = NULL, *processes = NULL;
+    struct edl_error error = { 0 };
     int status = server_get(server, &shown, "%s", job_url);
 
     if (status == STATUS_OK)
@@ -496,7 +497,9 @@ static int run_with(struct server *server, const struct fetch_options *options, 
     if (status == STATUS_OK) {
         fetch_plan_make(shown, json_object_get(processes, "processes"), options->role, index,
                         &f.plan);
-        status = work(&f);
+        status = fetch_plan_check(&f.plan, shown, options->role, index, &error) < 0
+                     ? report_error(&error)
+                     : work(&f);
     }
     fetch_plan_clear(&f.plan);
     json_decref(f.told);

@@ -102,6 +102,45 @@ void fetch_plan_make(const json_t *job, const json_t *processes, const char *rol
     *ret = plan;
 }
 
+#define ROLES_SHOWN 200
+
+/* has_role - names: those that there are */
+static bool has_role(const json_t *job, const char *role, char names[ROLES_SHOWN])
+{
+    size_t i, used = 0;
+    json_t *entry;
+
+    names[0] = '\0';
+    json_array_foreach(json_object_get(json_object_get(job, "spec"), "roles"), i, entry)
+    {
+        const char *name = json_text(entry, "role");
+
+        if (streq(name, role))
+            return true;
+        (void)snprintf(names + used, ROLES_SHOWN - used, "%s%s", i > 0 ? ", " : "", name);
+        used = strlen(names);
+    }
+    return false;
+}
+
+int fetch_plan_check(const struct fetch_plan *plan, const json_t *job, const char *role,
+                     uint64_t index, struct edl_error *error)
+{
+    const char *job_name = json_text(job, "name");
+    char names[ROLES_SHOWN];
+
+    if (role != NULL && !has_role(job, role, names)) {
+        (void)edl_error_set(error, -ENOENT, "job %.80s has no role %.40s; it has %s", job_name,
+                            role, names);
+        return edl_error_remedy(error, "name one of them with --role");
+    }
+    if (plan->n_sources > 0 || index == UINT64_MAX)
+        return 0;
+    (void)edl_error_set(error, -ENOENT, "job %.80s has no process %s%s%" PRIu64, job_name,
+                        role != NULL ? role : "", role != NULL ? "-" : "", index);
+    return edl_error_remedy(error, "`edl show %.80s` lists its processes", job_name);
+}
+
 void fetch_plan_clear(struct fetch_plan *plan)
 {
     for (size_t i = 0; i < plan->n_sources; i++) {

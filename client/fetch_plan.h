@@ -43,6 +43,11 @@ struct fetch_plan {
  * all. One of several processes that share a folder on a node stands for all of them. */
 void fetch_plan_make(const json_t *job, const json_t *processes, const char *role, uint64_t index,
                      struct fetch_plan *ret);
+
+/* fetch_plan_check - -ENOENT: the job has no such role (NULL: all), or has had no such process
+ * (UINT64_MAX: all), so that the plan is empty */
+int fetch_plan_check(const struct fetch_plan *plan, const json_t *job, const char *role,
+                     uint64_t index, struct edl_error *error);
 void fetch_plan_clear(struct fetch_plan *plan);
 
 /* fetch_pattern - what a source is to be asked for: the pattern, or what is behind

@@ -90,6 +90,8 @@ edl fetch first 'output/pass-*1' --index 0 --json -o "$work/one" 2>/dev/null | h
 edl fetch first 'EDL_OUTPUT_DIR/result-0' -o "$work/one" >/dev/null 2>&1 && grep -q 'result 0' "$work/one"/n[12]/EDL_OUTPUT_DIR/result-0 || fail 'the output folder by name'
 edl fetch first --list '*' 2>/dev/null | grep -q ' trainer-0/run.sh$' || fail '--list'
 refuses 'no file of job first matches "nothing/\*"' edl fetch first 'nothing/*' -o "$work/none"
+refuses 'job first has no role nope; it has trainer' edl fetch first --role nope -o "$work/none"
+refuses 'job first has no process 7' edl fetch first --index 7 -o "$work/none"
 [ ! -e "$work/none" ] || fail 'a folder was made for nothing'
 
 # links: on the node none is followed, nor is one here

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "client/fetch_plan.h"
+#include "client/json_read.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -147,6 +148,28 @@ static void files_of_several_processes_are_kept_apart(void **state)
     fetch_plan_clear(&plan);
 }
 
+static void a_role_or_process_that_is_not_there_is_told(void **state)
+{
+    _cleanup_json_ json_t *job = json_pack("{s:s,s:{s:[{s:s},{s:s}]}}", "name", "proj", "spec",
+                                           "roles", "role", "pserver", "role", "trainer");
+    _cleanup_json_ json_t *processes = json_pack("[o]", process("trainer", 0, 1, "n1"));
+    struct fetch_plan plan;
+    struct edl_error error;
+
+    (void)state;
+    fetch_plan_make(job, processes, "nope", UINT64_MAX, &plan);
+    assert_int_equal(fetch_plan_check(&plan, job, "nope", UINT64_MAX, &error), -ENOENT);
+    assert_string_equal(error.text, "job proj has no role nope; it has pserver, trainer");
+    fetch_plan_make(job, processes, "trainer", 7, &plan);
+    assert_int_equal(fetch_plan_check(&plan, job, "trainer", 7, &error), -ENOENT);
+    assert_string_equal(error.text, "job proj has no process trainer-7");
+    fetch_plan_make(job, processes, "pserver", UINT64_MAX, &plan); /* it has not begun */
+    assert_int_equal(fetch_plan_check(&plan, job, "pserver", UINT64_MAX, &error), 0);
+    fetch_plan_make(job, processes, "trainer", 0, &plan);
+    assert_int_equal(fetch_plan_check(&plan, job, "trainer", 0, &error), 0);
+    fetch_plan_clear(&plan);
+}
+
 static void a_pattern_means_one_of_the_folders(void **state)
 {
     _cleanup_free_ char *literal = fetch_pattern_of("a*[b]?\\");
@@ -190,6 +213,7 @@ int main(void)
         cmocka_unit_test(one_asks_for_a_shared_folder),
         cmocka_unit_test(one_asks_for_a_folder_of_each_node),
         cmocka_unit_test(files_of_several_processes_are_kept_apart),
+        cmocka_unit_test(a_role_or_process_that_is_not_there_is_told),
         cmocka_unit_test(a_pattern_means_one_of_the_folders),
         cmocka_unit_test(a_list_ends_once),
     };
