@@ -300,19 +300,21 @@ static int receive(struct fetch *f, const struct fetch_source *source, struct fe
     return r;
 }
 
-/* relist - it changed while it came: as it is now; -ENOENT: it is gone */
+/* relist - it changed while it came: as it is now; -ENOENT: it is gone; -EAGAIN: the node does not
+ * list it, and why is told */
 static int relist(struct fetch *f, const struct fetch_source *source, struct fetch_file *file,
                   struct edl_error *error)
 {
     struct fetch_source again = *source;
     _cleanup_free_ char *pattern = fetch_pattern_of(file->entry.path);
-    int r = -ENOENT;
+    int r = -ENOENT, status;
     bool gone;
 
     again.files = NULL;
     again.n_files = again.n_allocated = 0;
     again.whole = false;
-    (void)list(f, &again, pattern, &gone);
+    clear_progress(f);
+    status = list(f, &again, pattern, &gone);
     for (size_t i = 0; i < again.n_files; i++) {
         if (streq(again.files[i]->path, file->entry.path)) {
             file->entry = *again.files[i];
@@ -321,6 +323,10 @@ static int relist(struct fetch *f, const struct fetch_source *source, struct fet
         free(again.files[i]);
     }
     free(again.files);
+    if (status != STATUS_OK && !gone) {
+        (void)edl_error_set(error, -EAGAIN, "it changed, and could not be listed again");
+        return edl_error_remedy(error, "the same command goes on");
+    }
     if (r == 0)
         return fetch_file_restart(file, error);
     return edl_error_set(error, r, "it was removed while it was fetched");

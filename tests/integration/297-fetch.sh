@@ -129,6 +129,43 @@ printf X | dd of="$work/again/$model.part" bs=1 seek=50000 conv=notrunc status=n
 edl fetch first $model --index 0 -o "$work/again" >/dev/null 2>&1 || fail 'a part that does not fit'
 same "$work/all/trainer-0/$model" "$work/again/$model"
 
+# a node that does not list a file again which changed while it came: that is no removal
+cat >"$work/fake.py" <<'END'
+import hashlib, http.server, json, sys
+listed = []
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        status, body = 200, b'{"name":"odd","spec":{"roles":[{"role":"trainer"}]}}'
+        if '/files?folder=workspace' in self.path and listed:
+            status, body = 500, b'{"title":"no answer","status":500,"detail":"node n9 does not answer"}'
+        elif '/files?folder=workspace' in self.path:
+            listed.append(1)
+            lines = [{"path": "a", "bytes": 1, "mtime_us": 1, "mode": 420, "sha256": hashlib.sha256(b'x').hexdigest()},
+                     {"end": True, "files": 1, "bytes": 1, "links": 0, "unnamed": 0, "unreadable": 0}]
+            body = b''.join(json.dumps(line).encode() + b'\n' for line in lines)
+        elif '/files?folder=output' in self.path:
+            status, body = 404, b'{"title":"none","status":404,"detail":"none"}'
+        elif '/file?' in self.path:
+            body = b'y'
+        elif '/processes?' in self.path:
+            body = b'{"processes":[{"role":"trainer","index":0,"incarnation":1,"node":"n9"}]}'
+        self.send_response(status)
+        self.send_header('Content-Type', 'application/json' if status == 200 else 'application/problem+json')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *arguments):
+        pass
+server = http.server.HTTPServer(('127.0.0.1', 0), Handler)
+print('port', server.server_port, file=sys.stderr, flush=True)
+server.serve_forever()
+END
+begin fake port python3 "$work/fake.py"
+fake=$pid
+EDL_SERVER=http://127.0.0.1:$(awk '$1 == "port" { print $2 }' "$work/fake.log") refuses 'it changed, and could not be listed again' edl fetch odd -o "$work/odd"
+grep -q 'the same command goes on' "$work/err" && [ -s "$work/odd/a.part" ] || fail "it says: $(cat "$work/err")"
+end "$fake"
+
 # a disk that is full
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     mkdir "$work/small"
