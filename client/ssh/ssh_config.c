@@ -142,8 +142,15 @@ static void read_scalar(const struct reading *reading, const char *key, const ch
                   { "hostkeyalias", &config->host_key_alias },
                   { "proxyjump", &config->proxy },
                   { "proxycommand", &config->proxy } };
+    static const struct {
+        const char *key, *name;
+    } judges[] = { { "revokedhostkeys", "RevokedHostKeys" },
+                   { "knownhostscommand", "KnownHostsCommand" } };
     uint64_t port;
 
+    for (size_t i = 0; i < ELEMENTS(judges); i++)
+        if (streq(key, judges[i].key) && !streq(value, "none"))
+            config->key_judge = judges[i].name;
     for (size_t i = 0; i < ELEMENTS(texts); i++)
         if (streq(key, texts[i].key))
             set(texts[i].field,

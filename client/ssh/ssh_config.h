@@ -26,6 +26,8 @@ struct ssh_config {
     char *hostname, *user, *host_key_alias;
     char *identity_agent; /* path of its socket; NULL: none */
     char *proxy;          /* ProxyJump or ProxyCommand */
+    /* the option that judges host keys beside known_hosts, by name; not owned; NULL: none does */
+    const char *key_judge;
     uint16_t port;
     bool identities_only, hash_known_hosts;
     enum ssh_strict strict;

@@ -217,6 +217,8 @@ static void configured(struct ssh_session *session)
     else if (session->config.proxy != NULL)
         ssh_session_unfit(session, "ssh_config leads to it by another host (%s)",
                           session->config.proxy);
+    else if (session->config.key_judge != NULL)
+        ssh_session_unfit(session, "ssh_config judges its key by %s", session->config.key_judge);
     else
         begin(session, &ssh_libssh2_ops);
 }

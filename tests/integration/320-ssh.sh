@@ -216,6 +216,16 @@ config "IdentityFile $work/mine" 'Host behind' 'HostName 127.0.0.1' "Port $base"
 run 0 behind 'echo behind'
 says ' open openssh ssh_config leads to it by another host \(jump\)$'
 says ' out behind$'
+# libssh2 knows nothing of RevokedHostKeys: ssh judges the key
+knows "$base" host >"$work/known"
+config "RevokedHostKeys $work/host.pub"
+run 2 "$to" true
+says 'fault key-revoked'
+run 2 --transport=libssh2 "$to" true
+says 'libssh2 cannot serve it: ssh_config judges its key by RevokedHostKeys'
+config "RevokedHostKeys $work/wrong.pub"
+run 0 "$to" true
+says ' open openssh ssh_config judges its key by RevokedHostKeys$'
 
 # ---- keys ----
 config "IdentityFile $work/mine-ec"

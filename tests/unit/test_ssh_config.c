@@ -97,6 +97,28 @@ static void test_agents(void **state)
     }
 }
 
+static void test_key_judges(void **state)
+{
+    static const struct {
+        const char *text, *judge;
+    } rows[] = { { "", NULL },
+                 { "revokedhostkeys none\nknownhostscommand none\n", NULL },
+                 { "revokedhostkeys /etc/ssh/revoked\n", "RevokedHostKeys" },
+                 { "knownhostscommand /usr/bin/keys %H\n", "KnownHostsCommand" } };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct ssh_config config;
+
+        ssh_config_parse(rows[i].text, &target, &place, &config);
+        if (rows[i].judge == NULL)
+            assert_null(config.key_judge);
+        else
+            assert_string_equal(config.key_judge, rows[i].judge);
+        ssh_config_clear(&config);
+    }
+}
+
 static void test_bounds(void **state)
 {
     char text[40000] = "port 99999\nproxycommand none\n";
@@ -133,7 +155,8 @@ static void test_argv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default), cmocka_unit_test(test_parse), cmocka_unit_test(test_agents),
+        cmocka_unit_test(test_default), cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_agents),  cmocka_unit_test(test_key_judges),
         cmocka_unit_test(test_bounds),  cmocka_unit_test(test_argv),
     };
 
