@@ -20,10 +20,15 @@
 
 #define OWN_VARIABLES 3
 
-/* it answers prompts for a password only: a passphrase or a code is nobody's to guess */
+/* It answers prompts for a password only: a passphrase or a code is nobody's to guess. ssh asks
+ * once for each method. The pipe is taken away when it was read, so the second call fails at once.
+ */
 static const char askpass[] = "#!/bin/sh\n"
                               "case $1 in *assword*) ;; *) exit 1 ;; esac\n"
-                              "IFS= read -r line <\"${0%/*}/secret\" && printf '%s\\n' \"$line\"\n";
+                              "secret=${0%/*}/secret\n"
+                              "[ -p \"$secret\" ] || exit 1\n"
+                              "IFS= read -r line <\"$secret\" && rm \"$secret\" || exit 1\n"
+                              "printf '%s\\n' \"$line\"\n";
 
 void ssh_program_path(const struct ssh_program *this, const char *file, char ret[PATH_MAX])
 {

@@ -348,6 +348,15 @@ if [ "${EDL_SSH_PART:-}" = root ]; then
         says 'fault login'
         says 'may run no command there: This account is currently not available'
     done
+    # a wrong password where ssh may ask for it twice: the second answer is not waited for
+    server two host $((base + 11)) 'UsePAM yes' 'PasswordAuthentication yes' 'KbdInteractiveAuthentication yes'
+    knows $((base + 11)) host >"$work/known"
+    for transport in libssh2 openssh; do
+        run 0 --transport=$transport --password-file="$work/right" "$account@127.0.0.1:$((base + 11))" true
+        run 2 --transport=$transport --password-file="$work/not-it" "$account@127.0.0.1:$((base + 11))" true
+        says ' password 1$'
+        says 'fault login'
+    done
     # a key and a password
     server both host $((base + 10)) 'UsePAM no' 'PasswordAuthentication yes' 'AuthenticationMethods publickey,password'
     knows $((base + 10)) host >"$work/known"
