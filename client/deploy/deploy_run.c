@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "client/deploy/deploy_nodes.h"
@@ -327,17 +328,9 @@ bool deploy_is_node(const char *name, void *userdata)
     return false;
 }
 
-static int begin_target(struct run *run, size_t i, const struct host *host, struct edl_error *error)
+static void name_target(struct run *run, size_t i, const struct host *host)
 {
-    static const struct ssh_handlers handlers = { .opened = on_opened,
-                                                  .unknown_key = on_unknown_key,
-                                                  .want_password = on_want_password,
-                                                  .line = on_line,
-                                                  .sent = on_sent,
-                                                  .ended = on_ended,
-                                                  .failed = on_failed };
     struct target *target = &run->targets[i];
-    const struct ssh_target to = { .host = host->name, .user = host->user, .port = host->port };
 
     target->run = run;
     target->host = host;
@@ -348,8 +341,31 @@ static int begin_target(struct run *run, size_t i, const struct host *host, stru
     run->rows[i] = (struct screen_row){
         .host = host->text, .transport = "", .why = "", .core = &target->core, .waiting = ""
     };
-    return ssh_session_new(run->event, &to, &run->options->ssh, &handlers, target, &target->session,
-                           error);
+}
+
+/* begin_target - a host that cannot be begun fails alone */
+static void begin_target(struct target *target)
+{
+    static const struct ssh_handlers handlers = { .opened = on_opened,
+                                                  .unknown_key = on_unknown_key,
+                                                  .want_password = on_want_password,
+                                                  .line = on_line,
+                                                  .sent = on_sent,
+                                                  .ended = on_ended,
+                                                  .failed = on_failed };
+    const struct host *host = target->host;
+    const struct ssh_target to = { .host = host->name, .user = host->user, .port = host->port };
+    struct run *run = target->run;
+    struct edl_error error = { 0 };
+    int r = ssh_session_new(run->event, &to, &run->options->ssh, &handlers, target,
+                            &target->session, &error);
+
+    if (r == -EMFILE || r == -ENFILE)
+        (void)edl_error_remedy(&error, "raise `ulimit -n`, or name fewer hosts at a time");
+    if (r < 0)
+        deploy_fail(target, &error);
+    else
+        deploy_show(target);
 }
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -436,17 +452,30 @@ static void clear(struct run *run)
     (void)sd_event_unref(run->event);
 }
 
+/* raise_files - each host takes several descriptors, and the soft limit is often 1024 */
+static void raise_files(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == -1)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int go(struct run *run, const struct host_list *hosts, struct edl_error *error)
 {
-    int r = prepare(run, error);
+    int r;
 
-    for (size_t i = 0; i < hosts->n_hosts && r >= 0; i++)
-        r = begin_target(run, i, &hosts->hosts[i], error);
+    raise_files();
+    r = prepare(run, error);
     if (r < 0)
         return r;
+    for (size_t i = 0; i < run->n; i++)
+        name_target(run, i, &hosts->hosts[i]);
     run->screen = screen_new(&run->plan, run->rows, run->n, run->options->json);
     for (size_t i = 0; i < run->n; i++)
-        deploy_show(&run->targets[i]);
+        begin_target(&run->targets[i]);
     r = sd_event_loop(run->event);
     release_signals();
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
