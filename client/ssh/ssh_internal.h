@@ -55,6 +55,7 @@ struct ssh_job {
     uint64_t sent_bytes;
     struct ssh_lines out, err;
     char before[200]; /* the last line before the script began */
+    uint64_t started_us, got_before_bytes, got_bytes;
 };
 
 struct ssh_transport_ops {
@@ -159,7 +160,11 @@ bool ssh_session_add_key(struct ssh_session *session, const uint8_t *key, size_t
 /* ssh_session_refused_key - a person does not accept the one that was shown */
 void ssh_session_refused_key(struct ssh_session *session);
 
-/* ssh_session_output - what a script printed. It counts as a sign of life */
+/* ssh_session_job_started - the job is given to the transport: what it may take counts from now */
+void ssh_session_job_started(struct ssh_session *session);
+
+/* ssh_session_output - what a script printed. It counts as a sign of life, up to bounds of bytes
+ * and time; beyond these it is over */
 void ssh_session_output(struct ssh_session *session, struct ssh_lines *stream, const char *bytes,
                         size_t size);
 

@@ -33,9 +33,52 @@ static bool on_line(void *userdata, const char *line, bool before)
     return ssh_session_goes_on(session);
 }
 
+/* The most that a host may print: silence alone would end nothing where somebody prints for ever.
+ */
+#define BEFORE_BYTES_MAX ((uint64_t)1024 * 1024)
+#define BEFORE_S 60.0
+#define OUTPUT_BYTES_MAX ((uint64_t)16 * 1024 * 1024)
+
+void ssh_session_job_started(struct ssh_session *session)
+{
+    if (sd_event_now(session->event, CLOCK_BOOTTIME, &session->job.started_us) < 0)
+        abort();
+    ssh_session_stage(session, SSH_STAGE_RUN);
+}
+
+/* within_bounds - false: the host printed too much, or for too long, and it is over */
+static bool within_bounds(struct ssh_session *session, size_t size)
+{
+    struct ssh_job *job = &session->job;
+    double before_us = BEFORE_S * (double)USEC_PER_SEC * session->options.patience;
+    uint64_t now_us;
+
+    if (job->out.begun || job->err.begun) {
+        job->got_bytes += size;
+        if (job->got_bytes <= OUTPUT_BYTES_MAX)
+            return true;
+        ssh_session_fail(session, SSH_FAULT_PROTOCOL, "look there at what prints so much",
+                         "the script printed more than 16 MiB");
+        return false;
+    }
+    job->got_before_bytes += size;
+    if (sd_event_now(session->event, CLOCK_BOOTTIME, &now_us) < 0)
+        abort();
+    if (job->got_before_bytes <= BEFORE_BYTES_MAX &&
+        (double)(now_us - job->started_us) <= before_us)
+        return true;
+    ssh_session_fail(session, SSH_FAULT_PROTOCOL,
+                     "what is printed at login? Look at ~/.bashrc and ~/.profile there",
+                     "the login prints without end, and no script begins%s%s",
+                     *job->before != '\0' ? ": " : "", job->before);
+    return false;
+}
+
 void ssh_session_output(struct ssh_session *session, struct ssh_lines *stream, const char *bytes,
                         size_t size)
 {
+    if (!within_bounds(session, size))
+        return;
     ssh_session_stage(session, SSH_STAGE_RUN);
     (void)ssh_lines_feed(stream, bytes, size, on_line, session);
 }

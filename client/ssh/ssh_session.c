@@ -258,7 +258,7 @@ static int on_defer(sd_event_source *source, void *userdata)
         break;
     case SSH_NEXT_RUN:
         session->state = SSH_STATE_RUNNING;
-        ssh_session_stage(session, SSH_STAGE_RUN);
+        ssh_session_job_started(session);
         session->ops->run(session);
         break;
     }

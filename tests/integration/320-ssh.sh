@@ -310,6 +310,12 @@ await 120 'the silent one listens' test -s "$work/silent"
 patience=0.05 run 2 --transport=libssh2 "$me@127.0.0.1:$((base + 7))" true
 says 'fault protocol'
 says 'no ssh server, or it hangs'
+# a login that prints without end
+server endless host $((base + 12)) 'ForceCommand yes endless'
+knows $((base + 12)) host >"$work/known"
+run 2 --transport=libssh2 "$me@127.0.0.1:$((base + 12))" true
+says 'fault protocol'
+says 'prints without end, and no script begins: endless'
 echo nonsense >"$work/config"
 run 2 "$to" true
 says 'fault here'
