@@ -53,7 +53,7 @@ int walk_remedy_leave_out(struct edl_error *error, const char *path, int folder)
 
 /* ---- rules ---- */
 
-/* read_rules - a file of rules that is a link is none, as for git */
+/* read_rules - a file of rules that is a link is none, as for git; so is one that has gone */
 static int read_rules(const struct walk *walk, int dir_fd, enum walk_rule kind,
                       struct ignore_rules **ret, struct edl_error *error)
 {
@@ -65,7 +65,7 @@ static int read_rules(const struct walk *walk, int dir_fd, enum walk_rule kind,
     size_t size = 0;
     ssize_t n;
 
-    if (fd == -1 && errno == ELOOP)
+    if (fd == -1 && (errno == ELOOP || errno == ENOENT))
         return 0;
     if (fd == -1 || fstat(fd, &st) == -1)
         return edl_error_errno(error, -errno, "cannot read %.300s%s%s", walk->path, slash, name);
@@ -138,6 +138,8 @@ static int enter(struct walk *walk, const struct walk_entry *entry, struct edl_e
         return walk_remedy_leave_out(error, walk->path, true);
     }
     fd = openat(entry->dir_fd, entry->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd == -1 && errno == ENOENT)
+        return 0;
     if (fd == -1) {
         (void)edl_error_errno(error, -errno, "cannot open the folder %.300s", walk->path);
         return walk_remedy_leave_out(error, walk->path, true);
@@ -148,6 +150,7 @@ static int enter(struct walk *walk, const struct walk_entry *entry, struct edl_e
     return r;
 }
 
+/* visit - what went away since its folder was read was never there */
 static int visit(struct walk *walk, int dir_fd, const char *name, struct edl_error *error)
 {
     const struct walk_visitor *visitor = walk->visitor;
@@ -159,7 +162,9 @@ static int visit(struct walk *walk, int dir_fd, const char *name, struct edl_err
     int r = 0;
 
     if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return edl_error_errno(error, -errno, "cannot look at %.300s", walk->path);
+        return errno == ENOENT
+                   ? 0
+                   : edl_error_errno(error, -errno, "cannot look at %.300s", walk->path);
     plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode);
     out = is_out(walk, name, st.st_mode, folder, &reason);
     if (!out && !plain)

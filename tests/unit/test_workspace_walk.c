@@ -477,6 +477,38 @@ static void a_link_that_leads_out_is_named(void **state)
     assert_told(f, "data is a link to /mnt/data, which is outside", "/data;");
 }
 
+/* remove_next - as a program that works in the folder meanwhile; userdata: the folder */
+static int remove_next(void *userdata, const struct walk_entry *entry, struct edl_error *error)
+{
+    const char *in = userdata;
+    _cleanup_free_ char *file = text_format("%s/b", in);
+    _cleanup_free_ char *rules = text_format("%s/c/.gitignore", in);
+
+    (void)error;
+    assert_false(streq(entry->name, "b"));
+    if (streq(entry->name, "a"))
+        assert_int_equal(unlink(file), 0);
+    if (streq(entry->name, "c")) {
+        assert_int_equal(unlink(rules), 0);
+        *strrchr(rules, '/') = '\0';
+        assert_int_equal(rmdir(rules), 0);
+    }
+    return 0;
+}
+
+static void what_goes_away_meanwhile_was_never_there(void **state)
+{
+    struct fixture *f = *state;
+    const struct walk_visitor visitor = { .take = remove_next, .userdata = f->in };
+
+    put(f, "a", "");
+    put(f, "b", "");
+    put(f, "c/.gitignore", "");
+    put(f, "d", "");
+    if (workspace_walk(f->in, &visitor, &f->error) < 0)
+        fail_msg("%s", f->error.text);
+}
+
 /* ---- a virtual environment ---- */
 
 static void a_virtual_environment_is_sent(void **state)
@@ -546,6 +578,7 @@ int main(void)
         TEST(what_cannot_be_read_is_named),
         TEST(what_lies_too_deep_is_named),
         TEST(a_link_that_leads_out_is_named),
+        TEST(what_goes_away_meanwhile_was_never_there),
         TEST(a_virtual_environment_is_sent),
         TEST(what_was_left_out_is_told_in_one_line),
     };
