@@ -77,7 +77,7 @@ const char *workspace_tell_out(const struct workspace_scan *scan, char *buffer, 
     char count[32], bytes[32], rules[96] = "";
 
     buffer[0] = '\0';
-    if (!some)
+    if (!some || (scan->out_files == 0 && !scan->out_more)) /* empty folders */
         return buffer;
     append_rules(scan, rules, sizeof rules);
     (void)snprintf(buffer, size, "left out %s%s file%s, %s, by %s",

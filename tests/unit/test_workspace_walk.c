@@ -560,6 +560,8 @@ static void what_was_left_out_is_told_in_one_line(void **state)
         "left out more than 1 file, 1.5 KiB, by .edlignore, .gitignore and .git (always)");
     told = (struct workspace_scan){ .files = 3 };
     assert_string_equal(workspace_tell_out(&told, line, sizeof line), "");
+    told = (struct workspace_scan){ .out_by = { [WALK_GIT] = true } }; /* an empty folder */
+    assert_string_equal(workspace_tell_out(&told, line, sizeof line), "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
