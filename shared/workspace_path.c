@@ -59,13 +59,14 @@ bool workspace_link_stays(const char *path, const char *target)
     return depth >= 0;
 }
 
-/* is_python - "python", "python3", "python3.12" */
+/* is_python - "python", "python3.12", "python3.13t", "python3-dbg", "pypy3.10" */
 static bool is_python(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
 
-    return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, "0123456789.")] == '\0';
+    return (strncmp(name, "python", 6) == 0 || strncmp(name, "pypy", 4) == 0) &&
+           name[strspn(name, "0123456789.abcdefghijklmnopqrstuvwxyz-")] == '\0';
 }
 
 bool workspace_link_is_interpreter(const char *path, const char *target)

@@ -27,6 +27,7 @@
 #include "shared/macro.h"
 #include "shared/workspace_pack.h"
 #include "shared/workspace_scan.h"
+#include "shared/workspace_path.h"
 #include "shared/workspace_unpack.h"
 #include "shared/workspace_walk.h"
 
@@ -511,6 +512,30 @@ static void what_goes_away_meanwhile_was_never_there(void **state)
 
 /* ---- a virtual environment ---- */
 
+static void interpreters_have_several_names(void **state)
+{
+    static const struct {
+        const char *path, *target;
+        bool is;
+    } rows[] = {
+        { "venv/bin/python", "/usr/bin/python3", true },
+        { "venv/bin/python3.13t", "/usr/bin/python3.13t", true },
+        { "venv/bin/python3-dbg", "/usr/bin/python3.11-dbg", true },
+        { "venv/bin/python", "/opt/pypy/bin/pypy3.10", true },
+        { "venv/bin/pypy3", "/usr/bin/pypy3", true },
+        { "venv/bin/python", "/usr/bin/Python", false },
+        { "venv/bin/python", "/usr/bin/perl", false },
+        { "venv/bin/python", "/usr/bin/python3 x", false },
+        { "venv/lib/python3", "/usr/bin/python3", false },
+        { "venv/bin/python", "/usr/../python3", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        if (workspace_link_is_interpreter(rows[i].path, rows[i].target) != rows[i].is)
+            fail_msg("%s -> %s", rows[i].path, rows[i].target);
+}
+
 static void a_virtual_environment_is_sent(void **state)
 {
     struct fixture *f = *state;
@@ -581,6 +606,7 @@ int main(void)
         TEST(what_lies_too_deep_is_named),
         TEST(a_link_that_leads_out_is_named),
         TEST(what_goes_away_meanwhile_was_never_there),
+        TEST(interpreters_have_several_names),
         TEST(a_virtual_environment_is_sent),
         TEST(what_was_left_out_is_told_in_one_line),
     };
