@@ -16,8 +16,8 @@
 #include "shared/content_hash.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/workspace_limits.h"
 
-#define DEPTH_MAX 64 /* descriptors and stack frames */
 #define PIECE_BYTES 65536
 #define LINES_BYTES 60000                    /* of a message */
 #define LINES_LATE_BYTES (UINT64_C(1) << 20) /* hashed since the last message */
@@ -29,13 +29,29 @@ struct walk {
     size_t used;
     uint64_t hashed; /* since lines were sent */
     char path[FILE_PATH_MAX + 1];
-    struct edl_error *error;
 };
 
-bool file_walk_matches(const char *pattern, const char *path)
+/* bare - without "./" before it */
+static const char *bare(const char *pattern)
 {
     while (strncmp(pattern, "./", 2) == 0)
         pattern += 2;
+    return pattern;
+}
+
+/* may_hold - whether the beginning of the pattern, up to what stands for several names, leaves room
+ * for something in the folder; this ends with "/" */
+static bool may_hold(const char *pattern, const char *folder)
+{
+    const char *fixed = bare(pattern);
+    size_t n = MIN_OF(strcspn(fixed, "*?[\\"), strlen(folder));
+
+    return strncmp(fixed, folder, n) == 0;
+}
+
+bool file_walk_matches(const char *pattern, const char *path)
+{
+    pattern = bare(pattern);
     return pattern[0] == '\0' || fnmatch(pattern, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;
 }
 
@@ -143,53 +159,55 @@ static void list_file(struct walk *w, int folder_fd, const char *name)
 
 /* ---- folders ---- */
 
-static int list_folder(struct walk *w, int take_fd, size_t prefix, int depth);
+static void list_folder(struct walk *w, int take_fd, size_t prefix, int depth);
 
-static int enter(struct walk *w, int folder_fd, const char *name, int depth)
+static void enter(struct walk *w, int folder_fd, const char *name, int depth)
 {
     size_t n = strlen(w->path);
     int fd;
 
-    if (depth == DEPTH_MAX)
-        return edl_error_set(w->error, -ELOOP, "%.200s: folders are nested more than %d deep",
-                             w->path, DEPTH_MAX);
+    w->path[n] = '/';
+    w->path[n + 1] = '\0';
+    if (!may_hold(w->walk->pattern, w->path))
+        return;
+    if (depth == WORKSPACE_DEPTH_MAX) {
+        w->walk->sums.unreadable++;
+        return;
+    }
     fd = open_below(folder_fd, name, O_DIRECTORY);
     if (fd < 0) {
         w->walk->sums.unreadable += fd != -ENOENT;
-        return 0;
+        return;
     }
-    w->path[n] = '/';
-    w->path[n + 1] = '\0';
-    return list_folder(w, fd, n + 1, depth + 1);
+    list_folder(w, fd, n + 1, depth + 1);
 }
 
 /* list_entry - w->path holds the way to it, and its name from prefix on afterwards */
-static int list_entry(struct walk *w, int folder_fd, size_t prefix, const char *name, int depth)
+static void list_entry(struct walk *w, int folder_fd, size_t prefix, const char *name, int depth)
 {
     struct stat st;
 
     if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return 0;
+        return;
     if (S_ISLNK(st.st_mode)) {
         w->walk->sums.links++;
-        return 0;
+        return;
     }
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return 0;
+        return;
     if (prefix + strlen(name) + 1 > FILE_PATH_MAX) {
         w->walk->sums.unnamed++;
-        return 0;
+        return;
     }
     (void)snprintf(w->path + prefix, sizeof w->path - prefix, "%s", name);
     if (!file_path_allowed(w->path)) {
         w->walk->sums.unnamed++;
-        return 0;
+        return;
     }
     if (S_ISDIR(st.st_mode))
-        return enter(w, folder_fd, name, depth);
-    if (is_wanted(w, &st))
+        enter(w, folder_fd, name, depth);
+    else if (is_wanted(w, &st))
         list_file(w, folder_fd, name);
-    return 0;
 }
 
 static int is_entry(const struct dirent *entry)
@@ -202,29 +220,26 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int list_folder(struct walk *w, int take_fd, size_t prefix, int depth)
+static void list_folder(struct walk *w, int take_fd, size_t prefix, int depth)
 {
     _cleanup_close_ int fd = take_fd;
     struct dirent **entries = NULL;
     int n = scandirat(fd, ".", &entries, is_entry, by_name);
-    int r = 0;
 
     if (n == -1) {
         w->walk->sums.unreadable++;
-        return 0;
+        return;
     }
     for (int i = 0; i < n; i++) {
-        if (r == 0)
-            r = list_entry(w, fd, prefix, entries[i]->d_name, depth);
+        list_entry(w, fd, prefix, entries[i]->d_name, depth);
         free(entries[i]);
     }
     free(entries);
-    return r;
 }
 
 int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error)
 {
-    struct walk w = { .walk = walk, .error = error };
+    struct walk w = { .walk = walk };
     int fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
     int r;
 
@@ -237,12 +252,10 @@ int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error)
     }
     w.lines = xcalloc(1, LINES_BYTES);
     walk->sums = (struct file_sums){ 0 };
-    r = list_folder(&w, fd, 0, 0);
-    if (r == 0) {
-        add_line(&w, file_sums_json(&walk->sums));
-        flush(&w);
-    }
+    list_folder(&w, fd, 0, 0);
+    add_line(&w, file_sums_json(&walk->sums));
+    flush(&w);
     (void)content_hash_free(w.hash);
     free(w.lines);
-    return r;
+    return 0;
 }

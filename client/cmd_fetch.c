@@ -199,7 +199,7 @@ static void note_skipped(const struct fetch_source *source)
     } skipped[] = {
         { sums->links, "symbolic links, which are not followed" },
         { sums->unnamed, "files whose names have control characters or are no UTF-8" },
-        { sums->unreadable, "files and folders that the job's account may not read" },
+        { sums->unreadable, "files and folders that the job's account may not read, or too deep" },
     };
 
     for (size_t i = 0; i < ELEMENTS(skipped); i++)

@@ -33,7 +33,7 @@ struct file_sums { /* of the last line */
     uint64_t files, bytes;
     uint64_t links;      /* symbolic links, which are not followed */
     uint64_t unnamed;    /* files whose names file_path_allowed refuses */
-    uint64_t unreadable; /* files and folders that the account may not read */
+    uint64_t unreadable; /* files and folders that the account may not read; folders too deep */
 };
 
 /* file_path_allowed - a path below some folder that may be shown and made elsewhere: relative, no

@@ -5,7 +5,8 @@
  * What no node would unpack is refused where it is packed, where its owner can do something about
  * it.
  *
- * Used by: workspace_scan.c, workspace_pack.c, workspace_unpack.c, the scheduler's route. Tests:
+ * Used by: workspace_scan.c, workspace_pack.c, workspace_unpack.c, workspace_walk.c, the agent's
+ * file_walk.c, the scheduler's route. Tests:
  * tests/unit/test_unpack.c, tests/unit/test_workspace_walk.c. */
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #define WORKSPACE_ARCHIVE_BYTES_MAX ((uint64_t)4 << 30) /* that the scheduler takes */
 #define WORKSPACE_PATH_BYTES_MAX 4000
+#define WORKSPACE_DEPTH_MAX 200                    /* of folders; one is held open for each */
 #define WORKSPACE_PIECE_BYTES ((size_t)128 * 1024) /* in which archives are read */
 
 struct unpack_limits {

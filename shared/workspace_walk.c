@@ -14,8 +14,6 @@
 #include "shared/macro.h"
 #include "shared/workspace_limits.h"
 
-#define DEPTH_MAX 200 /* a folder is held open for each */
-
 #define FILE_KINDS 2 /* of rules: WALK_EDLIGNORE, WALK_GITIGNORE */
 
 /* One of the folders on the way to where the walk is. */
@@ -27,7 +25,7 @@ struct level {
 struct walk {
     const struct walk_visitor *visitor;
     size_t depth;
-    struct level levels[DEPTH_MAX + 1];
+    struct level levels[WORKSPACE_DEPTH_MAX + 1];
     char path[WORKSPACE_PATH_BYTES_MAX + 2];
 };
 
@@ -132,9 +130,9 @@ static int enter(struct walk *walk, const struct walk_entry *entry, struct edl_e
 {
     int fd, r;
 
-    if (walk->depth == DEPTH_MAX) {
+    if (walk->depth == WORKSPACE_DEPTH_MAX) {
         (void)edl_error_set(error, -ELOOP, "%.300s is more than %d folders deep", walk->path,
-                            DEPTH_MAX);
+                            WORKSPACE_DEPTH_MAX);
         return walk_remedy_leave_out(error, walk->path, true);
     }
     fd = openat(entry->dir_fd, entry->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -20,6 +20,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/workspace_limits.h"
 
 static char root[64], lines[65536];
 
@@ -155,32 +156,64 @@ static void what_is_no_file_is_counted(void **state)
     assert_int_equal(sums.unreadable, 0);
 }
 
-static void folders_that_are_too_deep_are_an_error(void **state)
+/* As deep as a workspace may be; what lies deeper does not keep the rest back. */
+static void folders_that_are_too_deep_are_counted(void **state)
 {
-    struct file_walk walk = { .pattern = "", .send = take };
-    char path[400] = "";
-    struct edl_error error = { 0 };
-    int fd;
+    const size_t deep = WORKSPACE_DEPTH_MAX;
+    char path[2 * WORKSPACE_DEPTH_MAX + 8] = "";
+    struct file_sums sums;
 
     (void)state;
-    for (size_t i = 0; i < 70; i++)
+    for (size_t i = 0; i <= deep; i++)
         memcpy(path + 2 * i, "d/", 2);
-    path[140] = 'f';
+    path[2 * deep] = 'f';
+    path[2 * deep + 1] = '\0';
     make(path, "x", 5);
-    fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(file_walk(&walk, fd, &error), -ELOOP);
-    assert_non_null(strstr(error.text, "nested"));
-    (void)safe_close(fd);
+    make("top", "x", 5);
+    sums = walk("", 0, false);
+    assert_int_equal(sums.files, 2);
+    assert_int_equal(sums.unreadable, 0);
+    memcpy(path + 2 * deep, "d/f", 4);
+    make(path, "x", 5);
+    sums = walk("", 0, false);
+    assert_int_equal(sums.files, 2);
+    assert_int_equal(sums.unreadable, 1);
+    sums = walk("top", 0, false);
+    lists("top");
+    assert_int_equal(sums.unreadable, 0);
+}
+
+/* What the beginning of the pattern excludes is not opened: its depth is not told. */
+static void other_folders_are_not_entered(void **state)
+{
+    _cleanup_free_ char *deep = xcalloc(1, 2 * WORKSPACE_DEPTH_MAX + 8);
+
+    (void)state;
+    for (size_t i = 0; i <= WORKSPACE_DEPTH_MAX; i++)
+        memcpy(deep + 2 * i, "d/", 2);
+    deep[2 * WORKSPACE_DEPTH_MAX + 2] = 'f';
+    make(deep, "x", 5);
+    make("output/pass-1/w", "x", 5);
+    make("outputs/w", "x", 5);
+    assert_int_equal(walk("", 0, false).unreadable, 1);
+    assert_int_equal(walk("*/pass-1", 0, false).unreadable, 1);
+    lists("output/pass-1/w");
+    assert_int_equal(walk("./output", 0, false).unreadable, 0);
+    lists("output/pass-1/w");
+    assert_int_equal(walk("out*/w", 0, false).unreadable, 0);
+    lists("outputs/w");
+    assert_int_equal(walk("output/pass-1/w", 0, false).unreadable, 0);
+    lists("output/pass-1/w");
+    assert_int_equal(walk("[d]/d", 0, false).unreadable, 1);
 }
 
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_pattern_means_files_and_folders),
-        TEST(what_was_not_changed_is_left_out),
-        TEST(what_is_no_file_is_counted),
-        TEST(folders_that_are_too_deep_are_an_error),
+        TEST(a_pattern_means_files_and_folders), TEST(what_was_not_changed_is_left_out),
+        TEST(what_is_no_file_is_counted),        TEST(folders_that_are_too_deep_are_counted),
+        TEST(other_folders_are_not_entered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
