@@ -19,7 +19,7 @@
 #include "shared/workspace_limits.h"
 
 #define PIECE_BYTES 65536
-#define LINES_BYTES 60000                    /* of a message */
+#define LINES_BYTES 60000                    /* of a message, and one for a beat */
 #define LINES_LATE_BYTES (UINT64_C(1) << 20) /* hashed since the last message */
 
 struct walk {
@@ -100,13 +100,21 @@ static void add_line(struct walk *w, json_t *object)
 
 /* ---- files ---- */
 
-static int hash_file(struct walk *w, int fd, struct file_entry *entry)
+/* beat - whoever waits for the list hears that it goes on */
+static void beat(struct walk *w)
+{
+    w->lines[w->used++] = '\n';
+    flush(w);
+}
+
+/* hash_file - not more than bytes_max, as one that grows would have no end */
+static int hash_file(struct walk *w, int fd, uint64_t bytes_max, struct file_entry *entry)
 {
     char piece[PIECE_BYTES];
     uint64_t bytes = 0;
 
-    for (;;) {
-        ssize_t n = read(fd, piece, sizeof piece);
+    while (bytes < bytes_max) {
+        ssize_t n = read(fd, piece, MIN_OF(sizeof piece, bytes_max - bytes));
 
         if (n == -1 && errno == EINTR)
             continue;
@@ -118,10 +126,12 @@ static int hash_file(struct walk *w, int fd, struct file_entry *entry)
             break;
         content_hash_add(w->hash, piece, (size_t)n);
         bytes += (uint64_t)n;
+        w->hashed += (uint64_t)n;
+        if (bytes / FILE_WALK_BEAT_BYTES > (bytes - (uint64_t)n) / FILE_WALK_BEAT_BYTES)
+            beat(w);
     }
     content_hash_end(w->hash, entry->sha256);
     entry->bytes = bytes;
-    w->hashed += bytes;
     return 0;
 }
 
@@ -145,7 +155,7 @@ static void list_file(struct walk *w, int folder_fd, const char *name)
 
     if (fd == -ENOENT || (fd >= 0 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))))
         return;
-    if (fd < 0 || hash_file(w, fd, &entry) < 0) {
+    if (fd < 0 || hash_file(w, fd, (uint64_t)st.st_size, &entry) < 0) {
         w->walk->sums.unreadable++;
         return;
     }
@@ -250,7 +260,7 @@ int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error)
         (void)safe_close(fd);
         return r;
     }
-    w.lines = xcalloc(1, LINES_BYTES);
+    w.lines = xcalloc(1, LINES_BYTES + 1);
     walk->sums = (struct file_sums){ 0 };
     list_folder(&w, fd, 0, 0);
     add_line(&w, file_sums_json(&walk->sums));

@@ -14,6 +14,9 @@
 
 struct edl_error;
 
+/* Of a file, between two signs of life. */
+#define FILE_WALK_BEAT_BYTES (UINT64_C(64) << 20)
+
 struct file_walk {
     const char *pattern; /* fnmatch(3) on a path or on a folder above it; "": any */
     uint64_t since_us;   /* changed since then, wall clock; 0: any */
@@ -23,7 +26,8 @@ struct file_walk {
     struct file_sums sums; /* filled */
 };
 
-/* file_walk - lists, and ends with the line of sums; -errno with error when it has to give up */
+/* file_walk - lists, and ends with the line of sums; an empty line says that it is at a large file.
+ * -errno with error when it cannot begin */
 int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error);
 
 /* file_walk_matches - whether the pattern means this path */

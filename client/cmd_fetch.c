@@ -25,7 +25,7 @@
 #include "shared/parse.h"
 #include "shared/printable.h"
 
-#define LIST_STALL_US (600 * USEC_PER_SEC) /* a node may have much to read before a line */
+#define LIST_STALL_US (600 * USEC_PER_SEC) /* a node reads 64 MiB before a line, at most */
 #define FILE_STALL_US (60 * USEC_PER_SEC)
 #define CALL_TIMEOUT_US (7 * 86400 * USEC_PER_SEC)
 #define PROGRESS_US (100 * USEC_PER_MSEC)

@@ -57,7 +57,7 @@ const char *fetch_pattern(const char *pattern, bool output);
 /* fetch_pattern_of - a pattern that means this very path; new string */
 char *fetch_pattern_of(const char *path);
 
-/* fetch_source_add - a line of its list; -EINVAL, -E2BIG with error */
+/* fetch_source_add - a line of its list, which may be empty; -EINVAL, -E2BIG with error */
 int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
                      struct edl_error *error);
 

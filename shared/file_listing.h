@@ -4,7 +4,8 @@
  *     {"path":"output/a","bytes":3,"mtime_us":1700000000000000,"mode":420,"sha256":"ba78…"}
  *     {"end":true,"files":1,"bytes":3,"links":0,"unnamed":0,"unreadable":0}
  *
- * The last line tells that the list is whole, and what was passed over. Pure.
+ * The last line tells that the list is whole, and what was passed over. An empty line says that the
+ * node is at a large file; readers pass over it. Pure.
  *
  * Used by: edl-workspace writes it, the command `edl` reads it and believes nothing.
  * Tests: tests/unit/test_file_listing.c, tests/fuzz. */

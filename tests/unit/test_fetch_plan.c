@@ -198,6 +198,8 @@ static void a_list_ends_once(void **state)
     (void)state;
     make("", json_pack("[o]", process("trainer", 0, 1, "n1")), NULL, UINT64_MAX, &plan);
     add(&plan.sources[0], "a", 1);
+    assert_int_equal(fetch_source_add(&plan.sources[0], "", 0, &error), 0); /* a sign of life */
+    assert_int_equal(plan.sources[0].n_files, 1);
     assert_false(plan.sources[0].whole);
     assert_int_equal(fetch_source_add(&plan.sources[0], end, strlen(end), &error), 0);
     assert_true(plan.sources[0].whole);

@@ -207,13 +207,42 @@ static void other_folders_are_not_entered(void **state)
     assert_int_equal(walk("[d]/d", 0, false).unreadable, 1);
 }
 
+/* grow - each time something is told, as a process that writes on */
+static void grow(const char *text, size_t size, void *userdata)
+{
+    const char *path = userdata;
+    _cleanup_fclose_ FILE *file = fopen(path, "ae");
+
+    assert_non_null(file);
+    assert_true(fputs("more", file) >= 0);
+    take(text, size, NULL);
+}
+
+/* A large file is a sign of life each so many bytes, and is listed as long as it was. */
+static void a_large_file_is_told_of_meanwhile(void **state)
+{
+    _cleanup_free_ char *path = text_format("%s/large", root);
+    struct file_walk walk = { .pattern = "", .send = grow, .userdata = path };
+    _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *wanted =
+        text_format("\n\n{\"path\":\"large\",\"bytes\":%d,", 2 * (int)FILE_WALK_BEAT_BYTES);
+    struct edl_error error = { 0 };
+
+    (void)state;
+    make("large", "", 5);
+    assert_int_equal(truncate(path, 2 * (off_t)FILE_WALK_BEAT_BYTES), 0);
+    assert_int_equal(file_walk(&walk, fd, &error), 0);
+    if (strncmp(lines, wanted, strlen(wanted)) != 0)
+        fail_msg("%s", lines);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_pattern_means_files_and_folders), TEST(what_was_not_changed_is_left_out),
         TEST(what_is_no_file_is_counted),        TEST(folders_that_are_too_deep_are_counted),
-        TEST(other_folders_are_not_entered),
+        TEST(other_folders_are_not_entered),     TEST(a_large_file_is_told_of_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
