@@ -106,22 +106,20 @@ static bool is_taken(struct server *server, const char *name)
     return taken;
 }
 
-/* Of two runs in one second the other one takes the next second's name, as no two may share a
- * folder. With a name of the user's own the folder has that behind it. */
-static void name_job(struct server *server, struct run_job *job, char folder[FOLDER_SIZE],
+#define NAMES_MAX 60 /* of one run: so many seconds may have runs already */
+
+/* Name and folder of a run, for a second. With a name of the user's own the folder has that behind
+ * it. */
+static void name_job(struct run_job *job, time_t second, char folder[FOLDER_SIZE],
                      char name[FOLDER_SIZE])
 {
     const char *own = job->options->name;
-    time_t now = time(NULL);
     char stamp[32];
     struct tm local;
 
-    do {
-        (void)localtime_r(&now, &local);
-        (void)strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
-        (void)snprintf(name, FOLDER_SIZE, "job%s", stamp);
-        now++;
-    } while (own == NULL && is_taken(server, name));
+    (void)localtime_r(&second, &local);
+    (void)strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
+    (void)snprintf(name, FOLDER_SIZE, "job%s", stamp);
     (void)snprintf(folder, FOLDER_SIZE, "JOB%s%s%.63s", stamp, own != NULL ? "-" : "",
                    own != NULL ? own : "");
     job->folder = folder;
@@ -176,21 +174,72 @@ static int follow(struct server *server, const struct run_job *job, const json_t
     return job_outcome(ended);
 }
 
-static int submit(struct server *server, struct run_job *job)
+/* Another job has the name: the error is one of the name. A full quota is a 409 as well. */
+static bool is_name_refused(const struct http_answer *answer)
 {
-    _cleanup_json_ json_t *document = run_job_document(job), *accepted = NULL;
+    const json_t *first = json_array_get(json_object_get(answer->json, "errors"), 0);
+
+    return answer->failure == 0 && answer->status == 409 &&
+           streq(json_text(first, "pointer"), "/metadata/name");
+}
+
+/* Prints a failure. *again: whether another name may follow; then, whether this one was refused, of
+ * which nothing is printed. *ret: new reference on STATUS_OK */
+static int send_once(struct server *server, const struct run_job *job, bool *again, json_t **ret)
+{
+    _cleanup_json_ json_t *document = run_job_document(job);
     _cleanup_free_ char *text = document != NULL ? json_dumps(document, JSON_COMPACT) : NULL;
+    struct http_call call = { .method = "POST", .path = "/jobs", .body = text };
+    struct http_answer answer = { 0 };
     struct edl_error error = { 0 };
     int status;
 
     if (text == NULL) {
+        *again = false;
         (void)edl_error_set(&error, -EINVAL, "%s holds what is no UTF-8", job->list->file);
         (void)edl_error_remedy(&error, "write it in UTF-8");
         return report_error(&error);
     }
+    call.body_size = strlen(text);
+    call.content_type = "application/json";
+    status = server_call(server, &call, &answer);
+    *again = *again && status != STATUS_OK && is_name_refused(&answer);
+    if (status == STATUS_OK)
+        *ret = answer.json != NULL ? json_incref(answer.json) : json_object();
+    else if (!*again)
+        status = report_answer(&answer);
+    http_answer_clear(&answer);
+    return status;
+}
+
+/* Of two runs in one second the other one takes the next second's name and folder, as no two may
+ * share a folder. A job that has ended lets go of its name, though not of its folder, so the name
+ * is looked up; one that comes between the look and the submission is refused, and the next second
+ * is tried. A name of the user's own stays. */
+static int send_named(struct server *server, struct run_job *job, char folder[FOLDER_SIZE],
+                      char name[FOLDER_SIZE], json_t **ret)
+{
+    bool own = job->options->name != NULL, again = true;
+    time_t second = time(NULL);
+    int status = STATUS_OK;
+
+    for (int i = 0; i < NAMES_MAX && again; i++) {
+        again = !own && i + 1 < NAMES_MAX;
+        name_job(job, second + i, folder, name);
+        if (!again || !is_taken(server, name))
+            status = send_once(server, job, &again, ret);
+    }
+    return status;
+}
+
+static int submit(struct server *server, struct run_job *job)
+{
+    _cleanup_json_ json_t *accepted = NULL;
+    char folder[FOLDER_SIZE], name[FOLDER_SIZE]; /* job borrows them */
+    int status;
 
     interrupt_hold();
-    status = job_send(server, "/jobs", text, strlen(text), &accepted);
+    status = send_named(server, job, folder, name, &accepted);
     if (status != STATUS_OK) {
         interrupt_release();
         return status;
@@ -204,7 +253,7 @@ static int run_on(struct server *server, struct run_job *job)
 {
     _cleanup_json_ json_t *answer = NULL;
     _cleanup_free_ const json_t **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
-    char sent[WORKSPACE_NAME_MAX + 1], folder[FOLDER_SIZE], name[FOLDER_SIZE];
+    char sent[WORKSPACE_NAME_MAX + 1];
     struct edl_error error = { 0 };
     int status = server_list(server, "/nodes?limit=1000", "nodes", &answer);
 
@@ -218,10 +267,7 @@ static int run_on(struct server *server, struct run_job *job)
         status = workspace_send(server, job->options->package, sent);
         job->workspace = sent;
     }
-    if (status != STATUS_OK)
-        return status;
-    name_job(server, job, folder, name); /* as late as possible: it is free at that moment only */
-    return submit(server, job);
+    return status == STATUS_OK ? submit(server, job) : status;
 }
 
 static int run_parsed(const struct run_options *options, char **flags, size_t n_flags)

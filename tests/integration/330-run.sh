@@ -47,6 +47,15 @@ for name in train.log paddle_trainer.INFO server.log paddle_pserver2.INFO; do
 done
 grep -q 'model of' "$folder/output/pass-00000/model" || fail 'there is no model in the folder'
 
+# two runs of one second have two names and two folders
+pids=()
+for i in a b; do
+    mine -p recommendation >out-$i 2>err-$i &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || fail "one of two at once fails: $(cat err-?)"; done
+[ "$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err-? | sort -u | wc -l)" = 2 ] || fail "runs share a folder: $(cat err-?)"
+
 # 2: the same folder again, and nothing is sent
 uploads() { grep -c 'workspace .* bytes' "$work"/state/scheduler.log || true; }
 before=$(uploads)
