@@ -274,20 +274,29 @@ static json_t *trainer_flags(const struct run_job *job)
 }
 
 /* Runs in the folder of the job on each host, as $1 names its log and $2 the other name of that.
- * The program's exit status goes through a file, as sh has no other way around tee. SIGTERM comes
- * to each process: sh waits until the program has ended, and tee until nobody writes any more. */
+ * Output goes to tee by a pipe whose name is gone before the program begins. So sh waits for the
+ * program itself. Then tee has 5 s to write what is left: it ends at once, unless a background
+ * child of the program holds the pipe. SIGTERM comes to each process: sh waits until the program
+ * has ended, and tee does not heed it. */
 static const char script[] =
     "trap : TERM INT HUP\n"
-    "log=$1; other=$2; program=$3; shift 3\n"
+    "log=$1; other=$2; program=$3; shift 3; pipe=log/.$log.$EDL_INDEX.pipe\n"
     "mkdir -p log && echo \"$EDL_INDEX\" >nodefile && ln -sf \"$log\" \"log/$other\" || exit 66\n"
+    "rm -f \"$pipe\" && mkfifo -m 600 \"$pipe\" || exit 66\n"
+    "exec 3<>\"$pipe\" 4<\"$pipe\" 5>\"$pipe\" 3>&-\n" /* 3: else the others would wait */
+    "rm -f \"$pipe\"\n"
     "[ \"$log\" != train.log ] || set -- \"$@\" \"--trainer_id=$EDL_INDEX\"\n"
-    "{ trap : TERM INT HUP\n"
+    "(trap '' TERM INT HUP; exec tee \"log/$log\" <&4 4<&- 5>&-) &\n"
+    "tee=$!\n"
+    "(trap : TERM INT HUP; exec >&5 2>&1 4<&- 5>&-\n"
     "  echo \"commandline: $program $*\"\n"
-    "  eval \"$program\" '\"$@\"'\n"
-    "  echo $? >\"log/.$log.$EDL_INDEX\"\n"
-    "} 2>&1 | (trap '' TERM INT HUP; exec tee \"log/$log\")\n"
-    "status=$(cat \"log/.$log.$EDL_INDEX\"); rm -f \"log/.$log.$EDL_INDEX\"\n"
-    "exit \"${status:-1}\"\n";
+    "  eval \"$program\" '\"$@\"')\n"
+    "status=$?\n"
+    "exec 4<&- 5>&-\n"
+    "(trap 'kill $!; exit 0' TERM; sleep 5 & wait $!; kill -KILL $tee) >/dev/null 2>&1 &\n"
+    "while kill -0 $tee 2>/dev/null; do wait $tee; done 2>/dev/null\n"
+    "kill $! 2>/dev/null\n"
+    "exit $status\n";
 
 static json_t *command_of(const char *log, const char *other, const char *program, json_t *flags)
 {

@@ -22,6 +22,7 @@ mkdir -p output/pass-00000
 echo "model of $*" >output/pass-00000/model
 case " $* " in
 *" --wait "*) while :; do sleep 600; done ;;
+*" --leave "*) sleep 600 & echo 'last words'; printf 'without an end' ;;
 *" --fail "*) echo 'it fails' >&2; exit 7 ;;
 esac
 END
@@ -66,6 +67,11 @@ grep -q "trainer in ${folder##*/}" out || fail "it ran elsewhere: $(cat out)"
 # 3: the exit status is the job's
 if mine -p recommendation --fail >out 2>err; then fail 'a failed job is a success'; fi
 grep -q 'it fails' out || fail "its last words are missing: $(cat out)"
+
+# what the trainer leaves in the background does not keep the job
+mine -p recommendation --leave >out 2>err || fail "it fails: $(cat out err)"
+grep -q 'trainer-2\] last words' out || fail "its last words are missing: $(cat out)"
+grep -q 'trainer-2\] without an end' out || fail "its last words are missing: $(cat out)"
 
 # 4: Ctrl-C kills the job on all nodes
 for ((i = 0; i < tries; i++)); do
