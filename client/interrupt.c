@@ -77,20 +77,78 @@ static void let_go(int signal)
     _exit(STATUS_INTERRUPTED);
 }
 
-/* Over a connection of its own: the other one waits for an answer. */
-static void kill_job(const struct common_options *options, uint64_t job_id, const char *shown)
+/* In a process of its own, as the scheduler may not answer: over a connection of its own, as the
+ * one of the verb waits for an answer. Exit status: enum status. */
+static pid_t start_kill(const struct common_options *options, uint64_t job_id)
 {
+    pid_t parent = getpid(), child = fork();
+
+    if (child != 0)
+        return child;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+
     _cleanup_free_ char *path = text_format("/jobs/%" PRIu64, job_id);
     _cleanup_json_ json_t *body = json_pack("{s:s}", "reason", "interrupted");
     struct server server;
+    int status = server_open(options, &server);
 
+    if (status == STATUS_OK)
+        status = server_request(&server, "DELETE", path, body, NULL);
+    _exit(status);
+}
+
+enum kill_result { KILL_ASKED, KILL_DONE, KILL_FAILED };
+
+static enum kill_result kill_result(pid_t child)
+{
+    int status = 0;
+
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+        WEXITSTATUS(status) == STATUS_OK)
+        return KILL_DONE;
+    return KILL_FAILED;
+}
+
+static void tell_let_go(enum kill_result result, const char *shown)
+{
+    if (result == KILL_DONE)
+        report_note("let go of job %s, which the scheduler ends: edl wait %s", shown, shown);
+    else if (result == KILL_ASKED)
+        report_note("let go of job %s; the scheduler has not answered yet, so the job may still "
+                    "run: edl kill %s",
+                    shown, shown);
+    else
+        report_note("let go of job %s, which may still run: edl kill %s", shown, shown);
+}
+
+/* After the first Ctrl-C, with the signals in `set` blocked: the job is asked to end, and the
+ * second one is heard meanwhile. */
+static void kill_and_wait(pid_t parent, sigset_t *set, const struct common_options *options,
+                          uint64_t job_id, const char *shown)
+{
+    enum kill_result result = KILL_ASKED;
+    pid_t child;
+    int signal;
+
+    (void)sigaddset(set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, set, NULL);
     report_note("killing job %s on all its nodes; Ctrl-C again leaves that to the scheduler",
                 shown);
-    if (server_open(options, &server) != STATUS_OK)
-        return;
-    if (server_request(&server, "DELETE", path, body, NULL) != STATUS_OK)
-        report_note("the job may still run: edl kill %s", shown);
-    server_clear(&server);
+    child = start_kill(options, job_id);
+    if (child == -1)
+        result = KILL_FAILED;
+    while (sigwait(set, &signal) == 0 && signal != SIGUSR1) {
+        if (signal != SIGCHLD) {
+            tell_let_go(result, shown);
+            (void)kill(parent, SIGUSR1);
+            return;
+        }
+        result = kill_result(child);
+        if (result == KILL_FAILED)
+            report_note("the job may still run: edl kill %s", shown);
+    }
 }
 
 static void watch(pid_t parent, const struct common_options *options, uint64_t job_id,
@@ -107,11 +165,7 @@ static void watch(pid_t parent, const struct common_options *options, uint64_t j
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     if (sigwait(&set, &signal) != 0 || signal == SIGUSR1)
         _exit(0);
-    kill_job(options, job_id, shown);
-    if (sigwait(&set, &signal) == 0 && signal != SIGUSR1) {
-        report_note("let go of job %s, which the scheduler ends: edl wait %s", shown, shown);
-        (void)kill(parent, SIGUSR1);
-    }
+    kill_and_wait(parent, &set, options, job_id, shown);
     _exit(EXIT_KILLED);
 }
 

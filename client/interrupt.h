@@ -3,7 +3,9 @@
  * only lets go of it
  *
  * A child waits for the signal, since the verb itself waits in calls to the scheduler. SIGTERM to
- * the verb means the same. Used by: cmd_run.c, cmd_submit.c. */
+ * the verb means the same, as does SIGHUP unless it is ignored (nohup). The child leaves the
+ * request to another one, so that the second Ctrl-C is heard while the scheduler does not answer.
+ * Used by: cmd_run.c, cmd_submit.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -87,6 +87,33 @@ for ((i = 0; i < tries; i++)); do
 done
 grep -q 'Ctrl-C kills it on all of them' err || fail "it does not tell what Ctrl-C does: $(cat err)"
 
+# the second one is heard although the scheduler stands still and answers nothing
+edl run "${words[@]}" -p recommendation --job_name=twice --wait >out 2>err &
+pid=$!
+await 120 'it runs' grep -q 'trainer in' out
+scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
+kill -STOP "$scheduler"
+kill -INT $pid
+(unset EDL_SERVER && await 120 'the first one is heard' grep -q 'killing job twice' err)
+kill -INT $pid
+wait $pid && status=0 || status=$?
+kill -CONT "$scheduler"
+[ "$status" = 130 ] || fail "the second Ctrl-C ends it with $status: $(cat err)"
+grep -q 'has not answered yet, so the job may still run: edl kill twice' err || fail "it does not tell what became of the job: $(cat err)"
+edl kill twice >/dev/null || true # the scheduler may have read the first request
+await 120 'it is killed' job_is twice killed
+
+# the end of a terminal ends nothing that nohup has begun
+(trap '' HUP && exec edl run "${words[@]}" -p recommendation --job_name=nohup --wait) >out 2>err &
+pid=$!
+await 120 'it runs' grep -q 'trainer in' out
+kill -HUP $pid "$(pgrep -P $pid)"
+job_is nohup running || fail "SIGHUP ended a job under nohup: $(cat err)"
+kill -TERM $pid
+if wait $pid; then fail 'a killed job is a success'; fi
+if grep -q 'let go of' err; then fail "SIGHUP counted as a Ctrl-C: $(cat err)"; fi
+job_is nohup killed || fail "SIGTERM did not kill it: $(cat err)"
+
 # 5: edl run is killed itself: the job goes on, and edl kill ends it
 edl run "${words[@]}" -p recommendation --job_name=orphan --wait >out 2>err &
 pid=$!
