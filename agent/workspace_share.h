@@ -16,6 +16,7 @@ struct edl_error;
  * slot: by whose name it is unpacked; what an earlier one of the same slot left is removed first
  * The folder's file .edl-archive holds sha256, on the disk before the folder has its name.
  * -ENOTDIR with remedy: the folder above it is not there or closed, or the folder is no folder,
- * somebody else's, or of another archive. Other errors: those of workspace_unpack; nothing of it stays then. */
+ * somebody else's, or of another archive. Other errors: those of workspace_unpack; nothing of it
+ * stays then. */
 int workspace_share(int archive_fd, const char *folder, const char *slot, const char *sha256,
                     struct edl_error *error);

@@ -25,7 +25,7 @@ model=$(job_field rates .metrics.model)
 [ "$(find "$model" -name '_*' | wc -l)" = 31 ] || fail "files: $(ls "$model")"
 [ -e "$model/recommendation.json" ] || fail 'the network is not beside its parameters'
 edl model show "$model" --json >"$work/model.json" || fail "edl model show: $(cat "$work/model.json")"
-jq -e '(.parameters | length) == 31 and .values > 0 and .problems == [] and all(.parameters[]; .l2 != null)' "$work/model.json" >/dev/null ||
+holds '(.parameters | length) == 31 and .values > 0 and .problems == [] and all(.parameters[]; .l2 != null)' <"$work/model.json" ||
     fail "edl model show: $(cat "$work/model.json")"
 tested=$(edl-trainer test --config=recommendation --config_args=width=16 "--data=$work/corpus" "--init_model_path=$model" | sed -n 's/^Test samples=.* cost=\([^ ]*\).*/\1/p')
 awk -v tested="$tested" -v after="$after" 'BEGIN { exit !(tested > 0.9 * after && tested < 1.1 * after) }' || fail "edl-trainer test says $tested, the job $after"
