@@ -452,6 +452,9 @@ static int refuse_nothing(const struct fetch *f)
                             f->job);
         (void)edl_error_remedy(&error, "keep-outputs and outputs-max in /etc/edl/agent.conf say how"
                                        " long they stay");
+    } else if (streq(f->pattern, "*")) {
+        (void)edl_error_set(&error, -ENOENT, "job %.80s has no files on its nodes", f->job);
+        (void)edl_error_remedy(&error, "`edl show %.80s` tells how far it is", f->job);
     } else if (f->pattern[0] != '\0') {
         (void)edl_error_set(&error, -ENOENT, "no file of job %.80s matches \"%.150s\"", f->job,
                             f->pattern);

@@ -279,14 +279,19 @@ static void take_times(const struct fetch_file *file)
     (void)futimens(file->fd, times);
 }
 
+static int refuse_part(const struct fetch_file *file, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EAGAIN, "it broke off behind %llu of %llu bytes",
+                        (unsigned long long)file->bytes, (unsigned long long)file->entry.bytes);
+    return edl_error_remedy(error, "%s is kept; the same command goes on", file->part);
+}
+
 int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
 {
     char sha256[WORKSPACE_HEX + 1];
 
     if (file->bytes < file->entry.bytes)
-        return edl_error_set(error, -EAGAIN, "it broke off behind %llu of %llu bytes",
-                             (unsigned long long)file->bytes,
-                             (unsigned long long)file->entry.bytes);
+        return refuse_part(file, error);
     content_hash_end(file->hash, sha256);
     if (!streq(sha256, file->entry.sha256))
         return edl_error_set(error, -EBADMSG, "its checksum is not the one that was listed");

@@ -189,6 +189,14 @@ case $(edl show kind-shared --json | jq -r '[.processes[].node] | unique | join(
     *) [ "$(there "$work/shared-fetched")" = './new-0 ./new-1' ] ;;
 esac || fail "shared: $(there "$work/shared-fetched")"
 
+# nothing at all: the remedy is not the command that was given
+edl submit --name bare --workspace private --cpu 50m --memory 64Mi -- sh -c 'echo ready && exec sleep 1000' >/dev/null 2>&1
+await 120 'it runs' ready bare 1
+refuses 'job bare has no files on its nodes' edl fetch bare '*' -o "$work/none"
+# shellcheck disable=SC2016
+grep -q 'try: `edl show bare`' "$work/err" || fail "it says: $(cat "$work/err")"
+edl kill bare >/dev/null
+
 # only its owner, and admins
 edl user add eve >/dev/null
 (umask 077 && edl token create --user eve >"$work/eve.token" 2>/dev/null)

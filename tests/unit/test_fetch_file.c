@@ -100,6 +100,7 @@ static void has(const char *name, const char *text)
 
 static void it_is_there_when_it_is_right(void **state)
 {
+    struct edl_error error = { 0 };
     struct fetch_file file;
     struct stat st;
 
@@ -108,7 +109,8 @@ static void it_is_there_when_it_is_right(void **state)
     assert_true(!file.there && file.bytes == 0);
     receive(&file, "ab");
     has("trainer-0/a/b.part", "ab");
-    assert_int_equal(fetch_file_finish(&file, NULL), -EAGAIN);
+    assert_int_equal(fetch_file_finish(&file, &error), -EAGAIN);
+    assert_string_equal(error.remedy, "b.part is kept; the same command goes on");
     fetch_file_close(&file);
     assert_int_equal(open_file("a/b", &file), 0);
     assert_int_equal(file.bytes, 2);
