@@ -185,7 +185,7 @@ for kind in private "$work/shared"; do
 done
 [ "$(there "$work/private-fetched")" = './trainer-0/new-0 ./trainer-1/new-1' ] || fail "private: $(there "$work/private-fetched")"
 case $(edl show kind-shared --json | jq -r '[.processes[].node] | unique | join(" ")') in # what both have comes of the first
-    'n1 n2') [ "$(there "$work/shared-fetched" | sed 's,\./n[12]/,,g')" = 'new-0 new-1' ] && [ "$(ls "$work/shared-fetched" | wc -l)" = 1 ] ;;
+    'n1 n2') [ "$(there "$work/shared-fetched" | sed 's,\./n[12]/,,g')" = 'new-0 new-1' ] && [ "$(there "$work/shared-fetched" | tr " " "\n" | cut -d/ -f2 | sort -u | wc -l)" = 1 ] ;;
     *) [ "$(there "$work/shared-fetched")" = './new-0 ./new-1' ] ;;
 esac || fail "shared: $(there "$work/shared-fetched")"
 
