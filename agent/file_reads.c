@@ -4,7 +4,8 @@
  *   waiting -> reading <-> sending -> over (until orders list it no more)
  *
  * A read that is over stays known as long as orders list it: they may have been made before its
- * last piece came. Its reader is killed and waited for by its pidfd, as a disk that hangs keeps it.
+ * last piece came. One that waits says so to the scheduler, which would give up else. Its reader is
+ * killed and waited for by its pidfd, as a disk that hangs keeps it.
  */
 #include "agent/file_reads.h"
 
@@ -65,6 +66,7 @@ struct file_reads {
 };
 
 static void step(struct read *read);
+static void arm_silence(struct read *read);
 static void begin_waiting(struct file_reads *reads);
 
 /* ---- its end ---- */
@@ -155,7 +157,10 @@ static void on_answer(const struct http_answer *answer, void *userdata)
     }
     read->offset += read->size;
     read->size = 0;
-    step(read);
+    if (read->state == READ_WAITING)
+        arm_silence(read);
+    else
+        step(read);
 }
 
 /* call - what is in the piece, maybe nothing; a failure is told behind what was read before it */
@@ -229,13 +234,20 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
     return 0;
 }
 
-/* on_silence - the reader is at something long: the scheduler hears that it is still at it */
+/* on_silence - the reader is at something long, or others are before it: the scheduler hears that
+ * it is still at it */
 static int on_silence(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
     (void)usec;
     call(userdata);
     return 0;
+}
+
+static void arm_silence(struct read *read)
+{
+    (void)sd_event_source_set_time_relative(read->silence, SILENCE_US);
+    (void)sd_event_source_set_enabled(read->silence, SD_EVENT_ONESHOT);
 }
 
 /* step - no call is in flight */
@@ -247,8 +259,7 @@ static void step(struct read *read)
         return;
     }
     (void)sd_event_source_set_enabled(read->readable, SD_EVENT_ON);
-    (void)sd_event_source_set_time_relative(read->silence, SILENCE_US);
-    (void)sd_event_source_set_enabled(read->silence, SD_EVENT_ONESHOT);
+    arm_silence(read);
 }
 
 /* ---- its start ---- */
@@ -319,9 +330,8 @@ static int watch_reader(struct read *read, struct edl_error *error)
 
     if (r >= 0)
         r = sd_event_add_io(event, &read->readable, read->helper.fd, EPOLLIN, on_readable, read);
-    if (r >= 0)
-        r = sd_event_add_time_relative(event, &read->silence, CLOCK_BOOTTIME, SILENCE_US,
-                                       TIMER_ACCURACY_US, on_silence, read);
+    if (r >= 0 && read->call != NULL) /* its answer enables it */
+        r = sd_event_source_set_enabled(read->readable, SD_EVENT_OFF);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }
 
@@ -330,7 +340,8 @@ static char kind_of(int r)
     return r == -ENOENT ? FILE_FRAME_GONE : r == -EPERM ? FILE_FRAME_DENIED : FILE_FRAME_FAILED;
 }
 
-/* begin - what cannot begin is told as what fails later is; read may be freed */
+/* begin - what cannot begin is told as what fails later is, once no call is in flight; read may be
+ * freed */
 static void begin(struct read *read)
 {
     struct edl_error error = { 0 };
@@ -342,7 +353,8 @@ static void begin(struct read *read)
     read->piece = xcalloc(1, PIECE_BYTES);
     if (r < 0) {
         fail(read, kind_of(r), error.text);
-        call(read);
+        if (read->call == NULL)
+            call(read);
     }
 }
 
@@ -386,6 +398,18 @@ static struct read *find(const struct file_reads *reads, uint64_t id)
     return NULL;
 }
 
+/* prepare - understood, and able to say that it waits */
+static int prepare(struct read *read, const json_t *entry, struct edl_error *error)
+{
+    int r = file_request_parse(entry, read->reads->config.layout, &read->request, error);
+
+    if (r < 0)
+        return r;
+    r = sd_event_add_time_relative(read->reads->config.event, &read->silence, CLOCK_BOOTTIME,
+                                   SILENCE_US, TIMER_ACCURACY_US, on_silence, read);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
 /* add - one that is not understood is answered all the same: somebody waits for it */
 static void add(struct file_reads *reads, const json_t *entry)
 {
@@ -396,7 +420,7 @@ static void add(struct file_reads *reads, const json_t *entry)
     read->helper = (struct helper){ .fd = -1, .pidfd = -1 };
     read->listed = true;
     DL_APPEND(reads->list, read);
-    if (file_request_parse(entry, reads->config.layout, &read->request, &error) == 0)
+    if (prepare(read, entry, &error) == 0)
         return;
     read->request.id = file_request_id(entry);
     read->state = READ_READING;
