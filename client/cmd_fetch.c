@@ -175,7 +175,8 @@ static int list(struct fetch *f, struct fetch_source *source, const char *patter
     (void)fclose(stream);
     *ret_gone = answer.failure == 0 && answer.status == 404;
     if (reader->error.code != 0) {
-        (void)edl_error_remedy(&reader->error, "is edl on node %s as old as this one?",
+        (void)edl_error_remedy(&reader->error,
+                               "apt-get install edl-agent on node %s: it may be older than this",
                                source->node);
         status = report_error(&reader->error);
     } else if (status != STATUS_OK && !*ret_gone) {

@@ -422,7 +422,8 @@ const char *deploy_core_outcome(const struct deploy_plan *plan, const struct dep
     else if (host->step != DEPLOY_DONE)
         (void)snprintf(buffer, size, "%s", deploy_step_word(host->step));
     else if (plan->mode == DEPLOY_REMOVAL)
-        (void)snprintf(buffer, size, "%s", host->changed ? "edl is gone" : "edl is not there");
+        (void)snprintf(buffer, size, "%s",
+                       host->changed ? "its packages are gone" : "nothing to remove");
     else if (plan->mode == DEPLOY_CHECK_ONLY && !there)
         (void)snprintf(buffer, size, "can be deployed to: %s", host->facts.os);
     else if (plan->mode == DEPLOY_CHECK_ONLY)

@@ -192,7 +192,7 @@ machine_in n4 dpkg-query -W -f '${Version}' edl-agent | grep -q '+next' || fail 
 deploy --conf /root/one.py --remove
 [ $status != 0 ] && grep -q -- --yes "$machines/err" || fail 'it removes without a question'
 deploy --conf /root/one.py --remove --yes --json
-is root@n4 changed 'edl is gone'
+is root@n4 changed 'packages are gone'
 machine_in n4 dpkg-query -W -f '${db:Status-Status} ${Package}\n' | lacks '^installed edl-' || fail 'a package of ours is left'
 silent machine_in n4 find /var/lib -maxdepth 1 -name edl || fail '/var/lib/edl is left'
 on n1 edl nodes --json | holds 'all(.nodes[]; .name != "n4")' || fail 'the cluster still has n4'
