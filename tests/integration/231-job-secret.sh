@@ -66,8 +66,8 @@ def claim(role, index, life, nonce, peer_nonce):
             struct.pack("<QQ", index, life) + nonce + peer_nonce)
 
 
-pull_all = struct.pack("<II", 2, 0)
-push = struct.pack("<II", 4, 0)
+pull_all = struct.pack("<IIII", 2, 0, 0, 0)
+push = struct.pack("<IIII", 4, 0, 0, 0)
 for body in (pull_all, push):
     assert Link().ask(PUSH_PULL, body)[0] == REFUSED
 # as a trainer of before, who knew no more than the job's number
@@ -76,7 +76,7 @@ assert kind == REFUSED and b"version 1 of the protocol" in answer, (kind, answer
 # as one of now: trainer 7, of which there is none
 nonce = os.urandom(32)
 link = Link()
-kind, challenge = link.ask(HELLO, struct.pack("<IIIIQQ", 2, 7, 0, 2, job, 99) + nonce)
+kind, challenge = link.ask(HELLO, struct.pack("<IIIIQQ", 3, 7, 0, 2, job, 99) + nonce)
 assert kind == CHALLENGE, (kind, challenge)
 shard, life = struct.unpack("<IQ", challenge[4:16])
 server_nonce, server_proof = challenge[16:48], challenge[48:]
