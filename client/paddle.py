@@ -1,6 +1,10 @@
-#!/usr/bin/env python3
+#!/bin/sh
+''':'
 # SPDX-License-Identifier: Apache-2.0
-"""paddle.py - the command line of PaddlePaddle's cluster scripts, for `python3 paddle.py ...`: edl run"""
+# paddle.py - the command line of PaddlePaddle's cluster scripts: edl run; for sh, and for `python3 paddle.py ...`
+exec edl run "$@"
+: <<'pass'
+'''
 import os
 import sys
 
@@ -8,3 +12,4 @@ try:
     os.execvp("edl", ["edl", "run"] + sys.argv[1:])
 except OSError as error:
     sys.exit("paddle.py: edl cannot be started: %s\ntry: apt-get install edl-client" % error)
+pass
