@@ -2,6 +2,7 @@
 ''':'
 # SPDX-License-Identifier: Apache-2.0
 # paddle.py - the command line of PaddlePaddle's cluster scripts: edl run; for sh, and for `python3 paddle.py ...`
+[ "$*" != --version ] || exec edl --version
 exec edl run "$@"
 : <<'pass'
 '''

@@ -148,6 +148,10 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN); /* a host that hangs up is no end of this */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     log_init("edl");
+    if (argc == 2 && streq(argv[1], "--version")) {
+        (void)printf("edl-deploy %s\n", EDL_VERSION);
+        return STATUS_OK;
+    }
     if (options_parse(deploy_option_specs, &given, argc - 1, argv + 1, &invocation.arguments,
                       &error) < 0)
         return report_error(&error);
