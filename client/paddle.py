@@ -2,8 +2,10 @@
 ''':'
 # SPDX-License-Identifier: Apache-2.0
 # paddle.py - the command line of PaddlePaddle's cluster scripts: edl run; for sh, and for `python3 paddle.py ...`
-[ "$*" != --version ] || exec edl --version
-exec edl run "$@"
+edl=$(dirname "$0")/edl
+[ -x "$edl" ] || edl=edl
+if [ "$*" = --version ]; then "$edl" --version | sed 's/^edl/paddle.py/'; exit; fi
+exec "$edl" run "$@"
 : <<'pass'
 '''
 import os
