@@ -44,6 +44,7 @@ if command -v systemd-analyze >/dev/null; then
     ! grep -F edl.slice <<<"$said" || fail "edl.slice: $said"
     awk "BEGIN { exit !($(exposure edl-scheduler.service) <= 2.0) }" || fail "edl-scheduler.service: $(exposure edl-scheduler.service)"
     awk "BEGIN { exit !($(exposure edl-lease-keeper.service) <= 1.2) }" || fail "edl-lease-keeper.service: $(exposure edl-lease-keeper.service)"
-    awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.3) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
+    # 0.3 of it are CAP_SETUID and CAP_SETGID: files of a process are read with the rights of its account, and never with root's
+    awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.6) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
 fi
 [ "$(echo "$packages"/*cuda*.deb)" = "$packages/*cuda*.deb" ] || fail 'edl-trainer-cuda is made although nobody asked for it'
