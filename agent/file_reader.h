@@ -3,7 +3,7 @@
  *
  * The folder is the job's and may be on any file system: reading it may take for ever, and whatever
  * is there may be a trap. So edl-workspace does it, as the account of the process, follows no link
- * and leaves no folder. What it finds goes to fd 1 in the frames of file_frames.h. */
+ * and leaves no folder. It writes the files to fd 1 in the frames of file_frames.h. */
 #pragma once
 
 #include <stdint.h>

@@ -136,7 +136,7 @@ static int code_of(int status)
     return -EIO;
 }
 
-/* What it said: what is wrong and, in a line of its own, what to do. */
+/* The two lines of edl-workspace: the fault and, below it, the remedy. */
 static void read_words(const struct child *child, char *text, size_t size, const char **ret_remedy)
 {
     ssize_t n = read(child->status_fd, text, size - 1);

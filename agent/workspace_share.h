@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_share.h - an archive into the one folder that all processes of a job share on a node
  *
- * Who comes first unpacks it beside the folder and gives it its name when it is whole: so the
+ * The first process unpacks it beside the folder and gives it its name when it is whole: so the
  * folder is never there half. Run by edl-workspace, with the rights of the job's account. Tests:
  * tests/unit/test_workspace_share.c. */
 #pragma once

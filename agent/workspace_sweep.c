@@ -173,7 +173,7 @@ static bool is_needed(struct sweep *s, const char *name)
     return true;
 }
 
-/* What is too deep goes to the top of the folder itself, for the next pass. */
+/* A folder that lies too deep moves to the top of the folder itself, for the next pass. */
 int workspace_remove(int parent_fd, const char *name, struct edl_error *error)
 {
     struct sweep s = { .processes_fd = -1, .error = error };

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_deploy.c - `edl deploy`: the hosts of a list become nodes, over ssh
  *
- * edl-deploy does it: what it is linked with costs a start of `edl` too much. */
-#include <errno.h>
+ * The program edl-deploy does it: its libraries would slow each start of `edl`. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "client/deploy/deploy_options.h"
+#include "client/program_beside.h"
 #include "client/report.h"
-#include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-
-static int program_path(char **ret, struct edl_error *error)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n == -1)
-        return edl_error_errno(error, -errno, "finding the folder of this program");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    *ret = text_format("%s/edl-deploy", self);
-    return 0;
-}
 
 static int run(const struct invocation *invocation)
 {
@@ -51,12 +36,9 @@ static int run(const struct invocation *invocation)
                   { "--json", o->common.json } };
     _cleanup_free_ const char **argv =
         xcalloc(2 * ELEMENTS(texts) + ELEMENTS(flags) + hosts->n_args + 3, sizeof *argv);
-    _cleanup_free_ char *program = NULL;
     struct edl_error error = { 0 };
     size_t n = 0;
 
-    if (program_path(&program, &error) < 0)
-        return report_error(&error);
     argv[n++] = "edl-deploy";
     for (size_t i = 0; i < ELEMENTS(texts); i++)
         if (texts[i].value != NULL) {
@@ -69,10 +51,7 @@ static int run(const struct invocation *invocation)
     argv[n++] = "--";
     for (size_t i = 0; i < hosts->n_args; i++)
         argv[n++] = hosts->args[i];
-    (void)fflush(stdout);
-    (void)execv(program, (char *const *)(uintptr_t)argv); /* why: it writes to none of them */
-    (void)edl_error_errno(&error, -errno, "cannot start %s", program);
-    (void)edl_error_remedy(&error, "it comes with edl-client: apt-get install edl-client");
+    (void)program_become(argv, "edl-client", &error);
     return report_error(&error);
 }
 

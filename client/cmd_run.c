@@ -126,7 +126,7 @@ static void name_job(struct run_job *job, time_t second, char folder[FOLDER_SIZE
     job->name = own != NULL ? own : name;
 }
 
-/* What it is and where, before its output. */
+/* Tells number, hosts and folder of the job before its output. */
 static void tell(const struct run_job *job, const json_t *accepted)
 {
     _cleanup_free_ char *folder = run_job_folder(job);

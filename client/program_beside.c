@@ -12,7 +12,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 
-static int program_path(const char *name, char **ret, struct edl_error *error)
+int program_path(const char *name, char **ret, struct edl_error *error)
 {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);

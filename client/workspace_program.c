@@ -13,25 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/program_beside.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define ARCHIVE_FD 3 /* in edl-workspace, as /proc/self/fd/3 */
-
-static int program_path(char **ret, struct edl_error *error)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n == -1)
-        return edl_error_errno(error, -errno, "finding the folder of this program");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    *ret = text_format("%s/edl-workspace", self);
-    return 0;
-}
 
 static int spawn(const char *path, const char *const argv[], int archive_fd, int told_fd,
                  pid_t *ret)
@@ -54,7 +42,7 @@ int workspace_program_start(const char *const argv[], int archive_fd, struct wor
 {
     _cleanup_free_ char *path = NULL;
     _cleanup_close_ int told_fd = -1, own_fd = -1;
-    int both[2], r = program_path(&path, error);
+    int both[2], r = program_path("edl-workspace", &path, error);
 
     if (r < 0)
         return r;

@@ -23,10 +23,10 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct deploy_facts, name)                                                 \
     }
-    FACT(hostname),  FACT(os),      FACT(like),        FACT(arch),        FACT(uid),
-    FACT(sudo),      FACT(systemd), FACT(newer_here),  FACT(newer_there), FACT(installed),
-    FACT(candidate), FACT(dir),     FACT(member),      FACT(server),      FACT(active),
-    FACT(root_dir),  FACT(address), FACT(address_now), FACT(problems),    FACT(warnings),
+    FACT(hostname),  FACT(os),          FACT(like),       FACT(arch),        FACT(uid),
+    FACT(sudo),      FACT(systemd),     FACT(newer_here), FACT(newer_there), FACT(installed),
+    FACT(candidate), FACT(dir),         FACT(member),     FACT(active),      FACT(root_dir),
+    FACT(address),   FACT(address_now), FACT(problems),   FACT(warnings),
 #undef FACT
 };
 
@@ -406,15 +406,10 @@ enum deploy_step deploy_core_next(const struct deploy_plan *plan, struct deploy_
     return step;
 }
 
-static const char *version_of(const struct deploy_host *host)
-{
-    return host->facts.installed;
-}
-
 const char *deploy_core_outcome(const struct deploy_plan *plan, const struct deploy_host *host,
                                 char *buffer, size_t size)
 {
-    bool there = version_of(host)[0] != '\0';
+    bool there = host->facts.installed[0] != '\0';
     const char *node = host->facts.member[0] != '\0' ? host->facts.member : host->facts.hostname;
 
     if (host->step == DEPLOY_FAILED)
@@ -427,7 +422,7 @@ const char *deploy_core_outcome(const struct deploy_plan *plan, const struct dep
     else if (plan->mode == DEPLOY_CHECK_ONLY && !there)
         (void)snprintf(buffer, size, "can be deployed to: %s", host->facts.os);
     else if (plan->mode == DEPLOY_CHECK_ONLY)
-        (void)snprintf(buffer, size, "edl %s, %s", version_of(host),
+        (void)snprintf(buffer, size, "edl %s, %s", host->facts.installed,
                        is_ours(plan, host)             ? "of this cluster"
                        : host->facts.member[0] != '\0' ? "of another cluster"
                                                        : "of no cluster");

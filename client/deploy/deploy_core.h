@@ -80,7 +80,6 @@ struct deploy_facts {
     char newer_here[DEPLOY_WORD_MAX], newer_there[DEPLOY_WORD_MAX];
     char dir[DEPLOY_WORD_MAX];                                 /* for packages that are sent */
     char member[DEPLOY_WORD_MAX];                              /* name of the node that it is */
-    char server[DEPLOY_WORD_MAX];                              /* and of which scheduler */
     char active[DEPLOY_WORD_MAX];                              /* the agent runs */
     char root_dir[DEPLOY_WORD_MAX];                            /* ROOT_DIR is there */
     char address[DEPLOY_WORD_MAX];                             /* of the interface */

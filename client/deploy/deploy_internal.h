@@ -76,7 +76,7 @@ bool deploy_is_node(const char *name, void *userdata);
 void deploy_need_password(struct target *target, enum wait about);
 /* deploy_keep_password - the one that is known is what this host gets from now on */
 void deploy_keep_password(struct target *target, enum wait about);
-/* deploy_set_wait - the host waits; what has to be asked now is asked */
+/* deploy_set_wait - the host waits; asks the questions that are due now */
 void deploy_set_wait(struct target *target, enum wait wait);
 /* deploy_consider_questions - asks when every host that may come to the same question has come */
 void deploy_consider_questions(struct run *run);

@@ -70,7 +70,7 @@ static void await_silence(struct server *server, const char *path)
     }
 }
 
-/* What runs there ended with the packages; the scheduler is told that the machine is gone. */
+/* Processes of a host ended with its packages; the scheduler is told that the machine is gone. */
 void deploy_nodes_forget(struct run *run)
 {
     for (size_t i = 0; i < run->n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deploy_options.h - the options of `edl deploy`: the verb knows them for its help, edl-deploy for
- * what it does */
+/* deploy_options.h - the options of `edl deploy`: the verb needs them for its help, and the program
+ * edl-deploy to follow them */
 #pragma once
 
 #include "client/options.h"

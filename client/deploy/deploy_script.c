@@ -54,9 +54,10 @@ static const char look_package[] =
     "dpkg-query -W -f '${db:Status-Status} ${Version}\\n' edl-agent 2>/dev/null | sed -n "
     "'s/^installed /edl:installed=/p'\n";
 
-/* Of repositories only: what is installed is a candidate of itself. */
-static const char look_apt[] = "apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| "
-                               "*\\([^ |]*\\).*/edl:candidate=\\1/p'\n";
+/* Of repositories only: what is installed is a candidate of itself. $apt is the newest there. */
+static const char look_apt[] =
+    "apt=$(apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| *\\([^ |]*\\).*/\\1/p')\n"
+    "echo \"edl:candidate=$apt\"\n";
 
 /* The scheduler's own machine is told by agent.conf which cluster it belongs to: it has a
  * credential and no member.json. */
@@ -64,7 +65,6 @@ static const char look_member[] =
     "f=" STATE "/member.json\n"
     "if [ -r $f ]; then\n"
     "  tr -d '\\n' <$f | sed -n 's/.*\"node\": *\"\\([^\"]*\\)\".*/edl:member=\\1/p'; echo\n"
-    "  tr -d '\\n' <$f | sed -n 's/.*\"server\": *\"\\([^\"]*\\)\".*/edl:server=\\1/p'; echo\n"
     "elif [ -e " STATE "/credential ]; then echo \"edl:member=$(hostname)\"; fi\n"
     "if systemctl is-active -q edl-agent; then echo edl:active=yes; fi\n";
 
@@ -102,8 +102,6 @@ static char *look_newer(const struct deploy_plan *plan)
             version = plan->packages[i].version;
     quoted = shell_quote(version);
     return text_format("i=$(dpkg-query -W -f '${Version}' edl-agent 2>/dev/null); own=%s\n"
-                       "apt=$(apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| *\\([^ "
-                       "|]*\\).*/\\1/p')\n"
                        "if [ -n \"$i\" ] && [ -n \"$own\" ] && dpkg --compare-versions \"$own\" gt "
                        "\"$i\"; then echo "
                        "edl:newer_here=yes; fi\n"
