@@ -42,10 +42,14 @@ done
 # what belongs to another account is written, read and removed by the agent in its sandbox
 in_machine sh -c 'mkdir /tmp/folder && echo content >/tmp/folder/file'
 # shellcheck disable=SC2016
-said=$(in_machine timeout 60 edl submit --follow --upload /tmp/folder -- sh -c 'echo "$USER is $(id -u)"; cat file; mkdir -m 700 own; touch own/file; echo result >"$EDL_OUTPUT_DIR/file"') ||
+said=$(in_machine timeout 60 edl submit --name folder --follow --upload /tmp/folder -- sh -c 'echo "$USER is $(id -u)"; cat file; mkdir -m 700 own; touch own/file; echo result >"$EDL_OUTPUT_DIR/file"') ||
     fail "the job with a folder fails: $said"
 [ "$(echo "$said" | grep -cE 'admin is 20[0-9]{8}$|content')" = 2 ] || fail "the job with a folder says: $said"
 [ "$(in_machine sh -c 'cat /var/lib/edl/agent/output/*/file')" = result ] || fail 'there is no result'
+# the agent reads them with that account's rights, and removes its copy once the time to keep it is over
+in_machine edl fetch folder -o /tmp/back || fail 'nothing comes back'
+in_machine test -e /tmp/back/own/file || fail "what came back: $(in_machine find /tmp/back)"
+in_machine sh -c 'echo "keep-outputs: 1s" >/etc/edl/agent.conf.d/keep.conf && systemctl reload edl-agent'
 no_copies() { silent in_machine find /var/lib/edl/agent/workspaces/copies -mindepth 1; }
 await 60 'its copy is removed' no_copies
 # (of a busy machine the scheduler says that it stood still)
