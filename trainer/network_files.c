@@ -22,20 +22,24 @@
 
 #define PATH_MAX_BYTES 4096
 
-/* Of a program that was built and not installed: those of the checkout, beside its build folder. */
+/* Of a program that was built and not installed: those of the checkout, whose build folder is in it
+ * or one deeper. */
 static const char *models_of_checkout(void)
 {
     static char path[PATH_MAX_BYTES];
-    const char end[] = "/../conf/models";
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof end);
-    char *slash;
+    static const char *const ends[] = { "/../conf/models", "/../../conf/models" };
+    char program[PATH_MAX_BYTES];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 
     if (n <= 0)
         return NULL;
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    memcpy(slash, end, sizeof end);
-    return access(path, R_OK | X_OK) == 0 ? path : NULL;
+    program[n] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (int i = 0; i < (int)ELEMENTS(ends); i++)
+        if (snprintf(path, sizeof path, "%s%s", program, ends[i]) < (int)sizeof path &&
+            access(path, R_OK | X_OK) == 0)
+            return path;
+    return NULL;
 }
 
 static const char *models_dir(void)
