@@ -202,7 +202,7 @@ int fetch_file_open(int root_fd, const char *folder, const struct file_entry *en
     if (strlen(name) + sizeof PART_SUFFIX > sizeof ret->part)
         return edl_error_set(error, -ENAMETOOLONG, "its name is too long for %s behind it",
                              PART_SUFFIX);
-    (void)snprintf(ret->name, sizeof ret->name, "%s", name);
+    (void)snprintf(ret->name, sizeof ret->name, "%.255s", name);
     (void)snprintf(ret->part, sizeof ret->part, "%.249s%s", name, PART_SUFFIX);
     r = content_hash_new(&ret->hash, error);
     if (r == 0)
