@@ -217,7 +217,7 @@ static void test_declare_most(void **state)
     for (uint32_t p = 0; p < d.n_params; p++) {
         d.params[p] = d.params[1];
         memset(d.params[p].name, 'a', PARAM_NAME_SIZE - 1);
-        (void)snprintf(d.params[p].name + PARAM_NAME_SIZE - 8, 8, "%07u", p);
+        (void)snprintf(d.params[p].name + PARAM_NAME_SIZE - 8, 8, "%07u", p % 10000000);
     }
     size = wire_declare_encode(&d, bytes);
     assert_int_equal(size, WIRE_DECLARE_MAX);
