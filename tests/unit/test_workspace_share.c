@@ -79,7 +79,7 @@ static int setup(void **state)
     assert_int_equal(mkdir(f->parent, 0755), 0);
     assert_int_equal(mkdir(f->from, 0755), 0);
     for (int i = 0; i < FILES; i++) {
-        char name[16];
+        char name[24];
 
         (void)snprintf(name, sizeof name, "file-%d", i);
         put(f->from, name, name);
