@@ -66,6 +66,7 @@ static void start_now(struct agent *a, const struct process_id *id, json_t *orde
                                              .cpu_quota = a->now->cpu_quota,
                                              .log_max_bytes = a->now->log_max_bytes,
                                              .cgroup = a->cgroup_home,
+                                             .scheduler = a->member.server,
                                              .limits = { a->inventory.cpu_millicores,
                                                          a->inventory.memory_bytes, a->gpus.n,
                                                          a->now->port_first, a->now->port_last } };

@@ -125,9 +125,11 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
                                 int status_fd)
 {
     const struct rlimit no_core = { 0, 0 };
+    const char *const *hidden;
     struct edl_error error = { 0 };
     sigset_t none;
     int null_fd, r;
+    bool other;
 
     die_with(supervisor, status_fd);
     if (!in_group && spec->start_by_us != 0) /* its supervisor waits for it */
@@ -142,12 +144,13 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
         dup2(spec->log_fd, STDERR_FILENO) == -1 ||
         close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);
-    if (spec->account != NULL && spec->account->is_other) {
-        r = spec->hidden != NULL ? hidden_begin(spec->hidden) : 0;
-        if (r < 0)
-            report_and_exit(status_fd, STEP_PREPARE, -r);
+    other = spec->account != NULL && spec->account->is_other;
+    hidden = other ? spec->hidden : NULL;
+    r = hidden != NULL || spec->shm != NULL ? hidden_begin(hidden, spec->shm) : 0;
+    if (r < 0)
+        report_and_exit(status_fd, STEP_PREPARE, -r);
+    if (other)
         change_account(spec->account, supervisor, status_fd);
-    }
     (void)umask(spec->umask);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

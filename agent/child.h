@@ -24,6 +24,7 @@ struct child_spec {
     const struct account *account; /* borrowed; whose process it is; NULL: ours */
     /* borrowed; folders that another account's does not see (hidden.h); NULL: nothing is hidden */
     const char *const *hidden;
+    const char *shm; /* borrowed; the folder that is its /dev/shm; NULL: the machine's */
     /* boot time; killed when its program does not run by then; 0: no limit. Only where child_fork
      * waits for that, which it need not with a group. */
     uint64_t start_by_us;

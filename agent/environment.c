@@ -285,6 +285,10 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     (void)json_object_set_new(out, "tasks_max", json_integer((json_int_t)facts->tasks_max));
     (void)json_object_set_new(out, "cpu_quota", json_boolean(facts->cpu_quota));
     (void)json_object_set_new(out, "log_max", json_integer((json_int_t)facts->log_max_bytes));
+    if (facts->scheduler != NULL && strncmp(facts->scheduler, "unix:", 5) == 0)
+        set_text(out, "scheduler_socket", facts->scheduler + 5);
+    else
+        (void)json_object_del(out, "scheduler_socket");
     if (facts->cgroup != NULL)
         (void)json_object_set(out, "cgroup", facts->cgroup);
     else

@@ -24,6 +24,8 @@ struct environment_facts {
     uint64_t log_max_bytes; /* what its log is kept within */
     json_t *cgroup;         /* where its control group is to be made (cgroup_home.h); NULL: nowhere,
                              * or by a service manager; borrowed */
+    const char
+        *scheduler; /* unix:PATH, or else where the agent calls it; NULL: nowhere; borrowed */
     struct node_limits limits;
 };
 

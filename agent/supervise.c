@@ -29,6 +29,7 @@
 #include "agent/cpu_topology.h"
 #include "agent/grouping.h"
 #include "agent/hidden.h"
+#include "agent/job_shm.h"
 #include "agent/killtree.h"
 #include "agent/lease.h"
 #include "agent/last_words.h"
@@ -50,7 +51,7 @@
 #define START_MAX_US (30 * USEC_PER_SEC)
 
 struct supervisor {
-    const char *key; /* borrowed: the name of its folder */
+    const char *path, *key; /* borrowed: its folder, and the name of that */
     int dir_fd;
     json_t *order; /* owned; argv and environment point into it */
     struct child_spec spec;
@@ -69,6 +70,7 @@ struct supervisor {
     bool rest_told;    /* what was born since SIGTERM got its own */
     struct grouping grouping;
     const char *hidden[HIDDEN_MAX + 1];
+    struct job_shm shm;
 };
 
 static const char *const causes[] = {
@@ -258,9 +260,40 @@ static void choose_hidden(struct supervisor *s)
     const char *in_use[] = { text_of(env, "EDL_SOCKET"), text_of(env, "EDL_OUTPUT_DIR"),
                              text_of(s->order, "log_path"), NULL };
 
-    hidden_paths(in_use, s->hidden);
+    hidden_paths(in_use, text_of(s->order, "scheduler_socket"), s->hidden);
     if (!notify_wanted())
         s->spec.hidden = s->hidden;
+}
+
+static bool is_in_shm(const char *path)
+{
+    return strncmp(path, JOB_SHM_BASE "/", strlen(JOB_SHM_BASE "/")) == 0;
+}
+
+/* choose_shm - a /dev/shm of its job's own, unless something that it has to see is in the
+ * machine's. An agent that is not root cannot, and a machine may have none: then it has the
+ * machine's. */
+static void choose_shm(struct supervisor *s)
+{
+    const json_t *env = json_object_get(s->order, "env");
+    const char *in_use[] = { s->path, text_of(env, "EDL_SOCKET"), text_of(env, "EDL_OUTPUT_DIR"),
+                             text_of(s->order, "log_path"), text_of(s->order, "workspace") };
+    bool other = s->spec.account != NULL;
+    _cleanup_free_ char *folder = xstrdup(s->path); /* of all processes of this agent */
+    struct edl_error error = { 0 };
+    struct process_id id;
+
+    for (size_t i = 0; i < ELEMENTS(in_use); i++)
+        if (is_in_shm(in_use[i]))
+            return;
+    if (geteuid() != 0 || process_id_parse(s->key, &id) < 0 || s->key == s->path)
+        return;
+    folder[s->key - s->path] = '\0';
+    if (job_shm_enter(JOB_SHM_BASE, folder, id.job_id, other ? s->account.uid : 0,
+                      other ? s->account.gid : 0, &s->shm, &error) < 0)
+        (void)log_failure(&error, "it has the machine's " JOB_SHM_BASE);
+    else
+        s->spec.shm = s->shm.path;
 }
 
 /* umask_of - a scheduler of the version before says nothing */
@@ -285,6 +318,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         return r;
     load_environment(s);
     choose_hidden(s);
+    choose_shm(s);
     keep_to_cpus(s);
     be_prompt();
     s->spec.workspace = text_of(s->order, "workspace");
@@ -558,6 +592,7 @@ static int supervise(struct supervisor *s, struct edl_error *error)
         refuse(s, error, &record);
     }
     grouping_end(&s->grouping);
+    job_shm_leave(&s->shm);
     record.ended_wall_us = clock_read_us(CLOCK_REALTIME);
     return process_dir_write_exit(s->dir_fd, &record, error);
 }
@@ -580,7 +615,8 @@ static void supervisor_done(struct supervisor *s)
 int supervise_folder(const char *path)
 {
     const char *name = strrchr(path, '/');
-    struct supervisor s = { .key = name != NULL ? name + 1 : path,
+    struct supervisor s = { .path = path,
+                            .key = name != NULL ? name + 1 : path,
                             .dir_fd = -1,
                             .spec.log_fd = -1,
                             .child = { .pidfd = -1, .status_fd = -1 } };

@@ -105,13 +105,14 @@ static bool is_below_tmp(const char *path)
 static void add_hidden(struct unit_plan *plan, const json_t *order, const char *const *paths)
 {
     const char *workspace = json_string_value(json_object_get(order, "workspace"));
+    const char *scheduler = json_string_value(json_object_get(order, "scheduler_socket"));
     const char *in_use[PATHS_MAX + 1] = { NULL }, *hidden[HIDDEN_MAX + 1];
     size_t n = 0;
 
     for (; *paths != NULL && n < PATHS_MAX; paths++)
         if (workspace == NULL || !streq(*paths, workspace))
             in_use[n++] = *paths;
-    hidden_paths(in_use, hidden);
+    hidden_paths(in_use, scheduler != NULL ? scheduler : "", hidden);
     for (size_t i = 0; hidden[i] != NULL; i++) {
         (void)snprintf(plan->hidden[i], UNIT_HIDDEN_SIZE, "-%s", hidden[i]);
         plan->hidden_list[i] = plan->hidden[i];

@@ -20,8 +20,8 @@ struct edl_error;
 #define UNIT_PROPERTIES_MAX 32
 #define UNIT_DEVICES_MAX 80
 #define UNIT_DEVICE_SIZE 32
-#define UNIT_HIDDEN_SIZE 32
-#define UNIT_CPU_BYTES 128 /* of cpu_mask.h */
+#define UNIT_HIDDEN_SIZE 128 /* with the path of a Unix socket */
+#define UNIT_CPU_BYTES 128   /* of cpu_mask.h */
 
 /* As the bus writes them (sd_bus_message_append(3)). */
 enum unit_type {

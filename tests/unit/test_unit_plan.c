@@ -141,39 +141,53 @@ static void test_tmp_is_private_unless_its_supervisor_needs_the_machines(void **
     assert_int_equal(number_of(&plan, "PrivateTmp"), 0);
 }
 
-static void assert_hidden(const struct unit_plan *plan, const char *first, const char *second)
+/* wanted: NULL-terminated */
+static void assert_hidden(const struct unit_plan *plan, const char *const *wanted)
 {
-    const char *const wanted[] = { first, second };
     const struct unit_property *property = find(plan, "InaccessiblePaths");
+    size_t n = 0;
 
-    if (first == NULL) {
+    if (wanted[0] == NULL) {
         assert_null(property);
         return;
     }
     assert_int_equal(property->type, UNIT_TEXTS);
-    for (size_t i = 0; i < ELEMENTS(wanted) && wanted[i] != NULL; i++)
-        assert_string_equal(property->texts[i], wanted[i]);
-    assert_null(property->texts[second != NULL ? 2 : 1]);
+    for (; wanted[n] != NULL; n++)
+        assert_string_equal(property->texts[n], wanted[n]);
+    assert_null(property->texts[n]);
 }
 
-static void test_managers_and_others_are_hidden(void **state)
+static void test_daemons_and_others_are_hidden(void **state)
 {
-    static const char *const own[] = { "/run/edl/processes/1", "/run/users", "", NULL };
-    static const char *const in_one[] = { "/run/edl", "/run/user/0/edl", NULL };
-    static const char *const in_both[] = { "/run/dbus", "/run/user/0/edl", NULL };
+    static const char *const own[] = { "/run/edl-agent/processes/1", "/run/users", "", NULL };
+    static const char *const in_one[] = { "/run/edl-agent", "/run/user/0/edl", NULL };
+    static const char *const in_all[] = { "/run/dbus", "/run/user/0/edl", "/run/edl/a", NULL };
+    static const char *const all[] = { "-/run/user", "-/run/dbus", "-/run/edl", NULL };
+    static const char *const all_and_socket[] = { "-/run/user", "-/run/dbus", "-/run/edl",
+                                                  "-/srv/edl/socket", NULL };
+    static const char *const others[] = { "-/run/dbus", "-/run/edl", NULL };
+    static const char *const socket[] = { "-/run/edl/scheduler.sock", NULL };
+    static const char *const none[] = { NULL };
     struct unit_plan plan;
 
     (void)state;
     make("{}", own, &plan);
     assert_text(&plan, "ProtectProc", "invisible");
-    assert_hidden(&plan, "-/run/user", "-/run/dbus");
+    assert_hidden(&plan, all);
     make("{}", in_one, &plan); /* where the node's owner has it: `edl dev` of root */
-    assert_hidden(&plan, "-/run/dbus", NULL);
-    make("{}", in_both, &plan);
-    assert_hidden(&plan, NULL, NULL);
+    assert_hidden(&plan, others);
+    make("{}", in_all, &plan);
+    assert_hidden(&plan, none);
     /* a workspace is the job's to choose */
     make("{\"workspace\":\"/run/user/0/edl\"}", in_one, &plan);
-    assert_hidden(&plan, "-/run/user", "-/run/dbus");
+    assert_hidden(&plan, all);
+    /* the socket by which the agent reaches the scheduler, wherever that is */
+    make("{\"scheduler_socket\":\"/srv/edl/socket\"}", own, &plan);
+    assert_hidden(&plan, all_and_socket);
+    make("{\"scheduler_socket\":\"/run/edl/scheduler.sock\"}", own, &plan);
+    assert_hidden(&plan, all);
+    make("{\"scheduler_socket\":\"/run/edl/scheduler.sock\"}", in_all, &plan);
+    assert_hidden(&plan, socket);
 }
 
 static void test_devices_are_those_that_were_granted(void **state)
@@ -249,7 +263,7 @@ int main(void)
         cmocka_unit_test(test_limits_that_the_node_asks_for),
         cmocka_unit_test(test_limits_are_read_back),
         cmocka_unit_test(test_tmp_is_private_unless_its_supervisor_needs_the_machines),
-        cmocka_unit_test(test_managers_and_others_are_hidden),
+        cmocka_unit_test(test_daemons_and_others_are_hidden),
         cmocka_unit_test(test_devices_are_those_that_were_granted),
         cmocka_unit_test(test_what_is_no_order_is_refused),
         cmocka_unit_test(test_a_unit_belongs_to_the_process_it_was_made_for),

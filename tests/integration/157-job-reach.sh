@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# What a process of a root agent's job reaches on its machine: not the socket on which the scheduler takes its account's word, and
+# of shared memory only its job's, which goes with the job.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+if [ "$(id -u)" != 0 ]; then
+    echo "only root can run processes as others"
+    exit 77
+fi
+if ! unshare -m true 2>/dev/null; then
+    echo "no mount namespaces here"
+    exit 77
+fi
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+chmod 711 "$work"
+mkdir -m 711 "$work/sockets"
+umask 0
+
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen "unix:$work/sockets/scheduler,mode=0666" --lease 60s
+EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
+EDL_TOKEN_FILE=$work/scheduler/admin-token
+export EDL_SERVER EDL_TOKEN_FILE
+begin n1 "adopted" edl-agent --node n1 --scheduler "unix:$work/sockets/scheduler" --join-token-file "$work/scheduler/join-token" \
+    --state-dir "$work/state" --runtime direct --no-foreign --heartbeat 300ms --stop-processes-on-exit --allow-user nobody --allow-user daemon
+for name in nobody daemon; do edl user add $name >/dev/null; done
+as() { # USER COMMAND...
+    local user=$1
+    shift
+    env -u EDL_TOKEN_FILE setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups "$@"
+}
+submit() { # USER ARGUMENT...: as an account of this machine, without a token
+    as "$1" env "EDL_SERVER=unix:$work/sockets/scheduler" HOME=/nonexistent "$EDL_BUILD_DIR/edl" submit "${@:2}"
+}
+reports() { # JOB: what it wrote, with nothing BAD in it
+    edl wait "$1" >/dev/null || fail "$1 failed: $(edl logs "$1")"
+    edl logs "$1" >"$work/said"
+    if grep BAD "$work/said"; then fail "$1: see above"; fi
+}
+
+# the scheduler takes this account's word, outside of a job; a process of a job does not get that far
+as nobody curl -sS --fail --unix-socket "$work/sockets/scheduler" http://edl/jobs >/dev/null || fail 'nobody is not heard at all'
+# shellcheck disable=SC2016
+submit nobody --name caller --env "SOCKET=$work/sockets/scheduler" -- sh -c '
+    curl -sS --unix-socket "$SOCKET" http://edl/jobs 2>&1 && echo BAD: the scheduler answers; [ ! -S "$SOCKET" ] || echo BAD: it is seen
+    curl -sS --fail --unix-socket "$EDL_SOCKET" http://localhost/jobs/self/hosts >/dev/null || echo BAD: the agent does not answer'
+reports caller
+
+# processes of a job share memory with each other, and with nobody else
+echo machine >/dev/shm/edl-test-$$
+trap 'rm -f "/dev/shm/edl-test-$$"; on_exit' EXIT
+# shellcheck disable=SC2016
+submit daemon --name keeper -- sh -c 'echo secret >/dev/shm/keeper; chmod 666 /dev/shm/keeper; exec sleep 1000'
+# shellcheck disable=SC2016
+submit nobody --name pair --min 2 --max 2 -- bash -c '
+    [ "$(stat -c %U:%a /dev/shm)" = nobody:700 ] || echo "BAD: it is $(stat -c %U:%a /dev/shm)"
+    ls -A /dev/shm | grep -v "^pair" && echo BAD: it sees what others have
+    echo here >/dev/shm/pair-$EDL_INDEX; other=$((1 - EDL_INDEX))
+    until [ -s "/dev/shm/pair-$other" ] || [ $SECONDS -gt 100 ]; do read -r -t 0.05 <> <(:) || true; done
+    [ -s "/dev/shm/pair-$other" ] && echo done || echo BAD: it does not see the other'
+reports pair
+[ "$(grep -c 'done$' "$work/said")" = 2 ] || fail "pair: $(cat "$work/said")"
+kept=$(find /dev/shm/edl -name keeper)
+[ "$(cat "$kept")" = secret ] || fail "keeper's memory is not below /dev/shm/edl: $(find /dev/shm)"
+as nobody ls /dev/shm/edl 2>/dev/null && fail 'others may list it'
+as nobody cat "$kept" 2>/dev/null && fail 'others may read it'
+
+# it goes with the job, however that ends, and leaves what others have there
+kill -9 "$(edl show keeper --json | jq '.processes[0].pid')"
+if edl wait keeper >/dev/null 2>&1; then fail 'keeper was to fail'; fi
+silent find /dev/shm/edl -mindepth 1 -type d || fail "shared memory is left: $(find /dev/shm/edl)"
+[ -s /dev/shm/edl-test-$$ ] || fail "the machine's own is gone"
