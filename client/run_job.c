@@ -276,10 +276,10 @@ static json_t *trainer_flags(const struct run_job *job)
 /* Runs in the folder of the job on each host, as $1 names its log and $2 the other name of that.
  * Output goes to tee by a pipe whose name is gone before the program begins. So sh waits for the
  * program itself. Then tee has 5 s to write what is left: it ends at once, unless a background
- * child of the program holds the pipe. SIGTERM comes to each process: sh waits until the program
- * has ended, and tee does not heed it. */
+ * child of the program holds the pipe. SIGTERM comes to each process once, and sh has no handler: a
+ * child that it has just forked would swallow it there. So sh ends at once, edl-supervisor gives
+ * the program its grace, and tee, which does not heed SIGTERM, writes until the program ends. */
 static const char script[] =
-    "trap : TERM INT HUP\n"
     "log=$1; other=$2; program=$3; shift 3; pipe=log/.$log.$EDL_INDEX.pipe\n"
     "mkdir -p log && echo \"$EDL_INDEX\" >nodefile && ln -sf \"$log\" \"log/$other\" || exit 66\n"
     "rm -f \"$pipe\" && mkfifo -m 600 \"$pipe\" || exit 66\n"
@@ -288,7 +288,7 @@ static const char script[] =
     "[ \"$log\" != train.log ] || set -- \"$@\" \"--trainer_id=$EDL_INDEX\"\n"
     "(trap '' TERM INT HUP; exec tee \"log/$log\" <&4 4<&- 5>&-) &\n"
     "tee=$!\n"
-    "(trap : TERM INT HUP; exec >&5 2>&1 4<&- 5>&-\n"
+    "(exec >&5 2>&1 4<&- 5>&-\n"
     "  echo \"commandline: $program $*\"\n"
     "  eval \"$program\" '\"$@\"')\n"
     "status=$?\n"

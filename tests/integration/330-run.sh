@@ -163,4 +163,9 @@ fi
 
 # 8: by the names that users type
 "$EDL_SOURCE_DIR/client/edl-paddle" --job_trainer=true --job_pserver='sleep 60 #' -p recommendation >out 2>err || fail "edl-paddle fails: $(cat err)"
+# a server that is stopped before it has begun does not use up its grace
+killed=$(for name in $(api GET '/jobs?state=succeeded' | jq -r '.jobs[].name'); do
+    api GET "/jobs/$name/processes?state=all" | jq -r '.processes[] | select(.exit_signal == 9) | "\(.role) of \(.job_id)"'
+done)
+[ -z "$killed" ] || fail "SIGKILL was needed for $killed"
 /usr/bin/python3 "$EDL_SOURCE_DIR/client/paddle.py" --job_trainer=true --job_pserver='sleep 60 #' -p recommendation >out 2>err || fail "paddle.py fails: $(cat err)"
