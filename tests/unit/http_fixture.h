@@ -17,7 +17,7 @@
 #include "shared/http_server.h"
 #include "shared/macro.h"
 
-#define DEADLINE_US (20 * USEC_PER_SEC)
+#define DEADLINE_US (120 * USEC_PER_SEC)
 
 enum { HELD_MAX = 256 };
 

@@ -17,7 +17,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
-#define DEADLINE_US (20 * USEC_PER_SEC)
+#define DEADLINE_US (120 * USEC_PER_SEC)
 
 void live_start(struct live *live)
 {
@@ -25,7 +25,7 @@ void live_start(struct live *live)
                                          .n_listen = 1,
                                          .policy = &policy_fulfilment,
                                          .max_load_permille = 1000,
-                                         .lease_us = 20 * USEC_PER_SEC };
+                                         .lease_us = LIVE_LEASE_US };
     struct edl_error error = { 0 };
     char base[64];
 

@@ -18,6 +18,8 @@
 #include "shared/error.h"
 #include "shared/http_client.h"
 
+#define LIVE_LEASE_US (600 * USEC_PER_SEC) /* a slow machine ends none */
+
 struct live {
     char folder[64];
     struct scheduler *scheduler;

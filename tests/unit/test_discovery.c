@@ -504,12 +504,12 @@ static void lose(struct live *live, const char *reporting)
     struct node *node = cluster_node(cluster, reporting);
     struct instant later = clock_instant();
 
-    later.now_us += 19 * USEC_PER_SEC;
+    later.now_us += LIVE_LEASE_US - USEC_PER_SEC;
     for (int i = 0; i < 2; i++) {
         struct node_report say = { .boot_id = "boot", .offer = node->offer };
 
         assert_int_equal(cluster_report(cluster, node, &say, later, NULL), 0);
-        later.now_us += 10 * USEC_PER_SEC;
+        later.now_us += LIVE_LEASE_US / 2;
         cluster_tick(cluster, later);
     }
     turn(live);
