@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_learner.c - trains any network on samples, wherever the parameters are kept */
-#include "trainer/network_learner.h"
+#include "trainer/network_learner_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,36 +14,6 @@
 #include "trainer/data/sample_set.h"
 #include "trainer/network/network.h"
 #include "trainer/network/plan.h"
-
-/* Rows of a sparse parameter: of this group of batches and of the next. */
-struct rows {
-    uint32_t param, declared; /* in the network, in the declaration */
-    size_t columns;
-    uint32_t *group[2], n_group[2];
-    uint32_t *place;   /* [rows] in the group collected last, of the ids that are in it */
-    float *batch_rows; /* of one batch */
-    float *pulled;     /* of the next group */
-};
-
-struct network_learner {
-    struct network_learner_config config;
-    const struct network *network;
-    const struct edl_backend *backend;
-    struct plan *plan;
-    struct batch_room *room;
-    uint64_t steps, batches;
-    uint32_t pass;
-    bool dense_valid;
-    /* [params of the network]; NULL: a static one has no gradient */
-    float **values, **gradients, **sums;
-    void **params;      /* what a step takes: values, or the batch's rows */
-    uint32_t *declared; /* number in the declaration, UINT32_MAX: static */
-    float **out,
-        **back; /* [params of the declaration] gradients and values as an exchange has them */
-    struct rows *rows;
-    uint32_t n_rows;
-    struct exchange_rows *exchange_rows;
-};
 
 static size_t values_of(const struct network_learner *l, uint32_t p)
 {
@@ -190,7 +160,7 @@ float *const *network_learner_values(const struct network_learner *l)
 
 /* ---- batches ---- */
 
-static uint32_t batch_at(const struct network_learner *l, size_t position, size_t end)
+uint32_t learner_batch_at(const struct network_learner *l, size_t position, size_t end)
 {
     return (uint32_t)MIN_OF(end - position, (size_t)l->config.batch);
 }
@@ -200,8 +170,8 @@ static size_t group_end(const struct network_learner *l, size_t position, size_t
     return MIN_OF(position + (size_t)l->config.batch * l->config.push_every, n_samples);
 }
 
-static int remember(struct network_learner *l, const struct sample_set *samples, size_t position,
-                    uint32_t n, struct edl_error *error)
+int learner_remember(struct network_learner *l, const struct sample_set *samples, size_t position,
+                     uint32_t n, struct edl_error *error)
 {
     struct batch batch;
 
@@ -232,9 +202,9 @@ static int collect_rows(struct network_learner *l, const struct sample_set *samp
     for (uint32_t i = 0; i < l->n_rows; i++)
         l->rows[i].n_group[which] = 0;
     while (l->n_rows > 0 && position < end) {
-        const uint32_t n = batch_at(l, position, end);
+        const uint32_t n = learner_batch_at(l, position, end);
 
-        r = remember(l, samples, position, n, error);
+        r = learner_remember(l, samples, position, n, error);
         if (r < 0)
             break;
         for (uint32_t i = 0; i < l->n_rows; i++)
@@ -244,7 +214,7 @@ static int collect_rows(struct network_learner *l, const struct sample_set *samp
     return r;
 }
 
-static void gather(struct network_learner *l)
+void learner_gather(struct network_learner *l)
 {
     for (uint32_t i = 0; i < l->n_rows; i++) {
         const struct rows *rows = &l->rows[i];
@@ -314,14 +284,14 @@ static int train_group(struct network_learner *l, const struct sample_set *sampl
     if (l->config.push_every > 1)
         clear_sums(l);
     while (position < end) {
-        const uint32_t n = batch_at(l, position, end);
+        const uint32_t n = learner_batch_at(l, position, end);
         const uint64_t seed = step_seed(l);
         struct plan_result result;
-        int r = remember(l, samples, position, n, error);
+        int r = learner_remember(l, samples, position, n, error);
 
         if (r < 0)
             return r;
-        gather(l);
+        learner_gather(l);
         plan_step(l->plan, l->params, seed, (void *const *)l->gradients, &result);
         if (!isfinite(result.cost)) {
             r = not_finite(l, seed, error);
@@ -445,72 +415,4 @@ int network_learner_train(struct network_learner *l, const struct sample_set *sa
         end = next;
     }
     return r;
-}
-
-/* ---- evaluation ---- */
-
-int network_learner_pull(struct network_learner *l, struct edl_error *error)
-{
-    struct exchange exchange = { .ret_dense = l->back,
-                                 .rows = l->exchange_rows,
-                                 .n_rows = l->n_rows };
-    uint32_t **ids = xcalloc(MAX_OF(l->n_rows, 1u), sizeof *ids);
-    int r;
-
-    for (uint32_t i = 0; i < l->n_rows; i++) {
-        const uint32_t n = l->network->params[l->rows[i].param].spec.rows;
-
-        ids[i] = xcalloc(n, sizeof **ids);
-        for (uint32_t k = 0; k < n; k++)
-            ids[i][k] = k;
-        l->exchange_rows[i] = (struct exchange_rows){ .param = l->rows[i].declared,
-                                                      .n_pull = n,
-                                                      .pull_ids = ids[i],
-                                                      .ret_rows = l->values[l->rows[i].param] };
-    }
-    r = l->config.exchange(l->config.exchange_userdata, &exchange, error);
-    for (uint32_t i = 0; i < l->n_rows; i++)
-        free(ids[i]);
-    free(ids);
-    l->dense_valid = r >= 0;
-    return r;
-}
-
-void network_learner_start_values(struct network_learner *l)
-{
-    for (uint32_t p = 0; p < l->network->n_params; p++) {
-        const struct param_spec *spec = &l->network->params[p].spec;
-        float *out = l->values[p];
-
-        for (uint32_t row = 0; row < spec->rows; row++)
-            for (uint32_t column = 0; column < spec->columns; column++)
-                *out++ = param_init_value(spec, l->config.declaration.seed, row, column);
-    }
-    l->dense_valid = false;
-}
-
-int network_learner_evaluate(struct network_learner *l, const struct sample_set *samples,
-                             struct evaluation *ret, struct edl_error *error)
-{
-    const size_t n_samples = sample_set_n(samples);
-    double cost = 0, errors = 0, counted = 0;
-
-    for (size_t position = 0; position < n_samples;) {
-        const uint32_t n = batch_at(l, position, n_samples);
-        struct plan_result result;
-        int r = remember(l, samples, position, n, error);
-
-        if (r < 0)
-            return r;
-        gather(l);
-        plan_forward(l->plan, l->params, false, 0, &result);
-        cost += result.cost;
-        errors += result.errors;
-        counted += result.counted;
-        position += n;
-    }
-    *ret = (struct evaluation){ .cost = cost / (double)MAX_OF(n_samples, (size_t)1),
-                                .error_rate = counted > 0 ? errors / counted : 0,
-                                .samples = n_samples };
-    return 0;
 }
