@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network_evaluation.c - a network's learner without training: fresh values, start values, costs */
+/* network_evaluation.c - a network's learner without training: fresh values, start values,
+ * averages, costs */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "shared/error.h"
@@ -36,6 +39,67 @@ int network_learner_pull(struct network_learner *l, struct edl_error *error)
     l->dense_valid = r >= 0;
     return r;
 }
+
+/* ---- moving averages ---- */
+
+bool network_learner_has_averages(const struct network_learner *l)
+{
+    for (uint32_t p = 0; p < l->network->n_params; p++)
+        if (l->network->params[p].is_static)
+            return true;
+    return false;
+}
+
+static void clear_averages(struct network_learner *l)
+{
+    for (uint32_t p = 0; p < l->network->n_params; p++)
+        if (l->network->params[p].is_static)
+            memset(l->values[p], 0, learner_values_of(l, p) * sizeof(float));
+}
+
+/* An average that began at 0 is too small by what it has not seen yet: moving^n_batches of it. */
+static void complete_averages(struct network_learner *l, uint32_t n_batches)
+{
+    for (uint32_t i = 0; i < l->network->n_layers; i++) {
+        const struct network_layer *layer = &l->network->layers[i];
+        const double seen = 1 - pow((double)layer->options.moving_average, n_batches);
+
+        for (uint32_t w = 0; w < layer->n_weights; w++) {
+            const uint32_t p = layer->weights[w];
+
+            if (!l->network->params[p].is_static || seen <= 0)
+                continue;
+            for (size_t k = 0; k < learner_values_of(l, p); k++)
+                l->values[p][k] = (float)((double)l->values[p][k] / seen);
+        }
+    }
+}
+
+int network_learner_measure(struct network_learner *l, const struct sample_set *samples,
+                            uint32_t n_batches, struct edl_error *error)
+{
+    const size_t n_samples = sample_set_n(samples);
+    size_t position = 0;
+
+    if (!network_learner_has_averages(l) || n_samples == 0)
+        return 0;
+    clear_averages(l);
+    for (uint32_t b = 0; b < n_batches; b++) {
+        const uint32_t n = learner_batch_at(l, position, n_samples);
+        struct plan_result result;
+        int r = learner_remember(l, samples, position, n, error);
+
+        if (r < 0)
+            return r;
+        learner_gather(l);
+        plan_forward(l->plan, l->params, true, b + 1, &result);
+        position = position + n < n_samples ? position + n : 0;
+    }
+    complete_averages(l, n_batches);
+    return 0;
+}
+
+/* ---- costs ---- */
 
 void network_learner_start_values(struct network_learner *l)
 {

@@ -15,7 +15,7 @@
 #include "trainer/network/network.h"
 #include "trainer/network/plan.h"
 
-static size_t values_of(const struct network_learner *l, uint32_t p)
+size_t learner_values_of(const struct network_learner *l, uint32_t p)
 {
     return (size_t)l->network->params[p].spec.rows * l->network->params[p].spec.columns;
 }
@@ -25,7 +25,7 @@ static size_t values_of(const struct network_learner *l, uint32_t p)
 static bool open_param(struct network_learner *l, uint32_t p, uint32_t *n_declared)
 {
     const struct network_param *param = &l->network->params[p];
-    const size_t n = values_of(l, p);
+    const size_t n = learner_values_of(l, p);
 
     l->values[p] = calloc(n, sizeof(float));
     l->params[p] = l->values[p];
@@ -57,8 +57,8 @@ static bool open_rows(struct network_learner *l, uint32_t p)
     rows->group[0] = calloc(spec->rows, sizeof(uint32_t));
     rows->group[1] = calloc(spec->rows, sizeof(uint32_t));
     rows->place = calloc(spec->rows, sizeof(uint32_t));
-    rows->batch_rows = calloc(values_of(l, p), sizeof(float));
-    rows->pulled = calloc(values_of(l, p), sizeof(float));
+    rows->batch_rows = calloc(learner_values_of(l, p), sizeof(float));
+    rows->pulled = calloc(learner_values_of(l, p), sizeof(float));
     l->params[p] = rows->batch_rows;
     l->n_rows++;
     return rows->group[0] != NULL && rows->group[1] != NULL && rows->place != NULL &&
@@ -253,7 +253,7 @@ static void clear_sums(struct network_learner *l)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++)
         if (l->sums[p] != NULL && !l->network->params[p].spec.sparse)
-            memset(l->sums[p], 0, values_of(l, p) * sizeof(float));
+            memset(l->sums[p], 0, learner_values_of(l, p) * sizeof(float));
     for (uint32_t i = 0; i < l->n_rows; i++)
         memset(l->sums[l->rows[i].param], 0,
                l->rows[i].n_group[0] * l->rows[i].columns * sizeof(float));
@@ -264,7 +264,7 @@ static void accumulate(struct network_learner *l)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++)
         if (l->sums[p] != NULL && !l->network->params[p].spec.sparse)
-            l->backend->add(l->gradients[p], values_of(l, p), l->sums[p]);
+            l->backend->add(l->gradients[p], learner_values_of(l, p), l->sums[p]);
     for (uint32_t i = 0; i < l->n_rows; i++) {
         const struct rows *rows = &l->rows[i];
         const float *from = l->gradients[rows->param];
@@ -367,12 +367,12 @@ static int explain(struct network_learner *l, int r, struct edl_error *error)
         return r;
     for (uint32_t p = 0; finite && p < l->network->n_params; p++)
         if (gradients[p] != NULL && !l->network->params[p].spec.sparse)
-            finite = tensor_ops_f32()->finite(gradients[p], values_of(l, p));
+            finite = tensor_ops_f32()->finite(gradients[p], learner_values_of(l, p));
     if (finite)
         return r;
     for (uint32_t p = 0; p < l->network->n_params; p++)
         if (gradients[p] != NULL && !l->network->params[p].spec.sparse &&
-            !tensor_ops_f32()->finite(gradients[p], values_of(l, p))) {
+            !tensor_ops_f32()->finite(gradients[p], learner_values_of(l, p))) {
             (void)edl_error_set(error, -EDOM,
                                 "pass %u, batch %" PRIu64 ": the gradient of the parameter %s is "
                                 "not finite any more: the training has diverged",

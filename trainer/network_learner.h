@@ -11,6 +11,7 @@
 #include "trainer/learner.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,16 @@ int network_learner_pull(struct network_learner *learner, struct edl_error *erro
 
 /* network_learner_start_values - those that every process can work out for itself */
 void network_learner_start_values(struct network_learner *learner);
+
+/* network_learner_has_averages - of batches, as batch_norm keeps: no exchange carries them */
+bool network_learner_has_averages(const struct network_learner *learner);
+
+/* network_learner_measure - makes these averages anew, of n_batches batches of samples and the
+ * values that are there
+ * Begins with the first sample again where samples end. Nothing is done without samples, or for a
+ * network without averages. Fails as plan_batch. */
+int network_learner_measure(struct network_learner *learner, const struct sample_set *samples,
+                            uint32_t n_batches, struct edl_error *error);
 
 /* network_learner_evaluate - forward only, of the values that are there, without dropout
  * error_rate is of samples with a class; without one it is 0. */

@@ -39,6 +39,9 @@ struct network_learner {
     struct exchange_rows *exchange_rows;
 };
 
+/* learner_values_of - floats of one of the network's parameters */
+size_t learner_values_of(const struct network_learner *l, uint32_t param);
+
 /* learner_batch_at - samples of the batch that begins at position */
 uint32_t learner_batch_at(const struct network_learner *l, size_t position, size_t end);
 

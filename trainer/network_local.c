@@ -26,6 +26,7 @@
 
 #define CHECK_LENGTH 8   /* ids of a sequence, at most */
 #define CHECK_ELEMENTS 2 /* of each parameter */
+#define FIRST_BATCHES 4  /* for the averages that a network keeps, before there is one */
 
 struct study {
     const struct network_job *job;
@@ -242,6 +243,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
         describe(&s);
         r = network_learner_pull(s.learner, error);
     }
+    if (r >= 0 && job->init_model == NULL)
+        r = network_learner_measure(s.learner, s.data.train, FIRST_BATCHES, error);
     if (r >= 0)
         r = test(&s, error);
     for (uint64_t pass = 0; r >= 0 && pass < passes_of(&s); pass++)

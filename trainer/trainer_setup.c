@@ -250,11 +250,54 @@ int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct 
 
     if (r >= 0 && workshop->network != NULL) {
         network_learner_start_values(workshop->network_learner);
-        r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);
+        r = network_learner_measure(workshop->network_learner, lesson.set, BASELINE_BATCHES, error);
+        if (r >= 0)
+            r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);
     } else if (r >= 0) {
         r = learner_evaluate_initial(workshop->learner, lesson.ngrams, lesson.n, ret, error);
     }
     lesson_clear(&lesson);
+    return r;
+}
+
+/* Chunks evenly spread over the train files, enough for the batches that averages are made of. */
+static int read_some(const struct workshop *workshop, struct sample_set **ret,
+                     struct edl_error *error)
+{
+    const size_t wanted = (size_t)RESULT_BATCHES * batch_of(workshop);
+    struct dataset_chunk *chunks = NULL, *some;
+    size_t n_chunks = 0, n_some = 0, records = 0, step;
+    int r = dataset_train_chunks(workshop->dataset, &chunks, &n_chunks, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n_chunks; i++)
+        records += chunks[i].records;
+    step = MAX_OF(records / wanted, (size_t)1);
+    some = xcalloc(MAX_OF(n_chunks, (size_t)1), sizeof *some);
+    for (size_t i = 0; i < n_chunks; i += step)
+        some[n_some++] = chunks[i];
+    r = dataset_samples(workshop->dataset, some, n_some, ret, error);
+    free(some);
+    dataset_chunks_free(chunks, n_chunks);
+    return r;
+}
+
+/* The servers keep no averages, and this trainer may have trained little or nothing: they are made
+ * of train samples and the values of now. */
+static int measure_averages(struct workshop *workshop, struct edl_error *error)
+{
+    struct sample_set *samples = NULL;
+    int r;
+
+    if (!network_learner_has_averages(workshop->network_learner))
+        return 0;
+    r = read_some(workshop, &samples, error);
+    if (r < 0)
+        return r;
+    sample_set_shuffle(samples, workshop->config->seed);
+    r = network_learner_measure(workshop->network_learner, samples, RESULT_BATCHES, error);
+    (void)sample_set_free(samples);
     return r;
 }
 
@@ -265,6 +308,8 @@ int workshop_result(struct workshop *workshop, struct evaluation *ret, struct ed
 
     if (r >= 0 && workshop->network != NULL) {
         r = network_learner_pull(workshop->network_learner, error);
+        if (r >= 0)
+            r = measure_averages(workshop, error);
         if (r >= 0)
             r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);
     } else if (r >= 0) {

@@ -10,6 +10,8 @@
 #include "trainer/trainer.h"
 
 #define BASELINE_SAMPLES 2000 /* of the held-out set, for the cost before training */
+#define BASELINE_BATCHES 4    /* of these, for the averages that a network keeps of batches */
+#define RESULT_BATCHES 32     /* of train samples, for the same in a saved model */
 
 struct workshop {
     const struct trainer_config *config;

@@ -178,6 +178,73 @@ static void test_pull(void **unused)
     school_close(&s);
 }
 
+/* Images of two kinds that differ in contrast alone, and a mean far from 0. */
+static struct sample_set *contrasts(const struct network *network, size_t n, uint64_t seed)
+{
+    struct sample_set *set = sample_set_new(network->inputs, network->n_inputs);
+    struct sample_record record = { 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        float pixels[16];
+        const int32_t label = (int32_t)(i % 2);
+        const struct sample_value values[] = { { .values = pixels }, { .ids = &label } };
+
+        for (int k = 0; k < 16; k++)
+            pixels[k] = 5.0f + (label > 0 ? 3.0f : 0.5f) * (float)random_normal(&seed);
+        assert_int_equal(sample_encode(network->inputs, 2, values, &record, NULL), 0);
+        assert_int_equal(sample_set_add(set, record.bytes, record.size, NULL), 0);
+    }
+    free(record.bytes);
+    return set;
+}
+
+static const char normed[] =
+    "{\"inputs\":[{\"name\":\"image\",\"type\":\"dense\",\"size\":16,\"channels\":1,"
+    "\"height\":4,\"width\":4},{\"name\":\"label\",\"type\":\"integer\",\"size\":2}],"
+    "\"layers\":[{\"kind\":\"conv\",\"input\":\"image\",\"filter\":3,\"filters\":4},"
+    "{\"kind\":\"batch_norm\"},{\"kind\":\"fc\",\"size\":2,\"activation\":\"softmax\"}],"
+    "\"cost\":{\"kind\":\"cross_entropy\",\"label\":\"label\"},"
+    "\"training\":{\"method\":\"adam\",\"learning_rate\":0.01}}";
+
+/* A trainer that only saves the model has trained nothing itself. It makes the averages of
+ * batch_norm anew, and then the model costs what it costs the trainer that has trained it. */
+static void test_averages_are_measured(void **unused)
+{
+    struct network_learner_config config = {
+        .backend = backend_cpu(), .batch = 32, .push_every = 1, .exchange = table_exchange
+    };
+    struct evaluation trained, fresh, without;
+    struct network_learner *other;
+    struct school s = { .network = network_of(normed) };
+
+    (void)unused;
+    s.samples = contrasts(s.network, 320, 3);
+    assert_int_equal(network_declaration(s.network, 1, &s.declaration, NULL), 0);
+    assert_int_equal(table_new(&s.declaration, 0, 1, &s.table, NULL), 0);
+    config.network = s.network;
+    config.declaration = s.declaration;
+    config.exchange_userdata = s.table;
+    assert_int_equal(network_learner_new(&config, &s.learner, NULL), 0);
+    assert_int_equal(network_learner_new(&config, &other, NULL), 0);
+    assert_true(network_learner_has_averages(other));
+    train(&s, 10);
+    assert_int_equal(network_learner_pull(s.learner, NULL), 0);
+    assert_int_equal(network_learner_evaluate(s.learner, s.samples, &trained, NULL), 0);
+    assert_true(trained.cost < 0.35);
+    assert_int_equal(network_learner_pull(other, NULL), 0);
+    assert_int_equal(network_learner_evaluate(other, s.samples, &without, NULL), 0);
+    assert_true(without.cost > 10 * trained.cost);
+    assert_int_equal(network_learner_measure(other, s.samples, 10, NULL), 0);
+    assert_int_equal(network_learner_evaluate(other, s.samples, &fresh, NULL), 0);
+    assert_float_equal(fresh.cost, trained.cost, 0.1 * trained.cost);
+    /* one batch is all of an average that has seen one */
+    assert_int_equal(network_learner_measure(other, s.samples, 1, NULL), 0);
+    assert_int_equal(network_learner_evaluate(other, s.samples, &fresh, NULL), 0);
+    assert_float_equal(fresh.cost, trained.cost, 0.3 * trained.cost);
+    other = network_learner_free(other);
+    school_close(&s);
+}
+
 static size_t files_of(const char *folder, uint64_t *ret_bytes)
 {
     DIR *dir = opendir(folder);
@@ -289,9 +356,13 @@ static void test_divergence(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learns),     cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_pull),       cmocka_unit_test(test_divergence),
-        cmocka_unit_test(test_saved_pass), cmocka_unit_test(test_sizes_follow_data),
+        cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_pull),
+        cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_saved_pass),
+        cmocka_unit_test(test_sizes_follow_data),
+        cmocka_unit_test(test_averages_are_measured),
     };
 
     openblas_set_num_threads(1);
