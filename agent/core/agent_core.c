@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent_core.c - everything an agent decides about the processes of its node
  *
- * Every input changes the table, then plan() compares it with the orders, then leave() looks
- * whether it is time to go. What a plan does is in the table before anybody has carried it out, so
- * that the next plan does not do it again. */
+ * Every input changes the table, then plan() or plan_slot() compares it with the orders, then
+ * leave() looks whether it is time to go. What a plan does is in the table before anybody has
+ * carried it out, so that the next plan does not do it again. */
 #include "agent/core/agent_core.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
 #include "agent/core/fence.h"
+#include "agent/core/slots.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
+/* what is ordered of one slot and what is there, as arrays for reconcile_plan; used again and again
+ */
+struct slot_view {
+    size_t n_orders, n_units, room;
+    struct reconcile_order *orders;
+    size_t *idx_orders; /* in the core's orders */
+    struct reconcile_process *processes;
+    struct agent_unit **units;
+    struct reconcile_action *actions;
+};
+
 struct agent_core {
     struct agent_unit *units; /* owned; utlist */
-    size_t n_units;
+    size_t n_under_way;
+    struct slots slots;
     struct reconcile_order *orders; /* owned */
+    size_t *order_next;             /* owned; of the same slot, see slots.h */
     size_t n_orders;
     bool have_orders;
     uint64_t orders_asked_us; /* the scheduler made them after this instant */
@@ -32,7 +46,30 @@ struct agent_core {
     uint64_t goodbye_at_us;       /* NEVER_US: not waiting for the last report */
     struct agent_action *actions; /* owned; taken from idx_action on */
     size_t idx_action, n_actions, room;
+    struct slot_view view; /* of the slot that is planned */
+    uint64_t compared;
 };
+
+static void make_room(struct slot_view *view, size_t n)
+{
+    if (view->room >= n)
+        return;
+    view->room = MAX_OF(n, 2 * view->room);
+    view->orders = xreallocarray(view->orders, view->room, sizeof *view->orders);
+    view->idx_orders = xreallocarray(view->idx_orders, view->room, sizeof *view->idx_orders);
+    view->processes = xreallocarray(view->processes, view->room, sizeof *view->processes);
+    view->units = xreallocarray(view->units, view->room, sizeof *view->units);
+    view->actions = xreallocarray(view->actions, view->room, sizeof *view->actions);
+}
+
+static void view_free(struct slot_view *view)
+{
+    free(view->orders);
+    free(view->idx_orders);
+    free(view->processes);
+    free(view->units);
+    free(view->actions);
+}
 
 struct agent_core *agent_core_new(uint64_t lease_deadline_us)
 {
@@ -43,10 +80,27 @@ struct agent_core *agent_core_new(uint64_t lease_deadline_us)
     return core;
 }
 
+/* arrived - its start is not under way any more */
+static void arrived(struct agent_core *core, struct agent_unit *unit)
+{
+    core->n_under_way -= unit->under_way;
+    unit->under_way = false;
+}
+
+/* set_off - its start is under way */
+static void set_off(struct agent_core *core, struct agent_unit *unit, uint64_t now_us)
+{
+    core->n_under_way += !unit->under_way;
+    unit->under_way = true;
+    unit->given_us = now_us;
+}
+
+/* unit_free - its slot stays, which may be empty now */
 static void unit_free(struct agent_core *core, struct agent_unit *unit)
 {
+    arrived(core, unit);
+    slot_remove_unit(unit);
     DL_DELETE(core->units, unit);
-    core->n_units--;
     free(unit);
 }
 
@@ -56,8 +110,11 @@ struct agent_core *agent_core_free(struct agent_core *core)
         return NULL;
     while (core->units != NULL)
         unit_free(core, core->units);
+    slots_free(&core->slots);
     free(core->orders);
+    free(core->order_next);
     free(core->actions);
+    view_free(&core->view);
     free(core);
     return NULL;
 }
@@ -110,12 +167,7 @@ const char *agent_core_unlisted(const struct agent_core *core)
 
 static struct agent_unit *find(const struct agent_core *core, const struct process_id *id)
 {
-    struct agent_unit *unit;
-
-    DL_FOREACH(core->units, unit)
-    if (process_id_equal(&unit->id, id))
-        return unit;
-    return NULL;
+    return slot_unit(slots_find(&core->slots, id), id);
 }
 
 static struct agent_unit *unit_new(struct agent_core *core, const struct process_id *id,
@@ -126,7 +178,7 @@ static struct agent_unit *unit_new(struct agent_core *core, const struct process
     unit->id = *id;
     unit->grace_us = grace_us;
     DL_APPEND(core->units, unit);
-    core->n_units++;
+    slot_add_unit(slots_get(&core->slots, id), unit);
     return unit;
 }
 
@@ -161,6 +213,7 @@ static void end_unseen(struct agent_core *core, struct agent_unit *unit, const c
     set_end(unit, -1, 0, reason);
     unit->exit_public = true;
     unit->tail_sent = true;
+    arrived(core, unit);
     (void)move(core, unit, UNIT_EVENT_GONE);
 }
 
@@ -179,6 +232,8 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
     if (unit->state == UNIT_EXITED) /* more of what is over changes nothing; life would be news */
         return facts->phase == AGENT_RUNNING && move(core, unit, UNIT_EVENT_STARTED);
     unit->found = facts->found;
+    if (facts->phase != AGENT_STARTING)
+        arrived(core, unit);
     switch (facts->phase) {
     case AGENT_STARTING:
         return false;
@@ -204,65 +259,132 @@ static bool may_start(const struct agent_core *core, uint64_t now_us)
            now_us < fence_term_at(core->lease_deadline_us, core->lease_us);
 }
 
-static void carry_out(struct agent_core *core, const struct reconcile_action *action,
-                      struct agent_unit *const *units)
+static void start(struct agent_core *core, size_t idx_order, uint64_t now_us)
 {
-    const struct reconcile_order *order =
-        action->idx_order != SIZE_MAX ? &core->orders[action->idx_order] : NULL;
-    struct agent_unit *unit =
-        order == NULL ? units[action->idx_process] : unit_new(core, &order->id, order->grace_us);
+    const struct reconcile_order *order = &core->orders[idx_order];
+    struct agent_unit *unit = unit_new(core, &order->id, order->grace_us);
+
+    set_off(core, unit, now_us);
+    add(core, AGENT_START, &unit->id)->idx_order = idx_order;
+    touch(core);
+}
+
+static void never(struct agent_core *core, size_t idx_order, const char *reason)
+{
+    const struct reconcile_order *order = &core->orders[idx_order];
+
+    end_unseen(core, unit_new(core, &order->id, order->grace_us), reason);
+}
+
+static void forget(struct agent_core *core, struct agent_unit *unit)
+{
+    (void)add(core, AGENT_FORGET, &unit->id);
+    unit_free(core, unit);
+    touch(core);
+}
+
+static void look_at(struct agent_core *core, const struct slot *slot)
+{
+    struct slot_view *view = &core->view;
+    struct agent_unit *unit;
+
+    view->n_orders = view->n_units = 0;
+    for (size_t i = slot->first_order; i != SLOT_NO_ORDER; i = core->order_next[i]) {
+        make_room(view, view->n_orders + 1);
+        view->orders[view->n_orders] = core->orders[i];
+        view->idx_orders[view->n_orders++] = i;
+    }
+    DL_FOREACH2(slot->units, unit, slot_next)
+    {
+        make_room(view, view->n_orders + view->n_units + 1); /* one action each at most */
+        view->units[view->n_units] = unit;
+        view->processes[view->n_units++] = (struct reconcile_process){ .id = unit->id,
+                                                                       .state = unit->state,
+                                                                       .grace_us = unit->grace_us };
+    }
+}
+
+/* carry_out - one action for a slot; false: a start has to wait for its turn */
+static bool carry_out(struct agent_core *core, const struct reconcile_action *action,
+                      uint64_t now_us)
+{
+    const struct slot_view *view = &core->view;
 
     switch (action->kind) {
     case RECONCILE_START:
-        add(core, AGENT_START, &unit->id)->idx_order = action->idx_order;
-        touch(core);
+        if (core->n_under_way >= AGENT_STARTS_MAX)
+            return false;
+        start(core, view->idx_orders[action->idx_order], now_us);
         break;
     case RECONCILE_REFUSE_STALE:
-        end_unseen(core, unit, "stale incarnation: a newer one is known here");
+        never(core, view->idx_orders[action->idx_order],
+              "stale incarnation: a newer one is known here");
         break;
     case RECONCILE_NEVER_STARTED:
-        end_unseen(core, unit, "never started");
+        never(core, view->idx_orders[action->idx_order], "never started");
         break;
     case RECONCILE_STOP:
-        stop_unit(core, unit, action->grace_us);
+        stop_unit(core, view->units[action->idx_process], action->grace_us);
         break;
     case RECONCILE_FORGET:
-        (void)add(core, AGENT_FORGET, &unit->id);
-        unit_free(core, unit);
-        touch(core);
+        forget(core, view->units[action->idx_process]);
         break;
     }
+    return true;
+}
+
+/* plan_slot - one that is held keeps its turn while it wants to start */
+static void plan_slot(struct agent_core *core, struct slot *slot, uint64_t now_us)
+{
+    const struct slot_view *view = &core->view;
+    bool waits = false;
+    size_t n;
+
+    look_at(core, slot);
+    n = reconcile_plan(view->orders, view->n_orders, view->processes, view->n_units,
+                       may_start(core, now_us), view->actions);
+    core->compared += (view->n_orders + view->n_units) * (view->n_orders + view->n_units);
+    for (size_t i = 0; i < n; i++)
+        waits |= !carry_out(core, &view->actions[i], now_us);
+    if (waits)
+        slots_hold(&core->slots, slot);
+    else
+        slots_release(&core->slots, slot);
+    slots_drop_empty(&core->slots, slot);
+}
+
+/* plan_held - the starts whose turn it is now */
+static void plan_held(struct agent_core *core, uint64_t now_us)
+{
+    while (core->slots.held != NULL && core->n_under_way < AGENT_STARTS_MAX)
+        plan_slot(core, core->slots.held, now_us);
+}
+
+/* plan_unit - after something changed of it alone */
+static void plan_unit(struct agent_core *core, const struct agent_unit *unit, uint64_t now_us)
+{
+    const struct process_id id = unit->id; /* the unit may be forgotten by the first */
+    struct slot *slot;
+
+    if (!core->have_orders)
+        return;
+    plan_held(core, now_us);
+    slot = slots_find(&core->slots, &id);
+    if (slot != NULL)
+        plan_slot(core, slot, now_us);
 }
 
 static void plan(struct agent_core *core, uint64_t now_us)
 {
-    size_t n = core->n_units;
-    struct agent_unit **units;
-    struct reconcile_process *observed;
-    struct reconcile_action *actions;
-    struct agent_unit *unit;
-    size_t n_actions;
-    size_t i = 0;
+    struct slot *slot, *next;
 
     if (!core->have_orders)
         return;
-    units = xcalloc(n, sizeof *units);
-    observed = xcalloc(n, sizeof *observed);
-    actions = xcalloc(n + core->n_orders, sizeof *actions);
-    DL_FOREACH(core->units, unit)
-    {
-        units[i] = unit;
-        observed[i++] = (struct reconcile_process){ .id = unit->id,
-                                                    .state = unit->state,
-                                                    .grace_us = unit->grace_us };
+    plan_held(core, now_us);
+    for (slot = core->slots.table; slot != NULL; slot = next) {
+        next = slot->hh.next; /* a slot of which nothing is left goes */
+        plan_slot(core, slot, now_us);
     }
-    n_actions =
-        reconcile_plan(core->orders, core->n_orders, observed, n, may_start(core, now_us), actions);
-    for (i = 0; i < n_actions; i++)
-        carry_out(core, &actions[i], units);
-    free(actions);
-    free(observed);
-    free(units);
 }
 
 /* leave - all units gone and reported */
@@ -299,10 +421,15 @@ void agent_core_orders(struct agent_core *core, const struct reconcile_order *or
                        uint64_t asked_us, uint64_t now_us)
 {
     free(core->orders);
+    free(core->order_next);
     core->orders = xcalloc(n, sizeof *core->orders);
+    core->order_next = xcalloc(n, sizeof *core->order_next);
     if (n > 0)
         memcpy(core->orders, orders, n * sizeof *orders);
     core->n_orders = n;
+    slots_forget_orders(&core->slots);
+    for (size_t i = 0; i < n; i++)
+        slot_add_order(slots_get(&core->slots, &orders[i].id), core->order_next, i);
     core->orders_asked_us = asked_us;
     core->orders_void = false;
     core->have_orders = true;
@@ -319,7 +446,7 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
         return;
     if (unit->state == UNIT_EXITED)
         (void)add(core, AGENT_SEND_TAIL, id); /* the end is reported after it */
-    plan(core, now_us);
+    plan_unit(core, unit, now_us);
     leave(core, now_us);
 }
 
@@ -332,14 +459,14 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
         return;
     unit->fault = fault;
     end_unseen(core, unit, reason);
-    plan(core, now_us);
+    plan_unit(core, unit, now_us);
     leave(core, now_us);
 }
 
-static bool is_ordered(const struct agent_core *core, const struct process_id *id)
+static bool is_ordered(const struct agent_core *core, const struct agent_unit *unit)
 {
-    for (size_t i = 0; i < core->n_orders; i++)
-        if (process_id_equal(&core->orders[i].id, id))
+    for (size_t i = unit->slot->first_order; i != SLOT_NO_ORDER; i = core->order_next[i])
+        if (core->orders[i].id.incarnation == unit->id.incarnation)
             return core->orders[i].run;
     return false;
 }
@@ -350,8 +477,10 @@ bool agent_core_start_late(struct agent_core *core, const struct process_id *id,
 
     if (unit == NULL || unit->state != UNIT_PREPARING)
         return false;
-    if (may_start(core, now_us) && is_ordered(core, id))
+    if (may_start(core, now_us) && is_ordered(core, unit)) {
+        set_off(core, unit, now_us);
         return true;
+    }
     agent_core_start_failed(core, id, START_FAULT_PLACE,
                             "the node was cut off before it could start", now_us);
     return false;
@@ -385,12 +514,14 @@ void agent_core_tail_offered(struct agent_core *core, const struct process_id *i
 }
 
 /* beat - what is looked at again and again. all_told: the scheduler has stored what we told */
-static void beat(struct agent_core *core, bool all_told)
+static void beat(struct agent_core *core, bool all_told, uint64_t now_us)
 {
     struct agent_unit *unit;
 
     DL_FOREACH(core->units, unit)
     {
+        if (unit->under_way && now_us - unit->given_us >= AGENT_START_SLOW_US)
+            arrived(core, unit); /* it waits for something, and others need not */
         if (unit->state != UNIT_EXITED && !unit->found) {
             (void)add(core, AGENT_REFRESH, &unit->id);
         } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent &&
@@ -416,7 +547,7 @@ void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lea
     if (lease_us > 0)
         agent_core_kept(core, sent_us, lease_us, now_us);
     core->all_told = all_told && !core->report_queued;
-    beat(core, all_told);
+    beat(core, all_told, now_us);
     plan(core, now_us);
     leave(core, now_us);
 }
@@ -487,6 +618,11 @@ size_t agent_core_count_alive(const struct agent_core *core)
     DL_FOREACH(core->units, unit)
     n += unit->state != UNIT_EXITED;
     return n;
+}
+
+uint64_t agent_core_compared(const struct agent_core *core)
+{
+    return core->compared;
 }
 
 struct agent_unit_report agent_unit_report(const struct agent_unit *unit)

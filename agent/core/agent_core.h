@@ -15,7 +15,12 @@
  *  4. An end is reported after the last lines of its log were offered to the scheduler, taken or
  *     not; until then the unit is reported as "preparing", which is never news.
  *  5. A unit that ended stays until orders do not list it: only then is its end on record.
- *  6. Nothing is started any more once stopping; LEAVE comes when every unit is over and the
+ *  6. At most AGENT_STARTS_MAX units are under way at a time: given as START, and neither seen to
+ *     run nor to have ended. The others start in their turn. One that is under way for
+ *     AGENT_START_SLOW_US waits for something (a workspace, devices) and is not counted any more.
+ *  7. What one event costs does not grow with what is ordered: only its slot is looked at. Orders
+ *     and reports look at all, as they list all.
+ *  8. Nothing is started any more once stopping; LEAVE comes when every unit is over and the
  *     scheduler knows it, or AGENT_GOODBYE_US after the last end.
  *
  * Use: after each input take all actions and carry them out, in their order, before new orders are
@@ -37,7 +42,11 @@
 /* Left of its grace to a program that has saved all it wanted to: to hear the answer and to end. */
 #define AGENT_SAVED_GRACE_US (UINT64_C(1) * 1000000)
 
+#define AGENT_STARTS_MAX 64
+#define AGENT_START_SLOW_US (UINT64_C(1) * 1000000)
+
 struct agent_core;
+struct slot;
 
 struct agent_unit { /* read only for others */
     struct process_id id;
@@ -53,7 +62,11 @@ struct agent_unit { /* read only for others */
     bool exit_public;       /* its last log lines were offered: the end may be reported */
     bool tail_sent;         /* no further try */
     bool saved;             /* what it had to, while it is being stopped */
+    bool under_way;         /* counted in the starts that are */
+    uint64_t given_us;      /* when it was given as START */
     struct agent_unit *prev, *next;
+    struct slot *slot; /* and the others of it */
+    struct agent_unit *slot_prev, *slot_next;
 };
 
 enum agent_action_kind {
@@ -168,5 +181,9 @@ const struct agent_unit *agent_core_units(const struct agent_core *core);
 const struct agent_unit *agent_core_unit(const struct agent_core *core,
                                          const struct process_id *id);
 size_t agent_core_count_alive(const struct agent_core *core);
+
+/* agent_core_compared - orders and units that were compared with each other so far: what its plans
+ * cost, for tests */
+uint64_t agent_core_compared(const struct agent_core *core);
 
 struct agent_unit_report agent_unit_report(const struct agent_unit *unit);

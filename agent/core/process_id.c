@@ -52,6 +52,22 @@ int process_id_parse(const char *key, struct process_id *ret)
     return 0;
 }
 
+struct process_bytes process_id_slot_bytes(const struct process_id *id)
+{
+    struct process_bytes bytes = { .job_id = id->job_id, .index = id->index };
+
+    (void)memcpy(bytes.role, id->role, strnlen(id->role, sizeof bytes.role));
+    return bytes;
+}
+
+struct process_bytes process_id_bytes(const struct process_id *id)
+{
+    struct process_bytes bytes = process_id_slot_bytes(id);
+
+    bytes.incarnation = id->incarnation;
+    return bytes;
+}
+
 bool process_id_same_slot(const struct process_id *a, const struct process_id *b)
 {
     return a->job_id == b->job_id && a->index == b->index && streq(a->role, b->role);

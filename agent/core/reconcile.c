@@ -4,7 +4,7 @@
  * Orders bring processes to life or explain why they do not; processes are stopped or forgotten.
  * The two loops do not overlap: a start that must wait for an older incarnation is simply not
  * given, the older one's STOP comes from the second loop, and its end calls us again. Quadratic on
- * purpose: a node runs tens of processes. */
+ * purpose: its caller hands in one slot, which has few of either (agent_core.c). */
 #include "agent/core/reconcile.h"
 
 static const struct reconcile_order *order_of(const struct reconcile_order *orders, size_t n_orders,

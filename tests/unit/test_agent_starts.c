@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agent_starts.c - what thousands of processes cost the core of an agent, and how many of
+ * their starts are under way at a time */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "agent/core/agent_core.h"
+#include "shared/macro.h"
+
+#define LEASE (9 * USEC_PER_SEC)
+#define START (100 * USEC_PER_SEC)
+#define MANY 4000U
+
+static struct agent_core *core;
+static uint64_t now;
+static struct process_id started[MANY]; /* in the order in which they were given */
+static size_t n_started;
+
+static const struct agent_facts running = { .phase = AGENT_RUNNING, .found = true };
+static const struct agent_facts gone = { .phase = AGENT_GONE, .exit_code = 1 };
+
+static struct process_id id_of(uint32_t index)
+{
+    return (struct process_id){
+        .job_id = 1 + index / 4, .role = "trainer", .index = index % 4, .incarnation = 1
+    };
+}
+
+/* take - the ids of what is to be started go to started */
+static void take(void)
+{
+    struct agent_action action;
+
+    while (agent_core_take(core, &action)) {
+        if (action.kind != AGENT_START)
+            continue;
+        assert_true(n_started < MANY);
+        started[n_started++] = action.id;
+    }
+}
+
+static void order(uint32_t first, uint32_t n)
+{
+    struct reconcile_order *orders = xcalloc(n, sizeof *orders);
+
+    for (uint32_t i = 0; i < n; i++)
+        orders[i] = (struct reconcile_order){ id_of(first + i), true, USEC_PER_SEC };
+    agent_core_orders(core, orders, n, now, now);
+    free(orders);
+    take();
+}
+
+static void observe(const struct process_id *id, const struct agent_facts *facts)
+{
+    agent_core_observed(core, id, facts, now);
+    take();
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    now = START;
+    n_started = 0;
+    core = agent_core_new(0);
+    agent_core_reported(core, now, LEASE, true, now);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    core = agent_core_free(core);
+    return 0;
+}
+
+static void test_starts_under_way_are_bounded(void **state)
+{
+    (void)state;
+    order(0, MANY);
+    assert_int_equal(n_started, AGENT_STARTS_MAX);
+    observe(&started[3], &running);
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+    observe(&started[3], &gone); /* it was not under way any more */
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+    observe(&started[4], &gone); /* too short to be seen running */
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
+    agent_core_start_failed(core, &started[5], START_FAULT_NODE, "cannot", now);
+    take();
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 3);
+}
+
+static void test_each_starts_in_its_turn(void **state)
+{
+    (void)state;
+    order(0, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        const struct process_id id = id_of((uint32_t)i);
+
+        assert_true(i < n_started);
+        assert_true(process_id_equal(&started[i], &id));
+        observe(&started[i], &gone);
+        if (i % 100 == 0) { /* looks at all, and keeps the turns */
+            agent_core_reported(core, now, LEASE, true, now);
+            take();
+        }
+    }
+    assert_int_equal(n_started, MANY);
+}
+
+static void test_held_start_that_is_not_wanted_any_more(void **state)
+{
+    (void)state;
+    order(0, AGENT_STARTS_MAX + 2);
+    order(0, AGENT_STARTS_MAX + 1);
+    observe(&started[0], &running);
+    observe(&started[1], &running);
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+}
+
+static void test_slow_starts_hold_nobody_up(void **state)
+{
+    (void)state;
+    order(0, AGENT_STARTS_MAX + 2);
+    now += AGENT_START_SLOW_US - 1;
+    agent_core_reported(core, now, LEASE, true, now);
+    take();
+    assert_int_equal(n_started, AGENT_STARTS_MAX);
+    now++;
+    agent_core_reported(core, now, LEASE, true, now);
+    take();
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
+}
+
+static void test_no_start_is_left_behind_when_the_lease_is_over(void **state)
+{
+    (void)state;
+    order(0, AGENT_STARTS_MAX + 1);
+    now += LEASE;
+    observe(&started[0], &running);
+    assert_int_equal(n_started, AGENT_STARTS_MAX);
+    agent_core_reported(core, now, LEASE, true, now);
+    order(0, AGENT_STARTS_MAX + 1);
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+}
+
+/* Comparisons, not time: what grows with orders times units is 16 million here. */
+static void test_cost_is_that_of_what_changed(void **state)
+{
+    uint64_t before;
+
+    (void)state;
+    order(0, MANY);
+    assert_true(agent_core_compared(core) <= MANY + 8 * AGENT_STARTS_MAX);
+    for (size_t i = 0; i < MANY; i++)
+        observe(&started[i], &running);
+    before = agent_core_compared(core);
+    observe(&started[MANY / 2], &gone);
+    assert_true(agent_core_compared(core) - before <= 8);
+    before = agent_core_compared(core);
+    agent_core_reported(core, now, LEASE, true, now);
+    assert_true(agent_core_compared(core) - before <= 4 * MANY);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_starts_under_way_are_bounded),
+        TEST(test_each_starts_in_its_turn),
+        TEST(test_held_start_that_is_not_wanted_any_more),
+        TEST(test_slow_starts_hold_nobody_up),
+        TEST(test_no_start_is_left_behind_when_the_lease_is_over),
+        TEST(test_cost_is_that_of_what_changed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
