@@ -15,6 +15,7 @@
 
 #include "agent/environment.h"
 #include "agent/gpus.h"
+#include "agent/job_weights.h"
 #include "agent/layout.h"
 #include "agent/log_names.h"
 #include "agent/process_dir.h"
@@ -36,14 +37,17 @@ static struct process *process_new(struct process_table *table, const struct pro
     struct process *p = xcalloc(1, sizeof *p);
 
     p->id = *id;
+    p->key = process_id_bytes(id);
     p->table = table;
     DL_APPEND(table->list, p);
+    HASH_ADD(hh, table->by_key, key, sizeof p->key, p);
     table->n++;
     return p;
 }
 
 static void process_free(struct process *p)
 {
+    HASH_DEL(p->table->by_key, p);
     DL_DELETE(p->table->list, p);
     p->table->n--;
     (void)runtime_release(p->handle);
@@ -53,22 +57,12 @@ static void process_free(struct process *p)
     free(p);
 }
 
-/* weigh - after any of the same job came or went */
-static void weigh(const struct process *p)
+static void weigh(struct process *p, uint64_t cpu_weight)
 {
-    const struct process *other;
-    uint64_t sum = 0;
+    uint64_t sum = job_weights_change(&p->table->weights, p->id.job_id, p->cpu_weight, cpu_weight);
 
-    DL_FOREACH(p->table->list, other)
-    if (other->id.job_id == p->id.job_id)
-        sum += other->cpu_weight;
+    p->cpu_weight = cpu_weight;
     runtime_weigh(p->table->runtime, p->id.job_id, sum);
-}
-
-static void weigh_nothing(struct process *p)
-{
-    p->cpu_weight = 0;
-    weigh(p);
 }
 
 static enum agent_phase phase_of(enum runtime_phase phase)
@@ -99,7 +93,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->orphans_reaped = state->orphans_reaped;
         p->table->ended_cpu_us += p->cpu_used_us;
         p->handle = runtime_release(p->handle);
-        weigh_nothing(p);
+        weigh(p, 0);
     }
     return (struct agent_facts){ .phase = phase_of(state->phase),
                                  .found = state->supervisor_pid > 0,
@@ -129,12 +123,11 @@ static void on_runtime_changed(void *userdata)
 
 struct process *process_find(const struct process_table *table, const struct process_id *id)
 {
+    const struct process_bytes key = process_id_bytes(id);
     struct process *p;
 
-    DL_FOREACH(table->list, p)
-    if (process_id_equal(&p->id, id))
-        return p;
-    return NULL;
+    HASH_FIND(hh, table->by_key, &key, sizeof key, p);
+    return p;
 }
 
 /* link_archive - so that it is there to be unpacked whatever becomes of the one that is cached
@@ -176,9 +169,8 @@ static void take_grants(struct process *p, const json_t *order)
 
     p->gpus = gpus_of_order(order);
     take_ports(p, json_object_get(order, "ports"));
-    p->cpu_weight = process_limits_of(order).cpu_weight;
     (void)cpu_mask_parse(cpus != NULL ? cpus : "", &p->cpus);
-    weigh(p);
+    weigh(p, process_limits_of(order).cpu_weight);
 }
 
 static int make_and_start(struct process *p, const json_t *order,
@@ -228,7 +220,7 @@ int process_start(struct process_table *table, const struct process_id *id, cons
     if (r < 0) {
         (void)snprintf(reason, AGENT_REASON_SIZE, "cannot start: %.240s", error.text);
         record_failure(p, start_fault_of_error(r), reason);
-        weigh_nothing(p);
+        weigh(p, 0);
         return r;
     }
     return 0; /* its supervisor's number follows before its program can call */
@@ -310,7 +302,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     p->dir = xstrdup(dir);
     r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);
     if (r < 0) {
-        weigh_nothing(p);
+        weigh(p, 0);
         process_free(p);
         return r;
     }
@@ -351,4 +343,5 @@ void process_table_done(struct process_table *table)
 
     DL_FOREACH_SAFE(table->list, p, next)
     process_free(p);
+    job_weights_free(&table->weights);
 }

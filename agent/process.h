@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <uthash.h>
 
 #include "agent/core/agent_core.h"
 #include "agent/core/cpu_mask.h"
@@ -16,6 +17,7 @@
 
 struct edl_error;
 struct environment_facts;
+struct job_weight;
 struct layout;
 struct process_table;
 struct runtime;
@@ -25,6 +27,7 @@ struct runtime_process;
 
 struct process {
     struct process_id id;
+    struct process_bytes key; /* the same, for the table */
     pid_t pid;
     pid_t supervisor_pid;
     uid_t uid; /* of its processes, see process_uid */
@@ -52,7 +55,9 @@ struct process {
     char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */
     struct process_table *table;    /* borrowed */
+    uint32_t cgroup_absent;         /* files that its control group does not have (cgroup_stat.h) */
     struct process *prev, *next;    /* utlist */
+    UT_hash_handle hh;
 };
 
 /* what the runtime says of it, after each look; process is valid */
@@ -66,6 +71,8 @@ typedef void (*process_adopted_fn)(const struct process *process, uint64_t grace
 struct process_table {
     struct process *list; /* owned */
     size_t n;
+    struct process *by_key;      /* the same; uthash */
+    struct job_weight *weights;  /* owned */
     struct runtime *runtime;     /* borrowed */
     const struct layout *layout; /* borrowed */
     process_observed_fn observed;
