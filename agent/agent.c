@@ -45,6 +45,9 @@
 #include "shared/macro.h"
 
 #define TIMER_ACCURACY_US 1000
+/* What was decided is carried out for so long at a time: reports, the lease and calls of processes
+ * come between. */
+#define SLICE_US (10 * USEC_PER_MSEC)
 
 /* ---- carrying out what the core decided ---- */
 
@@ -221,13 +224,49 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
     }
 }
 
+/* carry_out_slice - false: there is more to do */
+static bool carry_out_slice(struct agent *a)
+{
+    uint64_t until_us = clock_read_us(CLOCK_BOOTTIME) + SLICE_US;
+    struct agent_action action;
+
+    while (agent_core_take(a->core, &action)) {
+        carry_out_one(a, &action);
+        if (clock_read_us(CLOCK_BOOTTIME) >= until_us)
+            return false;
+    }
+    return true;
+}
+
+/* take_next_orders - once nothing is left that speaks of the index of an older one */
+static void take_next_orders(struct agent *a)
+{
+    orders_clear(&a->orders);
+    a->orders = a->next;
+    a->next = (struct orders){ 0 };
+    a->has_next = false;
+    agent_core_orders(a->core, a->orders.list, a->orders.n, a->next_asked_us,
+                      clock_read_us(CLOCK_BOOTTIME));
+}
+
+static void drop_next_orders(struct agent *a)
+{
+    orders_clear(&a->next);
+    a->has_next = false;
+}
+
 static void carry_out(struct agent *a)
 {
-    struct agent_action action;
     uint64_t next_us;
 
-    while (agent_core_take(a->core, &action))
-        carry_out_one(a, &action);
+    if (!carry_out_slice(a)) {
+        agent_decided(a);
+        return;
+    }
+    if (a->has_next) {
+        take_next_orders(a);
+        agent_decided(a);
+    }
     next_us = agent_core_next_us(a->core);
     if (next_us != NEVER_US)
         (void)sd_event_source_set_time(a->core_timer, next_us);
@@ -336,6 +375,7 @@ static void on_refused(void *userdata)
 {
     struct agent *a = userdata;
 
+    drop_next_orders(a);
     agent_core_refused(a->core);
 }
 
@@ -345,15 +385,16 @@ static bool on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, 
     struct edl_error error = { 0 };
     struct orders orders;
 
+    (void)now_us;
     if (orders_parse(answer, &orders, &error) < 0) {
         (void)log_failure(&error, "orders are not understood and not followed");
         return false;
     }
-    carry_out(a); /* what was decided by the last ones speaks of their index */
-    orders_clear(&a->orders);
-    a->orders = orders;
-    agent_core_orders(a->core, orders.list, orders.n, asked_us, now_us);
-    logs_follow(a->logs, a->orders.logs, a->orders.n_logs);
+    drop_next_orders(a); /* each says all: the newest count */
+    a->next = orders;
+    a->has_next = true;
+    a->next_asked_us = asked_us;
+    logs_follow(a->logs, a->next.logs, a->next.n_logs);
     file_reads_follow(a->file_reads, json_object_get(answer, "reads"));
     agent_decided(a);
     return true;
@@ -658,6 +699,7 @@ struct agent *agent_free(struct agent *a)
     (void)runtime_free(a->runtime);
     agent_close_limits(a);
     orders_clear(&a->orders);
+    orders_clear(&a->next);
     sd_event_source_disable_unref(a->carry_out_source);
     sd_event_source_disable_unref(a->core_timer);
     (void)agent_core_free(a->core);

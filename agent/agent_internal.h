@@ -32,6 +32,7 @@ struct agent {
     struct lease_map lease;
     struct inventory inventory;
     uint64_t sampled_us;
+    struct process_id sampled_last; /* the next sample goes on behind it */
     struct probe *probe;
     json_t *probed; /* what it told last; NULL: nothing */
     struct gpus gpus;
@@ -54,6 +55,9 @@ struct agent {
     struct proxy *proxy;
     struct workspaces *workspaces;
     struct orders orders; /* the core knows them by index */
+    struct orders next;   /* newer ones, for when all is done that was decided by these */
+    bool has_next;
+    uint64_t next_asked_us;
     sd_event_source *carry_out_source;
     sd_event_source *core_timer;
 };

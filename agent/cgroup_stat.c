@@ -2,6 +2,7 @@
 /* cgroup_stat.c - see cgroup_stat.h */
 #include "agent/cgroup_stat.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -32,12 +33,14 @@ static const struct {
     { TASKS, "pids", CGROUP_PIDS, "pids.current", NULL },
 };
 
-static uint64_t read_value(const char *file, const char *key)
+/* read_value - *ret_absent: there is no such file */
+static uint64_t read_value(const char *file, const char *key, bool *ret_absent)
 {
     _cleanup_fclose_ FILE *f = fopen(file, "re");
     char line[128], name[64];
     uint64_t value;
 
+    *ret_absent = f == NULL && errno == ENOENT;
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         if (key == NULL && sscanf(line, "%" SCNu64, &value) == 1)
             return value;
@@ -47,27 +50,44 @@ static uint64_t read_value(const char *file, const char *key)
     return NEVER_US;
 }
 
-void cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
-                      struct cgroup_stat *ret)
+static uint64_t read_source(const char *unified, const char *legacy,
+                            const struct cgroup_paths *paths, size_t i, bool *ret_absent)
+{
+    const char *hierarchy = sources[i].hierarchy;
+    const char *path = hierarchy != NULL ? paths->legacy[sources[i].controller] : paths->unified;
+    char file[CGROUP_PATH_SIZE + 128];
+
+    *ret_absent = path[0] == '\0';
+    if (*ret_absent)
+        return NEVER_US;
+    (void)snprintf(file, sizeof file, "%.60s%s%.20s%s/%s", hierarchy != NULL ? legacy : unified,
+                   hierarchy != NULL ? "/" : "", hierarchy != NULL ? hierarchy : "", path,
+                   sources[i].file);
+    return read_value(file, sources[i].key, ret_absent);
+}
+
+bool cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
+                      uint32_t *absent, struct cgroup_stat *ret)
 {
     uint64_t values[VALUES];
+    uint32_t missed = *absent;
+    bool any = false;
 
     for (size_t i = 0; i < VALUES; i++)
         values[i] = NEVER_US;
     for (size_t i = 0; i < ELEMENTS(sources); i++) {
-        const char *hierarchy = sources[i].hierarchy;
-        const char *path =
-            hierarchy != NULL ? paths->legacy[sources[i].controller] : paths->unified;
-        char file[CGROUP_PATH_SIZE + 128];
+        uint64_t *value = &values[sources[i].value];
+        bool is_absent;
 
-        if (path[0] == '\0' || values[sources[i].value] != NEVER_US ||
+        if ((missed & UINT32_C(1) << i) != 0 || *value != NEVER_US ||
             (sources[i].value == CPU_NS && values[CPU] != NEVER_US))
             continue;
-        (void)snprintf(file, sizeof file, "%.60s%s%.20s%s/%s", hierarchy != NULL ? legacy : unified,
-                       hierarchy != NULL ? "/" : "", hierarchy != NULL ? hierarchy : "", path,
-                       sources[i].file);
-        values[sources[i].value] = read_value(file, sources[i].key);
+        *value = read_source(unified, legacy, paths, i, &is_absent);
+        missed |= is_absent ? UINT32_C(1) << i : 0;
+        any |= *value != NEVER_US;
     }
+    if (any) /* else the group is gone, and none of them is there any more */
+        *absent = missed;
     if (values[CPU] == NEVER_US && values[CPU_NS] != NEVER_US)
         values[CPU] = values[CPU_NS] / 1000;
     if (values[MEMORY] != NEVER_US && values[CACHE] != NEVER_US)
@@ -76,4 +96,5 @@ void cgroup_stat_read(const char *unified, const char *legacy, const struct cgro
                                  .memory_used_bytes = values[MEMORY],
                                  .memory_peak_bytes = values[PEAK],
                                  .tasks = values[TASKS] };
+    return any;
 }

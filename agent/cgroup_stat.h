@@ -4,6 +4,7 @@
  * Also what double-forked or ended long ago, which a look at the living cannot find. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cgroup_paths;
@@ -18,6 +19,8 @@ struct cgroup_stat {
 };
 
 /* cgroup_stat_read - of the group at paths
- * unified, legacy: where the hierarchies are mounted; "/sys/fs/cgroup/memory" is below legacy. */
-void cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
-                      struct cgroup_stat *ret);
+ * unified, legacy: where the hierarchies are mounted; "/sys/fs/cgroup/memory" is below legacy.
+ * absent: which files the group turned out not to have, 0 at first: they are not tried again.
+ * Returns false when nothing could be read: the group is gone. */
+bool cgroup_stat_read(const char *unified, const char *legacy, const struct cgroup_paths *paths,
+                      uint32_t *absent, struct cgroup_stat *ret);

@@ -99,14 +99,16 @@ static struct inventory_tree *tree_of(struct inventory_tree *trees, size_t n_tre
     return NULL;
 }
 
-/* take_group - false when its control group does not tell enough */
+/* take_group - false when its control group does not tell enough; one that is gone uses nothing */
 static bool take_group(struct inventory_tree *tree)
 {
     struct cgroup_stat stat;
 
     if (tree->cgroup == NULL)
         return false;
-    cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), tree->cgroup, &stat);
+    if (!cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), tree->cgroup,
+                          tree->cgroup_absent, &stat))
+        return !cgroup_exists(tree->cgroup->unified);
     if (stat.cpu_used_us == NEVER_US || stat.memory_used_bytes == NEVER_US ||
         stat.tasks == NEVER_US)
         return false;
@@ -124,7 +126,9 @@ static void sample_trees(struct inventory_tree *trees, size_t n_trees)
     size_t n_left = 0;
 
     for (size_t i = 0; i < n_trees; i++) {
-        trees[i] = (struct inventory_tree){ .root = trees[i].root, .cgroup = trees[i].cgroup };
+        trees[i] = (struct inventory_tree){ .root = trees[i].root,
+                                            .cgroup = trees[i].cgroup,
+                                            .cgroup_absent = trees[i].cgroup_absent };
         trees[i].measured = take_group(&trees[i]);
         n_left += !trees[i].measured;
     }
@@ -255,11 +259,11 @@ int inventory_init(struct inventory *inventory, const struct inventory_offer *of
 }
 
 void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
-                      uint64_t ended_cpu_us, uint64_t now_us)
+                      uint64_t others_cpu_us, uint64_t others_bytes, uint64_t now_us)
 {
     uint64_t busy_ticks = read_busy_ticks();
-    uint64_t ours_us = ended_cpu_us;
-    uint64_t ours_bytes = 0;
+    uint64_t ours_us = others_cpu_us;
+    uint64_t ours_bytes = others_bytes;
     uint64_t total, available;
 
     sample_trees(trees, n_trees);

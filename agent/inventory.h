@@ -30,6 +30,7 @@ struct inventory {
 struct inventory_tree {
     pid_t root;                        /* supervisor */
     const struct cgroup_paths *cgroup; /* borrowed; NULL: it has none of its own */
+    uint32_t *cgroup_absent;           /* borrowed; of cgroup_stat_read */
     uint64_t cpu_used_us;
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* 0: nobody but the caller can tell */
@@ -54,9 +55,11 @@ int inventory_offer(struct inventory *inventory, const struct inventory_offer *o
 
 /* inventory_sample - a few files for each tree with a control group, one pass over /proc if there
  * are others; call once a heartbeat
- * ended_cpu_us: total of our trees that are gone; it only grows. now_us: boot time. */
+ * others_cpu_us: of our trees that are gone, as it was in the end, and of those that are looked at
+ * another time, as it was then; it only grows. others_bytes: the memory of the latter. now_us: boot
+ * time. */
 void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
-                      uint64_t ended_cpu_us, uint64_t now_us);
+                      uint64_t others_cpu_us, uint64_t others_bytes, uint64_t now_us);
 
 /* inventory_numa_nodes - how many node* folders a directory like /sys/devices/system/node holds; at
  * least 1 */

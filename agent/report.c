@@ -18,6 +18,7 @@
 #include "shared/step_sums_json.h"
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
+#define SAMPLE_MOST 256 /* processes in one sample: some files of each are read, in the loop */
 #define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
 
 static json_t *offer(struct agent *a)
@@ -62,32 +63,63 @@ json_t *agent_join_body(void *userdata)
     return body;
 }
 
-/* sample - figures of all trees; not more often than they can change visibly: false */
+/* choose - the processes that are looked at this time: all that run, or of very many the next ones
+ * Returns how many. The others count with what they used when they were looked at last. One that
+ * has not been seen running has no control group yet: for it, all of /proc would be read. */
+static size_t choose(const struct agent *a, struct process *chosen[SAMPLE_MOST],
+                     uint64_t *ret_others_cpu_us, uint64_t *ret_others_bytes)
+{
+    struct process *last = process_find(&a->table, &a->sampled_last);
+    struct process *p = last;
+    size_t n = 0;
+
+    *ret_others_cpu_us = *ret_others_bytes = 0;
+    for (size_t i = 0; i < a->table.n; i++) {
+        p = p != NULL && p->next != NULL ? p->next : a->table.list;
+        if (p->supervisor_pid <= 0 || p->pid == 0)
+            continue;
+        if (n < SAMPLE_MOST) {
+            chosen[n++] = p;
+            continue;
+        }
+        *ret_others_cpu_us += p->cpu_used_us;
+        *ret_others_bytes += p->memory_used_bytes;
+    }
+    return n;
+}
+
+static void take_figures(struct process *p, const struct inventory_tree *tree)
+{
+    p->cpu_used_us = MAX_OF(p->cpu_used_us, tree->cpu_used_us);
+    p->memory_used_bytes = tree->memory_used_bytes;
+    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, tree->memory_used_bytes);
+    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, tree->memory_peak_bytes);
+    p->tasks = tree->tasks;
+}
+
+/* sample - figures of our trees; not more often than they can change visibly: false */
 static bool sample(struct agent *a)
 {
-    _cleanup_free_ struct inventory_tree *trees = xcalloc(a->table.n, sizeof *trees);
+    struct inventory_tree trees[SAMPLE_MOST];
+    struct process *chosen[SAMPLE_MOST];
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    struct process *p;
-    size_t n = 0;
+    uint64_t others_cpu_us, others_bytes;
+    size_t n;
 
     if (a->sampled_us != 0 && now_us - a->sampled_us < SAMPLE_LEAST_US)
         return false;
     a->sampled_us = now_us;
-    DL_FOREACH(a->table.list, p)
-    if (p->supervisor_pid > 0)
-        trees[n++] = (struct inventory_tree){ .root = p->supervisor_pid, .cgroup = p->cgroup };
-    inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us, now_us);
-    n = 0;
-    DL_FOREACH(a->table.list, p)
-    {
-        if (p->supervisor_pid <= 0)
-            continue;
-        p->cpu_used_us = MAX_OF(p->cpu_used_us, trees[n].cpu_used_us);
-        p->memory_used_bytes = trees[n].memory_used_bytes;
-        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_used_bytes);
-        p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, trees[n].memory_peak_bytes);
-        p->tasks = trees[n++].tasks;
-    }
+    n = choose(a, chosen, &others_cpu_us, &others_bytes);
+    for (size_t i = 0; i < n; i++)
+        trees[i] = (struct inventory_tree){ .root = chosen[i]->supervisor_pid,
+                                            .cgroup = chosen[i]->cgroup,
+                                            .cgroup_absent = &chosen[i]->cgroup_absent };
+    inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us + others_cpu_us, others_bytes,
+                     now_us);
+    for (size_t i = 0; i < n; i++)
+        take_figures(chosen[i], &trees[i]);
+    if (n > 0)
+        a->sampled_last = chosen[n - 1]->id;
     return true;
 }
 

@@ -21,10 +21,12 @@
 #define GROUP "/edl.slice/edl-7.slice/edl-7.trainer.0.1.service"
 
 static char root[64];
+static uint32_t absent; /* what the group of a test does not have, as far as that was seen */
 
 static int setup(void **state)
 {
     (void)state;
+    absent = 0;
     (void)snprintf(root, sizeof root, "/tmp/edl-test-cgroup-XXXXXX");
     return mkdtemp(root) != NULL ? 0 : -1;
 }
@@ -63,7 +65,7 @@ static struct cgroup_stat look(void)
     struct cgroup_stat stat;
 
     cgroup_paths_everywhere(&paths, GROUP);
-    cgroup_stat_read(unified, root, &paths, &stat);
+    (void)cgroup_stat_read(unified, root, &paths, &absent, &stat);
     return stat;
 }
 
@@ -120,6 +122,19 @@ static void test_what_there_is(void **state)
     assert_int_equal(stat.tasks, NEVER_US);
 }
 
+static void test_what_is_absent_is_tried_once(void **state)
+{
+    (void)state;
+    put("/unified", "cpu.stat", "usage_usec 5\n");
+    assert_int_equal(look().tasks, NEVER_US);
+    put("/unified", "pids.current", "17\n");
+    put("/unified", "cpu.stat", "usage_usec 6\n");
+    assert_int_equal(look().tasks, NEVER_US);
+    assert_int_equal(look().cpu_used_us, 6);
+    absent = 0;
+    assert_int_equal(look().tasks, 17);
+}
+
 static void test_words_of_too_little_memory(void **state)
 {
     static const struct {
@@ -147,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_there_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_absent_is_tried_once, setup, teardown),
         cmocka_unit_test(test_words_of_too_little_memory),
     };
 
