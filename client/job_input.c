@@ -87,9 +87,13 @@ int job_read_document(const struct invocation *invocation, const char *path, cha
     }
     if (!from_stdin && first && job_command_is(path, text, size))
         return refuse_program(invocation, path, text, size, error);
-    if (size > JOB_DOCUMENT_MAX_BYTES)
-        return edl_error_set(error, -E2BIG, "the document %s is larger than %d bytes", path,
-                             JOB_DOCUMENT_MAX_BYTES);
+    if (size > JOB_DOCUMENT_MAX_BYTES) {
+        (void)edl_error_set(error, -E2BIG,
+                            "the document %s is larger than the %d bytes that a"
+                            " scheduler takes",
+                            path, JOB_DOCUMENT_MAX_BYTES);
+        return edl_error_remedy(error, JOB_DOCUMENT_REMEDY);
+    }
     *ret = TAKE_PTR(text);
     *ret_size = size;
     return 0;

@@ -10,16 +10,24 @@
 #include <jansson.h>
 #include <stddef.h>
 
+struct document_bounds;
 struct edl_error;
 struct job_spec;
 
-#define JOB_DOCUMENT_MAX_BYTES (1024 * 1024)
+/* What a job may be described by: all that its keys may hold fits several times. */
+#define JOB_DOCUMENT_MAX_BYTES (256 * 1024)
+#define JOB_DOCUMENT_MAX_VALUES 16384
+#define JOB_DOCUMENT_MAX_TEXT_BYTES 65536
+/* What to do about a document that is too large. */
+#define JOB_DOCUMENT_REMEDY                                                                        \
+    "keep programs, data and long lists in the workspace, and split what describes several jobs"
+extern const struct document_bounds job_document_bounds;
 
 /* job_document_parse - text (JSON when its first non-blank byte is '{', else YAML) to a JSON value
- * *ret_document: new reference. Errors: -E2BIG over JOB_DOCUMENT_MAX_BYTES, EDL_EBADSPEC with line
- * and column. */
-int job_document_parse(const char *text, size_t size, json_t **ret_document,
-                       struct edl_error *error);
+ * bounds: job_document_bounds, or others for what comes from no network. *ret_document: new
+ * reference. Errors: -E2BIG beyond bounds, EDL_EBADSPEC with line and column. */
+int job_document_parse(const char *text, size_t size, const struct document_bounds *bounds,
+                       json_t **ret_document, struct edl_error *error);
 
 /* job_spec_from_document - validates, applies the defaults
  * *ret_spec: new, free with job_spec_free. *ret_ignored (may be NULL): array of JSON pointers that

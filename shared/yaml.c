@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <yaml.h>
 
 #include "shared/cleanup.h"
+#include "shared/document_bounds.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -26,6 +29,8 @@ struct reader {
     size_t depth;
     json_t *root;
     unsigned int documents;
+    const struct document_bounds *bounds; /* NULL: none */
+    size_t n_values;
     struct edl_error *error;
 };
 
@@ -179,6 +184,32 @@ static int add_value(struct reader *reader, json_t *take_value)
     return 0;
 }
 
+/* count_value - one more, within the bounds */
+static int count_value(struct reader *reader, const yaml_event_t *event)
+{
+    const struct document_bounds *bounds = reader->bounds;
+    char most[24];
+
+    if (bounds == NULL || ++reader->n_values <= bounds->values)
+        return 0;
+    (void)snprintf(most, sizeof most, "%zu", bounds->values);
+    (void)refuse(reader, event->start_mark, "there are more values than a document may have", most);
+    return edl_error_remedy(reader->error, "split the document, or keep lists in a file");
+}
+
+/* check_text - a key or a value is no longer than bounds allow */
+static int check_text(struct reader *reader, const yaml_event_t *event)
+{
+    const struct document_bounds *bounds = reader->bounds;
+    char most[24];
+
+    if (bounds == NULL || event->data.scalar.length <= bounds->text_bytes)
+        return 0;
+    (void)snprintf(most, sizeof most, "%zu", bounds->text_bytes);
+    (void)refuse(reader, event->start_mark, "this text has more bytes than one may have", most);
+    return edl_error_remedy(reader->error, "keep long texts in a file of the workspace");
+}
+
 /* take_key - the scalar is the key of the innermost mapping */
 static int take_key(struct reader *reader, struct level *level, const yaml_event_t *event)
 {
@@ -206,11 +237,13 @@ static int on_scalar(struct reader *reader, const yaml_event_t *event)
 {
     struct level *level = expects_key(reader);
     json_t *value = NULL;
-    int r;
+    int r = check_text(reader, event);
 
-    if (level != NULL)
-        return take_key(reader, level, event);
-    r = scalar_to_json(reader, event, &value);
+    if (r < 0 || level != NULL)
+        return r < 0 ? r : take_key(reader, level, event);
+    r = count_value(reader, event);
+    if (r == 0)
+        r = scalar_to_json(reader, event, &value);
     return r < 0 ? r : add_value(reader, value);
 }
 
@@ -225,6 +258,9 @@ static int on_open(struct reader *reader, const yaml_event_t *event, const char 
         return refuse(reader, event->start_mark, "tags are not supported", tag);
     if (reader->depth == YAML_DEPTH_MAX)
         return refuse(reader, event->start_mark, "more than 32 levels", "");
+    r = count_value(reader, event);
+    if (r < 0)
+        return r;
     container = mapping ? json_object() : json_array();
     r = add_value(reader, container);
     if (r < 0)
@@ -281,11 +317,47 @@ static int read_events(struct reader *reader)
     return 0;
 }
 
-int yaml_to_json(const char *text, size_t size, json_t **ret, struct edl_error *error)
+/* ends_line - text[0..at) ends with a line end, as YAML 1.1 knows them, or is empty */
+static bool ends_line(const char *text, size_t at)
 {
-    struct reader reader = { .error = error };
-    int r;
+    static const char *const breaks[] = { "\n", "\r", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
 
+    for (size_t i = 0; i < ELEMENTS(breaks); i++) {
+        size_t length = strlen(breaks[i]);
+
+        if (length <= at && memcmp(text + at - length, breaks[i], length) == 0)
+            return true;
+    }
+    return at == 0;
+}
+
+/* refuse_directives - libyaml takes time quadratic in their number, and none of them means anything
+ * here. It begins one at each % in the first column, whatever the lines before say; so a text that
+ * has such a line is refused, although it may be a part of a quoted text. */
+static int refuse_directives(struct reader *reader, const char *text, size_t size)
+{
+    const char *found = size > 0 ? memchr(text, '%', size) : NULL;
+    yaml_mark_t mark = { 0 };
+
+    while (found != NULL && !ends_line(text, (size_t)(found - text)))
+        found = memchr(found + 1, '%', size - (size_t)(found + 1 - text));
+    if (found == NULL)
+        return 0;
+    for (const char *p = text; p < found; p++) /* CR LF is one */
+        mark.line += ends_line(text, (size_t)(p + 1 - text)) && !(p[0] == '\r' && p[1] == '\n');
+    (void)refuse(reader, mark, "directives are not supported", "");
+    return edl_error_remedy(reader->error, "leave out the line that begins with %%; inside a text,"
+                                           " put a blank in front of it");
+}
+
+int yaml_to_json(const char *text, size_t size, const struct document_bounds *bounds, json_t **ret,
+                 struct edl_error *error)
+{
+    struct reader reader = { .bounds = bounds, .error = error };
+    int r = refuse_directives(&reader, text, size);
+
+    if (r < 0)
+        return r;
     if (!yaml_parser_initialize(&reader.parser))
         return edl_error_errno(error, -ENOMEM, "cannot read YAML");
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);

@@ -7,8 +7,13 @@
 #include <stdio.h>
 
 #include "shared/cleanup.h"
+#include "shared/document_bounds.h"
 #include "shared/error.h"
 #include "simulator/scenario_file.h"
+
+const struct document_bounds scenario_file_bounds = { .bytes = SCENARIO_FILE_MAX_BYTES,
+                                                      .values = SCENARIO_FILE_MAX_BYTES,
+                                                      .text_bytes = SCENARIO_FILE_MAX_BYTES };
 
 /* As a scenario may name many files, one byte more than allowed is read to tell. */
 int scenario_read_file(const char *path, char **ret, size_t *ret_size, struct edl_error *error)

@@ -9,6 +9,7 @@
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "simulator/scenario_file.h"
 #include "simulator/scenario_reader.h"
 
 #define SAMPLE_MIN_US 1000
@@ -151,7 +152,7 @@ int scenario_parse(const char *text, size_t size, const char *folder, struct sce
     struct scenario_reader reader = { .reader.error = error != NULL ? error : &own,
                                       .folder = folder };
     json_t *document = NULL;
-    int r = job_document_parse(text, size, &document, error);
+    int r = job_document_parse(text, size, &scenario_file_bounds, &document, error);
 
     if (r < 0)
         return r;

@@ -220,7 +220,7 @@ static int job_of_file(struct document_reader *reader, const char *name, struct 
     r = scenario_read_file(path, &text, &size, reader->error);
     if (r < 0)
         return edl_error_at(reader->error, r, reader->pointer, "%s cannot be read", path);
-    r = job_document_parse(text, size, &document, reader->error);
+    r = job_document_parse(text, size, &scenario_file_bounds, &document, reader->error);
     if (r == 0)
         r = job_spec_from_document(document, ret, NULL, reader->error);
     if (r < 0)

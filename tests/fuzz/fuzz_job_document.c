@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct job_spec *spec = NULL;
     struct edl_error error = { 0 };
 
-    if (job_document_parse((const char *)data, size, &document, &error) < 0) {
+    if (job_document_parse((const char *)data, size, &job_document_bounds, &document, &error) < 0) {
         if (error.text[0] == '\0')
             abort();
         return 0;

@@ -21,7 +21,7 @@ static struct job_spec *read_spec(const char *text, size_t size, char *ignored, 
 
     *error = (struct edl_error){ 0 };
     ignored[0] = '\0';
-    if (job_document_parse(text, size, &document, error) < 0)
+    if (job_document_parse(text, size, &job_document_bounds, &document, error) < 0)
         return NULL;
     if (job_spec_from_document(document, &spec, &list, error) == 0) {
         json_array_foreach(list, i, pointer)

@@ -46,7 +46,7 @@ static inline struct job_spec *parse_job(const char *text)
     struct job_spec *spec = NULL;
     json_t *document = NULL;
 
-    if (job_document_parse(text, strlen(text), &document, &error) < 0 ||
+    if (job_document_parse(text, strlen(text), &job_document_bounds, &document, &error) < 0 ||
         job_spec_from_document(document, &spec, NULL, &error) < 0)
         fail_msg("the job of the test: %s", error.text);
     json_decref(document);

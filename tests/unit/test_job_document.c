@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "shared/cleanup.h"
+#include "shared/document_bounds.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -469,6 +470,34 @@ static void test_container_keys(void **state)
     (void)job_spec_free(spec);
 }
 
+/* Brackets and commas inside a text are no values. room: JOB_DOCUMENT_MAX_BYTES */
+static void check_values(char *room)
+{
+    char *end = stpcpy(room, "{\"a\":[\",[{,\\\",\"");
+    json_t *document = NULL;
+    struct edl_error error = { 0 };
+
+    for (unsigned i = 0; i < JOB_DOCUMENT_MAX_VALUES - 3; i++) /* and the two around them */
+        end = stpcpy(end, ",{}");
+    (void)stpcpy(end, "]}");
+    assert_int_equal(json_values_at_most(room, strlen(room)), 2 * JOB_DOCUMENT_MAX_VALUES - 3);
+    (void)memset(room, 0, JOB_DOCUMENT_MAX_BYTES);
+    end = stpcpy(room, "{\"a\":[\",[{,\\\",\"");
+    for (unsigned i = 0; i < JOB_DOCUMENT_MAX_VALUES - 3; i++)
+        end = stpcpy(end, ",1");
+    (void)stpcpy(end, "]}");
+    assert_int_equal(job_document_parse(room, strlen(room), &job_document_bounds, &document,
+                                        &error),
+                     0);
+    json_decref(document);
+    (void)stpcpy(end, ",1]}");
+    assert_int_equal(job_document_parse(room, strlen(room), &job_document_bounds, &document,
+                                        &error),
+                     -E2BIG);
+    assert_string_equal(error.text, "the document has more than 16384 values");
+    assert_string_equal(error.remedy, JOB_DOCUMENT_REMEDY);
+}
+
 static void test_parse(void **state)
 {
     static const struct {
@@ -499,6 +528,9 @@ static void test_parse(void **state)
     memset(large, ' ', JOB_DOCUMENT_MAX_BYTES + 1);
     assert_null(read_spec(large, JOB_DOCUMENT_MAX_BYTES + 1, ignored, sizeof ignored, &error));
     assert_int_equal(error.code, -E2BIG);
+    assert_string_equal(error.text, "the document has more than 262144 bytes");
+    assert_string_equal(error.remedy, JOB_DOCUMENT_REMEDY);
+    check_values(large);
     free(large);
     assert_null(read_spec("just text", 9, ignored, sizeof ignored, &error));
     assert_string_equal(error.text, "document: an object is expected, found text \"just text\"");

@@ -440,7 +440,7 @@ static void check_rules(const char *path)
     json_t *document = NULL, *groups, *group, *rules, *rule;
     size_t i, k, n = 0;
 
-    if (yaml_to_json(text, strlen(text), &document, &error) < 0)
+    if (yaml_to_json(text, strlen(text), NULL, &document, &error) < 0)
         fail_msg("%s: %s", path, error.text);
     groups = json_object_get(document, "groups");
     json_array_foreach(groups, i, group)
