@@ -7,6 +7,7 @@
  * body too large) is kept in response while the rest of the body is dropped. */
 #pragma once
 
+#include "shared/document_bounds.h"
 #include "shared/http_server.h"
 
 #include <microhttpd.h>
@@ -68,6 +69,9 @@ struct http_request {
     char *body; /* owned, NUL-terminated */
     size_t body_size;
     size_t body_room;
+    struct document_bounds bounds; /* of the body, once its caller may */
+    json_t *json;                  /* owned: the body as it was read; NULL: unread says why not */
+    struct edl_error *unread;      /* owned */
     uint64_t dropped_bytes;
     struct MHD_Response *response; /* the answer; owned until queued */
     unsigned status;               /* of the answer; 0 = there is none yet */
@@ -77,6 +81,7 @@ struct http_request {
     bool parked;    /* whether it may is not known yet */
     bool rested;    /* http_request_go_on was called */
     bool sinking;   /* the route's sink began and has not ended */
+    bool read;      /* http_request_set_read was called */
     bool handled;
     bool deferred;
     bool suspended;
@@ -98,6 +103,12 @@ void http_request_begin(struct http_request *request, const char *method, const 
 
 /* http_request_admit - the same without the route, which was found, when the request was parked */
 void http_request_admit(struct http_request *request);
+
+/* http_request_bound - fills bounds, as its route says and for whoever calls */
+void http_request_bound(struct http_request *request);
+
+/* http_request_refuse_body - -E2BIG: there is more of it, or will be, than bounds allow */
+int http_request_refuse_body(const struct http_request *request, struct edl_error *error);
 
 /* http_request_append - takes a piece of body; -EPIPE when the connection has to go; 1: the next
  * one only after http_request_go_on */

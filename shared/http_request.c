@@ -47,14 +47,9 @@ void http_request_done(struct http_request *request)
     free(request->segments);
     free(request->query);
     free(request->body);
+    free(request->unread);
+    json_decref(request->json);
     free(request);
-}
-
-static size_t body_cap(const struct http_request *request)
-{
-    size_t cap = request->route != NULL ? request->route->max_body_bytes : 0;
-
-    return cap > 0 ? cap : HTTP_DEFAULT_BODY_BYTES;
 }
 
 uint64_t http_request_announced_bytes(const struct http_request *request)
@@ -65,11 +60,6 @@ uint64_t http_request_announced_bytes(const struct http_request *request)
     if (text != NULL && parse_u64(text, &size) == -ERANGE)
         return UINT64_MAX;
     return size;
-}
-
-static int refuse_body(const struct http_request *request, struct edl_error *error)
-{
-    return edl_error_set(error, -E2BIG, "the body is larger than %zu bytes", body_cap(request));
 }
 
 /* What is in memory of those who may hold less than all of it. */
@@ -138,8 +128,10 @@ void http_request_admit(struct http_request *request)
     }
     if (r >= 0)
         r = http_check_query(request, &error);
-    if (r >= 0 && http_request_announced_bytes(request) > body_cap(request))
-        r = refuse_body(request, &error);
+    if (r >= 0)
+        http_request_bound(request);
+    if (r >= 0 && http_request_announced_bytes(request) > request->bounds.bytes)
+        r = http_request_refuse_body(request, &error);
     if (r >= 0 && request->route->sink == NULL &&
         !http_request_may_hold(request, http_request_announced_bytes(request)))
         r = refuse_more(&error);
@@ -160,7 +152,7 @@ static int keep(struct http_request *request, const char *data, size_t size,
                 struct edl_error *error)
 {
     uint64_t announced = http_request_announced_bytes(request);
-    size_t most = announced > 0 ? MIN_OF(announced, body_cap(request)) : body_cap(request);
+    size_t most = announced > 0 ? MIN_OF(announced, request->bounds.bytes) : request->bounds.bytes;
     size_t room = request->body_room;
 
     if (request->body_size + size > room) {
@@ -185,11 +177,11 @@ static void drop_body(struct http_request *request)
 int http_request_append(struct http_request *request, const char *data, size_t size)
 {
     struct edl_error error = { 0 };
-    size_t cap = body_cap(request);
+    size_t cap = request->bounds.bytes;
     int r = 0;
 
     if (request->status == 0 && size > cap - request->body_size) {
-        (void)refuse_body(request, &error);
+        (void)http_request_refuse_body(request, &error);
         http_reply_error(request, &error);
         drop_body(request);
     }
@@ -294,22 +286,6 @@ void http_request_set_data(struct http_request *request, void *data)
 void *http_request_data(const struct http_request *request)
 {
     return request->data;
-}
-
-int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error)
-{
-    json_error_t where;
-    json_t *value;
-
-    if (request->body_size == 0)
-        return edl_error_set(error, -EINVAL, "the body is empty; JSON is expected");
-    value = json_loadb(request->body, request->body_size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                       &where);
-    if (value == NULL)
-        return edl_error_set(error, -EINVAL, "the body is not JSON: line %d, column %d: %s",
-                             where.line, where.column, where.text);
-    *ret = value;
-    return 0;
 }
 
 void http_request_defer(struct http_request *request,

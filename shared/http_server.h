@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct document_bounds;
 struct edl_error;
 struct http_request;
 struct http_server;
@@ -42,6 +43,11 @@ struct http_route {
     http_handler_fn handler;
     uint32_t flags;        /* owner's own meaning (roles); see http_server_config.authorise */
     size_t max_body_bytes; /* 0 = 64 KiB; more is answered with 413 */
+    size_t max_values;     /* of a body that is JSON; 0 = 16,384; more is answered with 413 */
+    /* those two for this caller, once it may: less, if need be. NULL: they are the same for all */
+    void (*narrow)(const struct http_request *request, void *userdata,
+                   struct document_bounds *bounds);
+    const char *too_large;        /* what to do about such a body; NULL: "send less in one call" */
     const struct http_sink *sink; /* NULL: the body is kept, see http_request_body */
     const char *summary;
     /* The keys that the query may have, a blank between; NULL: none. Any other, or one that is
@@ -156,8 +162,24 @@ void *http_request_data(const struct http_request *request);
 int http_request_query_u64(const struct http_request *request, const char *name, uint64_t fallback,
                            uint64_t *ret, struct edl_error *error);
 
-/* http_request_json - the body as a JSON value (new reference); -EINVAL with line and column */
+/* http_request_json - the body as a JSON value (new reference); -EINVAL with line and column,
+ * -E2BIG: more values than bounds allow */
 int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error);
+/* http_request_bounds - what its body may hold */
+const struct document_bounds *http_request_bounds(const struct http_request *request);
+
+/* A large body may be read beside the loop, while its request is deferred. The body is lent to
+ * whoever reads it, and returned before the answer (or freed, when the request is gone). What came
+ * of it is set, and is then what http_request_json tells. */
+char *http_request_lend_body(struct http_request *request);
+void http_request_return_body(struct http_request *request, char *take_body);
+/* http_body_read - http_request_json without a request: for any thread */
+int http_body_read(const char *body, size_t size, const struct document_bounds *bounds,
+                   json_t **ret, struct edl_error *error);
+/* http_request_set_read - take_json NULL: error says why it could not be read */
+void http_request_set_read(struct http_request *request, json_t *take_json,
+                           const struct edl_error *error);
+bool http_request_was_read(const struct http_request *request);
 
 /* http_request_defer - the answer comes later from any event source of the loop
  * on_gone (may be NULL) is called if the request ends without our answer (server closing); request

@@ -3,6 +3,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "shared/document_bounds.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -143,6 +144,24 @@ static void on_echo(struct http_request *request, void *userdata)
         http_reply_json(request, 201, value);
 }
 
+/* As somebody else would, who has the body for a while. */
+static void on_read_before(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    json_t *value = NULL;
+    char *body;
+    size_t size;
+
+    (void)http_request_body(request, &size);
+    body = http_request_lend_body(request);
+    (void)http_body_read(body, size, http_request_bounds(request), &value, &error);
+    http_request_return_body(request, body);
+    http_request_set_read(request, value, &error);
+    assert_true(http_request_was_read(request));
+    assert_true(size == 0 || http_request_body(request, NULL) == body);
+    on_echo(request, userdata);
+}
+
 static void on_size(struct http_request *request, void *userdata)
 {
     size_t size;
@@ -259,6 +278,17 @@ static void on_peer(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_integer(peer.pid));
 }
 
+/* Who says so may send less. */
+static void on_narrow(const struct http_request *request, void *userdata,
+                      struct document_bounds *bounds)
+{
+    (void)userdata;
+    if (http_request_header(request, "X-Less") == NULL)
+        return;
+    bounds->bytes = 8;
+    bounds->values = 2;
+}
+
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/hello", .handler = on_hello },
     { .method = "GET", .path = "/items/self", .handler = on_hello },
@@ -295,6 +325,13 @@ static const struct http_route routes[] = {
       .flags = NEEDS_TOKEN,
       .max_body_bytes = 1024,
       .sink = &sink },
+    { .method = "POST",
+      .path = "/few",
+      .handler = on_echo,
+      .max_values = 4,
+      .narrow = on_narrow,
+      .too_large = "send fewer" },
+    { .method = "POST", .path = "/read-before", .handler = on_read_before },
 };
 
 static void on_resting_gone(struct http_request *request, void *userdata)

@@ -239,6 +239,44 @@ static void test_body_too_large(void **state)
     free(data);
 }
 
+/* A body with few bytes may hold many values, each of which takes memory; and not all callers may
+ * send the same. */
+static void test_body_bounds(void **state)
+{
+    static const struct {
+        const char *path, *header, *body, *text;
+        unsigned status;
+    } rows[] = {
+        { "/few", NULL, "[1,2,3]", NULL, 201 },
+        { "/few", NULL, "[1,2,3,4]", "the body has more than 4 values", 413 },
+        { "/few", NULL, "{\"a\":\"[,{,\\\",\"}", NULL, 201 },
+        { "/few", NULL, "[[[[[", "the body has more than 4 values", 413 },
+        { "/few", "X-Less: 1", "[      ]", NULL, 201 },
+        { "/few", "X-Less: 1", "[       ]", "the body is larger than 8 bytes", 413 },
+        { "/few", "X-Less: 1", "[1,2]", "the body has more than 2 values", 413 },
+        { "/read-before", NULL, "[1,2,3]", NULL, 201 },
+        { "/read-before", NULL, "[1,", "the body is not JSON: line 1, column 3:", 400 },
+        { "/read-before", NULL, "", "the body is empty; JSON is expected", 400 },
+    };
+    struct result result = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct http_call call = { .method = "POST",
+                                  .path = rows[i].path,
+                                  .body = rows[i].body,
+                                  .body_size = strlen(rows[i].body),
+                                  .headers = { rows[i].header } };
+
+        ask_call(*state, &call, &result);
+        assert_int_equal(result.status, rows[i].status);
+        if (rows[i].text != NULL)
+            assert_ptr_equal(strstr(result.error.text, rows[i].text), result.error.text);
+        if (rows[i].status == 413 && rows[i].header != NULL && rows[i].body[1] == ' ')
+            assert_string_equal(result.error.remedy, "send fewer");
+    }
+    result_clear(&result);
+}
+
 static void test_large_post(void **state)
 {
     enum { SIZE = 5 * 1000 * 1000 };
@@ -583,11 +621,11 @@ static void test_answers_are_counted(void **state)
     } calls[] = {
         { "GET", "/hello", 0, 2 },    { "GET", "/hello", 0, 2 },    { "GET", "/items/x", 2, 2 },
         { "PUT", "/items/x", 3, 2 },  { "GET", "/broken", 10, 4 },  { "GET", "/silent", 11, 5 },
-        { "POST", "/secret", 20, 4 }, { "GET", "/no-such", 23, 4 }, { "DELETE", "/hello", 23, 4 },
+        { "POST", "/secret", 20, 4 }, { "GET", "/no-such", 25, 4 }, { "DELETE", "/hello", 25, 4 },
         { "GET", "/at-once", 14, 2 },
     };
     struct fixture *f = *state;
-    uint64_t counted[24][HTTP_STATUS_CLASSES] = { 0 };
+    uint64_t counted[26][HTTP_STATUS_CLASSES] = { 0 };
 
     for (size_t i = 0; i < ELEMENTS(calls); i++) {
         struct result result = { 0 };
@@ -635,6 +673,7 @@ int main(void)
         TEST(test_problem_is_carried_over, fixture_setup),
         TEST(test_authorise, fixture_setup),
         TEST(test_body_too_large, fixture_setup),
+        TEST(test_body_bounds, fixture_setup),
         TEST(test_large_post, fixture_setup),
         TEST(test_body_piece_by_piece, fixture_setup),
         TEST(test_body_from_a_file, fixture_setup),
