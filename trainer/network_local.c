@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
 #include "trainer/model_file.h"
@@ -21,7 +24,9 @@
 #include "trainer/network_data.h"
 #include "trainer/network_files.h"
 #include "trainer/network_learner.h"
+#include "trainer/network_servers.h"
 #include "trainer/progress.h"
+#include "trainer/ps_client.h"
 #include "trainer/table.h"
 
 #define CHECK_LENGTH 8   /* ids of a sequence, at most */
@@ -34,7 +39,8 @@ struct study {
     struct network *network;
     struct network_data data;
     struct declaration declaration;
-    struct table *table;
+    struct table *table;             /* here, or */
+    struct network_servers *servers; /* on these */
     struct network_learner *learner;
     struct progress progress;
 };
@@ -44,6 +50,7 @@ static void study_close(struct study *s)
     s->learner = network_learner_free(s->learner);
     if (s->table != NULL)
         s->table = table_free(s->table);
+    s->servers = network_servers_free(s->servers);
     network_data_close(&s->data);
     s->network = network_free(s->network);
     network_file_close(&s->file);
@@ -74,14 +81,41 @@ static int open_network(struct study *s, struct edl_error *error)
     return r;
 }
 
+/* Trainers draw their own dropout and go through their samples in their own order. */
+static uint64_t seed_of(const struct network_job *job)
+{
+    return job->seed ^ job->trainer_id << 32;
+}
+
+static int open_parameters(struct study *s, struct edl_error *error)
+{
+    const struct network_job *job = s->job;
+    struct network_servers_config config = { .list = job->servers,
+                                             .secret_file = job->secret_file,
+                                             .socket = job->socket,
+                                             .job_id = job->job_id,
+                                             .trainer = (uint32_t)job->trainer_id,
+                                             .stop = job->stop };
+
+    if (job->servers == NULL)
+        return table_new(&s->declaration, 0, 1, &s->table, error);
+    if (job->init_model != NULL) {
+        (void)edl_error_set(error, -EINVAL, "--init_model_path goes without --servers only");
+        return edl_error_remedy(error, "train it alone, or begin with start values");
+    }
+    if (parse_seconds(job->servers_wait, &config.wait_us) < 0)
+        return edl_error_set(error, -EINVAL, "--servers-wait is \"%.40s\", not a time like 60s",
+                             job->servers_wait);
+    return network_servers_open(&config, &s->declaration, &s->servers, error);
+}
+
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
                                              .backend = s->job->backend,
                                              .batch = (uint32_t)batch_of(s),
                                              .push_every = (uint32_t)s->job->push_every,
-                                             .dropout_seed = s->job->seed,
-                                             .exchange = table_exchange,
+                                             .dropout_seed = seed_of(s->job),
                                              .on_batch = progress_batch,
                                              .batch_userdata = &s->progress };
     int r = network_declaration(s->network, s->job->seed, &s->declaration, error);
@@ -92,12 +126,37 @@ static int open_learner(struct study *s, struct edl_error *error)
         s->declaration.optimizer.learning_rate = s->job->learning_rate;
     if (s->job->l2_rate >= 0)
         s->declaration.optimizer.l2_rate = s->job->l2_rate;
-    r = table_new(&s->declaration, 0, 1, &s->table, error);
+    r = open_parameters(s, error);
     if (r < 0)
         return r;
     config.declaration = s->declaration;
-    config.exchange_userdata = s->table;
+    if (s->servers != NULL) {
+        config.exchange = ps_client_exchange;
+        config.exchange_userdata = network_servers_client(s->servers);
+    } else {
+        config.exchange = table_exchange;
+        config.exchange_userdata = s->table;
+    }
     return network_learner_new(&config, &s->learner, error);
+}
+
+/* read_param - of one without a file the start values are there already */
+static int read_param(const struct network_job *job, const char *path, float *ret, size_t n,
+                      struct edl_error *error)
+{
+    int r;
+
+    if (access(path, F_OK) == -1 && errno == ENOENT && !streq(job->missing, "fail")) {
+        log_info("%s is missing: %s", path, job->missing);
+        if (streq(job->missing, "zero"))
+            memset(ret, 0, n * sizeof *ret);
+        return 0;
+    }
+    r = model_file_read(path, ret, n, error);
+    if (r == -ENOENT)
+        (void)edl_error_remedy(error, "load_missing_parameter_strategy=rand or zero goes on "
+                                      "without it");
+    return r;
 }
 
 /* A saved pass into the table, and what only the network keeps into the learner. */
@@ -116,7 +175,7 @@ static int load(struct study *s, struct edl_error *error)
         if ((size_t)snprintf(path, sizeof path, "%s/%s", s->job->init_model, param->spec.name) >=
             sizeof path)
             return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->init_model);
-        r = model_file_read(path, to, (size_t)param->spec.rows * param->spec.columns, error);
+        r = read_param(s->job, path, to, (size_t)param->spec.rows * param->spec.columns, error);
     }
     return r;
 }
@@ -128,6 +187,8 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
     memset(s, 0, sizeof *s);
     s->job = job;
     progress_init(&s->progress, stdout, job->log_period);
+    if (job->glog)
+        progress_glog(&s->progress, job->dot_period);
     r = network_file_open(job->config, &s->file, error);
     if (r >= 0)
         r = network_data_open(job->data, job->config, job->samples, job->seed, &s->data, error);
@@ -158,7 +219,9 @@ static int save(struct study *s, uint64_t pass, struct edl_error *error)
     if (r >= 0)
         r = network_save(s->network, &s->file, network_learner_values(s->learner), NULL, path,
                          error);
-    if (r >= 0)
+    if (r >= 0 && s->job->glog)
+        progress_line(&s->progress, "Saving parameters to %s", path);
+    else if (r >= 0)
         printf("Saving parameters to %s\n", path);
     return r;
 }
@@ -183,6 +246,12 @@ static int test(struct study *s, struct edl_error *error)
     r = network_learner_evaluate(s->learner, s->data.test, &evaluation, error);
     if (r < 0)
         return r;
+    if (s->job->glog) {
+        progress_line(&s->progress,
+                      " Test samples=%" PRIu64 " cost=%.6g Eval: ", evaluation.samples,
+                      evaluation.cost);
+        return r;
+    }
     printf("Test samples=%" PRIu64 " cost=%.6g", evaluation.samples, evaluation.cost);
     if (has_classes(s->network))
         printf(" classification_error_evaluator=%.6g", evaluation.error_rate);
@@ -191,22 +260,47 @@ static int test(struct study *s, struct edl_error *error)
     return r;
 }
 
+/* is_broken - the connection to the servers; what was under way may be applied or not */
+static bool is_broken(const struct study *s, int code)
+{
+    return s->servers != NULL && network_servers_may_come_back(code);
+}
+
+static int come_back(struct study *s, struct edl_error *error)
+{
+    log_warning("%s; connecting again", error->text);
+    return network_servers_again(s->servers, error);
+}
+
+static int pull(struct study *s, struct edl_error *error)
+{
+    int r;
+
+    while (is_broken(s, r = network_learner_pull(s->learner, error)))
+        if (come_back(s, error) < 0)
+            return error->code;
+    return r;
+}
+
 static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
 {
     size_t position = 0;
     int r;
 
-    sample_set_shuffle(s->data.train, s->job->seed + pass * UINT64_C(0x9e3779b97f4a7c15));
+    sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
     network_learner_set_pass(s->learner, (uint32_t)pass);
     progress_pass(&s->progress, (int64_t)pass);
-    r = network_learner_train(s->learner, s->data.train, &position, s->job->stop, error);
+    while (is_broken(s, r = network_learner_train(s->learner, s->data.train, &position,
+                                                  s->job->stop, error)))
+        if (come_back(s, error) < 0)
+            return error->code;
     if (r < 0)
         return r;
     progress_end(&s->progress);
-    r = network_learner_pull(s->learner, error);
+    r = pull(s, error);
     if (r >= 0)
         r = test(s, error);
-    if (r >= 0 && s->job->save_dir != NULL &&
+    if (r >= 0 && s->job->save_dir != NULL && s->job->trainer_id == 0 &&
         ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
         r = save(s, pass, error);
     return r;
@@ -234,20 +328,20 @@ int network_train(const struct network_job *job, struct edl_error *error)
     struct study s;
     int r = study_open(&s, job, error);
 
-    if (r >= 0 && job->save_dir != NULL) {
+    if (r >= 0 && job->save_dir != NULL && job->trainer_id == 0) {
         r = pass_path(&s, 0, path, sizeof path, error);
         if (r >= 0)
             r = model_file_prepare(path, error);
     }
     if (r >= 0) {
         describe(&s);
-        r = network_learner_pull(s.learner, error);
+        r = pull(&s, error);
     }
     if (r >= 0 && job->init_model == NULL)
         r = network_learner_measure(s.learner, s.data.train, FIRST_BATCHES, error);
     if (r >= 0)
         r = test(&s, error);
-    for (uint64_t pass = 0; r >= 0 && pass < passes_of(&s); pass++)
+    for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++)
         r = train_pass(&s, pass, error);
     study_close(&s);
     return r;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network_local.h - a network trained, tested or checked alone, the parameters in this process */
+/* network_local.h - a network trained, tested or checked, the parameters in this process, or on
+ * servers that a person has started; data are this trainer's own */
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct edl_backend;
@@ -18,6 +20,14 @@ struct network_job {
     uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
     uint64_t push_every, seed, log_period, saving_period;
     float learning_rate, l2_rate; /* negative: the file's */
+    uint64_t start_pass;          /* the number of the first one; init_model is the pass before */
+    const char *missing; /* of a parameter that init_model has no file of: fail, rand, zero */
+    bool glog;           /* the log's lines and dots as PaddlePaddle prints them */
+    uint64_t dot_period; /* batches between dots; 0: none */
+    const char *servers; /* host:port,... of all parameter servers, NULL: none */
+    const char *secret_file, *socket; /* of them: secret_read */
+    uint64_t job_id, trainer_id;      /* with servers; trainer 0 saves */
+    const char *servers_wait;         /* a time like 300s: for servers to be there */
     const struct edl_backend *backend;
     const volatile sig_atomic_t *stop;
 };

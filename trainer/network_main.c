@@ -3,9 +3,11 @@
 #include "trainer/network_main.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -50,8 +52,8 @@ static bool has(int argc, char **argv, const char *option)
 
 bool network_main_wants(int argc, char **argv)
 {
-    const bool alone =
-        has(argc, argv, "--local") || has(argc, argv, "--data") || getenv("EDL_SOCKET") == NULL;
+    const bool alone = has(argc, argv, "--local") || has(argc, argv, "--servers") ||
+                       has(argc, argv, "--data") || getenv("EDL_SOCKET") == NULL;
 
     return command_of(argc, argv) > 0 || (alone && has(argc, argv, "--config"));
 }
@@ -68,10 +70,36 @@ static int take_words(int argc, char **argv, size_t command)
     return n;
 }
 
+/* begin_behind - with start_pass: the pass before, unless another model is named */
+static int begin_behind(struct network_job *job, char *path, size_t size, struct edl_error *error)
+{
+    char done[PATH_MAX + 8];
+
+    if (job->start_pass == 0 || job->init_model != NULL)
+        return 0;
+    if (job->save_dir == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--start_pass goes on in --save_dir, which is missing");
+        return edl_error_remedy(error, "name the folder that has pass-%05llu",
+                                (unsigned long long)job->start_pass - 1);
+    }
+    if ((size_t)snprintf(path, size, "%s/pass-%05llu", job->save_dir,
+                         (unsigned long long)job->start_pass - 1) >= size)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", job->save_dir);
+    (void)snprintf(done, sizeof done, "%s/done", path);
+    if (access(done, F_OK) == -1) {
+        (void)edl_error_set(error, -EINVAL, "--start_pass=%llu needs %s, which is not there",
+                            (unsigned long long)job->start_pass, done);
+        return edl_error_remedy(error, "take one more than the last saved pass");
+    }
+    job->init_model = path;
+    return 0;
+}
+
 static int run(struct network_job *job, size_t command, const char *device_name,
                struct edl_error *error)
 {
     struct device device = { 0 };
+    char before[PATH_MAX];
     int r;
 
     if (job->config == NULL) {
@@ -82,11 +110,22 @@ static int run(struct network_job *job, size_t command, const char *device_name,
         (void)edl_error_set(error, -EINVAL, "--data is missing");
         return edl_error_remedy(error, "--data=generated, or a folder with samples");
     }
+    if (!streq(job->missing, "fail") && !streq(job->missing, "rand") &&
+        !streq(job->missing, "zero"))
+        return edl_error_set(error, -EINVAL,
+                             "--load_missing_parameter_strategy is \"%.40s\"; fail, rand and zero "
+                             "there are",
+                             job->missing);
+    if (job->trainer_id > UINT16_MAX)
+        return edl_error_set(error, -EINVAL, "--trainer_id is at most %d", UINT16_MAX);
     if (job->saving_period == 0)
         return edl_error_set(error, -EINVAL, "--saving_period is 0; 1 or more is possible");
     if (job->batch > 65536 || job->push_every == 0 || job->push_every > 1024)
         return edl_error_set(error, -EINVAL,
                              "--batch is at most 65536, and --push-every 1 to 1024");
+    r = begin_behind(job, before, sizeof before, error);
+    if (r < 0)
+        return r;
     r = device_open(device_name, &device, error);
     if (r < 0)
         return r;
@@ -102,7 +141,7 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
     struct network_job job = {
         .passes = UINT64_MAX, .learning_rate = -1.0f, .l2_rate = -1.0f, .stop = stop
     };
-    const char *device;
+    const char *device, *style;
     const struct option_value values[] = {
         { .name = "config", .text = &job.config, .help = "name or file of the network" },
         { .name = "config_args",
@@ -124,6 +163,45 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         { .name = "init_model_path",
           .text = &job.init_model,
           .help = "a saved pass to begin with" },
+        { .name = "start_pass",
+          .fallback = "0",
+          .u64 = &job.start_pass,
+          .help = "number of the first pass; goes on behind the pass before it in save_dir" },
+        { .name = "load_missing_parameter_strategy",
+          .fallback = "fail",
+          .text = &job.missing,
+          .help = "of a parameter without a file: fail, rand or zero" },
+        { .name = "servers",
+          .text = &job.servers,
+          .help = "host:port,... of parameter servers that are started by hand" },
+        { .name = "servers-wait",
+          .fallback = "300s",
+          .text = &job.servers_wait,
+          .help = "for these servers to be there" },
+        { .name = "trainer_id",
+          .fallback = "0",
+          .u64 = &job.trainer_id,
+          .help = "with servers: number of this trainer; 0 saves" },
+        { .name = "secret-file",
+          .text = &job.secret_file,
+          .help = "with servers: 64 hex digits that they know as well" },
+        { .name = "socket",
+          .environment = "EDL_SOCKET",
+          .text = &job.socket,
+          .help = "the agent's, which tells the job's secret" },
+        { .name = "job-id",
+          .environment = "EDL_JOB_ID",
+          .fallback = "0",
+          .u64 = &job.job_id,
+          .help = "with servers: number of the job" },
+        { .name = "log-style",
+          .fallback = "edl",
+          .text = &style,
+          .help = "edl, or glog: lines as PaddlePaddle prints them" },
+        { .name = "dot_period",
+          .fallback = "0",
+          .u64 = &job.dot_period,
+          .help = "batches between dots; 0: none" },
         { .name = "batch",
           .fallback = "0",
           .u64 = &job.batch,
@@ -150,5 +228,11 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         options_help(usage, values, ELEMENTS(values));
     if (r == OPTIONS_VERSION)
         printf("edl-trainer %s\n", EDL_VERSION);
-    return r == OPTIONS_RUN ? run(&job, command, device, error) : MIN_OF(r, 0);
+    if (r != OPTIONS_RUN)
+        return MIN_OF(r, 0);
+    job.glog = streq(style, "glog");
+    if (!job.glog && !streq(style, "edl"))
+        return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; edl and glog there are",
+                             style);
+    return run(&job, command, device, error);
 }

@@ -4,6 +4,9 @@
 #include "trainer/progress.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -13,12 +16,70 @@ void progress_init(struct progress *progress, FILE *out, uint64_t period)
     *progress = (struct progress){ .out = out, .period = period, .pass = -1 };
 }
 
+void progress_glog(struct progress *progress, uint64_t dot_period)
+{
+    progress->glog = true;
+    progress->dot_period = dot_period;
+}
+
+void progress_line(const struct progress *progress, const char *format, ...)
+{
+    struct timespec now;
+    struct tm parts;
+    va_list ap;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)localtime_r(&now.tv_sec, &parts);
+    fprintf(progress->out, "I%02d%02d %02d:%02d:%02d.%06ld %5d edl-trainer] ", parts.tm_mon + 1,
+            parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec / 1000,
+            (int)getpid());
+    va_start(ap, format);
+    (void)vfprintf(progress->out, format, ap);
+    va_end(ap);
+    fputc('\n', progress->out);
+    (void)fflush(progress->out);
+}
+
+/* The line with dots is ended before another comes. */
+static void end_dots(const struct progress *progress)
+{
+    if (progress->dot_period > 0 && progress->batches >= progress->dot_period)
+        fputc('\n', stderr);
+}
+
+/* A batch is over: a line each period batches, else a dot now and then. */
+static void tell_glog(struct progress *progress)
+{
+    if (progress->period > 0 && progress->batches % progress->period == 0) {
+        end_dots(progress);
+        progress_line(progress,
+                      " Batch=%" PRIu64 " samples=%" PRIu64 " AvgCost=%.6g CurrentCost=%.6g Eval:  "
+                      "CurrentEval: ",
+                      progress->batches, progress->samples,
+                      progress->cost_sum / (double)progress->samples,
+                      progress->line_cost_sum / (double)progress->line_samples);
+        progress->line_samples = 0;
+        progress->line_cost_sum = 0;
+    } else if (progress->dot_period > 0 && progress->batches % progress->dot_period == 0) {
+        fputc('.', stderr);
+    }
+}
+
 void progress_end(struct progress *progress)
 {
     double seconds;
 
     if (progress->pass < 0 || progress->batches == 0)
         return;
+    if (progress->glog) {
+        end_dots(progress);
+        progress_line(progress,
+                      " Pass=%" PRId64 " Batch=%" PRIu64 " samples=%" PRIu64 " AvgCost=%.6g Eval: ",
+                      progress->pass, progress->batches, progress->samples,
+                      progress->cost_sum / (double)progress->samples);
+        progress->batches = 0;
+        return;
+    }
     seconds = (double)(clock_read_us(CLOCK_BOOTTIME) - progress->started_us) / USEC_PER_SEC;
     fprintf(progress->out,
             "Pass %" PRId64 " done here: %" PRIu64 " batches, mean Cost %f, "
@@ -35,7 +96,10 @@ void progress_pass(struct progress *progress, int64_t pass)
     if (pass == progress->pass)
         return;
     progress_end(progress);
-    progress_init(progress, progress->out, progress->period);
+    *progress = (struct progress){ .out = progress->out,
+                                   .period = progress->period,
+                                   .glog = progress->glog,
+                                   .dot_period = progress->dot_period };
     progress->pass = pass;
     progress->started_us = clock_read_us(CLOCK_BOOTTIME);
 }
@@ -44,7 +108,7 @@ void progress_batch(double cost, uint32_t errors, uint32_t samples, void *userda
 {
     struct progress *progress = userdata;
 
-    if (progress->period > 0 && progress->batches % progress->period == 0) {
+    if (!progress->glog && progress->period > 0 && progress->batches % progress->period == 0) {
         fprintf(progress->out,
                 "Pass %" PRId64 ", Batch %" PRIu64 ", Cost %f, "
                 "{'classification_error_evaluator': %.6g}\n",
@@ -55,4 +119,8 @@ void progress_batch(double cost, uint32_t errors, uint32_t samples, void *userda
     progress->samples += samples;
     progress->errors += errors;
     progress->cost_sum += cost * samples;
+    progress->line_samples += samples;
+    progress->line_cost_sum += cost * samples;
+    if (progress->glog)
+        tell_glog(progress);
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,9 +14,21 @@ struct progress {
     uint64_t batches, samples, errors;
     double cost_sum; /* over samples */
     uint64_t started_us;
+    bool glog; /* lines as PaddlePaddle's: means since the pass began and since the last line */
+    uint64_t dot_period; /* batches between dots; 0: none */
+    uint64_t line_samples;
+    double line_cost_sum;
 };
 
 void progress_init(struct progress *progress, FILE *out, uint64_t period);
+
+/* progress_glog - from here on lines of glog, and a dot on standard error each dot_period batches
+ */
+void progress_glog(struct progress *progress, uint64_t dot_period);
+
+/* progress_line - one of glog: severity, month and day, time, thread, then what format makes */
+void progress_line(const struct progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* progress_pass - a task of this pass begins; prints the summary of the one before when it is
  * another */

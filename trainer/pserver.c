@@ -101,7 +101,7 @@ static int check_hello(const struct pserver *server, const struct wire_hello *he
     if (hello->job_id != server->config.job_id)
         return edl_error_set(error, -EINVAL, "this server is of job %" PRIu64 ", not %" PRIu64,
                              server->config.job_id, hello->job_id);
-    if (hello->shard != server->config.index)
+    if (server->config.index != PSERVER_ANY && hello->shard != server->config.index)
         return edl_error_set(error, EDL_ESTALE, "this is server %u, not %u", server->config.index,
                              hello->shard);
     return 0;
@@ -125,7 +125,7 @@ static int on_hello(struct pserver *server, struct ps_connection *connection,
     r = check_hello(server, &peer->hello, &error);
     if (r < 0)
         return refuse(connection, r, error.text);
-    peer->challenge.shard = server->config.index;
+    peer->challenge.shard = peer->hello.shard;
     peer->challenge.incarnation = server->config.incarnation;
     r = job_nonce_make(peer->challenge.nonce, &error);
     claim = handshake_server_claim(&peer->hello, &peer->challenge);
@@ -201,11 +201,16 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
 
     if (r < 0)
         return refuse(connection, r, error.text);
+    r = check_hello(server, &ps_connection_peer(connection)->hello, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
     if (server->table == NULL) {
-        r = table_new(&declaration, server->config.index, ps_connection_peer(connection)->n_shards,
-                      &server->table, &error);
+        const struct wire_hello *hello = &ps_connection_peer(connection)->hello;
+
+        r = table_new(&declaration, hello->shard, hello->n_shards, &server->table, &error);
         if (r < 0)
             return refuse(connection, r, error.text);
+        server->config.index = hello->shard;
         ok.created = 1;
         log_info("%zu parameters created", table_shape(server->table)->total_values);
     } else if (!declaration_equal(&declaration, table_declaration(server->table))) {

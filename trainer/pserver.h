@@ -16,10 +16,13 @@
 struct edl_error;
 struct pserver;
 
+#define PSERVER_ANY UINT32_MAX
+
 struct pserver_config {
     int listen_fd; /* listening TCP socket, taken over */
     uint64_t job_id;
-    uint32_t index; /* = shard */
+    uint32_t index; /* = shard; PSERVER_ANY: that of the first trainer that declares, if there is
+                     * no checkpoint */
     uint64_t incarnation;
     uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     const char *checkpoint_path;      /* NULL: none; an existing file is loaded */

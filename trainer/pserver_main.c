@@ -13,23 +13,20 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
-#include "shared/hex.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
-#include "shared/whole_file.h"
-#include "trainer/job_api.h"
 #include "trainer/options.h"
 #include "trainer/pserver.h"
+#include "trainer/secret_source.h"
 
 /* sysexits.h's EX_TEMPFAIL: the port is taken, another try may work. */
 #define EXIT_PORT_TAKEN 75
 #define EXIT_BAD_USAGE 2
-#define SECRET_WAIT_US (300 * USEC_PER_SEC) /* for the scheduler to answer, as a trainer */
 
 struct settings {
     struct pserver_config server;
-    uint64_t index;
+    const char *index;
     const char *listen;  /* "host:port", NULL: from address and ports */
     const char *address; /* of this process */
     const char *ports;   /* comma list */
@@ -129,44 +126,19 @@ static int serve(sd_event *event, const struct pserver_config *config, struct ed
     return r;
 }
 
-static int read_secret_file(const char *path, uint8_t ret[JOB_SECRET_BYTES],
-                            struct edl_error *error)
+static int take_index(struct settings *settings, struct edl_error *error)
 {
-    _cleanup_free_ char *text = NULL;
-    int r = whole_file_read(path, true, &text, error);
+    uint64_t index;
 
-    if (r < 0)
-        return r;
-    text[strcspn(text, "\n")] = '\0';
-    r = hex_decode(text, JOB_SECRET_BYTES, ret);
-    explicit_bzero(text, strlen(text));
-    if (r == 0 && job_secret_is_set(ret))
+    settings->server.index = PSERVER_ANY;
+    if (streq(settings->index, "any"))
         return 0;
-    (void)edl_error_set(error, -EINVAL, "%s does not hold a secret: 64 hexadecimal digits", path);
-    return edl_error_remedy(error, "make one: (umask 077; openssl rand -hex 32 >%s)", path);
-}
-
-static int ask_secret(const char *socket_path, uint8_t ret[JOB_SECRET_BYTES],
-                      struct edl_error *error)
-{
-    struct job_api *api = NULL;
-    int r = job_api_new(socket_path, SECRET_WAIT_US, NULL, &api, error);
-
-    if (r >= 0)
-        r = job_api_secret(api, ret, error);
-    (void)job_api_free(api);
-    return r;
-}
-
-static int read_secret(const struct settings *settings, uint8_t ret[JOB_SECRET_BYTES],
-                       struct edl_error *error)
-{
-    if (settings->secret_file != NULL)
-        return read_secret_file(settings->secret_file, ret, error);
-    if (settings->socket != NULL)
-        return ask_secret(settings->socket, ret, error);
-    (void)edl_error_set(error, -EINVAL, "EDL_SOCKET is not set, so nobody tells the job's secret");
-    return edl_error_remedy(error, "submit it as a job's pserver, or give --secret-file FILE");
+    if (parse_u64(settings->index, &index) < 0 || index >= 1024)
+        return edl_error_set(error, -EINVAL,
+                             "--index (EDL_INDEX) is \"%.40s\", not 0 to 1023 or any",
+                             settings->index);
+    settings->server.index = (uint32_t)index;
+    return 0;
 }
 
 static int run(struct settings *settings, struct edl_error *error)
@@ -184,19 +156,22 @@ static int run(struct settings *settings, struct edl_error *error)
                           "like 10s or 500ms",
                           settings->period);
     if (r >= 0)
-        r = read_secret(settings, settings->server.secret, error);
+        r = secret_read(settings->secret_file, settings->socket, settings->server.secret, error);
     if (r < 0)
         return r;
-    if (settings->output != NULL || settings->checkpoint_dir != NULL) {
+    r = take_index(settings, error);
+    if (r < 0)
+        return r;
+    if (settings->server.index != PSERVER_ANY &&
+        (settings->output != NULL || settings->checkpoint_dir != NULL)) {
         const char *dir = settings->checkpoint_dir;
 
-        if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s%s/pserver-%llu.ckpt",
+        if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s%s/pserver-%u.ckpt",
                              dir != NULL ? dir : settings->output, dir != NULL ? "" : "/checkpoint",
-                             (unsigned long long)settings->index) >= sizeof checkpoint)
+                             settings->server.index) >= sizeof checkpoint)
             return edl_error_set(error, -ENAMETOOLONG, "the folder's path is too long");
         settings->server.checkpoint_path = checkpoint;
     }
-    settings->server.index = (uint32_t)settings->index;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD); /* sd_event_add_child asks for it */
     sigprocmask(SIG_BLOCK, &mask, NULL);
@@ -206,7 +181,7 @@ static int run(struct settings *settings, struct edl_error *error)
     r = sd_event_new(&event);
     if (r < 0)
         return edl_error_errno(error, r, "cannot make an event loop");
-    log_info("server %llu of job %llu listens on %s port %u", (unsigned long long)settings->index,
+    log_info("server %s of job %llu listens on %s port %u", settings->index,
              (unsigned long long)settings->server.job_id, host, port);
     r = serve(event, &settings->server, error);
     (void)sd_event_unref(event);
@@ -235,8 +210,9 @@ int main(int argc, char **argv)
         { .name = "index",
           .environment = "EDL_INDEX",
           .fallback = "0",
-          .u64 = &settings.index,
-          .help = "number of this server, = its shard" },
+          .text = &settings.index,
+          .help = "number of this server, = its shard; any: as its first trainer says, without "
+                  "checkpoints" },
         { .name = "incarnation",
           .environment = "EDL_INCARNATION",
           .fallback = "1",
@@ -279,16 +255,13 @@ int main(int argc, char **argv)
         printf("edl-pserver %s\n", EDL_VERSION);
         return 0;
     }
-    if (r >= 0 && settings.index >= 1024)
-        r = edl_error_set(&error, -EINVAL, "--index is %llu, more than 1023",
-                          (unsigned long long)settings.index);
     if (r < 0) {
         (void)log_failure(&error, "command line");
         return EXIT_BAD_USAGE;
     }
     r = run(&settings, &error);
     if (r < 0)
-        (void)log_failure(&error, "server %llu", (unsigned long long)settings.index);
+        (void)log_failure(&error, "server %s", settings.index);
     if (r == -EADDRINUSE)
         return EXIT_PORT_TAKEN;
     return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : 0;

@@ -282,6 +282,31 @@ static void test_refusals(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
+/* Servers that nobody has numbered are numbered by the first trainer that declares. */
+static void test_first_trainer_numbers_servers(void **state)
+{
+    struct test_server servers[2], swapped[2];
+    struct ps_client *first = client_new(2, 0, 1), *second = client_new(2, 1, 1);
+    struct exchange nothing = { .n_rows = 0 };
+    struct edl_error error;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        server_start(&servers[i], PSERVER_ANY, 0, NULL, 0);
+    assert_int_equal(client_connect(first, servers, 2, &error), 0);
+    swapped[0] = servers[1];
+    swapped[1] = servers[0];
+    assert_int_equal(client_connect(second, swapped, 2, &error), EDL_ESTALE);
+    assert_non_null(strstr(error.text, "this is server"));
+    assert_int_equal(client_connect(second, servers, 2, &error), 0);
+    assert_int_equal(ps_client_exchange(first, &nothing, &error), 0);
+    assert_int_equal(ps_client_exchange(second, &nothing, &error), 0);
+    (void)ps_client_free(first);
+    (void)ps_client_free(second);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(server_stop(&servers[i]), 0);
+}
+
 static void test_declarations_must_agree(void **state)
 {
     struct ps_client_config config = { .job_id = TEST_JOB,
@@ -630,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_shards_equal_one_table),
         cmocka_unit_test(test_every_method_on_servers),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_first_trainer_numbers_servers),
         cmocka_unit_test(test_declarations_must_agree),
         cmocka_unit_test(test_hostile_bytes),
         cmocka_unit_test(test_bad_gradient),

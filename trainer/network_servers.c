@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_servers.c - see network_servers.h */
+#include "trainer/network_servers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/parse.h"
+#include "trainer/job_api.h"
+#include "trainer/ps_client.h"
+#include "trainer/secret_source.h"
+
+#define SERVERS_MAX 1024
+#define REPORT_US (10 * USEC_PER_SEC)
+
+struct network_servers {
+    struct network_servers_config config;
+    struct ps_host *hosts; /* owned */
+    uint32_t n;
+    struct ps_client *client; /* owned */
+};
+
+/* A word of the list: host:port, or [v6]:port. */
+static int parse_host(const char *word, size_t size, struct ps_host *ret, struct edl_error *error)
+{
+    const char *colon = memrchr(word, ':', size);
+    size_t host_size = colon != NULL ? (size_t)(colon - word) : 0;
+    char digits[8] = "";
+    uint64_t port = 0;
+
+    if (colon != NULL && size - host_size - 1 < sizeof digits)
+        memcpy(digits, colon + 1, size - host_size - 1);
+    if (host_size >= 2 && word[0] == '[' && word[host_size - 1] == ']') {
+        word++;
+        host_size -= 2;
+    }
+    if (host_size == 0 || host_size >= sizeof ret->address || parse_u64(digits, &port) < 0 ||
+        port == 0 || port > UINT16_MAX) {
+        (void)edl_error_set(error, -EINVAL, "\"%.*s\" in --servers is not host:port",
+                            (int)MIN_OF(size, (size_t)80), word);
+        return edl_error_remedy(error, "write --servers=10.0.0.1:7164,10.0.0.2:7164");
+    }
+    *ret = (struct ps_host){ .port = (uint16_t)port };
+    memcpy(ret->address, word, host_size);
+    return 0;
+}
+
+static int parse_list(struct network_servers *servers, const char *list, struct edl_error *error)
+{
+    int r = 0;
+
+    servers->hosts = xcalloc(SERVERS_MAX, sizeof *servers->hosts);
+    for (const char *word = list; r == 0; word++) {
+        size_t size = strcspn(word, ",");
+
+        if (servers->n == SERVERS_MAX)
+            return edl_error_set(error, -EINVAL, "--servers names more than %d", SERVERS_MAX);
+        r = parse_host(word, size, &servers->hosts[servers->n], error);
+        servers->n += r == 0;
+        word += size;
+        if (*word == '\0')
+            break;
+    }
+    return r;
+}
+
+static int connect_once(struct network_servers *servers, struct edl_error *error)
+{
+    return ps_client_connect(servers->client, servers->hosts, error);
+}
+
+bool network_servers_may_come_back(int code)
+{
+    return code == EDL_EUNREACHABLE || code == -ETIMEDOUT;
+}
+
+int network_servers_again(struct network_servers *servers, struct edl_error *error)
+{
+    const uint64_t wait_us = servers->config.wait_us;
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
+    uint64_t report_us = now_us + USEC_PER_SEC;
+    unsigned pause_ms = 20;
+    int r;
+
+    while (network_servers_may_come_back(r = connect_once(servers, error))) {
+        now_us = clock_read_us(CLOCK_BOOTTIME);
+        if (now_us >= deadline_us) {
+            edl_error_prefix(error,
+                             "connection refused by pserver, maybe pserver failed! (waited %" PRIu64
+                             " s) ",
+                             wait_us / USEC_PER_SEC);
+            return edl_error_remedy(error, "look whether it runs and listens there: ss -ltnp; on "
+                                           "another machine it needs --nics, and no firewall "
+                                           "between");
+        }
+        if (now_us >= report_us) {
+            log_info("waiting for %u parameter servers: %s", servers->n, error->text);
+            report_us = now_us + REPORT_US;
+        }
+        if (wait_ms(pause_ms, servers->config.stop) < 0)
+            return edl_error_set(error, -EINTR, "told to stop while waiting for the servers");
+        pause_ms = MIN_OF(pause_ms * 2, 500u);
+    }
+    if (r == EDL_ESTALE)
+        return edl_error_remedy(error, "give all trainers the same --pservers and ports, and each "
+                                       "a --trainer_id of its own");
+    if (r >= 0)
+        log_info("connected to %u parameter servers (%" PRIu64 " updates so far)", servers->n,
+                 ps_client_updates(servers->client));
+    return r;
+}
+
+int network_servers_open(const struct network_servers_config *config,
+                         const struct declaration *declaration, struct network_servers **ret,
+                         struct edl_error *error)
+{
+    struct network_servers *servers = xcalloc(1, sizeof *servers);
+    struct ps_client_config client = { .job_id = config->job_id,
+                                       .trainer = config->trainer,
+                                       .incarnation = clock_read_us(CLOCK_REALTIME),
+                                       .declaration = *declaration };
+    int r;
+
+    servers->config = *config;
+    r = parse_list(servers, config->list, error);
+    client.n_servers = servers->n;
+    if (r >= 0)
+        r = secret_read(config->secret_file, config->socket, client.secret, error);
+    if (r >= 0)
+        r = ps_client_new(&client, &servers->client, error);
+    explicit_bzero(client.secret, sizeof client.secret);
+    if (r >= 0)
+        r = network_servers_again(servers, error);
+    if (r < 0) {
+        (void)network_servers_free(servers);
+        return r;
+    }
+    *ret = servers;
+    return 0;
+}
+
+struct network_servers *network_servers_free(struct network_servers *servers)
+{
+    if (servers == NULL)
+        return NULL;
+    if (servers->client != NULL)
+        (void)ps_client_free(servers->client);
+    free(servers->hosts);
+    free(servers);
+    return NULL;
+}
+
+struct ps_client *network_servers_client(const struct network_servers *servers)
+{
+    return servers->client;
+}
