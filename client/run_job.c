@@ -29,9 +29,10 @@ const struct option_spec run_option_specs[] = {
       "the list of hosts (default: ./conf.py if it is there, else " HOST_LIST_FILE ")", AT(conf) },
     { "job_name", 0, OPTION_TEXT, "NAME", "of the job (default: its folder's, in small letters)",
       AT(name) },
-    { "job_trainer", 0, OPTION_TEXT, "PROGRAM", "the trainer, words as in a shell (edl-trainer)",
-      AT(trainer) },
-    { "job_pserver", 0, OPTION_TEXT, "PROGRAM", "the parameter server (edl-pserver)", AT(pserver) },
+    { "job_trainer", 0, OPTION_TEXT, "PROGRAM",
+      "the trainer, words as in a shell (edl-paddle train)", AT(trainer) },
+    { "job_pserver", 0, OPTION_TEXT, "PROGRAM", "the parameter server (edl-paddle pserver)",
+      AT(pserver) },
     { "job_cpu", 0, OPTION_CPU, "CORES", "of each trainer (half of the smallest host)",
       AT(cpu_millicores) },
     { "job_memory", 0, OPTION_MEMORY, "BYTES", "of each trainer (half of the smallest host)",
@@ -345,7 +346,8 @@ static json_t *role_of(const struct run_job *job, json_t *command, json_t *resou
 
 static json_t *pserver_role(const struct run_job *job)
 {
-    const char *program = job->options->pserver != NULL ? job->options->pserver : "edl-pserver";
+    const char *program =
+        job->options->pserver != NULL ? job->options->pserver : "edl-paddle pserver";
 
     return role_of(job,
                    command_of("server.log", "paddle_pserver2.INFO", program, server_flags(job)),
@@ -356,7 +358,7 @@ static json_t *pserver_role(const struct run_job *job)
 static json_t *trainer_role(const struct run_job *job)
 {
     const struct run_options *options = job->options;
-    const char *program = options->trainer != NULL ? options->trainer : "edl-trainer";
+    const char *program = options->trainer != NULL ? options->trainer : "edl-paddle train";
     uint64_t cpu =
         options->cpu_millicores > 0 ? options->cpu_millicores : least(job, "cpu_millicores") / 2;
     uint64_t memory =

@@ -162,7 +162,7 @@ fi
 [ "$(api GET '/jobs?state=all' | jq '.jobs | length')" = "$jobs_before" ] || fail 'something was begun all the same'
 
 # 8: by the names that users type
-"$EDL_SOURCE_DIR/client/edl-paddle" --job_trainer=true --job_pserver='sleep 60 #' -p recommendation >out 2>err || fail "edl-paddle fails: $(cat err)"
+edl-paddle --job_trainer=true --job_pserver='sleep 60 #' -p recommendation >out 2>err || fail "edl-paddle fails: $(cat err)"
 # a server that is stopped before it has begun does not use up its grace
 killed=$(for name in $(api GET '/jobs?state=succeeded' | jq -r '.jobs[].name'); do
     api GET "/jobs/$name/processes?state=all" | jq -r '.processes[] | select(.exit_signal == 9) | "\(.role) of \(.job_id)"'

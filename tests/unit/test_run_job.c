@@ -226,7 +226,7 @@ static void test_command_lines(void **state)
         assert_string_equal(role->argv[4], is_trainer ? "train.log" : "server.log");
         assert_string_equal(role->argv[5],
                             is_trainer ? "paddle_trainer.INFO" : "paddle_pserver2.INFO");
-        assert_string_equal(role->argv[6], is_trainer ? "edl-trainer" : "edl-pserver");
+        assert_string_equal(role->argv[6], is_trainer ? "edl-paddle train" : "edl-paddle pserver");
         for (size_t i = 0; i < n; i++)
             assert_string_equal(role->argv[7 + i], expected[i]);
         assert_null(role->argv[7 + n]);

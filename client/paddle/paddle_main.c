@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* paddle_main.c - edl-paddle: the command lines of PaddlePaddle
+ *
+ * `train` and `pserver` become edl-trainer and edl-pserver (one process for each port). Whatever
+ * does not begin with a subcommand is a command line of paddle.py, and goes to `edl run`. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/paddle/paddle_flags.h"
+#include "client/paddle/paddle_nics.h"
+#include "client/paddle/paddle_program.h"
+#include "client/paddle/paddle_secret.h"
+#include "client/program_beside.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define EXIT_BAD_USAGE 2
+#define EXIT_NOT_STARTED 127
+#define TRAINER_PACKAGE "edl-trainer"
+
+static const char usage[] =
+    "Usage: edl-paddle train --config=NETWORK [--FLAG=VALUE]...\n"
+    "       edl-paddle pserver [--FLAG=VALUE]...\n"
+    "       edl-paddle version\n"
+    "       edl-paddle --job_dispatch_package=DIR [--FLAG=VALUE]...    as edl run\n\n"
+    "The command lines of PaddlePaddle. PADDLE_INIT_FLAG in the environment gives a flag as "
+    "well.\n";
+
+/* ---- what is said at the start ---- */
+
+static void print_flags(bool of_train)
+{
+    const struct paddle_flag_row *row;
+
+    printf("\nFlags:\n");
+    for (size_t i = 0; (row = paddle_flag_row(i)) != NULL; i++)
+        if (row->help != NULL && (of_train ? row->of_train : row->of_pserver))
+            printf("  --%-33s %s%s%s%s\n", row->name, row->help, *row->fallback != '\0' ? " (" : "",
+                   row->fallback, *row->fallback != '\0' ? ")" : "");
+    printf("\nTaken without effect:\n ");
+    for (size_t i = 0; (row = paddle_flag_row(i)) != NULL; i++)
+        if (row->help == NULL)
+            printf(" --%s", row->name);
+    printf("\n");
+}
+
+static void tell_idle(const struct paddle_flags *flags, bool of_train)
+{
+    if (flags->n_idle == 0 && (of_train || !flags->given[FLAG_CONFIG]))
+        return;
+    fprintf(stderr, "edl-paddle: without effect here:");
+    for (size_t i = 0; i < flags->n_idle; i++)
+        fprintf(stderr, " --%s", flags->idle[i]);
+    fprintf(stderr, "\n");
+}
+
+static void tell_commandline(int argc, char *const *argv)
+{
+    fprintf(stderr, "commandline: edl-paddle");
+    for (int i = 1; i < argc; i++)
+        fprintf(stderr, " %s", argv[i]);
+    fprintf(stderr, "\n");
+}
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* secret_of - NULL in *ret where an agent tells the job's, or a flag names a file */
+static int secret_of(const struct paddle_flags *flags, const char *socket, char **ret,
+                     struct edl_error *error)
+{
+    *ret = NULL;
+    return socket != NULL || flags->given[FLAG_SECRET_FILE] ? 0 : paddle_secret_file(ret, error);
+}
+
+/* ---- train ---- */
+
+static int train(const struct paddle_flags *flags, struct edl_error *error)
+{
+    const char *socket = getenv("EDL_SOCKET");
+    struct paddle_command command = { 0 };
+    _cleanup_free_ char *secret = NULL;
+    int r = secret_of(flags, socket, &secret, error);
+
+    if (r >= 0)
+        r = paddle_train(flags, socket, secret, &command, error);
+    if (r >= 0)
+        r = program_become((const char *const *)command.argv, TRAINER_PACKAGE, error);
+    paddle_command_done(&command);
+    return r;
+}
+
+/* ---- pserver ---- */
+
+static pid_t start(const struct paddle_command *command)
+{
+    const pid_t parent = getpid();
+    struct edl_error error = { 0 };
+    sigset_t none;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(EXIT_NOT_STARTED);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)program_become((const char *const *)command->argv, TRAINER_PACKAGE, &error);
+    (void)log_failure(&error, "pserver");
+    _exit(EXIT_NOT_STARTED);
+}
+
+static void tell_all(const pid_t *pids, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (pids[i] > 0)
+            (void)kill(pids[i], SIGTERM);
+}
+
+/* reap - those that have ended; *status: of the first that failed */
+static unsigned reap(pid_t *pids, unsigned n, int *status)
+{
+    unsigned left = 0;
+    int one;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (pids[i] > 0 && waitpid(pids[i], &one, WNOHANG) == pids[i]) {
+            int code = WIFEXITED(one) ? WEXITSTATUS(one) : 128 + WTERMSIG(one);
+
+            pids[i] = 0;
+            if (*status == 0)
+                *status = code;
+        }
+        left += pids[i] > 0;
+    }
+    return left;
+}
+
+/* watch - until all have ended: one that ends takes the others with it, and so does a signal */
+static int watch(pid_t *pids, unsigned n, const sigset_t *signals)
+{
+    unsigned left = n;
+    int status = 0;
+
+    while (left > 0) {
+        bool told = sigwaitinfo(signals, NULL) != SIGCHLD;
+        unsigned now = reap(pids, n, &status);
+
+        if (told || now < left)
+            tell_all(pids, n);
+        left = now;
+    }
+    return status;
+}
+
+static int serve_ports(const struct paddle_flags *flags, const char *address, unsigned n,
+                       struct edl_error *error)
+{
+    const char *socket = getenv("EDL_SOCKET");
+    _cleanup_free_ char *secret = NULL;
+    pid_t pids[PADDLE_PORTS_MAX];
+    sigset_t signals;
+    int r = secret_of(flags, socket, &secret, error);
+
+    if (r < 0)
+        return r;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGCHLD);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    for (unsigned i = 0; i < n; i++) {
+        struct paddle_command command = { 0 };
+
+        paddle_pserver(flags, address, i, socket, secret, &command);
+        pids[i] = start(&command);
+        paddle_command_done(&command);
+        if (pids[i] == -1) {
+            r = edl_error_errno(error, -errno, "cannot start a server");
+            tell_all(pids, i);
+            (void)watch(pids, i, &signals);
+            return r;
+        }
+    }
+    return watch(pids, n, &signals);
+}
+
+static int pserver(const struct paddle_flags *flags, struct edl_error *error)
+{
+    char address[PADDLE_ADDRESS_SIZE];
+    int n = paddle_pserver_check(flags, error);
+    int r = n < 0 ? n : paddle_nics_address(flags->values[FLAG_NICS], address, error);
+
+    return r < 0 ? r : serve_ports(flags, address, (unsigned)n, error);
+}
+
+/* ---- the rest ---- */
+
+static int version(void)
+{
+    printf("PaddlePaddle (EDL " EDL_VERSION "), compiled with\n"
+           "    with_avx: ON\n    with_gpu: OFF\n    with_double: OFF\n    with_python: ON\n"
+           "    with_rdma: OFF\n    with_timer: OFF\n");
+    return 0;
+}
+
+static int run_edl(char *const *argv, struct edl_error *error)
+{
+    const char *words[1024] = { "edl", "run" };
+    size_t n = 2;
+
+    for (; *argv != NULL && n + 1 < ELEMENTS(words); argv++)
+        words[n++] = *argv;
+    if (*argv != NULL)
+        return edl_error_set(error, -E2BIG, "more than %zu words", ELEMENTS(words) - 3);
+    return program_become(words, "edl-client", error);
+}
+
+static int run_program(int argc, char **argv, struct edl_error *error)
+{
+    const bool of_train = streq(argv[1], "train");
+    struct paddle_flags flags;
+    int r = paddle_flags_parse(argc - 2, argv + 2, environment, &flags, error);
+
+    if (r < 0)
+        return r;
+    if (flags.help) {
+        printf("%s", usage);
+        print_flags(of_train);
+        return 0;
+    }
+    tell_commandline(argc, argv);
+    tell_idle(&flags, of_train);
+    return of_train ? train(&flags, error) : pserver(&flags, error);
+}
+
+static int dispatch(int argc, char **argv, struct edl_error *error)
+{
+    static const char *const missing[] = { "merge_model", "dump_config", "make_diagram", "master" };
+
+    if (argc == 1 || streq(argv[1], "help") || streq(argv[1], "--help") || streq(argv[1], "-h")) {
+        printf("%s\nedl-paddle train --help and edl-paddle pserver --help list the flags.\n",
+               usage);
+        return 0;
+    }
+    if (streq(argv[1], "train") || streq(argv[1], "pserver"))
+        return run_program(argc, argv, error);
+    if (streq(argv[1], "version"))
+        return version();
+    if (streq(argv[1], "--version")) {
+        printf("edl-paddle " EDL_VERSION "\n");
+        return 0;
+    }
+    for (size_t i = 0; i < ELEMENTS(missing); i++)
+        if (streq(argv[1], missing[i])) {
+            (void)edl_error_set(error, -EINVAL, "there is no edl-paddle %s", argv[1]);
+            return edl_error_remedy(error, "train, pserver and version there are");
+        }
+    return run_edl(argv + 1, error);
+}
+
+int main(int argc, char **argv)
+{
+    struct edl_error error = { 0 };
+    int r;
+
+    log_init("edl-paddle");
+    r = dispatch(argc, argv, &error);
+    if (r < 0)
+        (void)log_failure(&error, "%s", argc > 1 ? argv[1] : "command line");
+    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : r;
+}

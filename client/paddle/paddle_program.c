@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* paddle_program.c - see paddle_program.h */
+#include "client/paddle/paddle_program.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/paddle/paddle_flags.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define SERVERS_MAX 1024
+
+__attribute__((format(printf, 2, 3))) static void add(struct paddle_command *command,
+                                                      const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    if (command->n == PADDLE_ARGV_MAX || vasprintf(&command->argv[command->n++], format, ap) == -1)
+        abort();
+    va_end(ap);
+}
+
+void paddle_command_done(struct paddle_command *command)
+{
+    for (size_t i = 0; i < command->n; i++)
+        free(command->argv[i]);
+    *command = (struct paddle_command){ 0 };
+}
+
+static unsigned ports_of(const struct paddle_flags *flags)
+{
+    return (unsigned)(paddle_flag_count(flags, FLAG_PORTS_NUM) +
+                      paddle_flag_count(flags, FLAG_PORTS_NUM_FOR_SPARSE));
+}
+
+int paddle_pserver_check(const struct paddle_flags *flags, struct edl_error *error)
+{
+    uint64_t port = paddle_flag_count(flags, FLAG_PORT);
+    uint64_t dense = paddle_flag_count(flags, FLAG_PORTS_NUM);
+    uint64_t sparse = paddle_flag_count(flags, FLAG_PORTS_NUM_FOR_SPARSE);
+
+    if (dense == 0)
+        return edl_error_set(error, -EINVAL, "--ports_num is 0; 1 or more is possible");
+    if (dense > PADDLE_PORTS_MAX || sparse > PADDLE_PORTS_MAX - dense)
+        return edl_error_set(error, -EINVAL,
+                             "--ports_num and --ports_num_for_sparse are %" PRIu64 " and %" PRIu64
+                             "; %d together are possible",
+                             dense, sparse, PADDLE_PORTS_MAX);
+    if (port == 0 || port > UINT16_MAX || port + dense + sparse - 1 > UINT16_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--port is %" PRIu64 ", and %" PRIu64
+                             " ports from there on are not below 65536",
+                             port, dense + sparse);
+    return (int)ports_of(flags);
+}
+
+/* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... */
+static int add_servers(const struct paddle_flags *flags, struct paddle_command *ret,
+                       struct edl_error *error)
+{
+    const unsigned ports = ports_of(flags);
+    const uint64_t port = paddle_flag_count(flags, FLAG_PORT);
+    size_t size = 0, n = 0;
+    char *list = NULL;
+    FILE *out = open_memstream(&list, &size);
+
+    if (out == NULL)
+        abort();
+    for (const char *word = flags->values[FLAG_PSERVERS]; *word != '\0';) {
+        int length = (int)strcspn(word, ",");
+
+        for (unsigned i = 0; i < ports; i++)
+            (void)fprintf(out, "%s%.*s:%" PRIu64, n++ > 0 ? "," : "", length, word, port + i);
+        word += length;
+        word += *word == ',';
+    }
+    (void)fclose(out);
+    add(ret, "--servers=%s", list);
+    free(list);
+    if (n == 0 || n > SERVERS_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--pservers and ports name %zu servers; 1 to %d are possible", n,
+                             SERVERS_MAX);
+    return 0;
+}
+
+static void add_secret(const struct paddle_flags *flags, const char *socket,
+                       const char *secret_file, struct paddle_command *ret)
+{
+    if (flags->given[FLAG_SECRET_FILE])
+        add(ret, "--secret-file=%s", flags->values[FLAG_SECRET_FILE]);
+    else if (socket == NULL)
+        add(ret, "--secret-file=%s", secret_file);
+}
+
+static int check_train(const struct paddle_flags *flags, struct edl_error *error)
+{
+    const char *job = flags->values[FLAG_JOB];
+
+    if (*flags->values[FLAG_CONFIG] == '\0') {
+        (void)edl_error_set(error, -EINVAL, "--config is missing");
+        return edl_error_remedy(error, "name a network: --config=recommendation, or a file");
+    }
+    if (!streq(job, "train") && !streq(job, "test") && !streq(job, "checkgrad"))
+        return edl_error_set(error, -EINVAL,
+                             "--job is \"%.40s\"; train, test and checkgrad there are", job);
+    if (paddle_flag_count(flags, FLAG_TEST_PERIOD) != 0)
+        return edl_error_set(error, -EINVAL,
+                             "--test_period is not 0; a test comes after each pass");
+    if (paddle_flag_count(flags, FLAG_TRAINER_ID) >=
+            paddle_flag_count(flags, FLAG_NUM_GRADIENT_SERVERS) &&
+        flags->given[FLAG_NUM_GRADIENT_SERVERS])
+        return edl_error_set(error, -EINVAL,
+                             "--trainer_id is %s, and --num_gradient_servers %s: ids are below it",
+                             flags->values[FLAG_TRAINER_ID],
+                             flags->values[FLAG_NUM_GRADIENT_SERVERS]);
+    return 0;
+}
+
+static void add_given(const struct paddle_flags *flags, enum paddle_flag flag, const char *option,
+                      struct paddle_command *ret)
+{
+    if (*flags->values[flag] != '\0')
+        add(ret, "--%s=%s", option, flags->values[flag]);
+}
+
+static int add_training(const struct paddle_flags *flags, const char *socket,
+                        const char *secret_file, struct paddle_command *ret,
+                        struct edl_error *error)
+{
+    static const struct {
+        enum paddle_flag flag;
+        const char *option;
+    } passed[] = {
+        { FLAG_NUM_PASSES, "num_passes" },       { FLAG_SAVE_DIR, "save_dir" },
+        { FLAG_SAVING_PERIOD, "saving_period" }, { FLAG_START_PASS, "start_pass" },
+        { FLAG_LOG_PERIOD, "log-period" },       { FLAG_DOT_PERIOD, "dot_period" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(passed); i++)
+        add_given(flags, passed[i].flag, passed[i].option, ret);
+    if (paddle_flag_is(flags, FLAG_LOCAL)) {
+        add(ret, "--local");
+        return 0;
+    }
+    add(ret, "--trainer_id=%s", flags->values[FLAG_TRAINER_ID]);
+    add_secret(flags, socket, secret_file, ret);
+    return add_servers(flags, ret, error);
+}
+
+int paddle_train(const struct paddle_flags *flags, const char *socket, const char *secret_file,
+                 struct paddle_command *ret, struct edl_error *error)
+{
+    const char *job = flags->values[FLAG_JOB];
+    int r = check_train(flags, error);
+
+    if (r < 0)
+        return r;
+    add(ret, "edl-trainer");
+    if (!streq(job, "train"))
+        add(ret, "%s", job);
+    add_given(flags, FLAG_CONFIG, "config", ret);
+    add_given(flags, FLAG_CONFIG_ARGS, "config_args", ret);
+    add_given(flags, FLAG_SEED, "seed", ret);
+    add_given(flags, FLAG_INIT_MODEL_PATH, "init_model_path", ret);
+    add_given(flags, FLAG_LOAD_MISSING, "load_missing_parameter_strategy", ret);
+    add(ret, "--log-style=glog");
+    add(ret, "--device=%s", paddle_flag_is(flags, FLAG_USE_GPU) ? "cuda" : "cpu");
+    if (!streq(job, "checkgrad"))
+        add(ret, "--data=%s",
+            *flags->values[FLAG_DATA] != '\0' ? flags->values[FLAG_DATA] : "generated");
+    return streq(job, "train") ? add_training(flags, socket, secret_file, ret, error) : 0;
+}
+
+void paddle_pserver(const struct paddle_flags *flags, const char *address, unsigned n,
+                    const char *socket, const char *secret_file, struct paddle_command *ret)
+{
+    add(ret, "edl-pserver");
+    add(ret, strchr(address, ':') != NULL ? "--listen=[%s]:%" PRIu64 : "--listen=%s:%" PRIu64,
+        address, paddle_flag_count(flags, FLAG_PORT) + n);
+    add(ret, "--index=any");
+    add_secret(flags, socket, secret_file, ret);
+}

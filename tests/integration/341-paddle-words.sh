@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The command lines that PaddlePaddle's own pages show, with edl-paddle in the place of paddle: servers and trainers started by hand,
+# by flags and by PADDLE_INIT_*; the files and the lines of the log; then as one job of `edl run`, with these programs as trainer and server.
+# Runs by twos: trains
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+export HOME=$work/home XDG_CONFIG_HOME=
+mkdir -p "$HOME" "$work/here/recommendation"
+cd "$work/here"
+edl-trainer data recommendation --out recommendation/data --samples 3000 --users 60 --movies 40 --noise 0.2 >/dev/null
+small=(--config=recommendation --config_args=width=16 --data=recommendation/data)
+read -r port < <(/usr/bin/python3 -c '
+import socket
+for first in range(21000, 30000, 3):
+    try:
+        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
+    except OSError: continue
+    print(first - 3); break')
+
+edl-paddle version | grep -q '^PaddlePaddle .*compiled with$' || fail "version says: $(edl-paddle version)"
+[ "$(edl-paddle --version)" = "edl-paddle $(edl --version | sed 's/^edl //')" ] || fail "--version says: $(edl-paddle --version)"
+
+# a trainer that comes before its servers waits and says so
+export PADDLE_INIT_USE_GPU=False PADDLE_INIT_TRAINER_COUNT=1 PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 \
+    PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1
+PADDLE_INIT_TRAINER_ID=1 edl-paddle train "${small[@]}" --num_passes=2 --save_dir=./of-1 --log_period=2 >one.log 2>&1 &
+trainer=$!
+await 120 'it says that it waits' grep -q 'waiting for 3 parameter servers: .*Connection refused' one.log
+edl-paddle pserver --num_gradient_servers=2 --comment=of-this-test >pserver.log 2>&1 &
+servers=$!
+edl-paddle train "${small[@]}" --trainer_id=0 --num_passes=2 --save_dir=./output --log_period=2 --dot_period=1 >zero.log 2>&1 || fail "trainer 0: $(cat zero.log)"
+wait "$trainer" || fail "trainer 1: $(cat one.log)"
+
+# what it says: the command line, what has no effect, lines of glog, the mean of all batches of the pass
+grep -q '^commandline: edl-paddle train --config=recommendation' zero.log || fail "no command line: $(cat zero.log)"
+grep -q 'without effect here: --trainer_count$' zero.log || fail "what has no effect is not named: $(cat zero.log)"
+grep -Eq '^I[0-9]{4} [0-9:]{8}\.[0-9]{6} +[0-9]+ .*\]  Batch=2 samples=3200? AvgCost=[0-9.]+ CurrentCost=[0-9.]+ Eval:  CurrentEval: $|Pass=1 Batch=[0-9]+ samples=[0-9]+ AvgCost=[0-9.]+ Eval: $' zero.log ||
+    fail "no lines of glog: $(cat zero.log)"
+[ "$(grep -c ' Test samples=[0-9]* cost=[0-9.]* Eval: $' zero.log)" = 3 ] || fail "a test before, and one after each pass: $(cat zero.log)"
+grep -q 'Saving parameters to ./output/pass-00001' zero.log || fail "it does not tell where it saves: $(cat zero.log)"
+[ ! -e of-1 ] || fail 'trainer 1 saves as well'
+[ "$(cat output/pass-00001/path.txt)" = recommendation.json ] && [ -e output/pass-00001/done ] || fail "pass-00001 is $(ls output/pass-00001)"
+[ "$(find output/pass-00001 -name '_*' | wc -l)" = 31 ] || fail "pass-00001 is $(ls output/pass-00001)"
+[ "$(stat -c %s output/pass-00001/___embedding_5__.w0)" = $((16 + 4 * 21 * 16)) ] || fail "___embedding_5__.w0 has $(stat -c %s output/pass-00001/___embedding_5__.w0) bytes"
+
+# three ports, three processes; they end together
+[ "$(grep -c 'listens on 127.0.0.1 port' pserver.log)" = 3 ] || fail "servers: $(cat pserver.log)"
+[ "$(grep -c 'parameters created' pserver.log)" = 3 ] || fail "not all have a shard: $(cat pserver.log)"
+shards=$(pgrep -P $servers)
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"
+for pid in $shards; do [ ! -e "/proc/$pid" ] || fail "a server is left: $pid"; done
+unset PADDLE_INIT_PSERVERS
+
+# the saved pass: tested, and gone on with
+edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00001 >test.log 2>&1 || fail "test: $(cat test.log)"
+[ "$(grep -o 'Test samples=.* cost=[0-9.]*' test.log)" = "$(grep -o 'Test samples=.* cost=[0-9.]*' zero.log | tail -n 1)" ] ||
+    fail "the test says $(cat test.log), the trainer said $(cat zero.log)"
+edl-paddle train "${small[@]}" --start_pass=2 --num_passes=3 --save_dir=output >third.log 2>&1 || fail "a third pass: $(cat third.log)"
+[ -e output/pass-00002/done ] && [ ! -e output/pass-00003 ] || fail "there is $(ls output)"
+rm output/pass-00002/_user_fusion.wbias
+if edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00002 >missing.log 2>&1; then fail 'a missing parameter is no error'; fi
+grep -q '_user_fusion.wbias.*load_missing_parameter_strategy=' missing.log || fail "no remedy: $(cat missing.log)"
+edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00002 --load_missing_parameter_strategy=zero >/dev/null 2>&1 || fail 'it does not go on with zero'
+
+# what is wrong is named
+wrong() { # WORDS COMMAND...
+    local words=$1
+    shift
+    if "$@" >out 2>err; then fail "this is taken: $*"; fi
+    grep -qF -- "$words" err || fail "$*: $(cat err)"
+}
+wrong 'did you mean --num_passes?' edl-paddle train "${small[@]}" --num_pases=2
+wrong 'name a network: --config=recommendation' edl-paddle train
+wrong 'is at most' edl-trainer "${small[@]}" --servers=127.0.0.1:1 --trainer_id=70000
+wrong 'connection refused by pserver, maybe pserver failed!' edl-trainer "${small[@]}" --servers=127.0.0.1:1 --servers-wait=1s --secret-file="$HOME/.config/edl/paddle-secret"
+wrong 'is not host:port' edl-trainer "${small[@]}" --servers=127.0.0.1 --secret-file="$HOME/.config/edl/paddle-secret"
+wrong 'needs output/pass-00008/done' edl-paddle train "${small[@]}" --start_pass=9 --save_dir=output
+wrong 'there is no edl-paddle merge_model' edl-paddle merge_model
+
+# as paddle.py's run.sh has it: one job, whose programs are these two
+node=$(api GET /nodes | jq -r '.nodes[0].name')
+printf 'HOSTS = ["root@%s"]\nROOT_DIR = "%s/paddle"\nPADDLE_NIC = "lo"\nPADDLE_PORT = %s\nPADDLE_PORTS_NUM = 2\nPADDLE_PORTS_NUM_FOR_SPARSE = 1\n' "$node" "$work" "$port" >conf.py
+mkdir "$work/paddle"
+unset PADDLE_INIT_PORT PADDLE_INIT_PORTS_NUM PADDLE_INIT_PORTS_NUM_FOR_SPARSE PADDLE_INIT_NUM_GRADIENT_SERVERS
+edl-paddle --job_dispatch_package=./recommendation --dot_period=10 --ports_num_for_sparse=1 --log_period=2 --num_passes=2 --trainer_count=4 \
+    --saving_period=1 --local=0 --config=recommendation --config_args=width=16 --data=./data --save_dir=./output --use_gpu=0 >out 2>err || fail "edl run: $(cat out err)"
+folder=$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err)
+[ -e "$folder/output/pass-00001/done" ] || fail "there is no second pass: $(find "$folder") $(cat out)"
+grep -q 'Pass=1 Batch=' "$folder/log/train.log" || fail "train.log is $(cat "$folder/log/train.log")"
+cluster_stop

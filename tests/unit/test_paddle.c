@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_paddle.c - the flags of `edl-paddle train` and `pserver`, and what becomes of them */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/paddle/paddle_flags.h"
+#include "client/paddle/paddle_nics.h"
+#include "client/paddle/paddle_program.h"
+#include "client/paddle/paddle_secret.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static const char *const (*variables)[2];
+
+static const char *environment(const char *name)
+{
+    for (size_t i = 0; variables != NULL && variables[i][0] != NULL; i++)
+        if (streq(variables[i][0], name))
+            return variables[i][1];
+    return NULL;
+}
+
+#define PARSE(flags_, ...)                                                                         \
+    parse((flags_), ELEMENTS(((const char *[]){ __VA_ARGS__ })), (const char *[]){ __VA_ARGS__ })
+
+static void parse(struct paddle_flags *flags, size_t n, const char *const *words)
+{
+    struct edl_error error = { 0 };
+
+    if (paddle_flags_parse((int)n, (char *const *)(uintptr_t)words, environment, flags, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    variables = NULL;
+    return 0;
+}
+
+/* Every flag of the table, by its name and by its variable. */
+static void test_every_flag_is_taken(void **state)
+{
+    static const char *const values[] = { "word", "true", "7", "0.5" };
+    const struct paddle_flag_row *row;
+    struct paddle_flags flags;
+    char word[96], name[96];
+    size_t n = 0;
+
+    (void)state;
+    for (; (row = paddle_flag_row(n)) != NULL; n++) {
+        const char *pair[2][2] = { { name, values[row->kind] }, { NULL, NULL } };
+
+        assert_non_null(row->name);
+        (void)snprintf(word, sizeof word, "--%s=%s", row->name, values[row->kind]);
+        PARSE(&flags, word);
+        assert_int_equal(flags.n_idle, n >= PADDLE_FLAGS_USED);
+        if (n < PADDLE_FLAGS_USED)
+            assert_true(flags.given[n]);
+        (void)snprintf(name, sizeof name, "PADDLE_INIT_%s", row->name);
+        for (char *p = name; *p != '\0'; p++)
+            *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+        variables = (const char *const(*)[2])pair;
+        PARSE(&flags, "--comment=x");
+        assert_int_equal(flags.n_idle, n >= PADDLE_FLAGS_USED);
+        if (n < PADDLE_FLAGS_USED)
+            assert_true(flags.given[n]);
+        variables = NULL;
+    }
+    assert_true(n > 60);
+}
+
+static void test_defaults(void **state)
+{
+    static const struct {
+        enum paddle_flag flag;
+        const char *value;
+    } defaults[] = {
+        { FLAG_PORT, "20134" },
+        { FLAG_PORTS_NUM, "1" },
+        { FLAG_PORTS_NUM_FOR_SPARSE, "0" },
+        { FLAG_PSERVERS, "127.0.0.1" },
+        { FLAG_TRAINER_ID, "0" },
+        { FLAG_NUM_PASSES, "100" },
+        { FLAG_LOG_PERIOD, "100" },
+        { FLAG_DOT_PERIOD, "1" },
+        { FLAG_SAVING_PERIOD, "1" },
+        { FLAG_START_PASS, "0" },
+        { FLAG_LOAD_MISSING, "fail" },
+        { FLAG_LOCAL, "1" },
+        { FLAG_JOB, "train" },
+        { FLAG_SEED, "1" },
+        { FLAG_NUM_GRADIENT_SERVERS, "1" },
+    };
+    struct paddle_flags flags;
+
+    (void)state;
+    PARSE(&flags, "--comment=x");
+    for (size_t i = 0; i < ELEMENTS(defaults); i++)
+        assert_string_equal(flags.values[defaults[i].flag], defaults[i].value);
+}
+
+static void test_words_win_over_variables(void **state)
+{
+    static const char *const set[][2] = { { "PADDLE_INIT_PORT", "7164" },
+                                          { "PADDLE_INIT_TRAINER_ID", "1" },
+                                          { "PADDLE_INIT_USE_GPU", "False" },
+                                          { "PADDLE_INIT_PSERVERS", "10.0.0.1" },
+                                          { NULL, NULL } };
+    struct paddle_flags flags;
+
+    (void)state;
+    variables = set;
+    PARSE(&flags, "--port", "7000", "--trainer_id=2", "--use_gpu", "--noparallel_nn");
+    assert_int_equal(paddle_flag_count(&flags, FLAG_PORT), 7000);
+    assert_int_equal(paddle_flag_count(&flags, FLAG_TRAINER_ID), 2);
+    assert_true(paddle_flag_is(&flags, FLAG_USE_GPU));
+    assert_false(paddle_flag_is(&flags, FLAG_LOCAL)); /* servers are named */
+    PARSE(&flags, "--local=1");
+    assert_true(paddle_flag_is(&flags, FLAG_LOCAL));
+    assert_false(paddle_flag_is(&flags, FLAG_USE_GPU));
+    PARSE(&flags, "-config=x");
+    assert_string_equal(flags.values[FLAG_CONFIG], "x");
+}
+
+static void test_what_is_wrong_is_named(void **state)
+{
+    static const struct {
+        const char *word, *text, *remedy;
+    } cases[] = {
+        { "--prot=1", "unknown flag --prot", "did you mean --port?" },
+        { "--zzzzzzzzzz", "unknown flag --zzzzzzzzzz", "--help" },
+        { "--nouse_gpus", "unknown flag --nouse_gpus", "" },
+        { "--port=x", "--port is \"x\", not a number from 0 on", "" },
+        { "--use_gpu=maybe", "--use_gpu is \"maybe\", not true or false", "" },
+        { "--checkgrad_eps=abc", "--checkgrad_eps is \"abc\", not a number", "" },
+        { "--port", "--port has no value", "--port=VALUE" },
+        { "train", "\"train\" is no flag", "--NAME=VALUE" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const char *const words[] = { cases[i].word };
+        struct paddle_flags flags;
+        struct edl_error error = { 0 };
+
+        assert_int_equal(paddle_flags_parse(1, (char *const *)(uintptr_t)words, environment, &flags,
+                                            &error),
+                         -EINVAL);
+        if (strstr(error.text, cases[i].text) == NULL ||
+            strstr(error.remedy, cases[i].remedy) == NULL)
+            fail_msg("%s: %s; %s", cases[i].word, error.text, error.remedy);
+    }
+    {
+        static const char *const set[][2] = { { "PADDLE_INIT_PORT", "x" }, { NULL, NULL } };
+        struct paddle_flags flags;
+        struct edl_error error = { 0 };
+
+        variables = set;
+        assert_int_equal(paddle_flags_parse(0, NULL, environment, &flags, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "PADDLE_INIT_PORT"));
+    }
+}
+
+static bool has(const struct paddle_command *command, const char *word)
+{
+    for (size_t i = 0; i < command->n; i++)
+        if (streq(command->argv[i], word))
+            return true;
+    return false;
+}
+
+static void test_a_trainer_of_two_machines(void **state)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    PARSE(&flags, "--config=recommendation", "--pservers=10.0.0.1,10.0.0.2", "--port=7164",
+          "--ports_num=2", "--ports_num_for_sparse=1", "--trainer_id=1", "--num_gradient_servers=2",
+          "--save_dir=./output", "--dot_period=10", "--local=0");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
+    assert_string_equal(command.argv[0], "edl-trainer");
+    assert_true(has(&command, "--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.1:7166,10.0.0.2:7164,"
+                              "10.0.0.2:7165,10.0.0.2:7166"));
+    assert_true(has(&command, "--trainer_id=1"));
+    assert_true(has(&command, "--secret-file=/secret"));
+    assert_true(has(&command, "--save_dir=./output"));
+    assert_true(has(&command, "--dot_period=10"));
+    assert_true(has(&command, "--num_passes=100"));
+    assert_true(has(&command, "--data=generated"));
+    assert_false(has(&command, "--local"));
+    paddle_command_done(&command);
+    /* in a job its agent tells the secret */
+    assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
+    assert_false(has(&command, "--secret-file=/secret"));
+    paddle_command_done(&command);
+}
+
+static void test_alone_and_test(void **state)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    PARSE(&flags, "--config=fit_a_line", "--data=d");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
+    assert_true(has(&command, "--local"));
+    assert_false(has(&command, "--secret-file=/secret"));
+    paddle_command_done(&command);
+    PARSE(&flags, "--config=fit_a_line", "--job=test", "--init_model_path=output/pass-00001");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
+    assert_string_equal(command.argv[1], "test");
+    assert_true(has(&command, "--init_model_path=output/pass-00001"));
+    assert_false(has(&command, "--local"));
+    paddle_command_done(&command);
+}
+
+static void test_what_a_trainer_cannot_do(void **state)
+{
+    static const struct {
+        const char *words[2], *text;
+    } cases[] = {
+        { { "--port=1", "--comment=x" }, "--config is missing" },
+        { { "--config=x", "--job=time" }, "--job is \"time\"" },
+        { { "--config=x", "--test_period=100" }, "--test_period is not 0" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct paddle_command command = { 0 };
+        struct paddle_flags flags;
+        struct edl_error error = { 0 };
+
+        parse(&flags, 2, cases[i].words);
+        assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), -EINVAL);
+        assert_non_null(strstr(error.text, cases[i].text));
+        paddle_command_done(&command);
+    }
+    {
+        struct paddle_command command = { 0 };
+        struct paddle_flags flags;
+        struct edl_error error = { 0 };
+
+        PARSE(&flags, "--config=x", "--trainer_id=2", "--num_gradient_servers=2");
+        assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "--trainer_id is 2"));
+        paddle_command_done(&command);
+    }
+}
+
+static void test_servers_of_a_machine(void **state)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    PARSE(&flags, "--port=7164", "--ports_num=2", "--ports_num_for_sparse=1");
+    assert_int_equal(paddle_pserver_check(&flags, &error), 3);
+    paddle_pserver(&flags, "10.0.0.1", 2, NULL, "/secret", &command);
+    assert_string_equal(command.argv[0], "edl-pserver");
+    assert_true(has(&command, "--listen=10.0.0.1:7166"));
+    assert_true(has(&command, "--index=any"));
+    assert_true(has(&command, "--secret-file=/secret"));
+    paddle_command_done(&command);
+    paddle_pserver(&flags, "fe80::1", 0, "/agent", NULL, &command);
+    assert_true(has(&command, "--listen=[fe80::1]:7164"));
+    paddle_command_done(&command);
+    PARSE(&flags, "--ports_num=0");
+    assert_int_equal(paddle_pserver_check(&flags, &error), -EINVAL);
+    PARSE(&flags, "--port=65535", "--ports_num=2");
+    assert_int_equal(paddle_pserver_check(&flags, &error), -EINVAL);
+    PARSE(&flags, "--ports_num=60", "--ports_num_for_sparse=5");
+    assert_int_equal(paddle_pserver_check(&flags, &error), -EINVAL);
+}
+
+static void test_interfaces(void **state)
+{
+    char address[PADDLE_ADDRESS_SIZE];
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(paddle_nics_address("", address, &error), 0);
+    assert_string_equal(address, "127.0.0.1");
+    assert_int_equal(paddle_nics_address("no-such-nic,lo", address, &error), 0);
+    assert_string_equal(address, "127.0.0.1");
+    assert_int_equal(paddle_nics_address("no-such-nic", address, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, " lo"));
+}
+
+/* Made once, for its owner alone, and the same for whoever comes later. */
+static void test_the_secret_of_a_user(void **state)
+{
+    char folder[] = "/tmp/edl-test-paddle-XXXXXX", first[80], second[80];
+    _cleanup_free_ char *path = NULL, *again = NULL;
+    struct edl_error error = { 0 };
+    struct stat st;
+    FILE *file;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    assert_int_equal(paddle_secret_file(&path, &error), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_size, 65);
+    file = fopen(path, "re");
+    assert_non_null(fgets(first, sizeof first, file));
+    (void)fclose(file);
+    assert_int_equal(paddle_secret_file(&again, &error), 0);
+    assert_string_equal(path, again);
+    file = fopen(path, "re");
+    assert_non_null(fgets(second, sizeof second, file));
+    (void)fclose(file);
+    assert_string_equal(first, second);
+    (void)unlink(path);
+    *strrchr(path, '/') = '\0';
+    (void)rmdir(path);
+    assert_int_equal(rmdir(folder), 0); /* nothing else is left in it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_every_flag_is_taken, reset),
+        cmocka_unit_test_setup(test_defaults, reset),
+        cmocka_unit_test_setup(test_words_win_over_variables, reset),
+        cmocka_unit_test_setup(test_what_is_wrong_is_named, reset),
+        cmocka_unit_test_setup(test_a_trainer_of_two_machines, reset),
+        cmocka_unit_test_setup(test_alone_and_test, reset),
+        cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
+        cmocka_unit_test_setup(test_servers_of_a_machine, reset),
+        cmocka_unit_test_setup(test_interfaces, reset),
+        cmocka_unit_test_setup(test_the_secret_of_a_user, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
