@@ -332,6 +332,22 @@ static void test_sizes_follow_data(void **unused)
     (void)network_free(shipped);
 }
 
+/* The deepest network of the papers: servers take as many parameters as it has. */
+static void test_deepest(void **unused)
+{
+    struct network *network = network_shipped("resnet_cifar", "depth=110");
+    struct declaration *declaration = xcalloc(1, sizeof *declaration);
+    struct edl_error error = { 0 };
+
+    (void)unused;
+    if (network_declaration(network, 1, declaration, &error) < 0 ||
+        declaration_check(declaration, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(declaration->n_params, 335);
+    free(declaration);
+    (void)network_free(network);
+}
+
 /* A rate without measure: training stops, and batch and culprit are named. */
 static void test_divergence(void **unused)
 {
@@ -363,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_saved_pass),
         cmocka_unit_test(test_sizes_follow_data),
         cmocka_unit_test(test_averages_are_measured),
+        cmocka_unit_test(test_deepest),
     };
 
     openblas_set_num_threads(1);

@@ -235,7 +235,8 @@ static void test_resnet_counts(void **unused)
                    { "depth=14", 175258, 1120 },
                    { "depth=20", 272474, 1568 },
                    { "depth=32", 466906, 2464 },
-                   { "depth=56", 855770, 4256 } };
+                   { "depth=56", 855770, 4256 },
+                   { "depth=110", 1730714, 8288 } };
 
     (void)unused;
     for (size_t i = 0; i < ELEMENTS(counts); i++) {

@@ -223,9 +223,9 @@ static void test_declare_most(void **state)
     assert_int_equal(size, WIRE_DECLARE_MAX);
     assert_int_equal(wire_declare_decode(bytes, size, &back, &error), 0);
     assert_true(declaration_equal(&d, &back));
-    bytes[8] = 1; /* 257 */
+    bytes[8] = 1; /* 513 */
     assert_int_equal(wire_declare_decode(bytes, size, &back, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "257 parameters"));
+    assert_non_null(strstr(error.text, "513 parameters"));
     memset(d.params[0].name, 'a', PARAM_NAME_SIZE); /* no end */
     assert_int_equal(wire_declare_decode(bytes, wire_declare_encode(&d, bytes), &back, &error),
                      -EINVAL);
@@ -289,13 +289,14 @@ static void test_push_pull_refuses(void **state)
         size_t at;
         uint32_t value;
     } bad[] = {
-        { 0, 0x80 },       /* unknown flag */
-        { 4, 257 },        /* too many sections */
-        { 4, UINT32_MAX }, /* the same, with overflow in mind */
-        { 16, 1 },         /* a dense parameter */
-        { 16, 3 },         /* none at all */
-        { 20, 6 },         /* more rows than the shard has */
-        { 20, UINT32_MAX }, { 24, UINT32_MAX },
+        { 0, 0x80 },                       /* unknown flag */
+        { 4, DECLARATION_PARAMS_MAX + 1 }, /* too many sections */
+        { 4, UINT32_MAX },                 /* the same, with overflow in mind */
+        { 16, 1 },                         /* a dense parameter */
+        { 16, 3 },                         /* none at all */
+        { 20, 6 },                         /* more rows than the shard has */
+        { 20, UINT32_MAX },
+        { 24, UINT32_MAX },
     };
     struct declaration d = sample_declaration();
     struct shard_shape shape;
