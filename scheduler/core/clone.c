@@ -154,6 +154,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB,
                  deadline_at(&job->plan.due));
     to->plan.busy_left = job->plan.busy_left;
+    job_hasty_copy(to, job);
     deadline_set(&copy->planner->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
                  deadline_at(&job->plan.idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {

@@ -67,6 +67,7 @@ void job_free(struct job *job)
     rendezvous_free(job); /* before the spec: it says how many roles there are */
     free(job->plan.why);
     free(job->plan.places);
+    job_hasty_forget(job);
     free(job->plan.reserved);
     free(job->after);
     (void)job_spec_free(job->spec);

@@ -11,6 +11,7 @@
 #include "scheduler/core/resources.h"
 #include "scheduler/core/tree.h"
 
+struct hasty;
 struct job;
 struct placed;
 struct queue_class;
@@ -63,6 +64,8 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     size_t n_places;
     struct placed *reserved; /* of a started job: where what it lacks goes; owned */
     size_t n_reserved;
+    struct hasty *hasty; /* where its processes end at once (job_hasty.c); owned */
+    uint32_t n_hasty;
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;

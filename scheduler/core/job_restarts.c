@@ -23,8 +23,6 @@
 #include <stdio.h>
 #include <utlist.h>
 
-/* A program that comes so far has imported and read what it begins with. */
-#define AT_ONCE_US (30 * USEC_PER_SEC)
 /* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same node */
 #define EXIT_NO_INPUT 66
 

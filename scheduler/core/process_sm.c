@@ -339,8 +339,10 @@ static void back_off(struct cluster *cluster, const struct process *process, str
 {
     struct job *job = process->job;
     struct slot *slot = process_slot(process);
+    uint64_t own_us = now.now_us + backoff_us(job, slot->failures + slot->failed_starts);
+    uint64_t of_job_us = job_hasty_failed(job, process, now);
 
-    slot->not_before_us = now.now_us + backoff_us(job, slot->failures + slot->failed_starts);
+    slot->not_before_us = MAX_OF(own_us, of_job_us);
     if (slot->not_before_us > now.now_us)
         deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
                      MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
@@ -413,6 +415,7 @@ static void ended_by_itself(struct cluster *cluster, struct process *process, st
                "exit code 0, but its job's data is not finished or no model was saved", now);
     } else {
         job->finishing = true;
+        job_hasty_ran(job, process);
         slot_set_finished(cluster, job, process->role, process->index, true);
         effect_save_job(cluster, job);
     }
