@@ -81,7 +81,10 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
         (void)edl_error_set(error, -EINVAL, "the body is empty");
         return edl_error_remedy(error, "send a TrainingJob document, JSON or YAML");
     }
-    r = job_document_parse(body, size, &job_document_bounds, &document, error);
+    if (http_request_was_read(request))
+        r = http_request_json(request, &document, error);
+    else
+        r = job_document_parse(body, size, &job_document_bounds, &document, error);
     if (r < 0)
         return r;
     r = job_spec_from_document(document, ret_spec, ret_ignored, error);

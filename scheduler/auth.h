@@ -28,6 +28,7 @@ enum route_flags {
     ROUTE_FIRST = 1 << 14, /* keeps a node in the cluster: waits for nobody else (dispatch.h) */
     ROUTE_PROCESS =
         1 << 3, /* X-EDL-Process names a process of {job} that lives on the caller's node */
+    ROUTE_DOCUMENT = 1 << 15, /* its body is a job document, JSON or YAML (job_document.h) */
     ROUTE_KEYED = 1 << 4,     /* takes an Idempotency-Key (idempotency.h) */
     ROUTE_MATCHED = 1 << 9,   /* takes If-Match (precondition.h) */
     ROUTE_TAGGED = 1 << 11,   /* the good answer has the ETag of what it tells of */

@@ -12,7 +12,7 @@
 #include "shared/macro.h"
 #include "shared/printable.h"
 
-int body_object(const struct http_request *request, json_t **ret, struct edl_error *error)
+int body_object(struct http_request *request, json_t **ret, struct edl_error *error)
 {
     size_t size;
     json_t *value;

@@ -14,7 +14,7 @@ struct edl_error;
 struct http_request;
 
 /* body_object - the body as an object (new reference); an empty body is an empty object */
-int body_object(const struct http_request *request, json_t **ret, struct edl_error *error);
+int body_object(struct http_request *request, json_t **ret, struct edl_error *error);
 
 struct body_field {
     const json_t *object;

@@ -79,17 +79,15 @@ static enum dispatch_tier tier_of(struct scheduler *scheduler, struct http_reque
     struct process *process;
     struct caller caller;
 
-    name[0] = '\0';
+    (void)snprintf(name, FAIR_NAME_MAX, "node %s", node != NULL ? node : "");
     if ((route->flags & ROUTE_FIRST) != 0)
         return DISPATCH_NODES;
     if ((route->flags & ROUTE_PUBLIC) == 0 && auth_caller(scheduler, request, &caller) == 1) {
         (void)snprintf(name, FAIR_NAME_MAX, "user %s", caller.user);
         return asks_only(request) ? DISPATCH_FORECASTS : DISPATCH_PEOPLE;
     }
-    if ((route->flags & ROUTE_NODE) != 0 && node != NULL) {
-        (void)snprintf(name, FAIR_NAME_MAX, "node %s", node);
-        return DISPATCH_PROCESSES;
-    }
+    if ((route->flags & ROUTE_NODE) != 0 && node != NULL)
+        return DISPATCH_PROCESSES; /* its name is there */
     if ((route->flags & ROUTE_PROCESS) != 0 &&
         auth_process(scheduler, request, &process, NULL) == 0) {
         (void)snprintf(name, FAIR_NAME_MAX, "jobs of %s", process->job->user);
@@ -304,19 +302,17 @@ static int on_serve(sd_event_source *source, void *userdata)
     return 0;
 }
 
-static void refuse_more(struct scheduler *scheduler, struct http_request *request,
-                        enum dispatch_tier tier, enum fair_answer why)
+static void refuse_more(struct scheduler *scheduler, struct http_request *request, const char *what,
+                        size_t most, enum fair_answer why)
 {
-    const char *what = tier == DISPATCH_FORECASTS ? "dry runs" : "requests";
     struct edl_error error = { 0 };
 
     scheduler->dispatch.refused[why]++;
     if (why == FAIR_CALLER_FULL)
-        (void)edl_error_set(&error, EDL_ETOOMANY, "%zu %s of yours wait already", limits[tier].each,
-                            what);
+        (void)edl_error_set(&error, EDL_ETOOMANY, "%zu %s of yours wait already", most, what);
     else
-        (void)edl_error_set(&error, EDL_ETOOMANY, "%zu %s wait already, and some are yours",
-                            limits[tier].all, what);
+        (void)edl_error_set(&error, EDL_ETOOMANY, "%zu %s wait already, and some are yours", most,
+                            what);
     (void)edl_error_remedy(&error, "wait for some of their answers before asking for more");
     refusals_add(&scheduler->dispatch.refusals, request, &error);
 }
@@ -334,7 +330,8 @@ static void wait_turn(struct scheduler *scheduler, struct http_request *request,
                       class_of(http_request_route(request), tier), &queued->item);
     if (answer != FAIR_TAKEN) {
         free(queued);
-        refuse_more(scheduler, request, tier, answer);
+        refuse_more(scheduler, request, tier == DISPATCH_FORECASTS ? "dry runs" : "requests",
+                    answer == FAIR_CALLER_FULL ? limits[tier].each : limits[tier].all, answer);
         return;
     }
     http_request_defer(request, on_gone, queued);
@@ -352,10 +349,28 @@ static bool is_next(struct scheduler *scheduler, const struct http_route *route,
             (fair_waiting(waiting, classes) == 0 && is_within_budget(scheduler, tier)));
 }
 
-void dispatch(struct http_request *request, const struct http_route *route, void *userdata)
+static void read_first(struct scheduler *scheduler, struct http_request *request,
+                       enum dispatch_tier tier, const char *name, uint64_t since_us)
 {
-    struct scheduler *scheduler = userdata;
-    uint64_t since_us = clock_read_us(CLOCK_MONOTONIC) - http_request_waited_us(request);
+    enum fair_answer answer = body_reads_add(scheduler, request, tier, name, since_us);
+
+    if (answer != FAIR_TAKEN)
+        refuse_more(scheduler, request, "large bodies", body_reads_most(answer), answer);
+}
+
+/* is_its_turn - one whose body was read has waited for that, and may not keep what came of it for
+ * long: that takes more memory than the body */
+static bool is_its_turn(struct scheduler *scheduler, struct http_request *request,
+                        enum dispatch_tier tier)
+{
+    return is_next(scheduler, http_request_route(request), tier) ||
+           (http_request_was_read(request) && tier != DISPATCH_FORECASTS);
+}
+
+static void dispatch_since(struct scheduler *scheduler, struct http_request *request,
+                           uint64_t since_us)
+{
+    const struct http_route *route = http_request_route(request);
     char name[FAIR_NAME_MAX];
     enum dispatch_tier tier;
 
@@ -366,10 +381,24 @@ void dispatch(struct http_request *request, const struct http_route *route, void
     if (!may(scheduler, request))
         return;
     tier = tier_of(scheduler, request, route, name);
-    if (is_next(scheduler, route, tier))
+    if (body_reads_wants(request, tier))
+        read_first(scheduler, request, tier, name, since_us);
+    else if (is_its_turn(scheduler, request, tier))
         handle(scheduler, request, tier, since_us);
     else
         wait_turn(scheduler, request, tier, name, since_us);
+}
+
+void dispatch(struct http_request *request, const struct http_route *route, void *userdata)
+{
+    (void)route;
+    dispatch_since(userdata, request,
+                   clock_read_us(CLOCK_MONOTONIC) - http_request_waited_us(request));
+}
+
+void dispatch_read(struct scheduler *scheduler, struct http_request *request, uint64_t since_us)
+{
+    dispatch_since(scheduler, request, since_us);
 }
 
 void dispatch_readers(struct scheduler *scheduler)

@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "scheduler/core/histogram.h"
+#include "scheduler/dispatch_tier.h"
 #include "scheduler/fair.h"
 #include "scheduler/refusals.h"
 
@@ -18,19 +19,6 @@ struct edl_error;
 struct http_request;
 struct http_route;
 struct scheduler;
-
-/* Who calls, in the order in which they are served. */
-enum dispatch_tier {
-    DISPATCH_NODES,     /* what keeps a node in the cluster (ROUTE_FIRST): always at once */
-    DISPATCH_PROCESSES, /* what processes and agents ask besides: fair among users, and nodes */
-    DISPATCH_PEOPLE,    /* all others: fair among users, and the addresses of strangers */
-    DISPATCH_POLLS,     /* long polls that have news, as people: thousands may wait for the same */
-    DISPATCH_FORECASTS, /* ?dry_run=1: one after the other, beside the loop (api_forecast.c) */
-    DISPATCH_TIERS,
-};
-
-/* dispatch_tier_to_string - "node", "process", "person", "poll", "forecast" */
-const char *dispatch_tier_to_string(enum dispatch_tier tier);
 
 struct dispatch {
     struct fair *waiting[DISPATCH_TIERS]; /* owned */
@@ -54,6 +42,10 @@ void dispatch_done(struct scheduler *scheduler);
  * or later, when others wait, when this pass of the loop has done enough of its kind, or, as it
  * reads state, when a turn is under way; or answers 429. */
 void dispatch(struct http_request *request, const struct http_route *route, void *userdata);
+
+/* dispatch_read - the same for a request whose body was read beside the loop (body_reads.h);
+ * since_us: it waits */
+void dispatch_read(struct scheduler *scheduler, struct http_request *request, uint64_t since_us);
 
 /* dispatch_readers - the turn is committed: handles what waited for that, as much as one pass of
  * the loop may; the rest follows */

@@ -10,6 +10,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/web/web.h"
 #include "shared/clock.h"
+#include "shared/document_bounds.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/job_document.h"
@@ -19,12 +20,24 @@
 #define KIB 1024
 #define NO_BODY 1 /* a body that is not read anyway; 0 would mean the server's default */
 #define NODE_BODY (16 * KIB)
-#define REPORT_BODY (4 * KIB * KIB)   /* thousands of processes */
+#define REPORT_BODY (4 * KIB * KIB)   /* at most; narrow_report */
 #define DATASET_BODY (32 * KIB * KIB) /* piece by piece; --max-job-dataset is less */
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
 #define METRICS_BODY (16 * KIB)
 #define WORKSPACE_BODY WORKSPACE_ARCHIVE_BYTES_MAX /* to a file, piece by piece */
+
+/* What goes with thousands of processes is for nodes that have them. */
+static void narrow_report(const struct http_request *request, void *userdata,
+                          struct document_bounds *bounds)
+{
+    const struct scheduler *scheduler = userdata;
+    const struct node *node =
+        cluster_node(scheduler->cluster, http_request_param(request, "node"));
+
+    if (node != NULL)
+        cluster_bound_report(node, bounds);
+}
 
 /* clang-format off */
 /* One call a block: what it is called, who may, what goes in, what comes out. */
@@ -63,8 +76,8 @@ static const struct http_route table[] = {
       .summary = "how what there is is shared, and which other policies there are" },
 
     { .method = "POST", .path = "/jobs", .handler = api_jobs_submit, .operation = "submitJob",
-      .flags = ROUTE_USER | ROUTE_KEYED | ROUTE_TAGGED, .max_body_bytes = JOB_DOCUMENT_MAX_BYTES,
-      .query = "dry_run", .takes = "TrainingJob", .status = 201, .gives = "JobAccepted",
+      .flags = ROUTE_USER | ROUTE_KEYED | ROUTE_TAGGED | ROUTE_DOCUMENT, .max_body_bytes = JOB_DOCUMENT_MAX_BYTES,
+      .too_large = JOB_DOCUMENT_REMEDY, .query = "dry_run", .takes = "TrainingJob", .status = 201, .gives = "JobAccepted",
       .summary = "submit a job; ?dry_run=1: tell what that would do" },
     { .method = "GET", .path = "/jobs", .handler = api_jobs_list, .operation = "listJobs",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .query = "state array limit cursor",
@@ -273,7 +286,8 @@ static const struct http_route table[] = {
       .query = "gone", .status = 200, .gives = "NodeRemoved", .summary = "forget a node; ?gone=1" },
     { .method = "POST", .path = "/nodes/{node}/report", .handler = api_node_report,
       .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_FIRST | ROUTE_UNSTORED,
-      .max_body_bytes = REPORT_BODY,
+      .max_body_bytes = REPORT_BODY, .max_values = REPORT_BODY, .narrow = narrow_report,
+      .too_large = "a report tells of the processes that the node has: restart its agent",
       .takes = "NodeReport", .status = 200, .gives = "ReportHeard",
       .summary = "what an agent sees; renews its lease" },
     { .method = "GET", .path = "/nodes/{node}/orders", .handler = api_node_orders,

@@ -113,6 +113,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = dispatch_init(scheduler, error);
     if (r == 0)
+        r = body_reads_init(scheduler, error);
+    if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
         r = api_workspaces_init(scheduler, error);
@@ -163,6 +165,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     backup_done(scheduler);
     turn_done(scheduler);
     api_forecast_done(scheduler);
+    body_reads_done(scheduler);
     dispatch_done(scheduler);
     waiters_done(&scheduler->waiters);
     join_tokens_done(&scheduler->join_tokens);

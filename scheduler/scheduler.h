@@ -19,6 +19,7 @@
 #include "scheduler/file_reads.h"
 #include "scheduler/metrics.h"
 #include "scheduler/denials.h"
+#include "scheduler/body_reads.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/keeper.h"
@@ -68,7 +69,8 @@ struct scheduler {
     struct group_table *groups; /* owned; what the core was told; NULL: there are none */
     struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
-    struct dispatch dispatch; /* requests that wait until it is their turn */
+    struct dispatch dispatch;     /* requests that wait until it is their turn */
+    struct body_reads body_reads; /* large bodies, on their way there */
     struct metrics metrics;
     struct machines machines;     /* what agents tell of theirs besides what they offer */
     struct progresses progresses; /* of processes, as their nodes report them */

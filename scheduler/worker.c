@@ -105,18 +105,22 @@ static void *thread_main(void *userdata)
     return NULL;
 }
 
-static void end_jobs(struct worker *worker)
+/* end_jobs - those that are done now, and not what they start: the loop has other sources, too;
+ * false: there are none */
+static bool end_jobs(struct worker *worker)
 {
     struct worker_job *job;
+    struct jobs done;
 
-    for (;;) {
-        (void)pthread_mutex_lock(&worker->lock);
-        job = pop(&worker->done);
-        (void)pthread_mutex_unlock(&worker->lock);
-        if (job == NULL)
-            return;
+    (void)pthread_mutex_lock(&worker->lock);
+    done = worker->done;
+    worker->done = (struct jobs){ 0 };
+    (void)pthread_mutex_unlock(&worker->lock);
+    if (done.first == NULL)
+        return false;
+    while ((job = pop(&done)) != NULL)
         job->done(job);
-    }
+    return true;
 }
 
 static int on_done(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -126,7 +130,7 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *userd
     (void)source;
     (void)events;
     (void)!read(fd, &n, sizeof n);
-    end_jobs(userdata);
+    (void)end_jobs(userdata);
     return 0;
 }
 
@@ -195,7 +199,8 @@ struct worker *worker_free(struct worker *worker)
     if (worker->has_thread)
         (void)pthread_join(worker->thread, NULL);
     worker->source = sd_event_source_disable_unref(worker->source);
-    end_jobs(worker);
+    while (end_jobs(worker))
+        continue;
     destroy(worker);
     return NULL;
 }

@@ -57,17 +57,18 @@ int http_body_read(const char *body, size_t size, const struct document_bounds *
     return 0;
 }
 
-int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error)
+/* What was read is told once and not kept: it may take far more memory than its text. */
+int http_request_json(struct http_request *request, json_t **ret, struct edl_error *error)
 {
-    if (!request->read)
-        return http_body_read(request->body, request->body_size, &request->bounds, ret, error);
-    if (request->json == NULL) {
-        if (error != NULL)
-            *error = *request->unread;
-        return request->unread->code;
+    if (request->json != NULL) {
+        *ret = TAKE_PTR(request->json);
+        return 0;
     }
-    *ret = json_incref(request->json);
-    return 0;
+    if (request->unread == NULL)
+        return http_body_read(request->body, request->body_size, &request->bounds, ret, error);
+    if (error != NULL)
+        *error = *request->unread;
+    return request->unread->code;
 }
 
 bool http_request_was_read(const struct http_request *request)

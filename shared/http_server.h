@@ -164,7 +164,7 @@ int http_request_query_u64(const struct http_request *request, const char *name,
 
 /* http_request_json - the body as a JSON value (new reference); -EINVAL with line and column,
  * -E2BIG: more values than bounds allow */
-int http_request_json(const struct http_request *request, json_t **ret, struct edl_error *error);
+int http_request_json(struct http_request *request, json_t **ret, struct edl_error *error);
 /* http_request_bounds - what its body may hold */
 const struct document_bounds *http_request_bounds(const struct http_request *request);
 

@@ -24,6 +24,7 @@
 #include "scheduler/core/holdings.h"
 #include "scheduler/core/job_names.h"
 #include "scheduler/core/job_plan.h"
+#include "scheduler/core/node_reports.h"
 #include "scheduler/core/node_speed.h"
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
@@ -151,10 +152,10 @@ struct node {
     bool heard;        /* since the scheduler started and since it was last lost, a complete report
                           came: until then what it runs and what else runs there is hearsay */
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */
-    uint64_t foreign_planned_cpu,
-        foreign_planned_memory; /* foreign load that plans reckon with: rises at once, falls late */
-    uint64_t foreign_peak_cpu, foreign_peak_memory; /* most since it was lower than planned */
-    struct deadline foreign_falls;                  /* then the peak becomes what is planned with */
+    struct node_had had;
+    uint64_t foreign_planned_cpu, foreign_planned_memory; /* in plans: rises at once, falls late */
+    uint64_t foreign_peak_cpu, foreign_peak_memory;       /* most since it was lower than planned */
+    struct deadline foreign_falls; /* then the peak becomes what is planned with */
     /* the last different jobs that could not be started here, oldest first */
     struct start_failure start_failures[START_FAILURES_MAX];
     uint32_t n_start_failures;
@@ -172,10 +173,9 @@ struct node {
     struct node *machine_next, *machine_prev; /* of machine */
     struct room *room;       /* in the index of the nodes that take processes; owned */
     struct room *empty_room; /* in the index of what all nodes offer; owned */
-    struct resources counted_total, counted_requested,
-        counted_stopping;                       /* its part of the policy's totals */
-    bool unheard;                               /* it is counted as such */
-    struct node *pressed_next, *pressed_prev;   /* nodes that owe */
+    struct resources counted_total, counted_requested, counted_stopping; /* in policy's totals */
+    bool unheard;                                                        /* it is counted as such */
+    struct node *pressed_next, *pressed_prev;                            /* nodes that owe */
     struct node *draining_next, *draining_prev; /* nodes that are being emptied */
     struct node *lease_next, *lease_prev;       /* cluster->leases */
     uint32_t effects_pending;

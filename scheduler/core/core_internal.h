@@ -602,6 +602,9 @@ void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from
     "its disk is full, so nothing starts there; make room where its agent keeps its state and "    \
     "the "                                                                                         \
     "output of jobs"
+/* node_note_processes - it reports, and tells of so many: see cluster_bound_report */
+void node_note_processes(struct node *node, size_t n_told, struct instant now);
+
 /* node_take_disk - as its agent reports it */
 void node_take_disk(struct cluster *cluster, struct node *node, bool full, struct instant now);
 

@@ -494,6 +494,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     if (r < 0)
         return r;
     node_renew_lease(cluster, node, now);
+    node_note_processes(node, report->n_processes, now);
     node->last_report_wall_us = now.wall_us;
     if (node->state == NODE_LOST)
         returned(cluster, node, now);

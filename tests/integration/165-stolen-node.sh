@@ -80,6 +80,11 @@ others_are_in bodies
 holds '.held <= 100 and .statuses["429"] >= 150' <"$work/bodies" || fail "they are not told why: $(cat "$work/bodies")"
 give_back
 
+steal large 60
+others_are_in large
+holds '.statuses["413"] == 60' <"$work/large" || fail "a report of 4 MiB is not for a node with one process: $(cat "$work/large")"
+give_back
+
 steal reports 60
 others_are_in reports
 holds '.held <= 16' <"$work/reports" || fail "sixteen are those of a node: $(cat "$work/reports")"

@@ -4,8 +4,8 @@
 
     stolen_node.py HOST:PORT CREDENTIAL PROCESS KIND NUMBER
 
-calls: a call for the process, and then nothing; bodies: output of it, 2 MiB but for the last byte; reports: a report of 4 MiB of
-the node n1, but for the last byte; datasets: tasks of its job, 16 MiB but for the last byte. Prints, when all were opened, one line of JSON: how many of them are held, how often
+calls: a call for the process, and then nothing; bodies: output of it, 2 MiB but for the last byte; reports: a report of 64 KiB of
+the node n1, but for the last byte; large: one of 4 MiB, the same; datasets: tasks of its job, 16 MiB but for the last byte. Prints, when all were opened, one line of JSON: how many of them are held, how often
 each status came, and the bytes that were sent. Ends with its standard input."""
 import collections
 import json
@@ -21,7 +21,8 @@ TIMEOUT_S = 30
 KINDS = {
     "calls": ("GET /jobs/{job}/tasks", 0),
     "bodies": ("POST /nodes/{node}/logs", 2 << 20),
-    "reports": ("POST /nodes/{node}/report", 4 << 20),
+    "reports": ("POST /nodes/{node}/report", 64 << 10),
+    "large": ("POST /nodes/{node}/report", 4 << 20),
     "datasets": ("PUT /jobs/{job}/dataset", 16 << 20),
 }
 
