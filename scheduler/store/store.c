@@ -173,6 +173,7 @@ static const char *const statement_texts[ST_N] = {
         "DELETE FROM process WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
     [ST_FORGET_TAIL] =
         "DELETE FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
+    [ST_FORGOTTEN_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM forgotten LIMIT ?1)",
     [ST_FORGOTTEN_FIRST] = "SELECT job_id, whole FROM forgotten ORDER BY job_id LIMIT 1",
     [ST_FORGOTTEN_TASKS] = "DELETE FROM task WHERE job_id=?1 AND id IN"
                            " (SELECT id FROM task WHERE job_id=?1 ORDER BY id LIMIT ?2)",
@@ -204,7 +205,11 @@ static const char *const statement_texts[ST_N] = {
         "SELECT id, state, lease, failures, holder, chunks, pass FROM task WHERE job_id=?1"
         " ORDER BY id",
     /* twice is once: what is archived already is not changed, and not counted again */
-    [ST_ARCHIVE] = "UPDATE job SET archived = 1 WHERE id = ?1 AND archived = 0",
+    [ST_ARCHIVE] = "UPDATE job SET archived = 1, kept_bytes = 512 + length(CAST(spec AS BLOB))"
+                   " + length(CAST(reason AS BLOB)) + length(CAST(slots AS BLOB))"
+                   " + ifnull(length(CAST(metrics AS BLOB)), 0)"
+                   " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
+                   " WHERE id = ?1 AND archived = 0",
     [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
                          " SELECT state, 1 FROM job WHERE id = ?1"
                          " ON CONFLICT (state) DO UPDATE SET jobs = jobs + 1",
@@ -235,6 +240,16 @@ static const char *const statement_texts[ST_N] = {
                              " AND id - json_extract(spec, '$.array.index') = ?4 ORDER BY id",
     [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job INDEXED BY archived_end"
                            " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
+    /* of whoever has the most */
+    [ST_ARCHIVED_OLDEST_OF_JOBS] =
+        "SELECT id, ended_wall_us FROM job INDEXED BY archived_user_end WHERE archived = 1"
+        " AND user = (SELECT user FROM archived_share WHERE user <> '*'"
+        " ORDER BY jobs DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_OLDEST_OF_BYTES] =
+        "SELECT id, ended_wall_us FROM job INDEXED BY archived_user_end WHERE archived = 1"
+        " AND user = (SELECT user FROM archived_share WHERE user <> '*'"
+        " ORDER BY bytes DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_SHARE] = "SELECT jobs, bytes FROM archived_share WHERE user = '*'",
     [ST_ARCHIVED_DROP] = "UPDATE job SET archived = 2 WHERE id = ?1",
     [ST_ARCHIVED_UNCOUNT] = "UPDATE archived_count SET jobs = jobs - 1"
                             " WHERE state = (SELECT state FROM job WHERE id = ?1)",
@@ -442,6 +457,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
     if (r == 0)
         r = store_sweep(store, error);
     if (r == 0)
+        r = store_look_at_rest(store, error);
+    if (r == 0)
         r = store_step_done(store, ST_COMMIT, error);
     if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
         (void)store_step_done(store, ST_ROLLBACK, NULL);
@@ -457,7 +474,7 @@ int store_commit(struct store *store, const struct turn_records *records, struct
 
     for (size_t i = 0; i < records->n_effects; i++)
         n_records += is_record(records->effects[i].kind);
-    if (n_records == 0)
+    if (n_records == 0 && !store->rest)
         return 0;
     r = write_turn(store, records, error);
     store->last_commit = r;

@@ -44,6 +44,7 @@ int store_probe(struct store *store, struct edl_error *error);
 struct store_history {
     uint64_t events;    /* so many of the newest */
     uint64_t jobs;      /* that are over, the last to end; those of the core count and stay */
+    uint64_t job_bytes; /* of archived ones: their rows */
     uint64_t us;        /* what is not older, of both */
     uint64_t log_bytes; /* of kept ends of logs, the newest */
     uint64_t audit;     /* so many lines of the audit log */
@@ -141,7 +142,7 @@ char *store_chunks_text(const struct task *task);
 struct turn_records {
     const struct effect *effects;
     size_t n_effects;
-    uint64_t n_ended; /* jobs that are over and still in the core */
+    uint64_t n_ended; /* jobs that are over and stay in the core for now */
     uint64_t wall_us; /* now; 0: nothing is too old */
     const struct log_tail *tails;
     size_t n_tails;
@@ -162,6 +163,11 @@ struct turn_records {
  * the process ends before the next commit or store_probe it may be (the disk had taken it after
  * all, and only its sync failed). */
 int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error);
+
+/* store_has_rest - the last commit left something to delete: the next one goes on, also without
+ * records. store_is_behind - so much that nothing more should be archived before */
+bool store_has_rest(const struct store *store);
+bool store_is_behind(const struct store *store);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the
  * caller). Without the jobs that are archived */
@@ -207,8 +213,10 @@ int store_archived_of_array(struct store *store, struct archived_array *ret,
 
 /* store_archived_counts - how many there are, by enum job_state: ret has room for every state */
 int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error);
-/* store_archived_total - their sum; 0 also when that cannot be read */
+/* store_archived_total - their sum; 0 also when that cannot be read. store_archived_bytes - what
+ * their rows take; the same */
 uint64_t store_archived_total(struct store *store);
+uint64_t store_archived_bytes(const struct store *store);
 
 /* store_archived_usage - what they were granted, by user (NULL: each); those that were deleted
  * since count as well. Calls fn once for each user, in their order */

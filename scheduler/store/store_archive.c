@@ -10,7 +10,9 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define DROP_PER_TURN 64 /* jobs; a turn is one transaction */
+/* What one turn lets go of; a turn is one transaction. More than the core lets go of in one. */
+#define DROP_PER_TURN 256                       /* jobs */
+#define DROP_BYTES_PER_TURN ((uint64_t)4 << 20) /* of their rows */
 
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
 {
@@ -211,17 +213,29 @@ uint64_t store_archived_total(struct store *store)
     return total;
 }
 
-/* 1 with the archived job that ended first; 0: there is none. */
-static int oldest(struct store *store, uint64_t *ret_id, uint64_t *ret_ended_wall_us,
+uint64_t store_archived_bytes(const struct store *store)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_SHARE];
+    uint64_t bytes = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 1) : 0;
+
+    (void)sqlite3_reset(statement);
+    return bytes;
+}
+
+/* An archived job that may have to go. */
+struct candidate {
+    uint64_t id, ended_wall_us;
+};
+
+/* 1 with the one that ended first, of all or of whoever has the most; 0: there is none. */
+static int oldest(struct store *store, enum statement which, struct candidate *ret,
                   struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_OLDEST];
-    int r = next_row(store, ST_ARCHIVED_OLDEST, error);
+    sqlite3_stmt *statement = store->statements[which];
+    int r = next_row(store, which, error);
 
-    if (r == 1) {
-        *ret_id = store_column_u64(statement, 0);
-        *ret_ended_wall_us = store_column_u64(statement, 1);
-    }
+    if (r == 1)
+        *ret = (struct candidate){ store_column_u64(statement, 0), store_column_u64(statement, 1) };
     (void)sqlite3_reset(statement);
     return r;
 }
@@ -235,28 +249,42 @@ static int drop(struct store *store, uint64_t id, struct edl_error *error)
     return r < 0 ? r : store_forget_job(store, id, error);
 }
 
+/* total, bytes: as they are now. 1 with the one that is to go next; 0: none is. */
+static int next_to_drop(struct store *store, const struct turn_records *records, uint64_t total,
+                        uint64_t bytes, struct candidate *ret, struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    int r;
+
+    if (keep->jobs != 0 && total > keep->jobs)
+        return oldest(store, ST_ARCHIVED_OLDEST_OF_JOBS, ret, error);
+    if (keep->job_bytes != 0 && bytes > keep->job_bytes)
+        return oldest(store, ST_ARCHIVED_OLDEST_OF_BYTES, ret, error);
+    if (keep->us == 0)
+        return 0;
+    r = oldest(store, ST_ARCHIVED_OLDEST, ret, error);
+    return r == 1 ? ret->ended_wall_us + keep->us < records->wall_us : r;
+}
+
 int store_trim_archive(struct store *store, const struct turn_records *records,
                        struct edl_error *error)
 {
-    const struct store_history *keep = &store->history;
-    uint64_t id = 0, ended_us = 0, total;
-    int r;
+    uint64_t total = store_archived_total(store) + records->n_ended;
+    uint64_t begin = store_archived_bytes(store), bytes = begin;
+    struct candidate job = { 0 };
+    int r = 0;
 
-    if (keep->jobs == 0 && keep->us == 0)
-        return 0;
-    total = store_archived_total(store) + records->n_ended;
-    for (int i = 0; i < DROP_PER_TURN; i++, total--) {
-        r = oldest(store, &id, &ended_us, error);
+    for (int i = 0; i < DROP_PER_TURN && begin - bytes < DROP_BYTES_PER_TURN; i++, total--) {
+        r = next_to_drop(store, records, total, bytes, &job, error);
+        store->trimming = r == 1;
         if (r <= 0)
             return r;
-        if ((keep->jobs == 0 || total <= keep->jobs) &&
-            (keep->us == 0 || ended_us + keep->us >= records->wall_us))
-            return 0;
-        r = drop(store, id, error);
+        r = drop(store, job.id, error);
         if (r < 0)
             return r;
+        bytes = store_archived_bytes(store);
     }
-    return 0;
+    return r;
 }
 
 /* Rows come by user and kind; the user's last one is followed by another user's, or none. */

@@ -10,6 +10,7 @@
 /* What a turn deletes at most; a tail is 64 KiB. */
 #define SWEEP_ROWS 512
 #define SWEEP_TAILS 16
+#define BEHIND_JOBS 4096 /* forgotten ones that wait */
 
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
 {
@@ -131,4 +132,32 @@ int store_sweep(struct store *store, struct edl_error *error)
         rows -= rows > 0; /* a job without rows of its own costs something, too */
     }
     return r;
+}
+
+int store_look_at_rest(struct store *store, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_FORGOTTEN_COUNT];
+    int r = 0;
+
+    store->rest = store->sweeping || store->trimming;
+    store->behind = false;
+    if (!store->sweeping)
+        return 0;
+    store_bind_u64(statement, 1, BEHIND_JOBS);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        store->behind = store_column_u64(statement, 0) == BEHIND_JOBS;
+    else
+        r = store_error(store, "counting forgotten jobs", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+bool store_has_rest(const struct store *store)
+{
+    return store->rest;
+}
+
+bool store_is_behind(const struct store *store)
+{
+    return store->behind;
 }

@@ -51,6 +51,7 @@ enum statement {
     ST_FORGET_TASKS,
     ST_FORGET_PROCESS,
     ST_FORGET_TAIL,
+    ST_FORGOTTEN_COUNT,
     ST_FORGOTTEN_FIRST,
     ST_FORGOTTEN_TASKS,
     ST_FORGOTTEN_TAILS,
@@ -70,6 +71,9 @@ enum statement {
     ST_ARCHIVED_ARRAY_NEWEST,
     ST_ARCHIVED_OF_ARRAY,
     ST_ARCHIVED_OLDEST,
+    ST_ARCHIVED_OLDEST_OF_JOBS,
+    ST_ARCHIVED_OLDEST_OF_BYTES,
+    ST_ARCHIVED_SHARE,
     ST_ARCHIVED_DROP,
     ST_ARCHIVED_UNCOUNT,
     ST_ARCHIVED_COUNTS,
@@ -123,6 +127,9 @@ struct store {
     uint64_t commit_failures;
     struct store_history history;
     bool sweeping;   /* there may be forgotten jobs with rows left */
+    bool trimming;   /* the archive is beyond its bounds */
+    bool rest;       /* store_has_rest */
+    bool behind;     /* store_is_behind */
     int last_commit; /* 0, or how it failed */
     bool read_only;  /* store_open_read_only */
 };
@@ -197,6 +204,8 @@ int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
 int store_sweep(struct store *store, struct edl_error *error);
+/* store_look_at_rest - at the end of a turn's rows: what is left for the next one */
+int store_look_at_rest(struct store *store, struct edl_error *error);
 
 /* store_archive_job - the effect; what it was granted is summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);

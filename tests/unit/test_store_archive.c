@@ -351,6 +351,95 @@ static void test_they_are_bounded_by_age(void **state)
     assert_page(f, &(struct archive_query){ .limit = 99 }, " 3");
 }
 
+/* Of the jobs that are over, by user. */
+static uint64_t count_of(struct fixture *f, const char *user)
+{
+    struct cluster *loaded = load(f, &(struct archive_query){ .limit = 9999 });
+    uint64_t n = 0;
+
+    for (const struct job *job = loaded->jobs; job != NULL; job = job->hh.next)
+        n += streq(job->user, user);
+    (void)cluster_free(loaded);
+    return n;
+}
+
+/* Whoever has the most loses his oldest, however new they are. */
+static void test_nobody_pushes_out_jobs_of_others(void **state)
+{
+    struct fixture *f = *state;
+
+    store_keep(f->store, &(struct store_history){ .jobs = 20 });
+    for (unsigned i = 0; i < 60; i++) {
+        const char *user = i < 4 ? "ann" : i < 8 ? "ben" : "eve";
+
+        archive(f, add_ended(f, "job", "", user, 0));
+    }
+    assert_int_equal(count_of(f, "ann"), 4);
+    assert_int_equal(count_of(f, "ben"), 4);
+    assert_int_equal(count_of(f, "eve"), 12);
+    for (unsigned i = 0; i < 60; i++) /* with an account more it has no more of hers */
+        archive(f, add_ended(f, "job", "", "eve2", 0));
+    assert_int_equal(count_of(f, "ann"), 4);
+    assert_int_equal(count_of(f, "ben"), 4);
+    assert_in_range(count_of(f, "eve2"), 5, 7);
+}
+
+static uint64_t add_long(struct fixture *f, const char *user, size_t bytes)
+{
+    struct job_spec *spec = parse_job(job_text);
+    struct edl_error error = { 0 };
+    struct job *job;
+
+    free(spec->roles[0].argv[0]);
+    spec->roles[0].argv[0] = xcalloc(bytes + 1, 1);
+    memset(spec->roles[0].argv[0], 'x', bytes);
+    assert_int_equal(cluster_submit(f->cluster, spec, user, start, &job, &error), 0);
+    assert_int_equal(cluster_kill_job(f->cluster, job, "", start, &error), 0);
+    commit(f);
+    archive(f, job->id);
+    return job->id;
+}
+
+static void test_they_are_bounded_by_bytes(void **state)
+{
+    struct fixture *f = *state;
+
+    store_keep(f->store, &(struct store_history){ .job_bytes = 300000 });
+    for (unsigned i = 0; i < 10; i++)
+        archive(f, add_ended(f, "job", "", "ann", 0));
+    for (unsigned i = 0; i < 20; i++) {
+        (void)add_long(f, "eve", 50000 + i);
+        assert_in_range(store_archived_bytes(f->store), 1, 300000);
+    }
+    assert_int_equal(count_of(f, "ann"), 10);
+    assert_int_equal(count_of(f, "eve"), 5);
+    restart(f);
+    assert_in_range(store_archived_bytes(f->store), 250000, 300000);
+}
+
+/* A bound that was lowered, or many that were archived: commits without records go on. */
+static void test_commits_go_on_until_nothing_is_left(void **state)
+{
+    static const struct turn_records nothing;
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    unsigned turns = 0;
+
+    for (uint64_t id = 1; id <= 1000; id++)
+        archive(f, add_ended(f, "job", "", "ann", 0));
+    assert_false(store_has_rest(f->store));
+    store_keep(f->store, &(struct store_history){ .jobs = 7 });
+    turn(f, 0, 0);
+    assert_in_range(store_archived_total(f->store), 700, 800); /* a turn takes milliseconds */
+    while (store_has_rest(f->store) && ++turns < 100)
+        assert_int_equal(store_commit(f->store, &nothing, &error), 0);
+    assert_in_range(turns, 2, 20);
+    assert_int_equal(store_archived_total(f->store), 7);
+    store_keep(f->store, &(struct store_history){ 0 });
+    restart(f);
+    assert_int_equal(count_of(f, "ann"), 7);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -364,6 +453,9 @@ int main(void)
         T(test_what_they_were_granted_is_summed_up),
         T(test_they_are_bounded_by_number),
         T(test_they_are_bounded_by_age),
+        T(test_nobody_pushes_out_jobs_of_others),
+        T(test_they_are_bounded_by_bytes),
+        T(test_commits_go_on_until_nothing_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,6 +348,11 @@ static void test_what_is_over_is_archived(void **state)
                                      " WHERE user = 'ann' AND kind = 2"),
                      315);
     assert_int_equal(number(f->path, "SELECT count(*) FROM job WHERE array_name = 'job'"), 8);
+    /* what version 26 brought: shares of what is there */
+    assert_int_equal(number(f->path, "SELECT jobs FROM archived_share WHERE user = 'ann'"), 3);
+    assert_int_equal(number(f->path, "SELECT bytes FROM archived_share WHERE user = '*'"),
+                     number(f->path, "SELECT sum(kept_bytes) FROM job WHERE archived = 1"));
+    assert_true(number(f->path, "SELECT min(kept_bytes) FROM job WHERE archived = 1") > 512);
 }
 
 /* --- shares --- */
