@@ -44,7 +44,8 @@ static void commit(struct fill *fill)
     struct turn_records records = { 0 };
     struct edl_error error = { 0 };
 
-    (void)cluster_archive_ended(fill->cluster, fill->now);
+    while (cluster_archive_ended(fill->cluster, fill->now) > 0)
+        continue;
     records.effects = cluster_effects(fill->cluster, &records.n_effects);
     if (store_commit(fill->store, &records, &error) < 0)
         die(&error);

@@ -38,8 +38,9 @@ struct view {
     uint64_t price_micro[POLICY_RESOURCES], not_for_sale[POLICY_RESOURCES];
     uint64_t longest_waits_us[DISPATCH_TIERS], refused[REFUSALS];
     uint64_t connections, waiting, cut_off, denials, certificate_end_s;
-    uint64_t file_bytes[2]; /* database, wal */
-    uint64_t log_bytes[2];  /* in memory, in the database */
+    uint64_t file_bytes[2];  /* database, wal */
+    uint64_t archived_bytes; /* of jobs that are over, in the database */
+    uint64_t log_bytes[2];   /* in memory, in the database */
     uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
@@ -374,6 +375,8 @@ static const struct row table[] = {
          "1; 0 while nothing can be stored: changes are refused, and what runs goes on."),
     VIEW_BY("edl_db_size_bytes", EXPOSE_GAUGE, file_bytes, SCALE_ONE, "file", file_name, 2,
             "Size of the database and of its write-ahead log."),
+    VIEW("edl_archived_job_bytes", EXPOSE_GAUGE, archived_bytes, SCALE_ONE,
+         "Rows of jobs that are over, in the database (--keep-jobs-size)."),
     VIEW_BY("edl_log_bytes", EXPOSE_GAUGE, log_bytes, SCALE_ONE, "place", log_place, 2,
             "Output of processes that is kept: of late in memory, ends in the database."),
     VIEW("edl_db_disk_free_bytes", EXPOSE_GAUGE, store.disk_free_bytes, SCALE_ONE,
@@ -502,6 +505,7 @@ static struct view look(const struct scheduler *scheduler)
     view.gpus[2] = view.nodes.gpus_withheld;
     view.gpus[3] = view.nodes.gpus_foreign;
     view.log_bytes[0] = log_hub_bytes(scheduler->logs);
+    view.archived_bytes = store_archived_bytes(view.scheduler->store);
     view.log_bytes[1] = view.store.log_bytes;
     view.file_bytes[0] = view.store.database_bytes;
     view.file_bytes[1] = view.store.wal_bytes;

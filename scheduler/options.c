@@ -22,6 +22,7 @@
 #define KEEP_MAX 100000000
 #define KEEP_EVENTS 1000000
 #define KEEP_JOBS 100000
+#define KEEP_JOBS_BYTES (UINT64_C(1) << 30)
 #define KEEP_DAYS 90
 #define KEEP_AUDIT 1000000
 #define KEEP_AUDIT_DAYS 365
@@ -60,7 +61,8 @@ static const char usage[] =
     "  --lease-keeper SOCKET    where edl-lease-keeper is called (default: a child of its own)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
-    "  --keep-days N            both at most for so long (default 90; 0: for ever)\n"
+    "  --keep-jobs-size BYTES   what they may take in the database (default 1Gi; 0: any)\n"
+    "  --keep-days N            events and jobs at most for so long (default 90; 0: for ever)\n"
     "  --keep-logs BYTES        of ends of processes' output (default 4Gi; 0: all)\n"
     "  --keep-audit N           lines of the audit log (default 1000000; 0: all)\n"
     "  --keep-audit-days N      and at most for so long (default 365; 0: for ever)\n"
@@ -284,6 +286,7 @@ static const struct setting {
     { "restore", set_file, AT(restore_file), USE_ONCE },
     { "keep-events", set_keep, AT(keep_events), USE_LIVE },
     { "keep-jobs", set_keep, AT(keep_jobs), USE_LIVE },
+    { "keep-jobs-size", set_bytes, AT(keep_jobs_bytes), USE_LIVE },
     { "keep-days", set_keep_days, AT(keep_us), USE_LIVE },
     { "keep-audit", set_keep, AT(keep_audit), USE_LIVE },
     { "keep-audit-days", set_keep_days, AT(keep_audit_us), USE_LIVE },
@@ -422,6 +425,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .lease_us = LEASE_US,
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
+        .keep_jobs_bytes = KEEP_JOBS_BYTES,
         .keep_logs_bytes = KEEP_LOGS_BYTES,
         .keep_audit = KEEP_AUDIT,
         .keep_audit_us = (uint64_t)KEEP_AUDIT_DAYS * 24 * 3600 * USEC_PER_SEC,

@@ -35,6 +35,7 @@ struct scheduler_options {
     struct holding_limits limits;  /* of jobs that are not over */
     struct dataset_limits dataset; /* of one job */
     struct workspace_limits workspaces;
+    uint64_t keep_jobs_bytes;                     /* of jobs that are over; 0: all */
     uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */
     uint64_t keep_audit, keep_audit_us;           /* lines of the audit log; 0: all */

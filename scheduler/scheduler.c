@@ -181,6 +181,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);
     (void)sd_event_source_disable_unref(scheduler->turn);
+    (void)sd_event_source_disable_unref(scheduler->drain);
     (void)sd_event_unref(scheduler->event);
     (void)log_hub_free(scheduler->logs);
     (void)users_free(scheduler->users);

@@ -31,6 +31,8 @@
  * at it, and neither shall cost a look into the database. */
 #define ENDED_IN_CORE_MAX 1000
 #define ENDED_IN_CORE_US (60 * USEC_PER_SEC)
+/* beyond them, that jobs which have not run yet were to run after */
+#define NAMED_IN_CORE_MAX 10000
 #define LEASE_MARGIN_MIN_US USEC_PER_SEC
 #define LEASE_MARGIN_MAX_US (10 * USEC_PER_SEC)
 
@@ -131,9 +133,12 @@ static uint64_t least_but_0(uint64_t most, uint64_t bound)
     return bound != 0 ? MIN_OF(most, bound) : most;
 }
 
+/* At most half of what is kept: those of the core stay whoever has them, and the rest is shared. */
 static uint64_t ended_in_core(const struct scheduler_options *options)
 {
-    return least_but_0(ENDED_IN_CORE_MAX, options->keep_jobs);
+    uint64_t keep = options->keep_jobs;
+
+    return keep == 0 ? ENDED_IN_CORE_MAX : MAX_OF(MIN_OF(ENDED_IN_CORE_MAX, keep / 2), 1);
 }
 
 static uint64_t ended_in_core_us(const struct scheduler_options *options)
@@ -145,6 +150,7 @@ static void tell_store(struct store *store, const struct scheduler_options *opti
 {
     store_keep(store, &(struct store_history){ .events = options->keep_events,
                                                .jobs = options->keep_jobs,
+                                               .job_bytes = options->keep_jobs_bytes,
                                                .us = options->keep_us,
                                                .log_bytes = options->keep_logs_bytes,
                                                .audit = options->keep_audit,
@@ -204,6 +210,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .foreign_hold_us = FOREIGN_HOLD_US,
         .keep_ended_jobs = ended_in_core(&scheduler->options),
         .keep_ended_us = ended_in_core_us(&scheduler->options),
+        .keep_named_jobs = NAMED_IN_CORE_MAX,
     };
     int r = users_load(scheduler->store, &ret->users, error);
 

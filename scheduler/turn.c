@@ -16,6 +16,7 @@
 #include <utlist.h>
 
 #include "scheduler/api.h"
+#include "scheduler/archive_drain.h"
 #include "scheduler/audit.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/event_stream.h"
@@ -445,9 +446,9 @@ int scheduler_turn(struct scheduler *scheduler)
     api_rendezvous_forget(scheduler);
     plan(scheduler);
     serve_processes(scheduler);
-    (void)cluster_archive_ended(scheduler->cluster, clock_instant());
+    archive_drain_turn(scheduler);
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
-    records.n_ended = scheduler->cluster->n_ended;
+    records.n_ended = scheduler->cluster->n_ended - cluster_ended_beyond(scheduler->cluster);
     records.wall_us = clock_read_us(CLOCK_REALTIME);
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
@@ -485,6 +486,7 @@ int scheduler_turn(struct scheduler *scheduler)
     free(notices);
     wake_later(scheduler, false);
     datasets_stored(scheduler);
+    archive_drain_go_on(scheduler);
     arm_timer(scheduler);
     return 0;
 }
@@ -559,5 +561,7 @@ int turn_init(struct scheduler *scheduler, struct edl_error *error)
                               10 * USEC_PER_MSEC, on_timer, scheduler);
     if (r >= 0)
         r = sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        return archive_drain_init(scheduler, error);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }

@@ -5,14 +5,19 @@
  * nothing. Who keeps them goes on telling of them; the core has no use for them. These stay:
  *   - the job with the highest number, because the next number follows from it after a restart;
  *   - one that this turn, or a plan that is due, still speaks of, until the next turn;
- *   - one that a queued job was to run after, whose waiting for room is counted from its end;
+ *   - one that a queued job was to run after, whose waiting for room is counted from its end; of
+ *     those that succeeded so many only: behind that the waiting is counted from the submission;
  *   - one that has an older one of its name before it here: what is found here by a name is newer
  *     than all that is archived. */
 #include <utlist.h>
 
 #include "scheduler/core/plan_internal.h"
+#include "shared/macro.h"
 
-#define ARCHIVE_PER_TURN 64 /* jobs; a turn is one transaction */
+/* What one turn lets go of; a turn is one transaction. The turns that follow do the rest. */
+#define ARCHIVE_PER_TURN 128                       /* jobs */
+#define ARCHIVE_BYTES_PER_TURN ((uint64_t)1 << 20) /* of their documents */
+#define ARCHIVE_LOOKS_PER_TURN 2048                /* jobs that are looked at, needed or not */
 
 static int compare_ends(const struct job *a, const struct job *b)
 {
@@ -26,6 +31,7 @@ void ended_add(struct cluster *cluster, struct job *job)
     struct job *before = cluster->ended != NULL ? cluster->ended->ended_prev : NULL;
 
     cluster->n_ended++;
+    holdings_ended(&cluster->holdings, job->user, 1);
     /* it is the last, unless the clock was set back */
     while (before != NULL && compare_ends(before, job) > 0)
         before = before == cluster->ended ? NULL : before->ended_prev;
@@ -38,6 +44,7 @@ void ended_add(struct cluster *cluster, struct job *job)
 void ended_restore(struct cluster *cluster, struct job *job)
 {
     cluster->n_ended++;
+    holdings_ended(&cluster->holdings, job->user, 1);
     DL_APPEND2(cluster->ended, job, ended_prev, ended_next);
 }
 
@@ -83,25 +90,46 @@ static bool is_spoken_of(const struct job *job)
     return false;
 }
 
-static bool is_too_much(const struct cluster *cluster, const struct job *job, struct instant now)
+static bool is_old(const struct cluster *cluster, const struct job *job, struct instant now)
 {
-    const struct cluster_config *config = &cluster->config;
+    uint64_t keep_us = cluster->config.keep_ended_us;
 
-    if (config->keep_ended_jobs != 0 && cluster->n_ended > config->keep_ended_jobs)
-        return true;
-    return config->keep_ended_us != 0 && job->ended_wall_us + config->keep_ended_us < now.wall_us;
+    return keep_us != 0 && job->ended_wall_us + keep_us < now.wall_us;
+}
+
+/* cluster_ended_beyond - see archive.h */
+uint64_t cluster_ended_beyond(const struct cluster *cluster)
+{
+    uint64_t keep = cluster->config.keep_ended_jobs;
+
+    return keep != 0 && cluster->n_ended > keep ? cluster->n_ended - keep : 0;
 }
 
 static bool is_needed(const struct cluster *cluster, const struct job *job)
 {
-    return job->id + 1 == cluster->next_job_id || job->n_named > 0 || job->awaited != NULL ||
-           job->name_older != NULL || is_spoken_of(job);
+    return job->id + 1 == cluster->next_job_id || job->name_older != NULL || is_spoken_of(job);
+}
+
+/* By jobs that have not run yet. Of one that succeeded they need the moment of its end only: of
+ * these so many stay. */
+static bool is_named(struct cluster *cluster, const struct job *job)
+{
+    uint64_t most = cluster->config.keep_named_jobs;
+
+    if (job->n_named == 0 && job->awaited == NULL)
+        return false;
+    return job->state != JOB_SUCCEEDED || most == 0 || cluster->archive.named++ < most;
 }
 
 static void let_go(struct cluster *cluster, struct job *job)
 {
+    if (cluster->archive.next == job)
+        cluster->archive.next = job->ended_next;
+    if (job->awaited != NULL)
+        job->awaited->n_jobs--;
     DL_DELETE2(cluster->ended, job, ended_prev, ended_next);
     cluster->n_ended--;
+    holdings_ended(&cluster->holdings, job->user, -1);
     cluster->figures.jobs[job->state]--;
     job_name_leave(cluster, job);
     HASH_DEL(cluster->jobs, job);
@@ -109,27 +137,73 @@ static void let_go(struct cluster *cluster, struct job *job)
     job_free(job);
 }
 
-/* cluster_keep_ended - see cluster.h */
+/* cluster_keep_ended - see archive.h */
 void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us)
 {
     cluster->config.keep_ended_jobs = jobs;
     cluster->config.keep_ended_us = us;
 }
 
-/* cluster_archive_ended - see cluster.h; O(1) when nobody is to go */
+/* What a turn may still do. */
+struct archive_budget {
+    uint64_t jobs, bytes, looks;
+};
+
+static bool take(struct archive_budget *budget, const struct job *job)
+{
+    uint64_t bytes = job_spec_bytes(job->spec);
+
+    if (budget->jobs == 0 || budget->bytes == 0)
+        return false;
+    budget->jobs--;
+    budget->bytes -= MIN_OF(bytes, budget->bytes);
+    return true;
+}
+
+/* Goes on where the last turn ended, so that those that are needed are passed once in a round. true
+ * at the end of a round, false when the budget is spent. */
+static bool go_on(struct cluster *cluster, struct archive_budget *budget, struct instant now)
+{
+    struct job *job = cluster->archive.next != NULL ? cluster->archive.next : cluster->ended;
+
+    for (; job != NULL; job = cluster->archive.next) {
+        if (cluster_ended_beyond(cluster) == 0 && !is_old(cluster, job, now))
+            break;
+        if (budget->looks == 0)
+            return false;
+        budget->looks--;
+        if (is_needed(cluster, job) || is_named(cluster, job)) {
+            cluster->archive.next = job->ended_next;
+        } else if (take(budget, job)) {
+            cluster->archive.next = job;
+            let_go(cluster, job);
+        } else {
+            cluster->archive.next = job;
+            return false;
+        }
+    }
+    cluster->archive.next = NULL;
+    cluster->archive.named = 0;
+    return true;
+}
+
+/* cluster_archive_ended - see archive.h; O(1) when nobody is to go */
 size_t cluster_archive_ended(struct cluster *cluster, struct instant now)
 {
-    struct job *job, *next;
-    size_t n = 0, seen = 0;
+    struct archive_budget budget = { ARCHIVE_PER_TURN, ARCHIVE_BYTES_PER_TURN,
+                                     ARCHIVE_LOOKS_PER_TURN };
+    bool more = cluster->n_ended > cluster->archive.ended; /* have ended since */
+    bool round = go_on(cluster, &budget, now);
+    size_t n = ARCHIVE_PER_TURN - budget.jobs;
 
-    DL_FOREACH_SAFE2(cluster->ended, job, next, ended_next)
-    {
-        if (++seen > ARCHIVE_PER_TURN || !is_too_much(cluster, job, now))
-            break;
-        if (is_needed(cluster, job))
-            continue;
-        let_go(cluster, job);
-        n++;
-    }
+    cluster->archive.ended = cluster->n_ended;
+    cluster->archive.due =
+        !round || (cluster_ended_beyond(cluster) > 0 && (n > 0 || more)); /* else all are needed */
     return n;
+}
+
+/* cluster_archive_is_due - see archive.h */
+bool cluster_archive_is_due(const struct cluster *cluster)
+{
+    return cluster->archive.due;
 }

@@ -425,6 +425,7 @@ static int check_holdings(const struct cluster *cluster, struct edl_error *error
 {
     uint64_t counted[HOLDING_AMOUNTS] = { 0 };
     uint64_t users[HOLDING_AMOUNTS] = { 0 };
+    uint64_t ended = 0;
     const struct holding *holding;
     const struct job *job;
 
@@ -436,9 +437,14 @@ static int check_holdings(const struct cluster *cluster, struct edl_error *error
         counted[HOLDING_TASKS] += job->queue != NULL ? task_queue_n_tasks(job->queue) : 0;
         counted[HOLDING_TASK_BYTES] += job->held_task_bytes;
     }
-    for (holding = cluster->holdings.users; holding != NULL; holding = holding->hh.next)
+    for (holding = cluster->holdings.users; holding != NULL; holding = holding->hh.next) {
+        ended += holding->ended;
         for (unsigned i = 0; i < HOLDING_AMOUNTS; i++)
             users[i] += holding->amounts[i];
+    }
+    if (ended != cluster->n_ended)
+        return BROKEN("users have %llu jobs that are over, in all there are %llu",
+                      (unsigned long long)ended, (unsigned long long)cluster->n_ended);
     for (unsigned i = 0; i < HOLDING_AMOUNTS; i++)
         if (counted[i] != cluster->holdings.all[i] || users[i] != counted[i])
             return BROKEN("%llu %s of active jobs, kept are %llu, of users %llu",

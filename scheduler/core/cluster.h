@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "scheduler/core/archive.h"
 #include "scheduler/core/deadline.h"
 #include "scheduler/core/figures.h"
 #include "scheduler/core/goodput_pace.h"
@@ -377,6 +378,8 @@ struct cluster_config {
     /* Jobs that are over leave the core: when there are more, when they ended longer ago (wall
      * clock); 0: never. */
     uint64_t keep_ended_jobs, keep_ended_us;
+    /* so many more that succeeded and that queued jobs were to run after; 0: any */
+    uint64_t keep_named_jobs;
     const struct group_table *groups; /* borrowed; NULL: none */
     bool ignores_speed;               /* all nodes are taken to be equally fast */
     bool ignores_types;               /* all types of GPU are, for each job */
@@ -394,8 +397,9 @@ struct cluster {
     struct job *first_queued; /* of those in active, that wait for no other job */
     struct job *ended;        /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
-    struct job *ends;    /* list: ended, and who waits for them does not know yet */
-    struct node *leases; /* list of the nodes with a lease, the first to end first */
+    struct archive_round archive; /* of them, that leave */
+    struct job *ends;             /* list: ended, and who waits for them does not know yet */
+    struct node *leases;          /* list of the nodes with a lease, the first to end first */
     uint64_t next_job_id;
     uint64_t sessions;        /* given so far, in this run */
     uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
@@ -640,14 +644,6 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
 /* cluster_next_report_us - after so long an agent that has nothing to tell may report again: longer
  * in a larger cluster, at most a quarter of the lease */
 uint64_t cluster_next_report_us(const struct cluster *cluster);
-
-/* cluster_keep_ended - another bound of cluster_archive_ended; 0: none, as in cluster_config */
-void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us);
-
-/* cluster_archive_ended - lets jobs go that ended, by the bounds of the configuration, a few a
- * turn; how many. Pointers to them die with it. Whoever keeps the records still has them, and tells
- * of them (struct archived_jobs) to whom they matter. */
-size_t cluster_archive_ended(struct cluster *cluster, struct instant now);
 
 /* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
  * what changed (scheduler/core/plan.c), not the size of the cluster. */

@@ -54,15 +54,30 @@ static void subtract(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
     sums[HOLDING_TASK_BYTES] -= job->held_task_bytes;
 }
 
-void holdings_enter(struct holdings *holdings, struct job *job)
+static struct holding *find_or_add(struct holdings *holdings, const char *user)
 {
-    struct holding *holding = find(holdings, job->user);
+    struct holding *holding = find(holdings, user);
 
     if (holding == NULL) {
         holding = xcalloc(1, sizeof *holding);
-        (void)snprintf(holding->user, sizeof holding->user, "%s", job->user);
+        (void)snprintf(holding->user, sizeof holding->user, "%s", user);
         HASH_ADD_STR(holdings->users, user, holding);
     }
+    return holding;
+}
+
+static void drop_empty(struct holdings *holdings, struct holding *holding)
+{
+    if (holding->amounts[HOLDING_JOBS] > 0 || holding->ended > 0)
+        return;
+    HASH_DEL(holdings->users, holding);
+    free(holding);
+}
+
+void holdings_enter(struct holdings *holdings, struct job *job)
+{
+    struct holding *holding = find_or_add(holdings, job->user);
+
     job->held_bytes = job_spec_bytes(job->spec);
     job->held_instances = 0;
     job->held_tasks = job->queue != NULL ? task_queue_n_tasks(job->queue) : 0;
@@ -79,10 +94,15 @@ void holdings_leave(struct holdings *holdings, struct job *job)
 
     subtract(holding->amounts, job);
     subtract(holdings->all, job);
-    if (holding->amounts[HOLDING_JOBS] > 0)
-        return;
-    HASH_DEL(holdings->users, holding);
-    free(holding);
+    drop_empty(holdings, holding);
+}
+
+void holdings_ended(struct holdings *holdings, const char *user, int sign)
+{
+    struct holding *holding = find_or_add(holdings, user);
+
+    holding->ended += (uint64_t)sign;
+    drop_empty(holdings, holding);
 }
 
 void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instances)
@@ -115,15 +135,38 @@ void holdings_done(struct holdings *holdings)
     }
 }
 
-/* who: "" all */
-static int check(const uint64_t held[HOLDING_AMOUNTS], const uint64_t more[HOLDING_AMOUNTS],
-                 const uint64_t limits[HOLDING_AMOUNTS], const char *who, struct edl_error *error)
+/* Of whom a limit is, and what is held. */
+struct held {
+    const char *who; /* "": all */
+    const uint64_t *amounts;
+    uint64_t ended; /* jobs that should have left the core */
+};
+
+/* Only because of jobs that ended and are on their way to the database. */
+static int refuse_ended(const struct held *held, uint64_t limit, struct edl_error *error)
 {
+    (void)edl_error_set(error, -EDQUOT,
+                        "jobs%s: %llu are not over and %llu that ended are being put away, %llu "
+                        "may be",
+                        held->who, (unsigned long long)held->amounts[HOLDING_JOBS],
+                        (unsigned long long)held->ended, (unsigned long long)limit);
+    return edl_error_remedy(error, "submit again in a second");
+}
+
+static int check(const struct held *held, const uint64_t more[HOLDING_AMOUNTS],
+                 const uint64_t limits[HOLDING_AMOUNTS], struct edl_error *error)
+{
+    const uint64_t *amount = held->amounts;
+
     for (unsigned i = 0; i < HOLDING_AMOUNTS; i++) {
-        if (more[i] == 0 || limits[i] == 0 || held[i] + more[i] <= limits[i])
+        uint64_t ended = i == HOLDING_JOBS ? held->ended : 0;
+
+        if (more[i] == 0 || limits[i] == 0 || amount[i] + ended + more[i] <= limits[i])
             continue;
+        if (amount[i] + more[i] <= limits[i])
+            return refuse_ended(held, limits[i], error);
         (void)edl_error_set(error, -EDQUOT, "%s%s: %llu there are, %llu would come, %llu may be",
-                            amounts[i].what, who, (unsigned long long)held[i],
+                            amounts[i].what, held->who, (unsigned long long)amount[i],
                             (unsigned long long)more[i], (unsigned long long)limits[i]);
         return edl_error_remedy(error, "%s", amounts[i].remedy);
     }
@@ -137,13 +180,16 @@ static int check_both(const struct cluster *cluster, const char *user,
 {
     static const uint64_t none[HOLDING_AMOUNTS];
     const struct holding *holding = user != NULL ? find(&cluster->holdings, user) : NULL;
+    uint64_t beyond = cluster_ended_beyond(cluster);
     char who[80];
+    struct held own = { .who = who, .amounts = holding != NULL ? holding->amounts : none };
+    struct held all = { .who = "", .amounts = cluster->holdings.all, .ended = beyond };
 
     (void)snprintf(who, sizeof who, " of %s", user != NULL ? user : "");
-    if (user != NULL &&
-        check(holding != NULL ? holding->amounts : none, more, limits->user, who, error) < 0)
+    own.ended = holding != NULL ? MIN_OF(beyond, holding->ended) : 0;
+    if (user != NULL && check(&own, more, limits->user, error) < 0)
         return -EDQUOT;
-    return check(cluster->holdings.all, more, limits->all, "", error);
+    return check(&all, more, limits->all, error);
 }
 
 int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,

@@ -29,11 +29,12 @@ const char *holding_amount_to_string(unsigned amount);
 struct holding {
     char user[64]; /* k */
     uint64_t amounts[HOLDING_AMOUNTS];
+    uint64_t ended; /* jobs that are over and have not left the core */
     UT_hash_handle hh;
 };
 
 struct holdings {
-    struct holding *users; /* uthash, those with jobs; owned */
+    struct holding *users; /* uthash, those with jobs in the core; owned */
     uint64_t all[HOLDING_AMOUNTS];
 };
 
@@ -43,8 +44,10 @@ struct holding_limits {
 };
 
 /* cluster_check_submit - whether there is room for all jobs of the document
- * user: whose limits count; NULL: those for all jobs only. -EDQUOT with remedy; EDL_EBADSPEC for a
- * document that asks for too much whoever has what. O(1) in jobs */
+ * Jobs that ended and should have left the core (cluster_ended_beyond) count as if they had not:
+ * who submits and kills faster than they leave is refused, and memory is bounded. user: whose
+ * limits count; NULL: those for all jobs only. -EDQUOT with remedy; EDL_EBADSPEC for a document
+ * that asks for too much whoever has what. O(1) in jobs */
 int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,
                          const char *user, const struct holding_limits *limits,
                          struct edl_error *error);
@@ -63,6 +66,8 @@ int cluster_check_dataset(const struct cluster *cluster, const char *user, uint6
 /* holdings_enter, holdings_leave - a job that is not over; its end */
 void holdings_enter(struct holdings *holdings, struct job *job);
 void holdings_leave(struct holdings *holdings, struct job *job);
+/* holdings_ended - a job of user that is over came to the core (1) or left it (-1) */
+void holdings_ended(struct holdings *holdings, const char *user, int sign);
 /* holdings_grow - it keeps account of so many more instances */
 void holdings_grow(struct holdings *holdings, struct job *job, uint32_t instances);
 /* holdings_data - it has its task queue now; once, and not of a job that is over */

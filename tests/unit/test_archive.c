@@ -181,6 +181,107 @@ static void test_what_a_queued_job_was_to_run_after_stays(void **state)
     world_free(w);
 }
 
+/* No room for any of them: they wait, and are killed. */
+static void submit_and_kill(struct world *w, unsigned n)
+{
+    char name[16];
+
+    for (unsigned i = 0; i < n; i++) {
+        struct job *job;
+
+        (void)snprintf(name, sizeof name, "k%llu", (unsigned long long)w->cluster->next_job_id);
+        job = world_submit(w, world_spec(name, 9, 9, 4000, 0, 0));
+        assert_int_equal(cluster_kill_job(w->cluster, job, "enough", w->now, NULL), 0);
+    }
+    world_plan(w);
+}
+
+/* Turns until none is asked for; how many. */
+static unsigned drain(struct world *w, size_t most_a_turn)
+{
+    unsigned turns = 0;
+
+    do {
+        size_t n = cluster_archive_ended(w->cluster, w->now);
+
+        assert_in_range(n, 0, most_a_turn);
+        world_commit(w);
+        assert_in_range(++turns, 1, 1000);
+    } while (cluster_archive_is_due(w->cluster));
+    world_check(w);
+    return turns;
+}
+
+/* However many a turn ends: those that follow let all of them go, so many each. */
+static void test_all_that_a_turn_ends_go(void **state)
+{
+    struct world *w = world_that_keeps(10, 0);
+
+    (void)state;
+    submit_and_kill(w, 1500);
+    assert_int_equal(w->cluster->n_ended, 1500);
+    assert_in_range(drain(w, 128), 1490 / 128, 1490 / 128 + 4);
+    assert_int_equal(w->cluster->n_ended, 10);
+    assert_int_equal(drain(w, 0), 1); /* and then nothing asks for turns */
+    world_free(w);
+}
+
+/* A turn lets go of few jobs with long documents. */
+static void test_long_documents_take_more_turns(void **state)
+{
+    struct world *w = world_that_keeps(1, 0);
+    struct job *job;
+
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        struct job_spec *spec = world_spec("long", 9, 9, 4000, 0, 0);
+        char *command = xcalloc(300001, 1);
+
+        memset(command, 'x', 300000);
+        (void)world_command(spec, command);
+        free(command);
+        job = world_submit(w, spec);
+        assert_int_equal(cluster_kill_job(w->cluster, job, "enough", w->now, NULL), 0);
+    }
+    world_plan(w);
+    assert_in_range(drain(w, 4), 3, 6);
+    assert_int_equal(w->cluster->n_ended, 1);
+    world_free(w);
+}
+
+/* Those that have to stay are passed, however many they are, up to a bound. */
+static void test_named_jobs_hold_up_nobody(void **state)
+{
+    struct world *w = world_that_keeps(1, 0);
+    struct job_spec *spec = world_spec("after", 1, 1, 4000, 0, 0);
+    struct job *names;
+    char name[8];
+
+    (void)state;
+    w->cluster->config.keep_named_jobs = 30;
+    spec->after = xcalloc(41, sizeof *spec->after);
+    for (unsigned i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof name, "j%u", i);
+        spec->after[i] = xstrdup(name);
+        (void)run_one(w, name);
+    }
+    (void)world_submit(w, world_spec("large", 1, 1, 4000, 0, 0));
+    world_run(w, 3);
+    names = world_submit(w, spec);
+    assert_int_equal(names->state, JOB_QUEUED);
+    submit_and_kill(w, 300);
+    (void)drain(w, 128);
+    assert_int_equal(w->cluster->n_ended, 31); /* 30 of those that are named, and the newest job */
+    assert_non_null(cluster_find_job(w->cluster, "j29"));
+    assert_null(cluster_find_job(w->cluster, "j30"));
+    assert_int_equal(names->state, JOB_QUEUED);
+    assert_int_equal(cluster_kill_job(w->cluster, names, "enough", w->now, NULL), 0);
+    world_plan(w);
+    (void)drain(w, 128);
+    assert_int_equal(w->cluster->n_ended, 1);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +291,9 @@ int main(void)
         cmocka_unit_test(test_what_is_needed_stays),
         cmocka_unit_test(test_of_one_name_the_newest_is_found),
         cmocka_unit_test(test_what_a_queued_job_was_to_run_after_stays),
+        cmocka_unit_test(test_all_that_a_turn_ends_go),
+        cmocka_unit_test(test_long_documents_take_more_turns),
+        cmocka_unit_test(test_named_jobs_hold_up_nobody),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

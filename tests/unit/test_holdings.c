@@ -57,8 +57,45 @@ static void test_counted_from_submission_to_end(void **state)
         assert_int_equal(cluster_kill_job(w->cluster, job, "enough", w->now, NULL), 0);
     world_run(w, 6);
     assert_null(w->cluster->active);
-    assert_null(w->cluster->holdings.users);
+    assert_int_equal(held(w, "bob", HOLDING_JOBS), 0);
     assert_int_equal(w->cluster->holdings.all[HOLDING_BYTES], 0);
+    w->cluster->config.keep_ended_jobs = 1;
+    while (cluster_archive_ended(w->cluster, w->now) > 0)
+        world_commit(w);
+    assert_int_equal(HASH_COUNT(w->cluster->holdings.users), 1); /* whose the newest job is */
+    world_free(w);
+}
+
+/* Who submits and kills faster than jobs leave the core is refused; others are not. */
+static void test_jobs_that_leave_count(void **state)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
+    const struct holding_limits limits = { .user = { 20, 0, 0 }, .all = { 25, 0, 0 } };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    w->user = "ann";
+    w->cluster->config.keep_ended_jobs = 5;
+    for (unsigned i = 0; i < 25; i++) {
+        struct job *job = world_submit(w, world_spec("a", 9, 9, 2000, 0, 0));
+
+        assert_int_equal(cluster_kill_job(w->cluster, job, "enough", w->now, NULL), 0);
+        assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error),
+                         i < 24 ? 0 : -EDQUOT);
+    }
+    assert_string_equal(error.text, "jobs of ann: 0 are not over and 20 that ended are being put "
+                                    "away, 20 may be");
+    assert_string_equal(error.remedy, "submit again in a second");
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), 0);
+    spec->array.n = 6;
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), -EDQUOT);
+    world_plan(w);
+    world_commit(w);
+    while (cluster_archive_ended(w->cluster, w->now) > 0)
+        world_commit(w);
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), 0);
+    job_spec_free(spec);
     world_free(w);
 }
 
@@ -111,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counted_from_submission_to_end),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_jobs_that_leave_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

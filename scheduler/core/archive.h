@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive.h - jobs that are over leave the core; whoever keeps the records still tells of them
+ *
+ * Used by: cluster.h. Tests: tests/unit/test_archive.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/clock.h"
+
+struct cluster;
+struct job;
+
+/* How far cluster_archive_ended is with the list of those that are over: it takes several turns. */
+struct archive_round {
+    struct job *next; /* where it goes on; NULL: at the first */
+    uint64_t ended;   /* jobs that were over when it looked last */
+    uint64_t named;   /* passed in this round, as queued jobs were to run after them */
+    bool due;
+};
+
+/* cluster_keep_ended - another bound of cluster_archive_ended; 0: none, as in cluster_config */
+void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us);
+
+/* cluster_archive_ended - lets jobs go that ended, by the bounds of the configuration, so many a
+ * turn that it takes milliseconds; how many. Pointers to them die with it. Whoever keeps the
+ * records still has them, and tells of them (struct archived_jobs) to whom they matter. */
+size_t cluster_archive_ended(struct cluster *cluster, struct instant now);
+
+/* cluster_archive_is_due - whether the next turn would let go of more: then there has to be one */
+bool cluster_archive_is_due(const struct cluster *cluster);
+
+/* cluster_ended_beyond - jobs that are over and should have left, by their number */
+uint64_t cluster_ended_beyond(const struct cluster *cluster);
