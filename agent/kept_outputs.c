@@ -85,6 +85,8 @@ void kept_outputs_choose(struct kept_output *list, size_t n, const struct kept_b
     uint64_t bytes, most;
     size_t n_holders;
 
+    if (n == 0)
+        return;
     qsort(list, n, sizeof *list, by_owner_and_age);
     end_old(list, n, bounds->keep_us, now_us);
     n_holders = find_holders(list, n, holders, &bytes);
