@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_model.c - `edl model show`: what a saved model holds
+/* cmd_model.c - `edl model show|nearest|csv`: what a saved model holds
  *
  * edl-trainer reads it: that knows networks and the files of parameters. */
-#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "client/program_beside.h"
 #include "client/report.h"
@@ -12,26 +13,43 @@
 
 struct model_options {
     struct common_options common;
-    const char *config_args;
+    const char *config_args, *parameter;
+    uint64_t columns, count;
 };
 
 static const struct option_spec model_options[] = {
     { "config_args", 0, OPTION_TEXT, "NAME=NUMBER,...", "as it was trained with, for the shapes",
       offsetof(struct model_options, config_args) },
+    { "parameter", 0, OPTION_TEXT, "NAME", "of nearest: not the embedding with most rows",
+      offsetof(struct model_options, parameter) },
+    { "columns", 0, OPTION_COUNT, "N", "of a row, where no network lies beside the parameters",
+      offsetof(struct model_options, columns) },
+    { "count", 'n', OPTION_COUNT, "N", "of nearest: rows that are told (10)",
+      offsetof(struct model_options, count) },
     { .name = NULL },
 };
 
 static int run(const struct invocation *invocation)
 {
     const struct model_options *o = invocation->options;
-    const char *argv[8] = { "edl-trainer", "model", "show", invocation->arguments.args[1] };
+    const char *argv[16] = { "edl-trainer", "model" };
+    char columns[40], count[40];
     struct edl_error error = { 0 };
-    size_t n = 4;
+    size_t n = 2;
 
-    if (!streq(invocation->arguments.args[0], "show")) {
-        (void)edl_error_set(&error, -EINVAL, "model: only `show` is known");
-        (void)edl_error_remedy(&error, "edl model show DIR/pass-00000");
-        return report_error(&error);
+    for (size_t i = 0; i < invocation->arguments.n_args; i++)
+        argv[n++] = invocation->arguments.args[i];
+    if (o->parameter != NULL) {
+        argv[n++] = "--parameter";
+        argv[n++] = o->parameter;
+    }
+    if (o->columns > 0) {
+        (void)snprintf(columns, sizeof columns, "--columns=%" PRIu64, o->columns);
+        argv[n++] = columns;
+    }
+    if (o->count > 0) {
+        (void)snprintf(count, sizeof count, "--count=%" PRIu64, o->count);
+        argv[n++] = count;
     }
     if (o->config_args != NULL) {
         argv[n++] = "--config_args";
@@ -45,17 +63,19 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_model = {
     .name = "model",
-    .usage = "show DIR [--config_args NAME=NUMBER,...]",
-    .summary = "Parameters, shapes and norms of a saved model",
+    .usage = "show DIR | nearest DIR WORD | csv DIR PARAMETER [--config_args NAME=NUMBER,...]",
+    .summary = "Parameters, shapes and norms of a saved model; rows that are alike; CSV",
     .details =
         "DIR is a pass that edl-trainer saved, or the folder model of a job.\n"
         "A line for each parameter: shape, values, bytes, L2 norm, largest absolute value, mean.\n"
         "Shapes follow the network beside them; one that was trained with arguments of its own\n"
-        "needs them again. Exit status: 0 whole, 1 a file is damaged, and named.",
+        "needs them again. Exit status: 0 whole, 1 a file is damaged, and named.\n"
+        "nearest tells the rows of an embedding that are most like that of WORD (of word_dict) or\n"
+        "of a row number, by the cosine between them. csv prints a parameter, a line for each row.",
     .options = model_options,
     .options_size = sizeof(struct model_options),
     .min_args = 2,
-    .max_args = 2,
+    .max_args = 3,
     .local = true,
     .run = run,
 };

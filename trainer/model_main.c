@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_main.c - `edl-trainer model show DIR`: what a saved model holds */
+/* model_main.c - `edl-trainer model show|nearest|csv DIR`: what a saved model holds */
 #include "trainer/model_main.h"
 
 #include <errno.h>
@@ -12,20 +12,27 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/printable.h"
 #include "trainer/model_survey.h"
+#include "trainer/model_table.h"
 #include "trainer/options.h"
 
 #define EXIT_BAD_USAGE 2
-#define WORDS_MAX 2 /* show, and the folder */
+#define WORDS_MAX 3 /* the command, the folder, and a word or a parameter */
+#define NEAREST_MAX 1000
 
 static const char usage[] =
-    "Usage: edl-trainer model show DIR [--config_args NAME=NUMBER,...] [--json]\n\n"
-    "Tells parameters, shapes and norms of a saved pass, and names its damaged files.";
+    "Usage: edl-trainer model show DIR [--config_args NAME=NUMBER,...] [--json]\n"
+    "       edl-trainer model nearest DIR WORD [--parameter NAME] [--count N] [--json]\n"
+    "       edl-trainer model csv DIR PARAMETER\n\n"
+    "Tells parameters, shapes and norms of a saved pass, and names its damaged files; which rows\n"
+    "of an embedding are most like that of a word; a parameter as lines with commas.";
 
 struct request {
     const char *words[WORDS_MAX];
     size_t n_words;
-    const char *arguments;
+    const char *arguments, *parameter;
+    uint64_t columns, count;
     bool json;
 };
 
@@ -102,13 +109,6 @@ static int show(const struct request *request, struct edl_error *error)
     json_t *report = NULL;
     int r;
 
-    if (request->n_words < 2 || !streq(request->words[0], "show")) {
-        (void)edl_error_set(error, -EINVAL, "model: %s",
-                            request->n_words > 0 && !streq(request->words[0], "show")
-                                ? "only `show` is known"
-                                : "the folder of a saved pass is missing");
-        return edl_error_remedy(error, "edl-trainer model show DIR/pass-00000");
-    }
     r = model_survey(request->words[1], request->arguments, &report, error);
     if (r < 0)
         return r;
@@ -123,6 +123,97 @@ static int show(const struct request *request, struct edl_error *error)
     return r;
 }
 
+static void print_neighbour(const struct model_table *table, const struct model_neighbour *one)
+{
+    const char *word = table->words != NULL ? table->words[one->row] : NULL;
+
+    (void)printf("%-9.6f %8zu", one->cosine, one->row);
+    if (word != NULL) {
+        (void)fputs("  ", stdout);
+        printable_write(stdout, word, strlen(word), "");
+    }
+    (void)printf("\n");
+}
+
+static json_t *neighbour_json(const struct model_table *table, const struct model_neighbour *one)
+{
+    const char *word = table->words != NULL ? table->words[one->row] : NULL;
+
+    return json_pack("{s:f,s:I,s:s?}", "cosine", one->cosine, "row", (json_int_t)one->row, "word",
+                     word);
+}
+
+static int nearest(const struct request *request, struct edl_error *error)
+{
+    struct model_neighbour list[NEAREST_MAX];
+    struct model_table table;
+    json_t *all = NULL;
+    size_t row, n;
+    int r = model_table_open(request->words[1], request->arguments, request->parameter,
+                             request->columns, &table, error);
+
+    if (r < 0)
+        return r;
+    r = model_table_row(&table, request->words[2], &row, error);
+    n = r < 0 ? 0 : model_table_nearest(&table, row, (size_t)request->count, list);
+    if (request->json && r >= 0) {
+        all =
+            json_pack("{s:s,s:I,s:[]}", "parameter", table.name, "row", (json_int_t)row, "nearest");
+        for (size_t i = 0; i < n; i++)
+            (void)json_array_append_new(json_object_get(all, "nearest"),
+                                        neighbour_json(&table, &list[i]));
+        (void)json_dumpf(all, stdout, JSON_INDENT(4));
+        (void)printf("\n");
+        json_decref(all);
+    }
+    for (size_t i = 0; !request->json && i < n; i++)
+        print_neighbour(&table, &list[i]);
+    model_table_done(&table);
+    return r;
+}
+
+static int csv(const struct request *request, struct edl_error *error)
+{
+    struct model_table table;
+    int r = model_table_open(request->words[1], request->arguments, request->words[2],
+                             request->columns, &table, error);
+
+    if (r < 0)
+        return r;
+    r = model_table_csv(&table, stdout);
+    model_table_done(&table);
+    return r < 0 ? edl_error_errno(error, r, "cannot write") : 0;
+}
+
+static const struct {
+    const char *name, *example;
+    size_t n_words;
+    int (*run)(const struct request *request, struct edl_error *error);
+} commands[] = {
+    { "show", "show DIR/pass-00000", 2, show },
+    { "nearest", "nearest DIR/pass-00000 WORD", 3, nearest },
+    { "csv", "csv DIR/pass-00000 PARAMETER", 3, csv },
+};
+
+static int run_command(const struct request *request, struct edl_error *error)
+{
+    const char *name = request->n_words > 0 ? request->words[0] : "";
+
+    if (request->count > NEAREST_MAX)
+        return edl_error_set(error, -EINVAL, "--count is at most %d", NEAREST_MAX);
+    for (size_t i = 0; i < ELEMENTS(commands); i++)
+        if (streq(name, commands[i].name)) {
+            if (request->n_words == commands[i].n_words)
+                return commands[i].run(request, error);
+            (void)edl_error_set(error, -EINVAL, "model %s: %zu words are missing", name,
+                                commands[i].n_words - request->n_words);
+            return edl_error_remedy(error, "edl-trainer model %s", commands[i].example);
+        }
+    (void)edl_error_set(error, -EINVAL, "model: \"%.40s\" is not known", name);
+    return edl_error_remedy(error, "show, nearest and csv there are: edl-trainer model %s",
+                            commands[0].example);
+}
+
 /* 1: shown, but damaged. */
 static int start(int argc, char **argv, struct edl_error *error)
 {
@@ -131,6 +222,14 @@ static int start(int argc, char **argv, struct edl_error *error)
         { .name = "config_args",
           .text = &request.arguments,
           .help = "NAME=NUMBER,... as it was trained with, for the shapes" },
+        { .name = "parameter",
+          .text = &request.parameter,
+          .help = "of nearest; without it the embedding with most rows" },
+        { .name = "columns",
+          .fallback = "0",
+          .u64 = &request.columns,
+          .help = "of a row, where no network tells; 0: as that says" },
+        { .name = "count", .fallback = "10", .u64 = &request.count, .help = "rows that are told" },
     };
     int r = options_parse(take_words(argc, argv, &request), argv, values, ELEMENTS(values), error);
 
@@ -140,7 +239,7 @@ static int start(int argc, char **argv, struct edl_error *error)
     }
     if (r == OPTIONS_VERSION)
         printf("edl-trainer %s\n", EDL_VERSION);
-    return r == OPTIONS_RUN ? show(&request, error) : MIN_OF(r, 0);
+    return r == OPTIONS_RUN ? run_command(&request, error) : MIN_OF(r, 0);
 }
 
 int model_main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_model_survey.c - a saved model is told as it is, and each damage is named */
 #include "trainer/model_survey.h"
+#include "trainer/model_table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 
 #include "tests/unit/network_case.h"
 #include "tests/unit/trainer_fixture.h"
+#include "trainer/model_file.h"
 #include "trainer/network_files.h"
 
 static char folder[256], saved[300];
@@ -222,6 +224,111 @@ static void test_folder(void **state)
     assert_non_null(strstr(error.remedy, "pass-00000"));
 }
 
+static void add_file(const char *name, const void *bytes, size_t size)
+{
+    char path[512];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", saved, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Five words of three numbers. The second points where the first does, the third the other way. */
+static void add_embedding(void)
+{
+    static const struct {
+        struct param_header header;
+        float values[5][3];
+    } file = { { 0, 4, 15 },
+               { { 1, 2, 0 }, { 2, 4, 0.5f }, { -1, -2, 0 }, { 0, 0, 0 }, { 2, -1, 0.1f } } };
+    static const char words[] = "the 0\na, \"b\" 1\nnot a line\nfar 99\nthe 2\nnone 3\n";
+
+    drop("path.txt"); /* a folder without a network may hold any parameters */
+    drop("fit_a_line.json");
+    add_file("my_embedding", &file, sizeof file.header + sizeof file.values);
+    add_file("word_dict", words, sizeof words - 1);
+}
+
+static void test_nearest(void **state)
+{
+    struct model_table table;
+    struct model_neighbour list[10];
+    struct edl_error error = { 0 };
+    size_t row;
+
+    (void)state;
+    add_embedding();
+    if (model_table_open(saved, NULL, NULL, 3, &table, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_string_equal(table.name, "my_embedding");
+    assert_int_equal(table.rows, 5);
+    assert_int_equal(model_table_row(&table, "the", &row, &error), 0);
+    assert_int_equal(row, 0);
+    assert_int_equal(model_table_nearest(&table, row, 10, list), 4);
+    assert_int_equal(list[0].row, 1);
+    assert_true(fabs(list[0].cosine - 10 / sqrt(5 * 20.25)) < 1e-6);
+    assert_int_equal(list[1].row, 3); /* zeros, before one at a right angle: in their order */
+    assert_int_equal(list[2].row, 4);
+    assert_true(list[2].cosine == 0);
+    assert_int_equal(list[3].row, 2);
+    assert_true(fabs(list[3].cosine + 1) < 1e-6);
+    assert_int_equal(model_table_nearest(&table, row, 2, list), 2);
+    assert_int_equal(list[1].row, 3);
+    assert_int_equal(model_table_nearest(&table, row, 0, list), 0);
+    assert_int_equal(model_table_row(&table, "4", &row, &error), 0);
+    assert_int_equal(row, 4);
+    assert_int_equal(model_table_row(&table, "5", &row, &error), -EINVAL);
+    assert_int_equal(model_table_row(&table, "thee", &row, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, "\"the\""));
+    model_table_done(&table);
+}
+
+static void test_csv(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct model_table table;
+
+    (void)state;
+    add_embedding();
+    assert_int_equal(model_table_open(saved, NULL, "my_embedding", 3, &table, NULL), 0);
+    assert_int_equal(model_table_csv(&table, out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "the,1,2,0\n\"a, \"\"b\"\"\",2,4,0.5\nthe,-1,-2,0\nnone,0,0,0\n,2,-1,"
+                              "0.100000001\n");
+    free(text);
+    model_table_done(&table);
+}
+
+static void test_what_is_no_table(void **state)
+{
+    struct model_table table;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(model_table_open(saved, NULL, weights_name(), 0, &table, &error), 0);
+    assert_int_equal(table.rows * table.columns, 13); /* the network tells */
+    model_table_done(&table);
+    assert_int_equal(model_table_open(saved, NULL, NULL, 0, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, "--parameter"));
+    add_embedding();
+    assert_int_equal(model_table_open(saved, NULL, "my_embeding", 0, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, "my_embedding"));
+    assert_int_equal(model_table_open(saved, NULL, "my_embedding", 0, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.remedy, "--columns"));
+    assert_int_equal(model_table_open(saved, NULL, "my_embedding", 4, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "15 values"));
+    assert_int_equal(model_table_open(saved, NULL, "my_embedding", UINT64_MAX, &table, &error),
+                     -EINVAL);
+    cut("my_embedding", 40);
+    assert_int_equal(model_table_open(saved, NULL, "my_embedding", 3, &table, &error),
+                     EDL_ECORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +336,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_arguments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nearest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_table, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("model_survey", tests, NULL, NULL);
