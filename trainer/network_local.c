@@ -180,6 +180,18 @@ static int load(struct study *s, struct edl_error *error)
     return r;
 }
 
+static int open_data(struct study *s, struct edl_error *error)
+{
+    const struct network_job *job = s->job;
+
+    if (job->data == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--data is missing");
+        return edl_error_remedy(error, "--data=generated, or a folder with samples");
+    }
+    return network_data_open(job->data, job->config, job->samples, job->seed, &s->data, error);
+}
+
+/* The network comes first: which data it needs is said of one that is there. */
 static int study_open(struct study *s, const struct network_job *job, struct edl_error *error)
 {
     int r;
@@ -191,7 +203,7 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
         progress_glog(&s->progress, job->dot_period);
     r = network_file_open(job->config, &s->file, error);
     if (r >= 0)
-        r = network_data_open(job->data, job->config, job->samples, job->seed, &s->data, error);
+        r = open_data(s, error);
     if (r >= 0)
         r = open_network(s, error);
     if (r >= 0)

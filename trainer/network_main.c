@@ -25,11 +25,10 @@ static const char usage[] =
 static const struct {
     const char *word;
     int (*run)(const struct network_job *job, struct edl_error *error);
-    bool needs_data;
 } commands[] = {
-    { "train", network_train, true },
-    { "test", network_test, true },
-    { "checkgrad", network_checkgrad, false },
+    { "train", network_train },
+    { "test", network_test },
+    { "checkgrad", network_checkgrad },
 };
 
 static size_t command_of(int argc, char **argv)
@@ -105,10 +104,6 @@ static int run(struct network_job *job, size_t command, const char *device_name,
     if (job->config == NULL) {
         (void)edl_error_set(error, -EINVAL, "--config is missing");
         return edl_error_remedy(error, "name a network: --config=ngram_lm, or a file");
-    }
-    if (commands[command].needs_data && job->data == NULL) {
-        (void)edl_error_set(error, -EINVAL, "--data is missing");
-        return edl_error_remedy(error, "--data=generated, or a folder with samples");
     }
     if (!streq(job->missing, "fail") && !streq(job->missing, "rand") &&
         !streq(job->missing, "zero"))

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -19,6 +20,7 @@
 #include "trainer/network/random_batch.h"
 #include "trainer/network_files.h"
 #include "trainer/network_learner.h"
+#include "trainer/network_local.h"
 #include "trainer/table.h"
 
 struct school {
@@ -348,6 +350,25 @@ static void test_deepest(void **unused)
     (void)network_free(network);
 }
 
+/* A wrong name of a network is told first, not what is missing for it. */
+static void test_network_is_named_before_data(void **unused)
+{
+    const char *top = getenv("EDL_SOURCE_DIR");
+    struct network_job job = { .config = "recomendation", .backend = backend_cpu() };
+    struct edl_error error = { 0 };
+    char models[1024];
+
+    (void)unused;
+    (void)snprintf(models, sizeof models, "%s/conf/models", top != NULL ? top : ".");
+    assert_int_equal(setenv("EDL_MODELS_DIR", models, 1), 0);
+    assert_int_equal(network_train(&job, &error), -ENOENT);
+    assert_non_null(strstr(error.remedy, "did you mean recommendation?"));
+    job.config = "recommendation";
+    assert_int_equal(network_train(&job, &error), -EINVAL);
+    assert_string_equal(error.text, "--data is missing");
+    assert_non_null(strstr(error.remedy, "--data=generated"));
+}
+
 /* A rate without measure: training stops, and batch and culprit are named. */
 static void test_divergence(void **unused)
 {
@@ -380,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_sizes_follow_data),
         cmocka_unit_test(test_averages_are_measured),
         cmocka_unit_test(test_deepest),
+        cmocka_unit_test(test_network_is_named_before_data),
     };
 
     openblas_set_num_threads(1);
