@@ -10,6 +10,7 @@
 #include "agent/process_id_json.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/orders_max.h"
 
 #define DEFAULT_GRACE_US (30 * USEC_PER_SEC)
 
@@ -35,7 +36,7 @@ static int parse_processes(const json_t *array, struct orders *orders, struct ed
     size_t n = json_array_size(array);
 
     if (!json_is_array(array) || n > ORDERS_MAX)
-        return edl_error_set(error, -EINVAL, "'processes' is not a list of at most %d", ORDERS_MAX);
+        return edl_error_set(error, -EINVAL, "'processes' is not a list of at most %u", ORDERS_MAX);
     orders->list = xcalloc(n, sizeof *orders->list);
     orders->documents = xcalloc(n, sizeof *orders->documents);
     for (; orders->n < n; orders->n++) {
@@ -56,7 +57,7 @@ static int parse_logs(const json_t *array, struct orders *orders, struct edl_err
     size_t n = json_array_size(array); /* absent: none */
 
     if (n > ORDERS_MAX)
-        return edl_error_set(error, -EINVAL, "'logs' has more than %d entries", ORDERS_MAX);
+        return edl_error_set(error, -EINVAL, "'logs' has more than %u entries", ORDERS_MAX);
     orders->logs = xcalloc(n, sizeof *orders->logs);
     for (; orders->n_logs < n; orders->n_logs++) {
         const json_t *entry = json_array_get(array, orders->n_logs);

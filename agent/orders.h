@@ -11,7 +11,6 @@
 struct edl_error;
 
 #define NO_TAIL UINT64_MAX
-#define ORDERS_MAX 4096 /* processes of one node; more is not an order but a mistake */
 
 struct orders_log {
     struct process_id id;

@@ -259,10 +259,12 @@ json_t *order_to_json(const struct process *process)
 json_t *orders_to_json(const struct node *node, const struct log_hub *logs)
 {
     json_t *processes = json_array();
+    struct orders_turn turn = node_orders_begin(node);
     const struct process *process;
 
     DL_FOREACH2(node->processes, process, node_next)
-    (void)json_array_append_new(processes, order_to_json(process));
+    if (node_orders_tell(&turn, process))
+        (void)json_array_append_new(processes, order_to_json(process));
     return json_pack("{s:I,s:o,s:o}", "version", (json_int_t)node->orders_version, "processes",
                      processes, "logs", logs != NULL ? log_hub_orders(logs, node) : json_array());
 }

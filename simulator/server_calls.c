@@ -258,6 +258,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     const struct node *node =
         cluster_node(sim->server.cluster, sim->nodes[take_answer->node]->name);
     const struct process *process;
+    struct orders_turn turn;
     size_t n = 0;
 
     if (node == NULL) {
@@ -274,8 +275,10 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->commit = sim->server.commits;
     /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
     take_answer->orders->uncommitted = has_news(sim);
+    turn = node_orders_begin(node);
     DL_FOREACH2(node->processes, process, node_next)
-    fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
+    if (node_orders_tell(&turn, process))
+        fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
     take_answer->version = node->orders_version;
     send_answer(sim, take_answer);
 }

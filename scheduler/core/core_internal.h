@@ -596,6 +596,14 @@ void unfit_forget_disk(struct cluster *cluster, const struct node *node);
 /* job_copy_unfit - for a copy of the cluster, whose nodes are there */
 void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);
 
+/* --- node_orders.c
+ * ----------------------------------------------------------------------------------------- */
+/* node_count_new - those that it may not have been told of. O(its processes)
+ * node_orders_go_on - after a report, before which it had n_before of those: it may be told of more
+ */
+uint32_t node_count_new(const struct node *node);
+void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before);
+
 /* --- node_disk.c
  * ------------------------------------------------------------------------------------------ */
 #define REASON_DISK_FULL                                                                           \

@@ -486,6 +486,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
 {
     struct process *process;
     uint32_t n_stale = 0;
+    uint32_t n_new = node_count_new(node);
     bool rebooted;
     int r = node_admit(cluster, node, report, error);
 
@@ -521,6 +522,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     }
     if (report->complete || rebooted)
         take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
+    node_orders_go_on(cluster, node, n_new);
     take_offer(cluster, node, &report->offer, now);
     node_take_idle_gpus(cluster, node, report->gpus_idle, now);
     if (report->complete && (node->n_stale != n_stale || !node->heard)) {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_node_orders.c - a node that is given thousands of processes is told of them bit by bit */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <utlist.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/core_internal.h"
+#include "shared/macro.h"
+#include "shared/orders_max.h"
+#include "tests/unit/cluster_world.h"
+
+#define JOBS 5U
+#define EACH 1000U
+
+static struct process_report reports[JOBS * EACH];
+
+/* tell - reports what the node is told of, as an agent would; returns how many that are
+ * Each that the agent knows from before is told of again. */
+static uint32_t tell(const struct node *node, enum process_state state)
+{
+    struct orders_turn turn = node_orders_begin(node);
+    const struct process *process;
+    uint32_t n = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        if (!node_orders_tell(&turn, process)) {
+            assert_false(process->reported);
+            continue;
+        }
+        reports[n++] =
+            (struct process_report){ .job_id = process->job->id,
+                                     .role = process->job->spec->roles[process->role].name,
+                                     .index = process->index,
+                                     .incarnation = process->incarnation,
+                                     .state = state };
+    }
+    return n;
+}
+
+static void report(struct world *w, struct node *node, uint32_t n)
+{
+    const struct node_report told = { .boot_id = node->boot_id,
+                                      .offer = node->offer,
+                                      .processes = reports,
+                                      .n_processes = n,
+                                      .complete = true };
+
+    assert_int_equal(cluster_report(w->cluster, node, &told, w->now, NULL), 0);
+}
+
+static struct world *crowded(uint32_t jobs)
+{
+    struct world *w = world_new(1, JOBS * EACH, GIB, 1000);
+    char name[16];
+
+    world_run(w, 1);
+    for (uint32_t i = 0; i < jobs; i++) {
+        (void)snprintf(name, sizeof name, "job-%u", i);
+        (void)world_submit(w, world_spec(name, EACH, EACH, 1, 0, 0));
+    }
+    cluster_plan(w->cluster, w->now);
+    return w;
+}
+
+static void test_starts_are_told_in_turn(void **state)
+{
+    struct world *w = crowded(1);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    uint32_t n = tell(node, PROCESS_PREPARING);
+
+    (void)state;
+    assert_int_equal(node_count_new(node), EACH);
+    assert_int_equal(n, NODE_STARTS_TOLD);
+    for (uint32_t before = n; n < EACH; before = n) {
+        uint64_t version = node->orders_version;
+
+        report(w, node, n);
+        assert_true(node->orders_version != version); /* or it would not ask */
+        n = tell(node, PROCESS_PREPARING);
+        assert_int_equal(n, MIN_OF(before + NODE_STARTS_TOLD, EACH));
+    }
+    world_free(w);
+}
+
+static void test_what_was_told_is_told_again(void **state)
+{
+    struct world *w = crowded(1);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    uint32_t n = tell(node, PROCESS_PREPARING);
+    const struct process_report first = reports[0];
+
+    (void)state;
+    reports[0] = reports[n - 1]; /* all but the first */
+    report(w, node, n - 1);
+    assert_int_equal(tell(node, PROCESS_PREPARING), n - 1 + NODE_STARTS_TOLD);
+    assert_int_equal(reports[0].index, first.index);
+    world_free(w);
+}
+
+static void test_no_more_than_an_agent_follows(void **state)
+{
+    struct world *w = crowded(JOBS);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    uint32_t n = 0, before;
+
+    (void)state;
+    do {
+        before = n;
+        n = tell(node, PROCESS_RUNNING);
+        assert_true(n <= ORDERS_MAX);
+        report(w, node, n);
+    } while (n > before);
+    assert_int_equal(n, ORDERS_MAX);
+    assert_int_equal(node_count_new(node), JOBS * EACH - ORDERS_MAX);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_starts_are_told_in_turn),
+        cmocka_unit_test(test_what_was_told_is_told_again),
+        cmocka_unit_test(test_no_more_than_an_agent_follows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
