@@ -102,11 +102,11 @@ static void on_left(struct http_request *request, void *userdata)
 }
 
 /* take - nodes first, the others in turn */
-static struct body_read *take(struct body_reads *reads)
+static struct body_read *take(struct body_reads *reads, bool nodes_only)
 {
     struct fair_item *item = fair_take(reads->waiting[DISPATCH_NODES], FAIR_ALL);
 
-    for (size_t i = 1; item == NULL && i <= DISPATCH_TIERS; i++) {
+    for (size_t i = 1; item == NULL && !nodes_only && i <= DISPATCH_TIERS; i++) {
         enum dispatch_tier tier = (enum dispatch_tier)((reads->last + i) % DISPATCH_TIERS);
 
         item = fair_take(reads->waiting[tier], FAIR_ALL);
@@ -123,13 +123,18 @@ static void read_next(struct scheduler *scheduler)
 
     if (reads->running != NULL)
         return;
-    read = take(reads);
+    read = take(reads, scheduler->dispatch.opening);
     if (read == NULL)
         return;
     reads->running = read;
     (void)http_request_body(read->request, &read->size);
     read->body = http_request_lend_body(read->request);
     worker_start(reads->worker, &read->job);
+}
+
+void body_reads_wake(struct scheduler *scheduler)
+{
+    read_next(scheduler);
 }
 
 bool body_reads_wants(const struct http_request *request, enum dispatch_tier tier)

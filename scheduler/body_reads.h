@@ -42,5 +42,8 @@ bool body_reads_wants(const struct http_request *request, enum dispatch_tier tie
 enum fair_answer body_reads_add(struct scheduler *scheduler, struct http_request *request,
                                 enum dispatch_tier tier, const char *caller, uint64_t since_us);
 
+/* body_reads_wake - nodes were heard (dispatch_open): those of others may be read */
+void body_reads_wake(struct scheduler *scheduler);
+
 /* body_reads_most - so many may wait, of one caller or of all */
 size_t body_reads_most(enum fair_answer why);

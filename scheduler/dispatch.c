@@ -18,6 +18,7 @@
 
 #include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
+#include "scheduler/core/lease.h"
 #include "scheduler/idempotency.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -38,6 +39,8 @@ static const struct fair_limits limits[] = {
     [DISPATCH_POLLS] = { 0 }, /* they were let in, and have a connection each */
     [DISPATCH_FORECASTS] = { .each = 4, .all = 32 },
 };
+
+#define OPENING_PART_OF_LEASE 5
 
 /* So many passes of the loop go to other sources before one goes to what waits here. */
 #define PASSES_FIRST 4
@@ -204,9 +207,13 @@ static void look(struct scheduler *scheduler, struct dispatch_poll *poll)
 
 static unsigned servable(const struct scheduler *scheduler, enum dispatch_tier tier)
 {
-    if (tier == DISPATCH_FORECASTS && scheduler->forecast != NULL)
+    unsigned classes = scheduler->turn_wanted ? FAIR_ONLY(FAIR_ANYTIME) : FAIR_ALL;
+
+    if (tier == DISPATCH_FORECASTS && (scheduler->forecast != NULL || scheduler->dispatch.opening))
         return 0;
-    return scheduler->turn_wanted ? FAIR_ONLY(FAIR_ANYTIME) : FAIR_ALL;
+    if (tier == DISPATCH_PEOPLE && scheduler->dispatch.opening)
+        classes &= ~FAIR_ONLY(FAIR_ANYTIME);
+    return classes;
 }
 
 /* What only the commit can free is served behind it, the next forecast behind the one being made.
@@ -349,6 +356,43 @@ static bool is_next(struct scheduler *scheduler, const struct http_route *route,
             (fair_waiting(waiting, classes) == 0 && is_within_budget(scheduler, tier)));
 }
 
+/* --- the start --- */
+
+static void end_opening(struct scheduler *scheduler)
+{
+    scheduler->dispatch.opening = false;
+    (void)sd_event_source_set_enabled(scheduler->dispatch.opened, SD_EVENT_OFF);
+    body_reads_wake(scheduler);
+    arm(scheduler);
+}
+
+static int on_opened(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    (void)source;
+    (void)time_us;
+    end_opening(userdata);
+    return 0;
+}
+
+static void note_report(struct scheduler *scheduler)
+{
+    if (scheduler->dispatch.opening && cluster_unheard_nodes(scheduler->cluster) == 0)
+        end_opening(scheduler);
+}
+
+void dispatch_open(struct scheduler *scheduler)
+{
+    struct dispatch *dispatch = &scheduler->dispatch;
+    uint64_t most_us = MIN_OF(scheduler->options.lease_us / OPENING_PART_OF_LEASE, USEC_PER_SEC);
+
+    if (cluster_unheard_nodes(scheduler->cluster) == 0)
+        return;
+    if (sd_event_source_set_time_relative(dispatch->opened, most_us) >= 0)
+        dispatch->opening = sd_event_source_set_enabled(dispatch->opened, SD_EVENT_ONESHOT) >= 0;
+}
+
+/* --- all together --- */
+
 static void read_first(struct scheduler *scheduler, struct http_request *request,
                        enum dispatch_tier tier, const char *name, uint64_t since_us)
 {
@@ -363,8 +407,11 @@ static void read_first(struct scheduler *scheduler, struct http_request *request
 static bool is_its_turn(struct scheduler *scheduler, struct http_request *request,
                         enum dispatch_tier tier)
 {
-    return is_next(scheduler, http_request_route(request), tier) ||
-           (http_request_was_read(request) && tier != DISPATCH_FORECASTS);
+    const struct http_route *route = http_request_route(request);
+
+    return is_next(scheduler, route, tier) ||
+           (http_request_was_read(request) && tier != DISPATCH_FORECASTS) ||
+           (scheduler->dispatch.opening && (route->flags & ROUTE_PUBLIC) != 0);
 }
 
 static void dispatch_since(struct scheduler *scheduler, struct http_request *request,
@@ -387,6 +434,8 @@ static void dispatch_since(struct scheduler *scheduler, struct http_request *req
         handle(scheduler, request, tier, since_us);
     else
         wait_turn(scheduler, request, tier, name, since_us);
+    if (tier == DISPATCH_NODES)
+        note_report(scheduler);
 }
 
 void dispatch(struct http_request *request, const struct http_route *route, void *userdata)
@@ -472,6 +521,12 @@ int dispatch_init(struct scheduler *scheduler, struct edl_error *error)
         r = sd_event_source_set_enabled(dispatch->serve, SD_EVENT_OFF);
     if (r < 0)
         return edl_error_errno(error, r, "cannot put the requests on the event loop");
+    r = sd_event_add_time(scheduler->event, &dispatch->opened, CLOCK_BOOTTIME, 0, 1, on_opened,
+                          scheduler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(dispatch->opened, SD_EVENT_OFF);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot put the start on the event loop");
     (void)sd_event_source_set_description(dispatch->serve, "requests");
     return refusals_init(&dispatch->refusals, scheduler->event, error);
 }
@@ -482,6 +537,7 @@ void dispatch_done(struct scheduler *scheduler)
 
     refusals_done(&dispatch->refusals);
     dispatch->serve = sd_event_source_disable_unref(dispatch->serve);
+    dispatch->opened = sd_event_source_disable_unref(dispatch->opened);
     for (size_t i = 0; i < DISPATCH_TIERS; i++)
         dispatch->waiting[i] = fair_free(dispatch->waiting[i]);
 }

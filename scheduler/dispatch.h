@@ -6,6 +6,7 @@
  * tests/unit/test_dispatch.c, tests/integration/161-fair.sh. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
@@ -23,9 +24,11 @@ struct scheduler;
 struct dispatch {
     struct fair *waiting[DISPATCH_TIERS]; /* owned */
     struct refusals refusals;
-    sd_event_source *serve;            /* owned */
-    unsigned passed_over;              /* passes of the loop since it was dispatched */
-    uint64_t pass;                     /* of the loop, in which was spent: */
+    sd_event_source *serve;  /* owned */
+    sd_event_source *opened; /* owned; ends what opening says */
+    bool opening;            /* nodes are to be heard first: what people want changed waits */
+    unsigned passed_over;    /* passes of the loop since it was dispatched */
+    uint64_t pass;           /* of the loop, in which was spent: */
     uint64_t spent_us[DISPATCH_TIERS]; /* in handlers */
     struct histogram waits[DISPATCH_TIERS];
     uint64_t longest_wait_us[DISPATCH_TIERS];
@@ -34,6 +37,11 @@ struct dispatch {
 
 /* dispatch_init - the loop must be there */
 int dispatch_init(struct scheduler *scheduler, struct edl_error *error);
+
+/* dispatch_open - the scheduler is about to listen: until all nodes that had a lease have reported,
+ * or a fifth of one is over (1 s at most), what people want changed waits, so that nothing of it
+ * comes before the reports */
+void dispatch_open(struct scheduler *scheduler);
 
 /* dispatch_done - forgets what still waits (the server is gone) */
 void dispatch_done(struct scheduler *scheduler);

@@ -45,6 +45,7 @@ static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_
         degraded_begin(scheduler, why);
     else
         scheduler_touch(scheduler); /* what the restart brought about; and the timer is armed */
+    dispatch_open(scheduler);
     return 0;
 }
 

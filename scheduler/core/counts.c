@@ -5,6 +5,7 @@
  * processes hold, what of it is being freed, what could be. Whoever changes a slot or a process
  * takes its contribution away before and adds it after; cluster_check recounts everything. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/lease.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -334,6 +335,11 @@ static void note_unheard(struct planner *planner, struct node *node)
 
     planner->n_unheard += (uint32_t)unheard - (uint32_t)node->unheard;
     node->unheard = unheard;
+}
+
+uint32_t cluster_unheard_nodes(const struct cluster *cluster)
+{
+    return cluster->planner->n_unheard;
 }
 
 static void note_draining(struct planner *planner, struct node *node, bool draining)

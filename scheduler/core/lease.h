@@ -15,6 +15,11 @@ uint64_t cluster_least_lease_us(const struct cluster *cluster);
 /* cluster_stall_least_us - shorter standstills cost no lease: agents report several times in one */
 uint64_t cluster_stall_least_us(const struct cluster *cluster);
 
+/* cluster_unheard_nodes - that had a lease before the scheduler started, and have not reported
+ * since
+ */
+uint32_t cluster_unheard_nodes(const struct cluster *cluster);
+
 /* cluster_stalled - nothing was heard for missed_us before now, for a reason of the scheduler's
  * own: every lease ends so much later, no sooner than what waits in the sockets can be read, and no
  * later than one that is renewed now. Stores nothing: on a slow disk that would be the next

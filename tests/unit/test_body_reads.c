@@ -352,6 +352,65 @@ static void test_it_ends_while_bodies_wait(void **state)
     live_restart(live);
 }
 
+/* --- the start --- */
+
+/* What people want changed waits, what they want to see does not. */
+static void test_a_start_hears_nodes_first(void **state)
+{
+    struct live *live = *state;
+    struct reply small = { 0 }, large = { 0 }, read = { 0 }, reported = { 0 };
+    char *little = document("small", 2 * KIB, true), *much = document("large", 100 * KIB, true);
+    char *text = report(2, KIB), again[KIB];
+
+    join(live, true);
+    assert_false(live->scheduler->dispatch.opening);
+    live_restart(live);
+    assert_true(live->scheduler->dispatch.opening);
+    /* as long as it takes here */
+    assert_true(sd_event_source_set_enabled(live->scheduler->dispatch.opened, SD_EVENT_OFF) >= 0);
+    live_send(live, "POST", "/jobs", NULL, little, &small);
+    live_send(live, "POST", "/jobs", NULL, much, &large);
+    await_waiting(live, DISPATCH_PEOPLE, 1);
+    assert_int_equal(live_ask(live, "GET", "/jobs", NULL, NULL, &read), 200);
+    assert_int_equal(live_ask(live, "GET", "/healthz", NULL, NULL, &read), 200);
+    assert_int_equal(small.n + large.n, 0);
+    /* as it is of a boot that this run has not heard of, it is to come once more */
+    assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, text, &reported), 409);
+    assert_true(live->scheduler->dispatch.opening);
+    assert_int_equal(small.n + large.n, 0);
+    (void)snprintf(again, sizeof again, "{\"session\":%lld,%.400s",
+                   (long long)json_integer_value(json_object_get(reported.json, "session")),
+                   text + 1);
+    assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, again, &reported), 200);
+    assert_false(live->scheduler->dispatch.opening);
+    live_wait(live, &small);
+    live_wait(live, &large);
+    assert_int_equal(small.status, 201);
+    assert_int_equal(large.status, 201);
+    free(little);
+    free(much);
+    free(text);
+    reply_clear(&small);
+    reply_clear(&large);
+    reply_clear(&read);
+    reply_clear(&reported);
+}
+
+/* A node that is gone for good keeps nobody waiting. */
+static void test_a_start_does_not_wait_for_long(void **state)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    join(live, true);
+    live_restart(live);
+    assert_true(live->scheduler->dispatch.opening);
+    assert_int_equal(post(live, "/jobs", document("small", 2 * KIB, true), &reply), 201);
+    assert_false(live->scheduler->dispatch.opening);
+    assert_false(cluster_node(live->scheduler->cluster, "n1")->heard);
+    reply_clear(&reply);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, live_setup, live_teardown)
 
 int main(void)
@@ -361,6 +420,7 @@ int main(void)
         TEST(test_a_large_body_has_its_key),     TEST(test_reports_are_bounded),
         cmocka_unit_test(test_what_a_node_has),  TEST(test_nodes_go_first),
         TEST(test_who_has_left_is_not_read_for), TEST(test_it_ends_while_bodies_wait),
+        TEST(test_a_start_hears_nodes_first),    TEST(test_a_start_does_not_wait_for_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
