@@ -6,6 +6,7 @@ to notice nothing of it.
     siege.py worker FILE                                a process of a job: each second a task, by EDL_SOCKET
     siege.py people TLS PLAIN ANN OPERATOR SECONDS      one submits, one reads, each second, each time anew
     siege.py rings HOST:PORT TOKEN SECONDS              tokens made and taken away, the audit log, keys
+    siege.py documents HOST:PORT TOKEN SECONDS          job documents that take long to read, and callers who leave
     siege.py smuggle SECONDS WHERE...                   heads that two readers read differently
     siege.py stolen HOST:PORT CREDENTIAL PROCESS NODE SECONDS
     siege.py dataset FILE BODY...                       a process of a job: large data sets, one after the other
@@ -215,6 +216,46 @@ def rings(address, token, seconds):
     return together(seconds, work)
 
 
+def worst(most):
+    """documents of at most so many bytes, each slow to read in a way of its own; none is a job"""
+
+    def fill(begin, piece, end):
+        pieces = ((piece % i if "%" in piece else piece) for i in itertools.count())
+        text, size = [begin], len(begin) + len(end)
+        for one in pieces:
+            size += len(one)
+            if size > most:
+                return "".join(text) + end
+            text.append(one)
+
+    return [
+        fill("", "%%TAG !%06x! a\n", "--- a"),
+        fill('{"env":{"A":"1"', ',"A%06x":"0123456789"', "}}"),
+        fill("a: 1\n", "a%06x: 0123456789\n", ""),
+        fill("a:\n", "- &a%06x 01234567\n", ""),
+        fill('{"a":"', "a", '"}'),
+    ]
+
+
+def documents(address, token, seconds):
+    with open(token, encoding="ascii") as file:
+        headers = {"Authorization": "Bearer " + file.read().strip(), "Content-Type": "application/yaml"}
+    bodies = itertools.cycle(worst(255 << 10) + worst(924000)[:1])
+    leaves = itertools.cycle((False, False, True))
+
+    def work(tell):
+        connection = http.client.HTTPConnection(*split(address), timeout=CALL_S)
+        try:
+            connection.request("POST", "/jobs", next(bodies), headers)
+            tell("left" if next(leaves) else connection.getresponse().status)
+        except (OSError, http.client.HTTPException):
+            tell("closed")
+        finally:
+            connection.close()
+
+    return together(seconds, work)
+
+
 NEXT = b"GET /jobs/self/hidden HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /jobs HTTP/1.1\r\nHost: x\r\n"
 HEADS = [
@@ -303,7 +344,7 @@ def worked(file):
     }
 
 
-PARTS = {part.__name__: part for part in (worker, people, rings, smuggle, stolen, dataset, worked)}
+PARTS = {part.__name__: part for part in (worker, people, rings, documents, smuggle, stolen, dataset, worked)}
 
 if __name__ == "__main__":
     print(json.dumps(PARTS[sys.argv[1]](*sys.argv[2:])), flush=True)
