@@ -17,8 +17,13 @@
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
 
+/* Of an archived one it is shared, and what differs from job to job is in its row. */
+#define JOB_DOCUMENT                                                                               \
+    "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
+    " FROM document WHERE document.id = job.document), spec) AS spec"
 #define JOB_COLUMNS                                                                                \
-    "id, state, reason_code, reason, user, spec, next_incarnation, targets, slots, resizes,"       \
+    "id, state, reason_code, reason, user, " JOB_DOCUMENT                                          \
+    ", next_incarnation, targets, slots, resizes,"                                                 \
     " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
     " usage, turn_wall_us, servers_min, servers_max, secret"
 #define PROCESS_COLUMNS                                                                            \
@@ -205,11 +210,18 @@ static const char *const statement_texts[ST_N] = {
         "SELECT id, state, lease, failures, holder, chunks, pass FROM task WHERE job_id=?1"
         " ORDER BY id",
     /* twice is once: what is archived already is not changed, and not counted again */
-    [ST_ARCHIVE] = "UPDATE job SET archived = 1, kept_bytes = 512 + length(CAST(spec AS BLOB))"
-                   " + length(CAST(reason AS BLOB)) + length(CAST(slots AS BLOB))"
+    [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
+                   " array_index = json_extract(spec, '$.array.index'),"
+                   " array_jobs = json_extract(spec, '$.array.jobs'),"
+                   " kept_bytes = 512 + length(CAST(reason AS BLOB)) + length(CAST(slots AS BLOB))"
                    " + ifnull(length(CAST(metrics AS BLOB)), 0)"
                    " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
                    " WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_OF] = "SELECT user, json_replace(spec, '$.name', '', '$.array.index', 0)"
+                       " FROM job WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_PUT] = "INSERT INTO document (user, digest, jobs, bytes, text)"
+                        " VALUES (?1, ?2, 1, ?3, ?4)"
+                        " ON CONFLICT (user, digest) DO UPDATE SET jobs = jobs + 1 RETURNING id",
     [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
                          " SELECT state, 1 FROM job WHERE id = ?1"
                          " ON CONFLICT (state) DO UPDATE SET jobs = jobs + 1",
@@ -232,12 +244,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_ARCHIVED_ARRAY] = "SELECT id FROM job INDEXED BY archived_array_user"
                           " WHERE array_name = ?1 AND user = ?2 AND archived = 1 LIMIT 1",
     [ST_ARCHIVED_ARRAY_NEWEST] =
-        "SELECT id, json_extract(spec, '$.array.index'), json_extract(spec, '$.array.jobs')"
+        "SELECT id, array_index, array_jobs"
         " FROM job INDEXED BY archived_array_user"
         " WHERE array_name = ?1 AND user = ?2 AND archived = 1 ORDER BY id DESC LIMIT 1",
     [ST_ARCHIVED_OF_ARRAY] = "SELECT id, name, state FROM job INDEXED BY archived_array"
                              " WHERE array_name = ?1 AND archived = 1 AND id > ?2 AND id < ?3"
-                             " AND id - json_extract(spec, '$.array.index') = ?4 ORDER BY id",
+                             " AND id - array_index = ?4 ORDER BY id",
     [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job INDEXED BY archived_end"
                            " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
     /* of whoever has the most */

@@ -17,12 +17,14 @@
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
 {
     static const enum statement sums[] = { ST_ARCHIVE_COUNT, ST_ARCHIVE_USAGE };
-    int r;
+    uint64_t document;
+    int r = store_share_document(store, id, &document, error);
 
-    store_bind_u64(store->statements[ST_ARCHIVE], 1, id);
-    r = store_step_done(store, ST_ARCHIVE, error);
-    if (r < 0 || sqlite3_changes(store->db) == 0)
+    if (r <= 0)
         return r;
+    store_bind_u64(store->statements[ST_ARCHIVE], 1, id);
+    store_bind_u64(store->statements[ST_ARCHIVE], 2, document);
+    r = store_step_done(store, ST_ARCHIVE, error);
     for (size_t i = 0; r == 0 && i < ELEMENTS(sums); i++) {
         store_bind_u64(store->statements[sums[i]], 1, id);
         r = store_step_done(store, sums[i], error);

@@ -62,6 +62,8 @@ enum statement {
     ST_FORGOTTEN_ROW,
     ST_FORGOTTEN_DONE,
     ST_ARCHIVE,
+    ST_DOCUMENT_OF,
+    ST_DOCUMENT_PUT,
     ST_ARCHIVE_COUNT,
     ST_ARCHIVE_USAGE,
     ST_ARCHIVED_BY_ID,
@@ -209,6 +211,11 @@ int store_look_at_rest(struct store *store, struct edl_error *error);
 
 /* store_archive_job - the effect; what it was granted is summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
+
+/* store_share_document - one for the archive of the document of a job that is not archived yet
+ * 1 with *ret, its id; 0: there is no such job, or it is archived */
+int store_share_document(struct store *store, uint64_t job_id, uint64_t *ret,
+                         struct edl_error *error);
 
 /* store_log_bytes - of all kept ends of logs; 0 when it cannot be read */
 uint64_t store_log_bytes(const struct store *store);

@@ -417,6 +417,57 @@ static void test_they_are_bounded_by_bytes(void **state)
     assert_in_range(store_archived_bytes(f->store), 250000, 300000);
 }
 
+static int64_t number(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    int64_t n;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    n = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(db);
+    return n;
+}
+
+/* Jobs that differ by name and place in an array have one; what is told of them differs. */
+static void test_documents_are_shared(void **state)
+{
+    struct fixture *f = *state;
+    struct cluster *loaded;
+    char name[16];
+
+    for (uint64_t id = 1; id <= 40; id++) {
+        (void)snprintf(name, sizeof name, "many-%d", (int)id);
+        (void)add_ended(f, name, "many", id <= 30 ? "ann" : "ben", 0);
+        archive(f, id);
+    }
+    assert_int_equal(number(f, "SELECT count(*) FROM document"), 2);
+    assert_int_equal(number(f, "SELECT jobs FROM document WHERE user = 'ann'"), 30);
+    assert_int_equal(number(f, "SELECT sum(length(spec)) FROM job WHERE archived = 1"), 0);
+    assert_int_equal(store_archived_bytes(f->store),
+                     number(f, "SELECT sum(kept_bytes) + (SELECT sum(bytes) FROM document)"
+                               " FROM job WHERE archived = 1"));
+    restart(f);
+    loaded = load(f, &(struct archive_query){ .id = 17 });
+    assert_string_equal(cluster_job(loaded, 17)->spec->name, "many-17");
+    assert_string_equal(cluster_job(loaded, 17)->spec->array.name, "many");
+    assert_int_equal(cluster_job(loaded, 17)->spec->array.first, 17);
+    assert_int_equal(cluster_job(loaded, 17)->spec->array.n, 100);
+    (void)cluster_free(loaded);
+    store_keep(f->store, &(struct store_history){ .jobs = 2 });
+    turn(f, 0, 0);
+    assert_int_equal(number(f, "SELECT sum(jobs) FROM document"), 2);
+    store_keep(f->store, &(struct store_history){ .us = 1 });
+    turn(f, 0, start.wall_us * 2);
+    assert_int_equal(number(f, "SELECT count(*) FROM document"), 0);
+    assert_int_equal(store_archived_bytes(f->store), 0);
+    assert_int_equal(number(f, "SELECT count(*) FROM archived_share"), 1); /* of all */
+}
+
 /* A bound that was lowered, or many that were archived: commits without records go on. */
 static void test_commits_go_on_until_nothing_is_left(void **state)
 {
@@ -455,6 +506,7 @@ int main(void)
         T(test_they_are_bounded_by_age),
         T(test_nobody_pushes_out_jobs_of_others),
         T(test_they_are_bounded_by_bytes),
+        T(test_documents_are_shared),
         T(test_commits_go_on_until_nothing_is_left),
     };
 

@@ -315,6 +315,8 @@ static void test_a_step_that_fails_leaves_the_version_before(void **state)
 static void test_what_is_over_is_archived(void **state)
 {
     struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct cluster *loaded;
 
     f->store = store_free(f->store);
     (void)unlink(f->path);
@@ -353,6 +355,17 @@ static void test_what_is_over_is_archived(void **state)
     assert_int_equal(number(f->path, "SELECT bytes FROM archived_share WHERE user = '*'"),
                      number(f->path, "SELECT sum(kept_bytes) FROM job WHERE archived = 1"));
     assert_true(number(f->path, "SELECT min(kept_bytes) FROM job WHERE archived = 1") > 512);
+    /* and version 27: places in arrays stand in rows, and documents stay where they are */
+    assert_int_equal(number(f->path, "SELECT sum(100 * array_index + array_jobs) FROM job"
+                                     " WHERE archived = 1"),
+                     100 * (1 + 3 + 7) + 3 * 8);
+    assert_int_equal(number(f->path, "SELECT count(document) FROM job"), 0);
+    loaded = new_cluster();
+    assert_int_equal(store_load_archived(f->store, &(struct archive_query){ .id = 7 }, loaded,
+                                         start, &error),
+                     0);
+    assert_string_equal(cluster_job(loaded, 7)->spec->name, "job-7");
+    (void)cluster_free(loaded);
 }
 
 /* --- shares --- */
