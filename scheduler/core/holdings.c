@@ -173,6 +173,35 @@ static int check(const struct held *held, const uint64_t more[HOLDING_AMOUNTS],
     return 0;
 }
 
+static uint64_t with_ended(const struct held *held, unsigned amount)
+{
+    return held->amounts[amount] + (amount == HOLDING_JOBS ? held->ended : 0);
+}
+
+/* Of what all may have together nobody takes more than he leaves free. So however few users take
+ * all that they can, those who have less find a share. The first job of a user needs room only. */
+static int check_share(const struct held *own, const struct held *all,
+                       const uint64_t more[HOLDING_AMOUNTS], const uint64_t limits[HOLDING_AMOUNTS],
+                       struct edl_error *error)
+{
+    if (own->amounts[HOLDING_JOBS] == 0 && own->ended == 0 && more[HOLDING_JOBS] == 1)
+        return 0;
+    for (unsigned i = 0; i < HOLDING_AMOUNTS; i++) {
+        uint64_t held = with_ended(own, i), taken = with_ended(all, i) + more[i];
+
+        if (more[i] == 0 || limits[i] == 0 || held + more[i] + taken <= limits[i])
+            continue;
+        (void)edl_error_set(error, -EDQUOT,
+                            "%s%s: %llu there are, %llu would come, and %llu would be left for "
+                            "others: nobody takes more than he leaves",
+                            amounts[i].what, own->who, (unsigned long long)held,
+                            (unsigned long long)more[i],
+                            (unsigned long long)(limits[i] - MIN_OF(taken, limits[i])));
+        return edl_error_remedy(error, "%s", amounts[i].remedy);
+    }
+    return 0;
+}
+
 /* user NULL: only what all have together counts. */
 static int check_both(const struct cluster *cluster, const char *user,
                       const uint64_t more[HOLDING_AMOUNTS], const struct holding_limits *limits,
@@ -189,7 +218,9 @@ static int check_both(const struct cluster *cluster, const char *user,
     own.ended = holding != NULL ? MIN_OF(beyond, holding->ended) : 0;
     if (user != NULL && check(&own, more, limits->user, error) < 0)
         return -EDQUOT;
-    return check(&all, more, limits->all, error);
+    if (check(&all, more, limits->all, error) < 0)
+        return -EDQUOT;
+    return user != NULL ? check_share(&own, &all, more, limits->all, error) : 0;
 }
 
 int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,

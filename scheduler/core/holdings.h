@@ -38,7 +38,7 @@ struct holdings {
     uint64_t all[HOLDING_AMOUNTS];
 };
 
-/* 0: no limit */
+/* 0: no limit. Of the limit of all a user takes no more than it leaves free; see check_share */
 struct holding_limits {
     uint64_t user[HOLDING_AMOUNTS], all[HOLDING_AMOUNTS];
 };

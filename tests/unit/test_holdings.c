@@ -71,7 +71,7 @@ static void test_jobs_that_leave_count(void **state)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
-    const struct holding_limits limits = { .user = { 20, 0, 0 }, .all = { 25, 0, 0 } };
+    const struct holding_limits limits = { .user = { 20, 0, 0 }, .all = { 60, 0, 0 } };
     struct edl_error error = { 0 };
 
     (void)state;
@@ -88,8 +88,9 @@ static void test_jobs_that_leave_count(void **state)
                                     "away, 20 may be");
     assert_string_equal(error.remedy, "submit again in a second");
     assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), 0);
-    spec->array.n = 6;
+    spec->array.n = 41;
     assert_int_equal(cluster_check_submit(w->cluster, spec, "bob", &limits, &error), -EDQUOT);
+    spec->array.n = 0;
     world_plan(w);
     world_commit(w);
     while (cluster_archive_ended(w->cluster, w->now) > 0)
@@ -99,11 +100,74 @@ static void test_jobs_that_leave_count(void **state)
     world_free(w);
 }
 
+/* Submits as much as user may, as jobs of so many instances; how many jobs. */
+static unsigned fill(struct world *w, const char *user, const struct holding_limits *limits)
+{
+    struct edl_error error = { 0 };
+    unsigned n = 0;
+
+    w->user = user;
+    for (;; n++) {
+        struct job_spec *spec;
+        char name[16];
+        int r;
+
+        (void)snprintf(name, sizeof name, "f%d", (int)w->cluster->next_job_id);
+        spec = world_spec(name, 4, 4, 2000, 0, 0);
+        r = cluster_check_submit(w->cluster, spec, user, limits, &error);
+
+        if (r == 0) {
+            (void)world_submit(w, spec);
+            continue;
+        }
+        assert_int_equal(r, -EDQUOT);
+        job_spec_free(spec);
+        return n;
+    }
+}
+
+/* A limit of all that is a few users' limits: they do not shut out anybody. */
+static void test_a_share_is_left(void **state)
+{
+    static const char *const greedy[] = { "u1", "u2", "u3", "u4" };
+    const struct holding_limits limits = { .user = { 50, 0, 0 }, .all = { 200, 0, 0 } };
+    const struct holding_limits instances = { .user = { 0, 200, 0 }, .all = { 0, 800, 0 } };
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct edl_error error = { 0 };
+    struct job_spec *spec = world_spec("fill", 4, 4, 2000, 0, 0);
+    unsigned n = 0;
+
+    (void)state;
+    for (unsigned round = 0; round < 3; round++) /* who comes again when others are there */
+        for (size_t i = 0; i < ELEMENTS(greedy); i++)
+            n += fill(w, greedy[i], &limits);
+    assert_int_equal(n, 50 + 50 + 50 + 25); /* of 200 */
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "u4", &limits, &error), -EDQUOT);
+    assert_non_null(strstr(error.text, "nobody takes more than he leaves"));
+    assert_true(error.remedy[0] != '\0');
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "u1", &instances, &error), -EDQUOT);
+    assert_int_equal(cluster_check_submit(w->cluster, spec, NULL, &limits, &error), 0);
+    spec->array.n = 20; /* at once no more than one by one */
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "late", &limits, &error), -EDQUOT);
+    spec->array.n = 12;
+    assert_int_equal(cluster_check_submit(w->cluster, spec, "late", &limits, &error), 0);
+    assert_int_equal(fill(w, "late", &limits), 12);
+    assert_int_equal(fill(w, "later", &limits), 6);
+    for (unsigned i = 0; i < 4; i++) { /* one job each, as long as there is room */
+        char user[8];
+
+        (void)snprintf(user, sizeof user, "l%u", i);
+        assert_true(fill(w, user, &limits) >= 1);
+    }
+    job_spec_free(spec);
+    world_free(w);
+}
+
 static void test_limits(void **state)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
-    struct holding_limits limits = { .user = { 2, 9, 0 }, .all = { 3, 0, 0 } };
+    struct holding_limits limits = { .user = { 2, 9, 0 }, .all = { 4, 0, 0 } };
     struct edl_error error = { 0 };
     struct job *job;
 
@@ -116,6 +180,7 @@ static void test_limits(void **state)
     assert_int_equal(cluster_check_scale(w->cluster, job, 0, 10, false, &limits, &error), 0);
     assert_int_equal(cluster_check_scale(w->cluster, job, 0, 1, true, &limits, &error), 0);
     (void)world_submit(w, world_spec("b", 1, 4, 200, 0, 0));
+    limits.all[HOLDING_JOBS] = 3;
     assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), -EDQUOT);
     assert_non_null(strstr(error.text, "jobs that are not over of ann: 2 there are, 1 would come"));
     assert_non_null(strstr(error.remedy, "kill some"));
@@ -148,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counted_from_submission_to_end),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_a_share_is_left),
         cmocka_unit_test(test_jobs_that_leave_count),
     };
 
