@@ -227,7 +227,7 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         return MIN_OF(r, 0);
     job.glog = streq(style, "glog");
     if (!job.glog && !streq(style, "edl"))
-        return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; edl and glog there are",
+        return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are",
                              style);
     return run(&job, command, device, error);
 }

@@ -23,11 +23,11 @@
 #include "shared/macro.h"
 #include "trainer/checkpoint.h"
 #include "trainer/handshake.h"
+#include "trainer/lag_rule.h"
 #include "trainer/ps_connection.h"
 #include "trainer/table.h"
 
 #define CONNECTIONS_MAX 2048
-#define TRAINERS_MAX 65536
 
 struct pserver {
     struct pserver_config config;
@@ -40,8 +40,14 @@ struct pserver {
     pid_t child;
     struct ps_connection *connections[CONNECTIONS_MAX];
     size_t n_connections;
-    uint64_t *incarnations; /* newest of each trainer index that said HELLO */
-    uint32_t n_incarnations;
+    struct trainer_record *trainers; /* of each trainer index that said HELLO; owned */
+    uint32_t n_trainers;
+};
+
+/* In whatever life. */
+struct trainer_record {
+    uint64_t incarnation; /* the newest */
+    struct lag_record lag;
 };
 
 static int refuse(struct ps_connection *connection, int code, const char *text)
@@ -83,15 +89,17 @@ static void drop_older(struct pserver *server, const struct ps_connection *keep,
 
 static void remember(struct pserver *server, uint32_t trainer, uint64_t incarnation)
 {
-    if (trainer >= server->n_incarnations) {
+    if (trainer >= server->n_trainers) {
         uint32_t n = trainer + 16;
 
-        server->incarnations = xreallocarray(server->incarnations, n, sizeof *server->incarnations);
-        memset(server->incarnations + server->n_incarnations, 0,
-               (n - server->n_incarnations) * sizeof *server->incarnations);
-        server->n_incarnations = n;
+        server->trainers = xreallocarray(server->trainers, n, sizeof *server->trainers);
+        memset(server->trainers + server->n_trainers, 0,
+               (n - server->n_trainers) * sizeof *server->trainers);
+        server->n_trainers = n;
     }
-    server->incarnations[trainer] = incarnation;
+    if (server->trainers[trainer].incarnation != incarnation)
+        server->trainers[trainer].lag.has_pushed = false;
+    server->trainers[trainer].incarnation = incarnation;
 }
 
 /* What a stranger may know: with whom it has connected. */
@@ -152,14 +160,14 @@ static int check_proof(const struct pserver *server, const struct ps_peer *peer,
     if (server->table != NULL && table_shape(server->table)->n_shards != hello->n_shards)
         return edl_error_set(error, -EINVAL, "the parameters lie on %u servers, not %u",
                              table_shape(server->table)->n_shards, hello->n_shards);
-    if (hello->trainer >= TRAINERS_MAX)
+    if (hello->trainer >= PSERVER_TRAINERS_MAX)
         return edl_error_set(error, -EINVAL, "trainer index %u is too large", hello->trainer);
-    if (hello->trainer < server->n_incarnations &&
-        hello->incarnation < server->incarnations[hello->trainer])
+    if (hello->trainer < server->n_trainers &&
+        hello->incarnation < server->trainers[hello->trainer].incarnation)
         return edl_error_set(error, EDL_ESTALE,
                              "incarnation %" PRIu64 " of trainer-%u has been replaced by %" PRIu64,
                              hello->incarnation, hello->trainer,
-                             server->incarnations[hello->trainer]);
+                             server->trainers[hello->trainer].incarnation);
     return 0;
 }
 
@@ -268,7 +276,10 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     if (scratch == NULL)
         return refuse(connection, -ENOMEM, "no memory for the rows asked for");
     detach_all(server); /* this connection writes nothing now, so it stays */
-    table_push(server->table, &request);
+    if ((request.flags & WIRE_PUSH) == 0 ||
+        lag_take(&server->trainers[ps_connection_peer(connection)->trainer].lag,
+                 table_updates(server->table), server->config.lag_threshold))
+        table_push(server->table, &request);
     table_pull_rows(server->table, &request, scratch);
     updates = table_updates(server->table);
     ps_connection_reply(connection, WIRE_PUSH_PULL_OK, &updates, sizeof updates,
@@ -303,6 +314,17 @@ static int on_frame(struct ps_connection *connection, const struct wire_header *
     return refuse(connection, -EINVAL, "this frame is not for a server");
 }
 
+static void tell_left(const struct pserver *server, uint32_t trainer)
+{
+    const struct lag_record *lag = &server->trainers[trainer].lag;
+
+    if (server->config.lag_threshold > 0)
+        log_info("trainer-%u has left: %" PRIu64 " pushes committed, %" PRIu64 " discarded",
+                 trainer, lag->committed, lag->discarded);
+    else
+        log_info("trainer-%u has left", trainer);
+}
+
 static void on_closed(struct ps_connection *connection, const char *reason, void *userdata)
 {
     const struct ps_peer *peer = ps_connection_peer(connection);
@@ -311,7 +333,7 @@ static void on_closed(struct ps_connection *connection, const char *reason, void
         log_warning("connection of %s%u closed: %s", peer->greeted ? "trainer-" : "unknown peer ",
                     peer->trainer, reason);
     else if (peer->greeted)
-        log_info("trainer-%u has left", peer->trainer);
+        tell_left(userdata, peer->trainer);
     drop(userdata, connection);
 }
 
@@ -542,10 +564,20 @@ struct pserver *pserver_free(struct pserver *server)
     (void)safe_close(server->config.listen_fd);
     (void)table_free(server->table);
     server->event = sd_event_unref(server->event);
-    free(server->incarnations);
+    free(server->trainers);
     free(server->checkpoint_path);
     free(server);
     return NULL;
+}
+
+bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *ret_committed,
+                    uint64_t *ret_discarded)
+{
+    if (trainer >= server->n_trainers || server->trainers[trainer].incarnation == 0)
+        return false;
+    *ret_committed = server->trainers[trainer].lag.committed;
+    *ret_discarded = server->trainers[trainer].lag.discarded;
+    return true;
 }
 
 uint64_t pserver_updates(const struct pserver *server)

@@ -17,6 +17,7 @@ struct edl_error;
 struct pserver;
 
 #define PSERVER_ANY UINT32_MAX
+#define PSERVER_TRAINERS_MAX 65536
 
 struct pserver_config {
     int listen_fd; /* listening TCP socket, taken over */
@@ -27,6 +28,7 @@ struct pserver_config {
     uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     const char *checkpoint_path;      /* NULL: none; an existing file is loaded */
     uint64_t checkpoint_period_us;    /* 0 = 10 s */
+    uint64_t lag_threshold;           /* of lag_rule.h; 0: every push is applied */
     uint64_t greeting_us;             /* who has not proved itself by then is dropped; 0 = 10 s */
 };
 
@@ -42,6 +44,10 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error);
 
 /* pserver_updates - pushes applied so far; 0 before the first declaration */
 uint64_t pserver_updates(const struct pserver *server);
+
+/* pserver_pushes - of that trainer, in whatever life; false: it was never here */
+bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *ret_committed,
+                    uint64_t *ret_discarded);
 
 /* pserver_listen - "host:port" or host and port apart; port 0 = any. Returns the descriptor,
  * -EADDRINUSE when taken. */

@@ -16,8 +16,10 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "trainer/lag_rule.h"
 #include "trainer/options.h"
 #include "trainer/pserver.h"
+#include "trainer/pserver_report.h"
 #include "trainer/secret_source.h"
 
 /* sysexits.h's EX_TEMPFAIL: the port is taken, another try may work. */
@@ -35,6 +37,8 @@ struct settings {
     const char *period;
     const char *socket;      /* the agent's */
     const char *secret_file; /* by hand: in place of what the agent says */
+    uint64_t trainers;
+    float lag_ratio;
 };
 
 static int parse_endpoint(const char *text, char *host, size_t host_size, uint16_t *ret_port,
@@ -106,13 +110,18 @@ static int catch_signals(sd_event *event)
     return sd_event_add_io(event, NULL, told_fd, EPOLLIN, on_told, NULL);
 }
 
-static int serve(sd_event *event, const struct pserver_config *config, struct edl_error *error)
+static int serve(sd_event *event, const struct settings *settings, struct edl_error *error)
 {
+    const struct pserver_config *config = &settings->server;
+    struct pserver_report *report = NULL;
     struct pserver *server;
     int r = pserver_new(event, config, &server, error);
 
     if (r < 0)
         return r;
+    if (config->lag_threshold > 0 && settings->socket != NULL &&
+        pserver_report_new(event, settings->socket, server, &report, error) < 0)
+        (void)log_failure(error, "edl show will not tell of pushes");
     r = catch_signals(event);
     if (r >= 0)
         r = sd_event_loop(event);
@@ -122,6 +131,7 @@ static int serve(sd_event *event, const struct pserver_config *config, struct ed
         r = pserver_checkpoint_now(server, error);
     if (r >= 0)
         log_info("stopped after %llu updates", (unsigned long long)pserver_updates(server));
+    (void)pserver_report_free(report);
     (void)pserver_free(server);
     return r;
 }
@@ -162,6 +172,8 @@ static int run(struct settings *settings, struct edl_error *error)
     r = take_index(settings, error);
     if (r < 0)
         return r;
+    settings->server.lag_threshold =
+        settings->lag_ratio > 0 ? lag_threshold(settings->trainers, settings->lag_ratio) : 0;
     if (settings->server.index != PSERVER_ANY &&
         (settings->output != NULL || settings->checkpoint_dir != NULL)) {
         const char *dir = settings->checkpoint_dir;
@@ -183,7 +195,7 @@ static int run(struct settings *settings, struct edl_error *error)
         return edl_error_errno(error, r, "cannot make an event loop");
     log_info("server %s of job %llu listens on %s port %u", settings->index,
              (unsigned long long)settings->server.job_id, host, port);
-    r = serve(event, &settings->server, error);
+    r = serve(event, settings, error);
     (void)sd_event_unref(event);
     return r;
 }
@@ -238,6 +250,15 @@ int main(int argc, char **argv)
         { .name = "secret-file",
           .text = &settings.secret_file,
           .help = "64 hex digits in place of what the agent says; only its owner may read it" },
+        { .name = "trainers",
+          .fallback = "0",
+          .u64 = &settings.trainers,
+          .help = "trainers there are, for --lag-ratio" },
+        { .name = "lag-ratio",
+          .fallback = "0",
+          .real = &settings.lag_ratio,
+          .help = "a push is dropped when others pushed that often times --trainers since the "
+                  "trainer's last one; 0: none is" },
     };
     struct edl_error error = { 0 };
     int r;

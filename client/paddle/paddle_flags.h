@@ -38,6 +38,8 @@ enum paddle_flag {
     FLAG_NICS,
     FLAG_USE_GPU,
     FLAG_SECRET_FILE,
+    FLAG_LAG_MIN,
+    FLAG_LAG,
     FLAG_COMMENT,
     PADDLE_FLAGS_USED, /* those from here on are taken and have no effect */
 };

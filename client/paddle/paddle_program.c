@@ -178,6 +178,14 @@ int paddle_train(const struct paddle_flags *flags, const char *socket, const cha
     return streq(job, "train") ? add_training(flags, socket, secret_file, ret, error) : 0;
 }
 
+/* A ratio that is too small is the usual one, as in PaddlePaddle. */
+static double lag_ratio(const struct paddle_flags *flags)
+{
+    double ratio = strtod(flags->values[FLAG_LAG], NULL);
+
+    return ratio > strtod(flags->values[FLAG_LAG_MIN], NULL) ? ratio : 1.5;
+}
+
 void paddle_pserver(const struct paddle_flags *flags, const char *address, unsigned n,
                     const char *socket, const char *secret_file, struct paddle_command *ret)
 {
@@ -185,5 +193,7 @@ void paddle_pserver(const struct paddle_flags *flags, const char *address, unsig
     add(ret, strchr(address, ':') != NULL ? "--listen=[%s]:%" PRIu64 : "--listen=%s:%" PRIu64,
         address, paddle_flag_count(flags, FLAG_PORT) + n);
     add(ret, "--index=any");
+    add(ret, "--trainers=%s", flags->values[FLAG_NUM_GRADIENT_SERVERS]);
+    add(ret, "--lag-ratio=%g", lag_ratio(flags));
     add_secret(flags, socket, secret_file, ret);
 }

@@ -88,4 +88,13 @@ edl-paddle --job_dispatch_package=./recommendation --dot_period=10 --ports_num_f
 folder=$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err)
 [ -e "$folder/output/pass-00001/done" ] || fail "there is no second pass: $(find "$folder") $(cat out)"
 grep -q 'Pass=1 Batch=' "$folder/log/train.log" || fail "train.log is $(cat "$folder/log/train.log")"
+
+# how many pushes of each trainer the servers took and dropped
+edl-paddle --job_name=counted --job_dispatch_package=./recommendation --log_period=0 --dot_period=100000 --num_passes=1000000 --local=0 --config=recommendation \
+    --config_args=width=16 --data=./data >out 2>err &
+run=$!
+counted() { edl show counted 2>/dev/null | grep -Eq 'pserver-0 .*trainer-0 "[0-9]+ and 0 discarded"'; }
+await 120 'edl show tells of pushes' counted
+edl kill counted >/dev/null
+if wait $run; then fail 'a killed job is a success'; fi
 cluster_stop

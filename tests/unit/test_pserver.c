@@ -307,6 +307,33 @@ static void test_first_trainer_numbers_servers(void **state)
         assert_int_equal(server_stop(&servers[i]), 0);
 }
 
+/* Three pushes of another are too many for a lag of 3: the late one counts as none, and answers with values
+ * of now, so that the next one is in time. */
+static void test_late_pushes_are_dropped(void **state)
+{
+    struct ps_client *fast = client_new(1, 0, 1), *slow = client_new(1, 1, 1);
+    struct exchange push = { .push = true, .samples = 1 };
+    struct test_server server;
+
+    (void)state;
+    server_start_with(&server, (struct pserver_config){ .job_id = TEST_JOB,
+                                                        .incarnation = 1,
+                                                        .lag_threshold = 3 });
+    assert_int_equal(client_connect(fast, &server, 1, NULL), 0);
+    assert_int_equal(client_connect(slow, &server, 1, NULL), 0);
+    assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ps_client_exchange(fast, &push, NULL), 0);
+    assert_int_equal(ps_client_updates(fast), 4);
+    assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
+    assert_int_equal(ps_client_updates(slow), 4);
+    assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
+    assert_int_equal(ps_client_updates(slow), 5);
+    (void)ps_client_free(fast);
+    (void)ps_client_free(slow);
+    assert_int_equal(server_stop(&server), 0);
+}
+
 static void test_declarations_must_agree(void **state)
 {
     struct ps_client_config config = { .job_id = TEST_JOB,
@@ -656,6 +683,7 @@ int main(void)
         cmocka_unit_test(test_every_method_on_servers),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_first_trainer_numbers_servers),
+        cmocka_unit_test(test_late_pushes_are_dropped),
         cmocka_unit_test(test_declarations_must_agree),
         cmocka_unit_test(test_hostile_bytes),
         cmocka_unit_test(test_bad_gradient),

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pserver_report.c - see pserver_report.h */
+#include "trainer/pserver_report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/http_client.h"
+#include "shared/macro.h"
+#include "shared/process_progress.h"
+#include "trainer/pserver.h"
+
+#define PERIOD_US (5 * USEC_PER_SEC)
+#define TIMEOUT_US (10 * USEC_PER_SEC)
+#define TOTALS 2 /* members beside those of trainers */
+
+struct pserver_report {
+    const struct pserver *server; /* borrowed */
+    struct http_async *async;     /* owned */
+    sd_event_source *timer;       /* owned */
+    struct http_async_call *call; /* under way */
+    uint64_t told;                /* pushes, committed or not */
+};
+
+static void on_answer(const struct http_answer *answer, void *userdata)
+{
+    struct pserver_report *report = userdata;
+
+    (void)answer; /* nothing depends on it, and the next one says it again */
+    report->call = NULL;
+}
+
+/* describe - {"committed": 120, "discarded": 3, "trainer-0": "60 and 0 discarded", ...} */
+static json_t *describe(const struct pserver *server, uint64_t *ret_pushes)
+{
+    json_t *object = json_object();
+    uint64_t committed, discarded, sums[2] = { 0, 0 };
+
+    for (uint32_t i = 0; i < PSERVER_TRAINERS_MAX; i++) {
+        char name[PROGRESS_NAME_BYTES];
+
+        if (!pserver_pushes(server, i, &committed, &discarded))
+            continue;
+        sums[0] += committed;
+        sums[1] += discarded;
+        (void)snprintf(name, sizeof name, "trainer-%u", i);
+        if (json_object_size(object) < PROGRESS_MEMBERS_MAX - TOTALS)
+            (void)json_object_set_new(object, name,
+                                      json_sprintf("%" PRIu64 " and %" PRIu64 " discarded",
+                                                   committed, discarded));
+    }
+    (void)json_object_set_new(object, "committed", json_integer((json_int_t)sums[0]));
+    (void)json_object_set_new(object, "discarded", json_integer((json_int_t)sums[1]));
+    *ret_pushes = sums[0] + sums[1];
+    return object;
+}
+
+static int on_due(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct pserver_report *report = userdata;
+    struct http_call call = { .method = "POST",
+                              .path = "/processes/self/progress",
+                              .timeout_us = TIMEOUT_US };
+    uint64_t pushes;
+    json_t *object = describe(report->server, &pushes);
+
+    (void)time_us;
+    if (pushes != report->told && report->call == NULL) {
+        call.json = object;
+        if (http_async_start(report->async, &call, on_answer, report, &report->call, NULL) == 0)
+            report->told = pushes;
+    }
+    json_decref(object);
+    (void)sd_event_source_set_time_relative(source, PERIOD_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int pserver_report_new(sd_event *event, const char *socket, const struct pserver *server,
+                       struct pserver_report **ret, struct edl_error *error)
+{
+    struct pserver_report *report = xcalloc(1, sizeof *report);
+    _cleanup_free_ char *base = NULL;
+    int r;
+
+    if (asprintf(&base, "unix:%s", socket) == -1)
+        abort();
+    report->server = server;
+    r = http_async_new(event, base, &report->async, error);
+    if (r >= 0) {
+        r = sd_event_add_time_relative(event, &report->timer, CLOCK_BOOTTIME, PERIOD_US, 0, on_due,
+                                       report);
+        if (r < 0)
+            (void)edl_error_errno(error, r, "cannot set up the event loop");
+    }
+    if (r < 0) {
+        (void)pserver_report_free(report);
+        return r;
+    }
+    *ret = report;
+    return 0;
+}
+
+struct pserver_report *pserver_report_free(struct pserver_report *report)
+{
+    if (report == NULL)
+        return NULL;
+    report->timer = sd_event_source_disable_unref(report->timer);
+    report->async = http_async_free(report->async);
+    free(report);
+    return NULL;
+}
