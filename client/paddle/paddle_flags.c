@@ -250,12 +250,15 @@ static int from_word(struct paddle_flags *flags, const char *word, const char *n
 int paddle_flags_parse(int argc, char *const *argv, paddle_environment_fn environment,
                        struct paddle_flags *ret, struct edl_error *error)
 {
+    const char *of_environment[PADDLE_FLAGS_USED];
     int r, used;
 
     *ret = (struct paddle_flags){ 0 };
     for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
         ret->values[i] = rows[i].fallback;
     r = from_environment(ret, environment, error);
+    for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
+        of_environment[i] = ret->values[i];
     for (int i = 0; r == 0 && i < argc; i += used) {
         if (streq(argv[i], "--help") || streq(argv[i], "-h")) {
             ret->help = true;
@@ -267,6 +270,8 @@ int paddle_flags_parse(int argc, char *const *argv, paddle_environment_fn enviro
         }
         r = from_word(ret, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used, error);
     }
+    for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
+        ret->typed[i] = ret->values[i] != of_environment[i];
     if (r == 0 && !ret->given[FLAG_LOCAL])
         ret->values[FLAG_LOCAL] = ret->given[FLAG_PSERVERS] ? "0" : "1";
     return r;

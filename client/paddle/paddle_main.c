@@ -85,6 +85,15 @@ static int secret_of(const struct paddle_flags *flags, const char *socket, char 
 
 /* ---- train ---- */
 
+/* has_queue - a trainer of a job with a data set, which named neither servers nor data of its own
+ */
+static bool has_queue(const struct paddle_flags *flags)
+{
+    return getenv("EDL_SOCKET") != NULL && getenv("EDL_DATASET") != NULL &&
+           streq(flags->values[FLAG_JOB], "train") && !flags->typed[FLAG_PSERVERS] &&
+           !flags->typed[FLAG_LOCAL] && !flags->typed[FLAG_DATA];
+}
+
 static int train(const struct paddle_flags *flags, struct edl_error *error)
 {
     const char *socket = getenv("EDL_SOCKET");
@@ -93,7 +102,8 @@ static int train(const struct paddle_flags *flags, struct edl_error *error)
     int r = secret_of(flags, socket, &secret, error);
 
     if (r >= 0)
-        r = paddle_train(flags, socket, secret, &command, error);
+        r = has_queue(flags) ? paddle_trainer_of_job(flags, &command, error)
+                             : paddle_train(flags, socket, secret, &command, error);
     if (r >= 0)
         r = program_become((const char *const *)command.argv, TRAINER_PACKAGE, error);
     paddle_command_done(&command);
@@ -198,8 +208,14 @@ static int serve_ports(const struct paddle_flags *flags, const char *address, un
 
 static int pserver(const struct paddle_flags *flags, struct edl_error *error)
 {
+    static const char *const of_job[] = { "edl-pserver", NULL };
     char address[PADDLE_ADDRESS_SIZE];
-    int n = paddle_pserver_check(flags, error);
+    int n;
+
+    /* of a job that gave it ports of its own */
+    if (getenv("EDL_SOCKET") != NULL && getenv("EDL_PORTS") != NULL && !flags->typed[FLAG_PORT])
+        return program_become(of_job, TRAINER_PACKAGE, error);
+    n = paddle_pserver_check(flags, error);
     int r = n < 0 ? n : paddle_nics_address(flags->values[FLAG_NICS], address, error);
 
     return r < 0 ? r : serve_ports(flags, address, (unsigned)n, error);

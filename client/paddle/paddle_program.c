@@ -113,7 +113,8 @@ static int check_train(const struct paddle_flags *flags, struct edl_error *error
     if (paddle_flag_count(flags, FLAG_TEST_PERIOD) != 0)
         return edl_error_set(error, -EINVAL,
                              "--test_period is not 0; a test comes after each pass");
-    if (paddle_flag_count(flags, FLAG_TRAINER_ID) >=
+    if (flags->typed[FLAG_TRAINER_ID] &&
+        paddle_flag_count(flags, FLAG_TRAINER_ID) >=
             paddle_flag_count(flags, FLAG_NUM_GRADIENT_SERVERS) &&
         flags->given[FLAG_NUM_GRADIENT_SERVERS])
         return edl_error_set(error, -EINVAL,
@@ -176,6 +177,21 @@ int paddle_train(const struct paddle_flags *flags, const char *socket, const cha
         add(ret, "--data=%s",
             *flags->values[FLAG_DATA] != '\0' ? flags->values[FLAG_DATA] : "generated");
     return streq(job, "train") ? add_training(flags, socket, secret_file, ret, error) : 0;
+}
+
+int paddle_trainer_of_job(const struct paddle_flags *flags, struct paddle_command *ret,
+                          struct edl_error *error)
+{
+    int r = check_train(flags, error);
+
+    if (r < 0)
+        return r;
+    add(ret, "edl-trainer");
+    add_given(flags, FLAG_CONFIG, "config", ret);
+    add_given(flags, FLAG_CONFIG_ARGS, "config_args", ret);
+    add_given(flags, FLAG_SEED, "seed", ret);
+    add_given(flags, FLAG_LOG_PERIOD, "log-period", ret);
+    return 0;
 }
 
 /* A ratio that is too small is the usual one, as in PaddlePaddle. */

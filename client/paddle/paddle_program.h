@@ -27,6 +27,11 @@ void paddle_command_done(struct paddle_command *command);
 int paddle_train(const struct paddle_flags *flags, const char *socket, const char *secret_file,
                  struct paddle_command *ret, struct edl_error *error);
 
+/* paddle_trainer_of_job - the same in a job: data, servers, passes and output are what the agent
+ * and the environment tell (edl-trainer(1)) */
+int paddle_trainer_of_job(const struct paddle_flags *flags, struct paddle_command *ret,
+                          struct edl_error *error);
+
 /* paddle_pserver_check - ports of --port, --ports_num and --ports_num_for_sparse: how many;
  * negative: -EINVAL */
 int paddle_pserver_check(const struct paddle_flags *flags, struct edl_error *error);

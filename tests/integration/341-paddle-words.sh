@@ -89,6 +89,14 @@ folder=$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err)
 [ -e "$folder/output/pass-00001/done" ] || fail "there is no second pass: $(find "$folder") $(cat out)"
 grep -q 'Pass=1 Batch=' "$folder/log/train.log" || fail "train.log is $(cat "$folder/log/train.log")"
 
+# in an elastic job: tasks, servers, passes and output folder come from the environment
+mv recommendation/data "$work/corpus"
+training_job elastic 1 2 2 '--config=recommendation --config_args=width=16' | sed 's/exec edl-trainer/exec edl-paddle train/;s/^  pserver:/&\n    entrypoint: exec edl-paddle pserver/' >elastic.yaml
+edl submit elastic.yaml >/dev/null
+edl wait elastic --timeout 300 || fail "elastic: $(job_field elastic .reason) $(edl logs elastic)"
+exact_counts elastic
+mv "$work/corpus" recommendation/data
+
 # how many pushes of each trainer the servers took and dropped
 edl-paddle --job_name=counted --job_dispatch_package=./recommendation --log_period=0 --dot_period=100000 --num_passes=1000000 --local=0 --config=recommendation \
     --config_args=width=16 --data=./data >out 2>err &
