@@ -9,13 +9,17 @@ cluster_start --nodes 2
 #      job      network         its data  samples  passes  batch  records of a task  arguments of the network  rate
 table='line     fit_a_line      housing   6000     4       2      100                -                         1e-3
        softmax  digits_softmax  digits    4000     8       8      100                -                         8e-4
+       words    ngram_lm        words     8000    3       8      100                vocabulary=23,dropout=0.2 0.05
        mlp      digits_mlp      digits    4000     4       8      100                -                         8e-4
        conv     digits_conv     digits    1500     3       8      50                 -                         2e-4
        resnet   resnet_cifar    images    800      2       8      20                 depth=8                   8e-4'
 
 submit_network() { # NAME NETWORK SOURCE SAMPLES PASSES BATCH TASK ARGUMENTS RATE
     local data=$work/data-$3-$4 arguments=${8#-}
-    [ -d "$data" ] || edl-trainer data "$3" --out "$data" --samples "$4" --chunk-records "$7"
+    case $3 in
+    words) edl corpus build --out "$data" --synthetic 20 --samples "$4" --chunk-records "$7" ;;
+    *) [ -d "$data" ] || edl-trainer data "$3" --out "$data" --samples "$4" --chunk-records "$7" ;;
+    esac
     training_job "$1" 2 3 "$5" "--config=$2 ${arguments:+--config_args=$arguments} --batch=$6 --task-records $7 --learning-rate $9" |
         sed "s|$work/corpus|$data|" >"$work/$1.yaml"
     edl submit "$work/$1.yaml"
