@@ -268,7 +268,7 @@ static const struct param_spec *misfit(const struct survey *s)
     return NULL;
 }
 
-static void set_shape(struct survey *s, const struct param_spec *spec, const char *hint)
+static void set_shape(struct survey *s, const struct param_spec *spec, const char *arguments)
 {
     json_t *param = param_of(s, spec->name);
 
@@ -276,10 +276,14 @@ static void set_shape(struct survey *s, const struct param_spec *spec, const cha
         (void)json_object_set_new(param, "shape", json_pack("[i, i]", spec->rows, spec->columns));
     else if (param != NULL)
         tell(s, s->problems, spec->name,
-             "has %" JSON_INTEGER_FORMAT " values, but the network says %u x %u",
-             json_integer_value(json_object_get(param, "values")), spec->rows, spec->columns);
+             "has %" JSON_INTEGER_FORMAT " values, but the network says %u x %u%s",
+             json_integer_value(json_object_get(param, "values")), spec->rows, spec->columns,
+             arguments == NULL
+                 ? ""
+                 : " with these --config_args; name sizes that followed the data too");
     else if (faccessat(s->fd, spec->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-        tell(s, s->problems, spec->name, "is missing%s", hint);
+        tell(s, s->problems, spec->name, "is missing%s",
+             arguments == NULL ? ", or was trained with other --config_args" : "");
 }
 
 /* Sizes that follow arguments or data are not told by the folder: with the network's own numbers
@@ -296,8 +300,7 @@ static void set_shapes(struct survey *s, const char *arguments)
         return;
     }
     for (uint32_t p = 0; p < s->network->n_params; p++)
-        set_shape(s, &s->network->params[p].spec,
-                  arguments == NULL ? ", or was trained with other --config_args" : "");
+        set_shape(s, &s->network->params[p].spec, arguments);
 }
 
 /* ---- the folder ---- */

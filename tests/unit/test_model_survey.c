@@ -173,6 +173,8 @@ static void test_arguments(void **state)
     json_decref(report);
     report = survey("features=19");
     assert_int_equal(json_array_size(json_object_get(report, "problems")), 1);
+    assert_non_null(
+        strstr(json_string_value(of(report, "problems", 0)), "sizes that followed the data"));
     json_decref(report);
     assert_int_equal(model_survey(saved, "features=x", &report, &error), -EINVAL);
     assert_non_null(strstr(error.text, "features"));
