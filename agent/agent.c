@@ -97,8 +97,10 @@ static void start(struct agent *a, const struct agent_action *action)
 {
     json_t *order = a->orders.documents[action->idx_order];
 
-    if (!workspaces_await(a->workspaces, &action->id, order) &&
-        !agent_await_gpus(a, &action->id, order))
+    if (workspaces_await(a->workspaces, &action->id, order) ||
+        agent_await_gpus(a, &action->id, order))
+        agent_core_start_waits(a->core, &action->id, clock_read_us(CLOCK_BOOTTIME));
+    else
         start_now(a, &action->id, order);
 }
 

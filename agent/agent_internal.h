@@ -32,6 +32,7 @@ struct agent {
     struct lease_map lease;
     struct inventory inventory;
     uint64_t sampled_us;
+    unsigned stuck_looks;           /* left in the report that is being made */
     struct process_id sampled_last; /* the next sample goes on behind it */
     struct probe *probe;
     json_t *probed; /* what it told last; NULL: nothing */

@@ -53,6 +53,7 @@ static void process_free(struct process *p)
     (void)runtime_release(p->handle);
     json_decref(p->progress);
     free(p->cgroup);
+    free(p->stuck);
     free(p->dir);
     free(p);
 }

@@ -19,6 +19,8 @@
 
 #define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
 #define SAMPLE_MOST 256 /* processes in one sample: some files of each are read, in the loop */
+#define STUCK_LOOKS 4   /* at what does not end, in one report */
+#define STUCK_AGAIN_US (5 * USEC_PER_SEC)    /* between two looks at the same one */
 #define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
 
 static json_t *offer(struct agent *a)
@@ -164,19 +166,34 @@ static void set_disk(struct agent *a, json_t *body)
         (void)json_object_set_new(body, "disk_full", json_true());
 }
 
-/* reason_of - of its end; of one that does not end although it was killed: what keeps it */
-static json_t *reason_of(const struct agent_unit_report *report, const struct process *p)
+static bool is_stuck(const struct agent_unit_report *report, const struct process *p)
 {
-    char text[STUCK_TEXT_SIZE];
-    json_t *json;
+    return report->state == UNIT_STOPPING && p != NULL && p->handle != NULL && p->gone_by_us != 0 &&
+           clock_read_us(CLOCK_BOOTTIME) >= p->gone_by_us;
+}
 
-    if (report->state != UNIT_STOPPING || p == NULL || p->handle == NULL || p->gone_by_us == 0 ||
-        clock_read_us(CLOCK_BOOTTIME) < p->gone_by_us) {
-        json = json_string(report->reason);
-    } else {
+/* stuck_of - what keeps one that does not end although it was killed; "": not looked at yet
+ * Each look goes through all of /proc, so that a report has few. */
+static const char *stuck_of(struct agent *a, struct process *p)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    char text[STUCK_TEXT_SIZE];
+
+    if (a->stuck_looks > 0 && (p->stuck == NULL || now_us - p->stuck_us >= STUCK_AGAIN_US)) {
+        a->stuck_looks--;
         stuck_say(p->supervisor_pid, text);
-        json = json_string(text);
+        free(p->stuck);
+        p->stuck = xstrdup(text);
+        p->stuck_us = now_us;
     }
+    return p->stuck != NULL ? p->stuck : "";
+}
+
+/* reason_of - of its end, or why it does not end */
+static json_t *reason_of(struct agent *a, const struct agent_unit_report *report, struct process *p)
+{
+    json_t *json = json_string(is_stuck(report, p) ? stuck_of(a, p) : report->reason);
+
     return json != NULL ? json : json_string("?");
 }
 
@@ -199,17 +216,17 @@ static json_t *steps_json(const struct process *p)
 }
 
 /* unit_json - its entry in a report */
-static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
+static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
 {
     const struct agent_unit_report report = agent_unit_report(unit);
-    const struct process *p = process_find(&a->table, &unit->id);
+    struct process *p = process_find(&a->table, &unit->id);
     json_t *json = process_id_json(&unit->id);
 
     (void)json_object_set_new(json, "state", json_string(unit_state_name(report.state)));
     (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
-    (void)json_object_set_new(json, "reason", reason_of(&report, p));
+    (void)json_object_set_new(json, "reason", reason_of(a, &report, p));
     if (report.unfit != UNFIT_NOT)
         (void)json_object_set_new(json, "unfit", json_string(unfit_to_string(report.unfit)));
     if (report.fault != START_FAULT_NONE)
@@ -296,6 +313,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     json_t *body = offer(a);
     json_t *processes = json_array();
 
+    a->stuck_looks = STUCK_LOOKS;
     if (sample(a) || a->gpu_news)
         (void)json_object_set_new(body, "machine", machine(a));
     a->gpu_news = false;

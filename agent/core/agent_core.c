@@ -471,6 +471,16 @@ static bool is_ordered(const struct agent_core *core, const struct agent_unit *u
     return false;
 }
 
+void agent_core_start_waits(struct agent_core *core, const struct process_id *id, uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit != NULL)
+        arrived(core, unit);
+    if (core->have_orders)
+        plan_held(core, now_us);
+}
+
 bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us)
 {
     struct agent_unit *unit = find(core, id);
@@ -521,7 +531,7 @@ static void beat(struct agent_core *core, bool all_told, uint64_t now_us)
     DL_FOREACH(core->units, unit)
     {
         if (unit->under_way && now_us - unit->given_us >= AGENT_START_SLOW_US)
-            arrived(core, unit); /* it waits for something, and others need not */
+            arrived(core, unit);
         if (unit->state != UNIT_EXITED && !unit->found) {
             (void)add(core, AGENT_REFRESH, &unit->id);
         } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent &&

@@ -16,8 +16,9 @@
  *     not; until then the unit is reported as "preparing", which is never news.
  *  5. A unit that ended stays until orders do not list it: only then is its end on record.
  *  6. At most AGENT_STARTS_MAX units are under way at a time: given as START, and neither seen to
- *     run nor to have ended. The others start in their turn. One that is under way for
- *     AGENT_START_SLOW_US waits for something (a workspace, devices) and is not counted any more.
+ *     run nor to have ended. The others start in their turn. One that waits (for a workspace, for
+ *     devices) is not counted, nor one that is under way for AGENT_START_SLOW_US: others need not
+ *     wait with it.
  *  7. What one event costs does not grow with what is ordered: only its slot is looked at. Orders
  *     and reports look at all, as they list all.
  *  8. Nothing is started any more once stopping; LEAVE comes when every unit is over and the
@@ -42,8 +43,8 @@
 /* Left of its grace to a program that has saved all it wanted to: to hear the answer and to end. */
 #define AGENT_SAVED_GRACE_US (UINT64_C(1) * 1000000)
 
-#define AGENT_STARTS_MAX 64
-#define AGENT_START_SLOW_US (UINT64_C(1) * 1000000)
+#define AGENT_STARTS_MAX 32
+#define AGENT_START_SLOW_US (UINT64_C(10) * 1000000)
 
 struct agent_core;
 struct slot;
@@ -130,6 +131,9 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
 /* agent_core_start_failed - it never came to be; its end with this reason is all that is told */
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
                              enum start_fault fault, const char *reason, uint64_t now_us);
+
+/* agent_core_start_waits - a START has to wait; agent_core_start_late follows, or its end */
+void agent_core_start_waits(struct agent_core *core, const struct process_id *id, uint64_t now_us);
 
 /* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
  * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */

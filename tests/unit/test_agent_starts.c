@@ -126,13 +126,29 @@ static void test_slow_starts_hold_nobody_up(void **state)
 {
     (void)state;
     order(0, AGENT_STARTS_MAX + 2);
-    now += AGENT_START_SLOW_US - 1;
+    now += LEASE / 2;
+    agent_core_reported(core, now, LEASE, true, now);
+    now += AGENT_START_SLOW_US - LEASE / 2 - 1;
     agent_core_reported(core, now, LEASE, true, now);
     take();
     assert_int_equal(n_started, AGENT_STARTS_MAX);
     now++;
     agent_core_reported(core, now, LEASE, true, now);
     take();
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
+}
+
+static void test_start_that_waits_holds_nobody_up(void **state)
+{
+    (void)state;
+    order(0, AGENT_STARTS_MAX + 2);
+    agent_core_start_waits(core, &started[7], now);
+    take();
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+    assert_true(agent_core_start_late(core, &started[7], now)); /* it is counted again */
+    observe(&started[0], &running);
+    assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
+    observe(&started[1], &running);
     assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
 }
 
@@ -175,6 +191,7 @@ int main(void)
         TEST(test_each_starts_in_its_turn),
         TEST(test_held_start_that_is_not_wanted_any_more),
         TEST(test_slow_starts_hold_nobody_up),
+        TEST(test_start_that_waits_holds_nobody_up),
         TEST(test_no_start_is_left_behind_when_the_lease_is_over),
         TEST(test_cost_is_that_of_what_changed),
     };
