@@ -238,8 +238,9 @@ def worst(most):
 
 
 def documents(address, token, seconds):
+    headers = {"Content-Type": "application/yaml"}
     with open(token, encoding="ascii") as file:
-        headers = {"Authorization": "Bearer " + file.read().strip(), "Content-Type": "application/yaml"}
+        headers["Authorization"] = "Bearer " + file.read().strip()
     bodies = itertools.cycle(worst(255 << 10) + worst(924000)[:1])
     leaves = itertools.cycle((False, False, True))
 
