@@ -17,6 +17,7 @@
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
 #include "scheduler/core/lease.h"
+#include "scheduler/database_check.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/peer.h"
@@ -122,6 +123,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = datasets_init(scheduler, error);
     if (r == 0)
+        r = database_check_init(scheduler, error);
+    if (r == 0)
         r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
     if (r == 0)
         r = listeners_open(scheduler, error);
@@ -162,6 +165,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
+    database_check_done(scheduler);
     file_reads_done(scheduler);
     backup_done(scheduler);
     turn_done(scheduler);

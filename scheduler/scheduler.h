@@ -91,6 +91,7 @@ struct scheduler {
     sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *drain;            /* owned; archive_drain.c */
+    struct worker *checker;            /* owned; database_check.c */
     sd_event_source *end;              /* owned; when the state is damaged */
     sd_event_source *hub_timer;        /* owned; ends the interest of log readers */
     sd_event_source *workspaces_timer; /* owned; looks which of them are needed */

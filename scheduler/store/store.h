@@ -25,10 +25,13 @@ struct task;
 struct task_queue;
 struct usage;
 
+#define STORE_CHECK_BYTES ((uint64_t)128 << 20) /* some 0.2 s when it is in memory */
+
 /* store_open - opens or makes the database and brings its schema up to date
- * After an unclean stop (a write-ahead log is left over) the whole file is checked first. Errors:
- * EDL_ECORRUPT, -ENOSPC, -EROFS, -EIO, -EAGAIN, -ENOMEM; -EINVAL when the database was written by a
- * newer program (remedy set) or when one of the durability settings did not take. */
+ * After an unclean stop (a write-ahead log is left over) the whole file is checked first, unless it
+ * is larger than STORE_CHECK_BYTES (store_wants_check). Errors: EDL_ECORRUPT, -ENOSPC, -EROFS,
+ * -EIO, -EAGAIN, -ENOMEM; -EINVAL when the database was written by a newer program (remedy set) or
+ * when one of the durability settings did not take. */
 int store_open(const char *path, struct store **ret, struct edl_error *error);
 
 /* store_open_read_only - for a disk on which store_open can write nothing: what was committed can
@@ -36,6 +39,14 @@ int store_open(const char *path, struct store **ret, struct edl_error *error);
  * writes: no lock is taken in the file. -EINVAL when the schema is not the newest. */
 int store_open_read_only(const char *path, struct store **ret, struct edl_error *error);
 bool store_is_read_only(const struct store *store);
+
+/* store_wants_check - the database was left open and is so large that store_open did not check its
+ * pages. store_check_pages - does, with a connection of its own; blocks as long as it takes to read
+ * the file, and may be called from a thread. EDL_ECORRUPT with remedy. store_stay_open - store_free
+ * leaves the write-ahead log, so that the next store_open finds what was left open again */
+bool store_wants_check(const struct store *store);
+int store_check_pages(const char *path, struct edl_error *error);
+void store_stay_open(struct store *store);
 
 /* store_probe - commits, durably, something that changes nothing: can anything be stored? Blocks
  * for one fsync. */

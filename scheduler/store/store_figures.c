@@ -11,7 +11,7 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 
-static uint64_t file_bytes(const char *path)
+uint64_t store_file_bytes(const char *path)
 {
     struct stat st;
 
@@ -28,8 +28,8 @@ void store_figures(const struct store *store, struct store_figures *ret)
     *ret = (struct store_figures){
         .commits = &store->commits,
         .commit_failures = store->commit_failures,
-        .database_bytes = file_bytes(path),
-        .wal_bytes = file_bytes(sqlite3_filename_wal(path)),
+        .database_bytes = store_file_bytes(path),
+        .wal_bytes = store_file_bytes(sqlite3_filename_wal(path)),
         .log_bytes = store_log_bytes(store),
         .disk_free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize,
     };

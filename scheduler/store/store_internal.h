@@ -134,6 +134,7 @@ struct store {
     bool behind;     /* store_is_behind */
     int last_commit; /* 0, or how it failed */
     bool read_only;  /* store_open_read_only */
+    bool wants_check;
 };
 
 /* A million numbers a second from one epoch to the next, and JSON's integers last for centuries. */
@@ -142,6 +143,9 @@ struct store {
 #define STORE_RESTORE_REMEDY                                                                       \
     "stop the scheduler and take a backup: edl admin restore FILE --state-dir DIR; without one,"   \
     " sqlite3 edl.db .recover"
+
+/* store_file_bytes - 0 when it cannot be looked at */
+uint64_t store_file_bytes(const char *path);
 
 /* store_error - what SQLite says, and the beginning of what was tried; returns one of our codes */
 int store_error(struct store *store, const char *what, struct edl_error *error);

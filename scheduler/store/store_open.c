@@ -3,7 +3,8 @@
  *
  * The last connection that closes a database in WAL mode removes the write-ahead log. One that is
  * there at the start was left by a process that was killed or a machine that failed: then the file
- * is looked through before anything is built on it.
+ * is looked through before anything is built on it; one that is too large for that, while it is
+ * used.
  *
  * A full or read-only disk has no room for the log's index either. For reading, the index can be
  * kept in memory (locking_mode EXCLUSIVE) by the VFS that takes no lock (unix-none): that is safe
@@ -126,6 +127,28 @@ static int check_writable(struct store *store, struct edl_error *error)
     return edl_error_set(error, -EROFS, "the database cannot be opened for writing");
 }
 
+bool store_wants_check(const struct store *store)
+{
+    return store->wants_check;
+}
+
+int store_check_pages(const char *path, struct edl_error *error)
+{
+    struct store *store;
+    int r = open_file(path, SQLITE_OPEN_READONLY, &store, error);
+
+    if (r < 0)
+        return r;
+    r = check_whole(store, error);
+    (void)store_free(store);
+    return r;
+}
+
+void store_stay_open(struct store *store)
+{
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 int store_open(const char *path, struct store **ret, struct edl_error *error)
 {
     /* EXTRA for the way to WAL: it makes a rollback journal, and one that a loss of power brings
@@ -149,7 +172,8 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     r = check_writable(store, error);
     if (r == 0)
         r = set_all(store, settings, ELEMENTS(settings), error);
-    if (r == 0 && left_open)
+    store->wants_check = left_open && store_file_bytes(path) > STORE_CHECK_BYTES;
+    if (r == 0 && left_open && !store->wants_check)
         r = check_whole(store, error);
     if (r == 0)
         r = store_migrate(store, error);
