@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a layer is given beside its inputs: attributes of parameters, activations, kinds of pooling."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from ._errors import ConfigError, checked, refused
+
+Json = Dict[str, Any]
+
+
+class ParameterAttribute:
+    """What a parameter has of its own. `learning_rate` is a factor."""
+
+    @checked
+    def __init__(self, name: Optional[str] = None, initial_std: Optional[float] = None,
+                 initial_mean: Optional[float] = None, initial_max: Optional[float] = None,
+                 initial_min: Optional[float] = None, l1_rate: Optional[float] = None,
+                 l2_rate: Optional[float] = None, learning_rate: Optional[float] = None,
+                 momentum: Optional[float] = None, gradient_clipping_threshold: Optional[float] = None,
+                 sparse_update: bool = False, is_static: bool = False) -> None:
+        if is_static:
+            raise ConfigError("is_static=True is not supported: every parameter is trained",
+                              "learning_rate=0 keeps a parameter as it starts")
+        self.name = name
+        self.values = {"initial_std": initial_std, "initial_mean": initial_mean,
+                       "initial_min": initial_min, "initial_max": initial_max, "l1": l1_rate,
+                       "l2": l2_rate, "learning_rate": learning_rate, "momentum": momentum,
+                       "clipping": gradient_clipping_threshold, "sparse": sparse_update or None}
+
+    def json(self, zero_is_none: bool) -> Json:
+        """The keys of edl-network(5). zero_is_none: a rate of 0 is one, and not the optimizer's."""
+        ret: Json = {} if self.name is None else {"name": self.name}
+        for key, value in self.values.items():
+            if value is None or (key == "learning_rate" and value == 1):
+                continue
+            if key in ("l1", "l2", "momentum") and value == 0:
+                if zero_is_none and key == "l2":
+                    ret[key] = False
+                continue
+            ret[key] = value
+        return ret
+
+
+class ExtraLayerAttribute:
+    """What a layer has beside its parameters."""
+
+    @checked
+    def __init__(self, drop_rate: Optional[float] = None) -> None:
+        self.drop_rate = drop_rate
+
+
+ParamAttr = ParameterAttribute
+ExtraAttr = ExtraLayerAttribute
+Attributes = Union[None, bool, ParameterAttribute, Sequence[ParameterAttribute]]
+
+
+class BaseActivation:
+    """An activation; `word` is its name in a network, empty if no layer has it."""
+    word = ""
+
+
+class TanhActivation(BaseActivation):
+    word = "tanh"
+
+
+class SigmoidActivation(BaseActivation):
+    word = "sigmoid"
+
+
+class SoftmaxActivation(BaseActivation):
+    word = "softmax"
+
+
+class IdentityActivation(BaseActivation):
+    word = "linear"
+
+
+class ReluActivation(BaseActivation):
+    word = "relu"
+
+
+LinearActivation = IdentityActivation
+ACTIVATIONS = {"Tanh": TanhActivation, "Sigmoid": SigmoidActivation, "Softmax": SoftmaxActivation,
+               "Identity": IdentityActivation, "Linear": IdentityActivation, "Relu": ReluActivation}
+NO_ACTIVATIONS = {name: refused(f"{name}Activation", "there are: " + ", ".join(sorted(ACTIVATIONS)))
+                  for name in ("BRelu", "SoftRelu", "STanh", "Abs", "Square", "Exp", "Log", "Sqrt",
+                               "Reciprocal", "SequenceSoftmax")}
+
+
+class BasePoolingType:
+    """How many rows become one; `word` as in a network."""
+    word = ""
+
+
+class MaxPooling(BasePoolingType):
+    word = "max"
+
+
+class AvgPooling(BasePoolingType):
+    STRATEGY_AVG = "average"
+    STRATEGY_SUM = "sum"
+
+    @checked
+    def __init__(self, strategy: str = STRATEGY_AVG) -> None:
+        if strategy not in (self.STRATEGY_AVG, self.STRATEGY_SUM):
+            raise ConfigError(f"AvgPooling has no strategy {strategy!r} here",
+                              "there are: average, sum")
+        self.word = strategy
+
+
+class SumPooling(AvgPooling):
+    def __init__(self) -> None:
+        super().__init__(AvgPooling.STRATEGY_SUM)
+
+
+POOLINGS = {"Max": MaxPooling, "Avg": AvgPooling, "Sum": SumPooling}
+NO_POOLINGS = {name: refused(f"{name}Pooling", "there are: Avg, Max, Sum")
+               for name in ("SquareRootN", "CudnnMax", "CudnnAvg")}
+
+
+def one_of(value: Any, base: type, default: type, argument: str) -> Any:
+    """An object of base: the one that was given, as a class or an object, or the default."""
+    value = default if value is None else value
+    value = value() if isinstance(value, type) else value
+    if not isinstance(value, base):
+        raise ConfigError(f"{argument} is {value!r}, which is no {base.__name__}")
+    return value
+
+
+def attribute_list(given: Attributes, n: int) -> List[Optional[ParameterAttribute]]:
+    """An attribute, or None, for each of n inputs."""
+    if isinstance(given, (list, tuple)):
+        if len(given) != n:
+            raise ConfigError(f"param_attr has {len(given)} attributes for {n} inputs",
+                              "give one for each")
+        return list(given)
+    if given is not None and not isinstance(given, ParameterAttribute):
+        raise ConfigError(f"param_attr is {given!r}, which is no ParamAttr")
+    return [given] * n

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration as the network that edl-trainer reads: edl-network(5)."""
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Sequence
+
+from ._attributes import Json
+from ._errors import ConfigError
+from ._graph import Layer, behind
+from ._types import InputType, dense_vector, integer_value, integer_value_sequence
+
+POOLS = ("text_conv_pool", "seqpool")  # make one row of a sequence
+COSTS = ("cross_entropy", "square_error")
+
+
+def inputs_of(layers: Sequence[Layer]) -> List[Layer]:
+    """The data layers among them, in the order in which the costs need them."""
+    return [layer for layer in layers if layer.kind == "data"]
+
+
+def _takes_ids(layer: Layer) -> List[Layer]:
+    """The inputs whose ids a layer looks up, in a table of its own or in one of its parts."""
+    by_name = {item.name: item for item in layer.inputs}
+    return [by_name[name] for entry in layer.entries if entry["kind"] == "table"
+            for name in entry["inputs"] if name in by_name]
+
+
+def _sequences(layers: Sequence[Layer]) -> Dict[int, Layer]:
+    """The data layers that a layer over a sequence is behind, without a pooling between."""
+    found: Dict[int, Layer] = {}
+    seen: Dict[int, Layer] = {}
+
+    def back(layer: Layer) -> None:
+        if layer.serial in seen:
+            return
+        seen[layer.serial] = layer
+        if layer.kind == "data":
+            found[layer.serial] = layer
+        elif layer.kind not in POOLS:
+            for item in layer.inputs:
+                back(item)
+
+    for layer in layers:
+        if layer.kind in POOLS or any(entry["kind"] == "context" for entry in layer.entries):
+            for item in layer.inputs:
+                back(item)
+    return found
+
+
+def settle_types(layers: Sequence[Layer]) -> None:
+    """Gives each data layer without a type the one that its use tells: ids, a sequence, values."""
+    ids = {item.serial for layer in layers for item in _takes_ids(layer)}
+    ids |= {layer.label.serial for layer in layers if layer.kind == "cross_entropy" and layer.label}
+    sequences = _sequences(layers)
+    for layer in inputs_of(layers):
+        if layer.input_type is None:
+            if layer.serial not in ids:
+                layer.input_type = dense_vector(layer.size)
+            elif layer.serial in sequences:
+                layer.input_type = integer_value_sequence(layer.size)
+            else:
+                layer.input_type = integer_value(layer.size)
+
+
+def check_types(layers: Sequence[Layer], types: Sequence[InputType]) -> None:
+    """Takes the types of the data; an error where a layer has another size."""
+    inputs = inputs_of(layers)
+    if len(types) != len(inputs):
+        raise ConfigError(f"the data have {len(types)} inputs, but the network has {len(inputs)}: " +
+                          ", ".join(layer.name for layer in inputs), "one type for each", "")
+    for layer, kind in zip(inputs, types):
+        if kind.dim != layer.size:
+            raise ConfigError(f"data layer {layer.name} has size {layer.size}, but its data are {kind}",
+                              "give both the same size", "")
+        layer.input_type = kind
+
+
+def _input(layer: Layer) -> Json:
+    ret: Json = {"name": layer.name, "type": layer.input_type.kind, "size": layer.size}
+    if layer.image is not None:
+        ret.update(zip(("channels", "height", "width"), layer.image))
+    return ret
+
+
+def network(outputs: Sequence[Layer], training: Json, name: str) -> Json:
+    """The network whose costs are the outputs. Every data layer has its type already."""
+    costs = [layer for layer in outputs if layer.kind in COSTS]
+    if len(costs) != len(outputs) or not costs:
+        other = next((layer.name for layer in outputs if layer.kind not in COSTS), "nothing")
+        raise ConfigError(f"outputs() has {other}, which is no cost: there is nothing to train",
+                          "name classification_cost(...) or regression_cost(...)", "")
+    layers = behind(outputs)
+    entries = [entry for layer in sorted(layers, key=lambda item: item.serial)
+               if layer.kind not in COSTS for entry in layer.entries]
+    texts = [cost.entries[0] for cost in costs]
+    return {"name": name, "inputs": [_input(layer) for layer in inputs_of(layers)], "layers": entries,
+            "cost": texts[0] if len(texts) == 1 else texts, "training": training}
+
+
+def to_text(value: Json) -> str:
+    """JSON with a line for each input and layer, so that an error's line is one of them."""
+    def lines(items: Sequence[Any]) -> str:
+        return "[\n" + ",\n".join("    " + json.dumps(item) for item in items) + "\n  ]"
+
+    parts = [f"  {json.dumps(key)}: " + (lines(item) if key in ("inputs", "layers") else json.dumps(item))
+             for key, item in value.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"

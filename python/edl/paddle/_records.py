@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data set as edl-trainer reads it: RecordIO files and data.json in a folder."""
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from typing import Any, BinaryIO, Dict, Iterable, List, Sequence
+
+from ._errors import ConfigError
+from ._graph import Layer
+from ._types import encode
+
+MAGIC = 0x01020304
+CHUNK_RECORDS = 1000
+CHUNK_BYTES = 8 << 20
+
+
+class RecordWriter:
+    """Records into a RecordIO file, chunk by chunk, not compressed."""
+
+    def __init__(self, path: str) -> None:
+        self.file: BinaryIO = open(path, "wb")
+        self.records: List[bytes] = []
+        self.size = 0
+        self.n = 0
+
+    def write(self, record: bytes) -> None:
+        if self.records and (len(self.records) >= CHUNK_RECORDS or self.size + len(record) > CHUNK_BYTES):
+            self._flush()
+        self.records.append(record)
+        self.size += len(record)
+        self.n += 1
+
+    def _flush(self) -> None:
+        if not self.records:
+            return
+        payload = b"".join(struct.pack("<I", len(record)) + record for record in self.records)
+        self.file.write(struct.pack("<5I", MAGIC, zlib.crc32(payload), 0, len(payload), len(self.records)))
+        self.file.write(payload)
+        self.records, self.size = [], 0
+
+    def close(self) -> None:
+        self._flush()
+        self.file.close()
+
+
+def record(inputs: Sequence[Layer], sample: Sequence[Any], where: str) -> bytes:
+    """One sample. where names it in the error for a value that an input cannot have."""
+    if len(sample) != len(inputs):
+        raise ConfigError(f"{where} has {len(sample)} values, but there are {len(inputs)} inputs: " +
+                          ", ".join(layer.name for layer in inputs), "", "")
+    parts = []
+    for layer, value in zip(inputs, sample):
+        try:
+            parts.append(encode(layer.input_type, value))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"{where}, input {layer.name} ({layer.input_type}): {error}", "", "") from None
+    return b"".join(parts)
+
+
+def write_file(folder: str, part: str, inputs: Sequence[Layer], samples: Iterable[Sequence[Any]]) -> int:
+    """PART-00000-of-00001.recordio of the samples; how many there were."""
+    writer = RecordWriter(os.path.join(folder, f"{part}-00000-of-00001.recordio"))
+    try:
+        for i, sample in enumerate(samples):
+            writer.write(record(inputs, sample, f"{part} sample {i}"))
+    finally:
+        writer.close()
+    return writer.n
+
+
+def write_description(folder: str, inputs: Sequence[Layer], counts: Dict[str, int]) -> None:
+    """data.json, which says what the records hold."""
+    text: Dict[str, Any] = {"inputs": [{"name": layer.name, "kind": layer.input_type.kind, "size": layer.size}
+                                       for layer in inputs], **counts}
+    with open(os.path.join(folder, "data.json"), "w", encoding="utf-8") as file:
+        json.dump(text, file, indent=1)
+        file.write("\n")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a configuration is to be trained: settings(), optimizers, and arguments from outside."""
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+from ._attributes import Json
+from ._errors import ConfigError, checked, refused
+from ._graph import GRAPH
+
+
+class BaseSGDOptimizer:
+    """An optimizer: its keys in a network's training."""
+
+    def __init__(self, method: str, **keys: Any) -> None:
+        self.keys: Json = {"method": method, **{k: v for k, v in keys.items() if v is not None}}
+
+
+class MomentumOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, momentum: Optional[float] = None, sparse: bool = False) -> None:
+        if sparse:
+            raise ConfigError("MomentumOptimizer(sparse=True) is not supported",
+                              "momentum=0 moves only the rows of a batch")
+        super().__init__("momentum", momentum=momentum)
+
+
+class AdamOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> None:
+        super().__init__("adam", beta1=beta1, beta2=beta2, epsilon=epsilon)
+
+
+class AdamaxOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, beta1: float = 0.9, beta2: float = 0.999) -> None:
+        super().__init__("adamax", beta1=beta1, beta2=beta2)
+
+
+class AdaGradOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self) -> None:
+        super().__init__("adagrad")
+
+
+class DecayedAdaGradOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, rho: float = 0.95, epsilon: float = 1e-6) -> None:
+        super().__init__("decayed_adagrad", rho=rho, epsilon=epsilon)
+
+
+class AdaDeltaOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, rho: float = 0.95, epsilon: float = 1e-6) -> None:
+        super().__init__("adadelta", rho=rho, epsilon=epsilon)
+
+
+class RMSPropOptimizer(BaseSGDOptimizer):
+    @checked
+    def __init__(self, rho: float = 0.95, epsilon: float = 1e-6) -> None:
+        super().__init__("rmsprop", rho=rho, epsilon=epsilon)
+
+
+OPTIMIZERS = {"Momentum": MomentumOptimizer, "Adam": AdamOptimizer, "Adamax": AdamaxOptimizer,
+              "AdaGrad": AdaGradOptimizer, "DecayedAdaGrad": DecayedAdaGradOptimizer,
+              "AdaDelta": AdaDeltaOptimizer, "RMSProp": RMSPropOptimizer}
+
+
+class L2Regularization:
+    @checked
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+
+ModelAverage = refused("ModelAverage", "leave model_average out")
+_SCHEDULES = ("constant", "poly", "caffe_poly", "exp", "discexp", "linear", "manual", "pass_manual")
+
+
+def _schedule(name: str, a: float, b: float, args: str) -> Json:
+    if name not in _SCHEDULES:
+        raise ConfigError(f"learning_rate_schedule is {name!r}", "there are: " + ", ".join(_SCHEDULES))
+    if name == "constant" or (name == "poly" and not a and not b):
+        return {}
+    numbers: Json = {"schedule_args": args} if args else {"schedule_a": a, "schedule_b": b}
+    return {"schedule": name, **numbers}
+
+
+@checked
+def settings(batch_size: Optional[int], learning_rate: float = 1e-3, learning_rate_decay_a: float = 0.0,
+             learning_rate_decay_b: float = 0.0, learning_rate_schedule: Optional[str] = "poly",
+             learning_rate_args: str = "", learning_method: Optional[BaseSGDOptimizer] = None,
+             regularization: Any = None, is_async: bool = False, model_average: Any = None,
+             gradient_clipping_threshold: Optional[float] = None) -> None:
+    """Sets what the network's training says. is_async: every trainer of a job is asynchronous."""
+    method = MomentumOptimizer() if learning_method is None else learning_method
+    if isinstance(method, type):
+        method = method()
+    if not isinstance(method, BaseSGDOptimizer):
+        raise ConfigError(f"learning_method is {method!r}",
+                          "there are: " + ", ".join(f"{name}Optimizer" for name in OPTIMIZERS))
+    if model_average is not None:
+        raise ConfigError("model_average is not supported", "leave it out")
+    rules = regularization if isinstance(regularization, (list, tuple)) else [regularization]
+    training: Json = {**method.keys, "learning_rate": learning_rate}
+    if batch_size is not None:
+        training["batch_size"] = batch_size
+    for rule in rules:
+        if isinstance(rule, L2Regularization):
+            training["l2"] = rule.rate
+        elif rule is not None:
+            raise ConfigError(f"regularization is {rule!r}", "there is: L2Regularization(rate)")
+    if gradient_clipping_threshold:
+        training["clipping"] = gradient_clipping_threshold
+    training.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a,
+                              learning_rate_decay_b, learning_rate_args))
+    GRAPH.settings = training
+
+
+_TRUTH: Dict[str, bool] = {"True": True, "true": True, "1": True, "False": False, "false": False,
+                           "0": False}
+
+
+@checked
+def get_config_arg(name: str, type: Any, default: Any = None) -> Any:
+    """An argument of --config_args=NAME=VALUE,... as the type says; the default if it is not there."""
+    text = GRAPH.arguments.get(name)
+    if text is None:
+        return default
+    if type is bool:
+        if text not in _TRUTH:
+            raise ConfigError(f"--config_args: {name} is {text!r}", "True or False are possible")
+        return _TRUTH[text]
+    try:
+        return type(text)
+    except ValueError:
+        raise ConfigError(f"--config_args: {name} is {text!r}, which is no {type.__name__}",
+                          f"--config_args={name}=VALUE") from None

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of inputs, and a sample's value as bytes of a record."""
+from __future__ import annotations
+
+import struct
+from typing import Any, Callable, Dict, List
+
+from ._errors import ConfigError, refused
+
+SEQUENCE_MAX = 65536  # ids of one sequence
+SPARSE_MAX = 65536  # a sparse vector is written out whole
+
+
+class InputType:
+    """One input of a sample: `kind` as in data.json, `dim` ids or values, `form` how it is given."""
+
+    def __init__(self, kind: str, dim: int, form: str) -> None:
+        if not isinstance(dim, int) or dim < 1:
+            raise ConfigError(f"an input of {dim!r} values", "a whole number of at least 1 is possible")
+        self.kind, self.dim, self.form = kind, dim, form
+
+    def __repr__(self) -> str:
+        return f"{self.form}({self.dim})"
+
+
+def _type(kind: str, form: str) -> Callable[..., InputType]:
+    def make(dim: int) -> InputType:
+        if form.startswith("sparse") and isinstance(dim, int) and dim > SPARSE_MAX:
+            raise ConfigError(f"{form}({dim}): more than {SPARSE_MAX} values",
+                              "give the ids as integer_value_sequence, and pool a table of them")
+        return InputType(kind, dim, form)
+
+    make.__name__ = form
+    return make
+
+
+def integer_value(value_range: int) -> InputType:
+    return InputType("integer", value_range, "integer_value")
+
+
+def integer_value_sequence(value_range: int) -> InputType:
+    return InputType("integer_sequence", value_range, "integer_value_sequence")
+
+
+dense_vector = _type("dense", "dense_vector")
+sparse_binary_vector = _type("dense", "sparse_binary_vector")
+sparse_float_vector = _type("dense", "sparse_float_vector")
+dense_slot, index_slot, integer_sequence = dense_vector, integer_value, integer_value_sequence
+sparse_vector, sparse_non_value_slot, sparse_value_slot = (
+    sparse_float_vector, sparse_binary_vector, sparse_float_vector)
+
+SUPPORTED: Dict[str, Any] = {
+    name: globals()[name] for name in (
+        "integer_value", "integer_value_sequence", "dense_vector", "sparse_binary_vector",
+        "sparse_float_vector", "sparse_vector", "dense_slot", "index_slot", "integer_sequence",
+        "sparse_non_value_slot", "sparse_value_slot")}
+REFUSED = {name: refused(name, "there are: " + ", ".join(sorted(SUPPORTED))) for name in (
+    "dense_vector_sequence", "dense_vector_sub_sequence", "integer_value_sub_sequence",
+    "sparse_binary_vector_sequence", "sparse_binary_vector_sub_sequence",
+    "sparse_float_vector_sequence", "sparse_float_vector_sub_sequence")}
+
+
+def _id(value: Any, dim: int) -> int:
+    if isinstance(value, float) or not 0 <= int(value) < dim:
+        raise ValueError(f"{value!r} is no id from 0 to {dim - 1}")
+    return int(value)
+
+
+def _integer(value: Any, dim: int) -> bytes:
+    return struct.pack("<i", _id(value, dim))
+
+
+def _sequence(value: Any, dim: int) -> bytes:
+    ids: List[int] = [_id(item, dim) for item in value]
+    if not 1 <= len(ids) <= SEQUENCE_MAX:
+        raise ValueError(f"a sequence of {len(ids)} ids; 1 to {SEQUENCE_MAX} are possible")
+    return struct.pack(f"<I{len(ids)}i", len(ids), *ids)
+
+
+def _dense(value: Any, dim: int) -> bytes:
+    values = list(value) if hasattr(value, "__iter__") else [value]
+    if len(values) != dim:
+        raise ValueError(f"{len(values)} values, not {dim}")
+    return struct.pack(f"<{dim}f", *values)
+
+
+def _sparse_binary(value: Any, dim: int) -> bytes:
+    row = [0.0] * dim
+    for item in value:
+        row[_id(item, dim)] = 1.0
+    return struct.pack(f"<{dim}f", *row)
+
+
+def _sparse_float(value: Any, dim: int) -> bytes:
+    row = [0.0] * dim
+    for item, weight in value:
+        row[_id(item, dim)] = weight
+    return struct.pack(f"<{dim}f", *row)
+
+
+_ENCODE = {"integer_value": _integer, "integer_value_sequence": _sequence, "dense_vector": _dense,
+           "sparse_binary_vector": _sparse_binary, "sparse_float_vector": _sparse_float}
+
+
+def encode(kind: InputType, value: Any) -> bytes:
+    """The bytes of a value; ValueError or TypeError with what is wrong."""
+    try:
+        return _ENCODE[kind.form](value, kind.dim)
+    except (struct.error, OverflowError) as error:
+        raise ValueError(str(error)) from None
