@@ -25,6 +25,7 @@
 #include "trainer/model_file.h"
 #include "trainer/network/network.h"
 #include "trainer/network_files.h"
+#include "trainer/network_python.h"
 
 #define BLOCK_FLOATS 16384
 
@@ -181,7 +182,7 @@ static bool names_network(const char *name)
     const size_t size = strlen(name);
 
     return size > 5 && size <= NAME_MAX && strchr(name, '/') == NULL &&
-           streq(name + size - 5, ".json");
+           (streq(name + size - 5, ".json") || network_python_wants(name));
 }
 
 /* What path.txt names. An older model has none. */
@@ -216,6 +217,10 @@ static int read_network(struct survey *s, const char *arguments, struct edl_erro
 
     if (s->network_name[0] == '\0')
         return 0;
+    if (network_python_wants(s->network_name)) { /* a model never runs what lies in it */
+        tell(s, s->notes, s->network_name, "is not run for this, so no shapes are shown");
+        return 0;
+    }
     if ((size_t)snprintf(path, sizeof path, "%s/%s", s->folder, s->network_name) >= sizeof path)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->folder);
     r = network_file_open(path, &file, &why);

@@ -14,6 +14,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/nearest.h"
+#include "trainer/data/text_file.h"
 #include "trainer/model_file.h"
 #include "trainer/network/network.h"
 
@@ -254,21 +255,28 @@ int network_save(const struct network *network, const struct network_file *file,
                  struct edl_error *error)
 {
     const struct param_spec **specs = xcalloc(network->n_params, sizeof *specs);
-    const char *slash = strrchr(file->path, '/');
-    const char *name = slash != NULL ? slash + 1 : file->path;
-    const struct model_text texts[] = { { "path.txt", name, strlen(name) },
-                                        { name, file->text, file->size } };
+    const char *path = file->source != NULL ? file->source : file->path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    _cleanup_free_ char *source = NULL;
+    struct model_text texts[] = { { "path.txt", name, strlen(name) },
+                                  { name, file->text, file->size } };
     const struct model_contents contents = { .specs = specs,
                                              .values = values,
                                              .n = network->n_params,
                                              .texts = texts,
                                              .n_texts = ELEMENTS(texts),
                                              .word_dict = word_dict };
-    int r;
+    int r = 0;
 
+    if (file->source != NULL)
+        r = text_file_read(path, TEXT_MAX, &source, &texts[1].size, error);
+    if (source != NULL)
+        texts[1].text = source;
     for (uint32_t p = 0; p < network->n_params; p++)
         specs[p] = &network->params[p].spec;
-    r = model_file_save_contents(folder, &contents, error);
+    if (r >= 0)
+        r = model_file_save_contents(folder, &contents, error);
     free(specs);
     return r;
 }

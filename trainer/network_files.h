@@ -18,6 +18,7 @@ struct network_file {
     char path[1024];
     char *text;
     size_t size;
+    const char *source; /* the file that it was made from and is saved as; NULL: this one */
 };
 
 /* network_file_open - of a name or a path (with a / in it, or .json behind); the caller's, for
@@ -39,8 +40,8 @@ int network_fits_data(const struct network *network, const struct input_spec *da
                       struct edl_error *error);
 
 /* network_save - each parameter in a file of the folder, with the network, path.txt (its name) and
- * done; values: f32[rows, columns] of each; word_dict is copied, NULL: none. The folder's parent
- * exists (model_file_prepare). */
+ * done; a network with a source is saved as that file; values: f32[rows, columns] of each;
+ * word_dict is copied, NULL: none. The folder's parent exists (model_file_prepare). */
 int network_save(const struct network *network, const struct network_file *file,
                  float *const *values, const char *word_dict, const char *folder,
                  struct edl_error *error);

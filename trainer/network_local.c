@@ -202,6 +202,7 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
     if (job->glog)
         progress_glog(&s->progress, job->dot_period);
     r = network_file_open(job->config, &s->file, error);
+    s->file.source = job->source;
     if (r >= 0)
         r = open_data(s, error);
     if (r >= 0)
@@ -326,8 +327,8 @@ static void describe(const struct study *s)
     for (uint32_t i = 0; i < s->network->n_inputs; i++)
         printf("%s%s", i > 0 ? ", " : "", s->network->inputs[i].name);
     printf("]\n%s: %u parameters, %" PRIu64 " values; %zu samples to train, %zu to test\n",
-           s->file.path, s->network->n_params, network_values(s->network),
-           sample_set_n(s->data.train), sample_set_n(s->data.test));
+           s->job->source != NULL ? s->job->source : s->file.path, s->network->n_params,
+           network_values(s->network), sample_set_n(s->data.train), sample_set_n(s->data.test));
     if (floor != NULL)
         printf("The floor of these data: %s\n", floor);
     free(floor);
@@ -412,7 +413,7 @@ int network_checkgrad(const struct network_job *job, struct edl_error *error)
     if (r >= 0 && failed > 0)
         r = edl_error_set(error, -EDOM, "%u comparisons do not hold, marked ***", failed);
     else if (r >= 0)
-        printf("all gradients of %s hold\n", s.file.path);
+        printf("all gradients of %s hold\n", job->source != NULL ? job->source : s.file.path);
     (void)random_batch_free(batch);
     study_close(&s);
     return r;

@@ -12,6 +12,7 @@ struct edl_error;
 
 struct network_job {
     const char *config;     /* name or file */
+    const char *source;     /* what config was made from and is saved as, NULL: itself */
     const char *arguments;  /* "depth=20", NULL: the file's own */
     const char *data;       /* network_data_open */
     const char *save_dir;   /* pass-00000 and so on go there, NULL: nothing is saved */

@@ -13,6 +13,7 @@
 #include "shared/macro.h"
 #include "trainer/device.h"
 #include "trainer/network_local.h"
+#include "trainer/network_python.h"
 #include "trainer/options.h"
 
 static const char usage[] =
@@ -20,7 +21,7 @@ static const char usage[] =
     "       edl-trainer test --config=NETWORK --data=DATA --init_model_path=DIR\n"
     "       edl-trainer checkgrad --config=NETWORK\n\n"
     "Trains a network alone, tests a saved pass, or compares its gradients with differences.\n"
-    "NETWORK is the name of one that ships, or a file: edl-network(5).";
+    "NETWORK is the name of one that ships, a file (edl-network(5)), or a trainer_config.py.";
 
 static const struct {
     const char *word;
@@ -94,17 +95,14 @@ static int begin_behind(struct network_job *job, char *path, size_t size, struct
     return 0;
 }
 
-static int run(struct network_job *job, size_t command, const char *device_name,
+static int run(const struct network_job *given, size_t command, const char *device_name,
                struct edl_error *error)
 {
+    struct network_job own = *given, *job = &own;
     struct device device = { 0 };
     char before[PATH_MAX];
     int r;
 
-    if (job->config == NULL) {
-        (void)edl_error_set(error, -EINVAL, "--config is missing");
-        return edl_error_remedy(error, "name a network: --config=ngram_lm, or a file");
-    }
     if (!streq(job->missing, "fail") && !streq(job->missing, "rand") &&
         !streq(job->missing, "zero"))
         return edl_error_set(error, -EINVAL,
@@ -127,6 +125,33 @@ static int run(struct network_job *job, size_t command, const char *device_name,
     job->backend = device.backend;
     r = commands[command].run(job, error);
     device_close(&device);
+    return r;
+}
+
+/* Runs a config in Python first: the job is then about what it has written. */
+static int run_config(struct network_job *job, size_t command, const char *device_name,
+                      struct edl_error *error)
+{
+    const bool with_data = commands[command].run != network_checkgrad && job->data == NULL;
+    struct network_python python;
+    int r;
+
+    if (job->config == NULL) {
+        (void)edl_error_set(error, -EINVAL, "--config is missing");
+        return edl_error_remedy(error, "name a network: --config=ngram_lm, or a file");
+    }
+    if (!network_python_wants(job->config))
+        return run(job, command, device_name, error);
+    r = network_python_open(job->config, job->arguments, with_data, job->stop, &python, error);
+    if (r < 0)
+        return r;
+    job->source = job->config;
+    job->config = python.network;
+    job->arguments = NULL;
+    if (with_data && python.data[0] != '\0')
+        job->data = python.data;
+    r = run(job, command, device_name, error);
+    network_python_close(&python);
     return r;
 }
 
@@ -229,5 +254,5 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
     if (!job.glog && !streq(style, "edl"))
         return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are",
                              style);
-    return run(&job, command, device, error);
+    return run_config(&job, command, device, error);
 }
