@@ -155,6 +155,14 @@ static int add_training(const struct paddle_flags *flags, const char *socket,
     return add_servers(flags, ret, error);
 }
 
+/* A trainer_config.py names its data itself. */
+static bool names_program(const char *config)
+{
+    const size_t size = strlen(config);
+
+    return size > 3 && streq(config + size - 3, ".py");
+}
+
 int paddle_train(const struct paddle_flags *flags, const char *socket, const char *secret_file,
                  struct paddle_command *ret, struct edl_error *error)
 {
@@ -173,9 +181,10 @@ int paddle_train(const struct paddle_flags *flags, const char *socket, const cha
     add_given(flags, FLAG_LOAD_MISSING, "load_missing_parameter_strategy", ret);
     add(ret, "--log-style=glog");
     add(ret, "--device=%s", paddle_flag_is(flags, FLAG_USE_GPU) ? "cuda" : "cpu");
-    if (!streq(job, "checkgrad"))
-        add(ret, "--data=%s",
-            *flags->values[FLAG_DATA] != '\0' ? flags->values[FLAG_DATA] : "generated");
+    if (*flags->values[FLAG_DATA] != '\0')
+        add_given(flags, FLAG_DATA, "data", ret);
+    else if (!streq(job, "checkgrad") && !names_program(flags->values[FLAG_CONFIG]))
+        add(ret, "--data=generated");
     return streq(job, "train") ? add_training(flags, socket, secret_file, ret, error) : 0;
 }
 

@@ -36,6 +36,9 @@ cmp trainer_config.py ours/pass-00000/trainer_config.py || fail 'the configurati
 edl-trainer test --config=trainer_config.py --batch=100 --init_model_path=ours/pass-00000 >said
 [ "$(costs)" = "$after" ] || fail "the saved pass costs $(costs), $after when it was saved"
 edl-trainer checkgrad --config=trainer_config.py --config_args=width=4 >said || fail "$(tail -n 3 said)"
+edl-paddle train --local=1 --config=trainer_config.py --config_args=width=4 --num_passes=1 --save_dir=words-of-paddle >said 2>&1 || fail "$(cat said)"
+grep -F ' Pass=0 Batch=1 samples=900 AvgCost=' said >/dev/null || fail "edl-paddle: $(cat said)"
+[ -e words-of-paddle/pass-00000/trainer_config.py ] || fail "edl-paddle saved $(ls words-of-paddle)"
 # what lies in a model is shown, and never run
 echo 'open("ran", "w")' >ours/pass-00000/trainer_config.py
 edl-trainer model show ours/pass-00000 --json >model.json
