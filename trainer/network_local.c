@@ -236,6 +236,7 @@ static int save(struct study *s, uint64_t pass, struct edl_error *error)
         progress_line(&s->progress, "Saving parameters to %s", path);
     else if (r >= 0)
         printf("Saving parameters to %s\n", path);
+    (void)fflush(stdout); /* a program may wait for the line */
     return r;
 }
 
@@ -300,7 +301,8 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
     size_t position = 0;
     int r;
 
-    sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
+    if (s->job->shuffle > 0)
+        sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
     network_learner_set_pass(s->learner, (uint32_t)pass);
     progress_pass(&s->progress, (int64_t)pass);
     while (is_broken(s, r = network_learner_train(s->learner, s->data.train, &position,
