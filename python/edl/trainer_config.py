@@ -60,7 +60,7 @@ def _run(file: str, names: Dict[str, Any]) -> None:
 
 def evaluate(file: str, arguments: Optional[str] = None) -> None:
     """Runs a configuration. edl.paddle's graph then holds what it has defined."""
-    install()
+    install(1)
     GRAPH.restart()
     GRAPH.arguments = _arguments(arguments)
     for folder in (os.path.dirname(os.path.abspath(file)), os.getcwd()):

@@ -6,8 +6,9 @@ import sys
 from types import ModuleType
 from typing import Any, Dict, List, Mapping, Tuple
 
-from . import _attributes, _images, _layers, _mixed, _provider, _settings, _types
+from . import _attributes, _images, _layers, _mixed, _provider, _settings, _types, _v2
 from ._errors import ConfigError, nearest, refused
+from ._graph import GRAPH
 
 V1_LAYERS: Dict[str, Any] = {
     "data_layer": _layers.data_layer, "fc_layer": _layers.fc_layer,
@@ -80,8 +81,13 @@ def v1_names() -> Dict[str, Any]:
     return names
 
 
-def install() -> None:
-    """Puts the modules called paddle in front of any that is installed, in this process only."""
+def install(version: int) -> None:
+    """Puts the modules called paddle in front of any that is installed, in this process only.
+
+    version: 1 or 2, by whose defaults cos_sim has a scale, and an l2_rate of 0 a meaning.
+    """
+    GRAPH.zero_is_none = version == 1
+    GRAPH.cos_scale = 5.0 if version == 1 else 1.0
     for name in [item for item in sys.modules if item == "paddle" or item.startswith("paddle.")]:
         del sys.modules[name]
     package = _module("paddle", {}, "EDL's names of PaddlePaddle")
@@ -93,3 +99,7 @@ def install() -> None:
     data = {**_types.SUPPORTED, **_types.REFUSED, "provider": _provider.provider,
             "CacheType": _provider.CacheType}
     _module("paddle.trainer.PyDataProvider2", data, "data providers")
+    _module("paddle.v2", dict(_v2.TOP), "paddle.v2").__path__ = []
+    absent = {name: v1_names()[name] for name in UNSUPPORTED}
+    for name, inside in _v2.modules(V1_LAYERS, NETWORKS, absent).items():
+        _module(f"paddle.v2.{name}", inside, "names of paddle.v2").__path__ = []

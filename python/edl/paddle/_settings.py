@@ -2,6 +2,7 @@
 """How a configuration is to be trained: settings(), optimizers, and arguments from outside."""
 from __future__ import annotations
 
+import functools
 from typing import Any, Dict, Optional
 
 from ._attributes import Json
@@ -86,12 +87,12 @@ def _schedule(name: str, a: float, b: float, args: str) -> Json:
 
 
 @checked
-def settings(batch_size: Optional[int], learning_rate: float = 1e-3, learning_rate_decay_a: float = 0.0,
+def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_rate_decay_a: float = 0.0,
              learning_rate_decay_b: float = 0.0, learning_rate_schedule: Optional[str] = "poly",
              learning_rate_args: str = "", learning_method: Optional[BaseSGDOptimizer] = None,
              regularization: Any = None, is_async: bool = False, model_average: Any = None,
-             gradient_clipping_threshold: Optional[float] = None) -> None:
-    """Sets what the network's training says. is_async: every trainer of a job is asynchronous."""
+             gradient_clipping_threshold: Optional[float] = None) -> Json:
+    """What a network's training says. is_async: every trainer of a job is asynchronous."""
     method = MomentumOptimizer() if learning_method is None else learning_method
     if isinstance(method, type):
         method = method()
@@ -101,19 +102,25 @@ def settings(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
     if model_average is not None:
         raise ConfigError("model_average is not supported", "leave it out")
     rules = regularization if isinstance(regularization, (list, tuple)) else [regularization]
-    training: Json = {**method.keys, "learning_rate": learning_rate}
+    ret: Json = {**method.keys, "learning_rate": learning_rate}
     if batch_size is not None:
-        training["batch_size"] = batch_size
+        ret["batch_size"] = batch_size
     for rule in rules:
         if isinstance(rule, L2Regularization):
-            training["l2"] = rule.rate
+            ret["l2"] = rule.rate
         elif rule is not None:
             raise ConfigError(f"regularization is {rule!r}", "there is: L2Regularization(rate)")
     if gradient_clipping_threshold:
-        training["clipping"] = gradient_clipping_threshold
-    training.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a,
-                              learning_rate_decay_b, learning_rate_args))
-    GRAPH.settings = training
+        ret["clipping"] = gradient_clipping_threshold
+    ret.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a, learning_rate_decay_b,
+                         learning_rate_args))
+    return ret
+
+
+@functools.wraps(training)
+def settings(*args: Any, **kwargs: Any) -> None:
+    """Sets what the network's training says."""
+    GRAPH.settings = training(*args, **kwargs)
 
 
 _TRUTH: Dict[str, bool] = {"True": True, "true": True, "1": True, "False": False, "false": False,

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""paddle.v2: its modules and what they hold."""
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping
+
+from . import (_attributes, _events, _imikolov, _init, _layers, _optimizer, _parameters, _reader, _sgd, _types)
+from ._errors import refused
+
+RENAMED = {"cross_entropy": "cross_entropy_cost"}
+ABSENT_SETS = ("mnist", "cifar", "imdb", "movielens", "uci_housing", "conll05", "sentiment", "wmt14", "flowers",
+               "voc2012", "mq2007")
+
+
+def layer_names(v1: Mapping[str, Any], unsupported: Mapping[str, Any]) -> Dict[str, Any]:
+    """The names of paddle.layer: those of v1 without _layer behind."""
+    ret = {}
+    for name, value in {**unsupported, **v1}.items():
+        short = name[:-len("_layer")] if name.endswith("_layer") else name
+        ret[RENAMED.get(name, short)] = value
+    ret["data"] = _layers.typed_data_layer
+    return ret
+
+
+def modules(v1: Mapping[str, Any], networks: Mapping[str, Any], unsupported: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
+    """Name of a module below paddle.v2 → its names."""
+    absent = refused("this data set", "nothing is downloaded: dataset.imikolov reads a text of this machine, and a "
+                     "reader of your own reads the rest")
+    sets: Dict[str, Dict[str, Any]] = {name: {"train": absent, "test": absent} for name in ABSENT_SETS}
+    sets["imikolov"] = _imikolov.NAMES
+    ret: Dict[str, Dict[str, Any]] = {
+        "layer": layer_names(v1, unsupported),
+        "networks": dict(networks),
+        "activation": {**_attributes.ACTIVATIONS, **_attributes.NO_ACTIVATIONS},
+        "pooling": {**_attributes.POOLINGS, **_attributes.NO_POOLINGS},
+        "attr": {"Param": _attributes.ParamAttr, "ParamAttr": _attributes.ParamAttr,
+                 "Extra": _attributes.ExtraAttr, "ExtraAttr": _attributes.ExtraAttr},
+        "data_type": {**_types.SUPPORTED, **_types.REFUSED},
+        "optimizer": _optimizer.NAMES,
+        "parameters": _parameters.NAMES,
+        "trainer": _sgd.NAMES,
+        "event": _events.NAMES,
+        "reader": _reader.DECORATORS,
+        "reader.creator": _reader.CREATORS,
+        "minibatch": {"batch": _reader.batch},
+        "dataset": {},
+    }
+    ret.update({f"dataset.{name}": names for name, names in sets.items()})
+    return ret
+
+
+TOP: Dict[str, Any] = {
+    "init": _init.init, "batch": _reader.batch,
+    "infer": refused("paddle.infer", "trainer.test(...) tells cost and error of samples with a label")}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# A program of paddle.v2 runs with edl-trainer behind it: its event handler sees costs fall, the tar of each pass is what a
+# saved pass holds, and a training goes on from it; a program that is stopped leaves no trainer behind.
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
+set -eu
+PATH=$EDL_BUILD_DIR:$PATH
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
+    echo 'there is no Python 3.9'
+    exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python TMPDIR=$work/tmp
+mkdir "$work/tmp"
+(cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_paddle_v2.py)
+"$python" -c 'import numpy' 2>/dev/null || {
+    echo "there is no numpy for $python (python3-numpy)"
+    exit 77
+}
+cp "$EDL_SOURCE_DIR/tests/lib/train_local.py" "$work"
+cd "$work"
+# a text whose next word the four before it tell
+awk 'BEGIN { for (i = 0; i < 900; i++) { for (k = 0; k < 12; k++) printf "w%d ", (i * 5 + k * (1 + i % 3)) % 30; print "" } }' | tr 0-9 a-j >text
+export EDL_TEXT=$work/text
+program() { RATE=0.1 "$python" -m edl.paddle train_local.py >said 2>&1 || fail "$(cat said)"; }
+program
+cat said
+[ "$(grep -c '^Pass [01], Batch [0-9]*00, Cost [0-9.]*, {.classification_error_evaluator.: [0-9.]*}$' said)" -ge 4 ] || fail 'too few batches were told'
+first=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
+last=$(sed -n 's/^Pass 1, Testing cost \([^ ]*\) .*/\1/p' said)
+awk -v first="$first" -v last="$last" 'BEGIN { exit !(first > 3 && last > 0 && last < 0.5 * first) }' || fail "cost $first at first, $last at last"
+awk -F, 'NF != 32 { bad = 1 } END { exit bad || NR < 30 }' embedding_table || fail 'another table of words'
+members=$(tar tf model_1.tar | grep -v protobuf | tr '\n' ' ')
+[ "$members" = '_proj ___fc_layer_0__.w0 ___fc_layer_0__.wbias ___fc_layer_1__.w0 ___fc_layer_1__.wbias ' ] || fail "members: $members"
+# each member is a file of a saved pass: edl-trainer reads them
+mkdir pass && tar xf model_1.tar -C pass --exclude='*.protobuf' && touch pass/done
+[ "$(edl-trainer model show pass --json | jq '(.parameters | length) == 5 and .problems == []')" = true ] || fail "$(edl-trainer model show pass)"
+mv model_1.tar start.tar
+program
+again=$(sed -n 's/^From start.tar: cost //p' said)
+[ "$again" = "$last" ] || fail "the parameters of the tar cost $again, $last when they were saved"
+on=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
+awk -v first="$first" -v on="$on" 'BEGIN { exit !(on > 0 && on < 0.7 * first) }' || fail "cost $on where the training goes on, $first at the start of the first one"
+
+# an error tells file and line; nothing of a program that is interrupted stays
+printf 'import paddle.v2 as paddle\npaddle.layer.lstmemory()\n' >bad.py
+if "$python" -m edl.paddle bad.py >said 2>&1; then fail 'lstmemory was taken'; fi
+grep -F 'bad.py:2: lstmemory is not supported' said >/dev/null || fail "$(cat said)"
+if "$python" -c 'import paddle' 2>/dev/null; then echo 'a PaddlePaddle is installed'; else
+    if "$python" train_local.py >said 2>&1; then fail 'a program has the names although it was not asked for them'; fi
+fi
+sed 's/num_passes=2/num_passes=100000/; s/^    if isinstance(event, paddle.event.EndPass):/    if isinstance(event, paddle.event.EndPass): raise SystemExit(3)\n&/' train_local.py >endless.py
+status=0
+RATE=0.1 "$python" -m edl.paddle endless.py >said 2>&1 || status=$?
+[ "$status" = 3 ] || fail "status $status: $(cat said)"
+[ -z "$(ls tmp)" ] || fail "left in TMPDIR: $(ls tmp)"
