@@ -15,6 +15,7 @@
 #include "trainer/device.h"
 #include "trainer/model_main.h"
 #include "trainer/network_main.h"
+#include "trainer/network_python.h"
 #include "trainer/options.h"
 #include "trainer/trainer.h"
 
@@ -68,14 +69,32 @@ static int parse_waits(struct settings *settings, struct edl_error *error)
     return 0;
 }
 
+/* A network that a program in Python describes is written first; its data are the job's. */
+static int train_in_job(const struct settings *settings, struct edl_error *error)
+{
+    struct trainer_config trainer = settings->trainer;
+    struct network_python python = { 0 };
+    int r = 0;
+
+    trainer.socket_path = settings->socket;
+    if (network_python_wants(trainer.network)) {
+        r = network_python_open(trainer.network, trainer.network_arguments, false, &stop, &python,
+                                error);
+        trainer.network = python.network;
+        trainer.network_arguments = NULL;
+    }
+    if (r >= 0)
+        r = trainer_run(&trainer, error);
+    network_python_close(&python);
+    return r;
+}
+
 static int train(struct settings *settings, struct edl_error *error)
 {
     char text[PATH_MAX];
 
-    if (settings->local == NULL) {
-        settings->trainer.socket_path = settings->socket;
-        return trainer_run(&settings->trainer, error);
-    }
+    if (settings->local == NULL)
+        return train_in_job(settings, error);
     if ((size_t)snprintf(text, sizeof text, "%s/train-*.recordio", settings->local) >= sizeof text)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", settings->local);
     settings->trainer.dataset = text;
