@@ -17,6 +17,7 @@
 #include "shared/parse.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
+#include "trainer/local_sgd.h"
 #include "trainer/model_file.h"
 #include "trainer/network/check_gradients.h"
 #include "trainer/network/network.h"
@@ -40,7 +41,8 @@ struct study {
     struct network_data data;
     struct declaration declaration;
     struct table *table;             /* here, or */
-    struct network_servers *servers; /* on these */
+    struct network_servers *servers; /* on these, or */
+    struct local_sgd *local;         /* here between meetings on these */
     struct network_learner *learner;
     struct progress progress;
 };
@@ -50,6 +52,7 @@ static void study_close(struct study *s)
     s->learner = network_learner_free(s->learner);
     if (s->table != NULL)
         s->table = table_free(s->table);
+    s->local = local_sgd_free(s->local);
     s->servers = network_servers_free(s->servers);
     network_data_close(&s->data);
     s->network = network_free(s->network);
@@ -87,6 +90,20 @@ static uint64_t seed_of(const struct network_job *job)
     return job->seed ^ job->trainer_id << 32;
 }
 
+static int open_local(struct study *s, struct edl_error *error)
+{
+    const struct network_job *job = s->job;
+    const struct local_sgd_config config = {
+        .batches = job->send_every,
+        .method = streq(job->center, "average") ? LOCAL_SGD_AVERAGE : LOCAL_SGD_ELASTIC,
+        .rate = job->delta_add_rate / (float)job->trainers,
+        .center = ps_client_exchange,
+        .center_userdata = network_servers_client(s->servers),
+    };
+
+    return local_sgd_new(&config, &s->declaration, &s->local, error);
+}
+
 static int open_parameters(struct study *s, struct edl_error *error)
 {
     const struct network_job *job = s->job;
@@ -96,6 +113,8 @@ static int open_parameters(struct study *s, struct edl_error *error)
                                              .job_id = job->job_id,
                                              .trainer = (uint32_t)job->trainer_id,
                                              .stop = job->stop };
+    struct declaration center;
+    int r;
 
     if (job->servers == NULL)
         return table_new(&s->declaration, 0, 1, &s->table, error);
@@ -106,7 +125,11 @@ static int open_parameters(struct study *s, struct edl_error *error)
     if (parse_seconds(job->servers_wait, &config.wait_us) < 0)
         return edl_error_set(error, -EINVAL, "--servers-wait is \"%.40s\", not a time like 60s",
                              job->servers_wait);
-    return network_servers_open(&config, &s->declaration, &s->servers, error);
+    if (job->send_every <= 1)
+        return network_servers_open(&config, &s->declaration, &s->servers, error);
+    local_sgd_center(&s->declaration, &center);
+    r = network_servers_open(&config, &center, &s->servers, error);
+    return r < 0 ? r : open_local(s, error);
 }
 
 static int open_learner(struct study *s, struct edl_error *error)
@@ -130,7 +153,10 @@ static int open_learner(struct study *s, struct edl_error *error)
     if (r < 0)
         return r;
     config.declaration = s->declaration;
-    if (s->servers != NULL) {
+    if (s->local != NULL) {
+        config.exchange = local_sgd_exchange;
+        config.exchange_userdata = s->local;
+    } else if (s->servers != NULL) {
         config.exchange = ps_client_exchange;
         config.exchange_userdata = network_servers_client(s->servers);
     } else {
@@ -286,10 +312,16 @@ static int come_back(struct study *s, struct edl_error *error)
     return network_servers_again(s->servers, error);
 }
 
+/* At the end of a pass all trainers have the same. */
 static int pull(struct study *s, struct edl_error *error)
 {
     int r;
 
+    while (s->local != NULL && is_broken(s, r = local_sgd_meet(s->local, error)))
+        if (come_back(s, error) < 0)
+            return error->code;
+    if (s->local != NULL && r < 0)
+        return r;
     while (is_broken(s, r = network_learner_pull(s->learner, error)))
         if (come_back(s, error) < 0)
             return error->code;

@@ -109,6 +109,21 @@ static int run(const struct network_job *given, size_t command, const char *devi
                              "--load_missing_parameter_strategy is \"%.40s\"; fail, rand and zero "
                              "there are",
                              job->missing);
+    if (!streq(job->center, "average") && !streq(job->center, "elastic_average"))
+        return edl_error_set(error, -EINVAL,
+                             "--center_parameter_update_method is \"%.40s\"; average and "
+                             "elastic_average there are",
+                             job->center);
+    if (job->send_every == 0 || job->trainers == 0)
+        return edl_error_set(error, -EINVAL,
+                             "--num_batches_per_send_parameter and --num_gradient_servers are 1 or "
+                             "more");
+    if (job->send_every > 1 && job->servers == NULL) {
+        (void)edl_error_set(error, -EINVAL,
+                            "--num_batches_per_send_parameter is %llu, and there are no servers",
+                            (unsigned long long)job->send_every);
+        return edl_error_remedy(error, "name them: --servers=HOST:PORT,...");
+    }
     if (job->trainer_id > UINT16_MAX)
         return edl_error_set(error, -EINVAL, "--trainer_id is at most %d", UINT16_MAX);
     if (job->saving_period == 0)
@@ -194,6 +209,23 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         { .name = "servers",
           .text = &job.servers,
           .help = "host:port,... of parameter servers that are started by hand" },
+        { .name = "num_batches_per_send_parameter",
+          .fallback = "1",
+          .u64 = &job.send_every,
+          .help = "with servers: batches that are trained here between two meetings; 1: each is "
+                  "pushed" },
+        { .name = "center_parameter_update_method",
+          .fallback = "average",
+          .text = &job.center,
+          .help = "what a trainer takes at a meeting: average, or elastic_average" },
+        { .name = "delta_add_rate",
+          .fallback = "1",
+          .real = &job.delta_add_rate,
+          .help = "part of the distance that is added at a meeting, times 1/num_gradient_servers" },
+        { .name = "num_gradient_servers",
+          .fallback = "1",
+          .u64 = &job.trainers,
+          .help = "trainers that share the servers" },
         { .name = "servers-wait",
           .fallback = "300s",
           .text = &job.servers_wait,

@@ -40,6 +40,9 @@ enum paddle_flag {
     FLAG_SECRET_FILE,
     FLAG_LAG_MIN,
     FLAG_LAG,
+    FLAG_SEND_EVERY,
+    FLAG_CENTER,
+    FLAG_DELTA_ADD_RATE,
     FLAG_COMMENT,
     PADDLE_FLAGS_USED, /* those from here on are taken and have no effect */
 };

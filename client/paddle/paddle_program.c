@@ -151,6 +151,12 @@ static int add_training(const struct paddle_flags *flags, const char *socket,
         return 0;
     }
     add(ret, "--trainer_id=%s", flags->values[FLAG_TRAINER_ID]);
+    if (paddle_flag_count(flags, FLAG_SEND_EVERY) != 1) {
+        add_given(flags, FLAG_SEND_EVERY, "num_batches_per_send_parameter", ret);
+        add_given(flags, FLAG_CENTER, "center_parameter_update_method", ret);
+        add_given(flags, FLAG_DELTA_ADD_RATE, "delta_add_rate", ret);
+        add_given(flags, FLAG_NUM_GRADIENT_SERVERS, "num_gradient_servers", ret);
+    }
     add_secret(flags, socket, secret_file, ret);
     return add_servers(flags, ret, error);
 }

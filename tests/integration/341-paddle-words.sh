@@ -50,6 +50,21 @@ shards=$(pgrep -P $servers)
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
 for pid in $shards; do [ ! -e "/proc/$pid" ] || fail "a server is left: $pid"; done
+
+# trainers that meet each two batches: both have the same model after their last pass, and it has learnt
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+for i in 1 0; do
+    edl-paddle train "${small[@]}" --trainer_id=$i --num_passes=4 --save_dir=./met --num_batches_per_send_parameter=2 \
+        --center_parameter_update_method=elastic_average >met-$i.log 2>&1 &
+    trainer=$!
+done
+wait $trainer || fail "trainer 0: $(cat met-0.log)"
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"
+[ -e met/pass-00003/done ] || fail "there is no fourth pass: $(cat met-0.log)"
+costs() { sed -n 's/.*Test samples=.* cost=\([0-9.]*\) .*/\1/p' met-0.log; }
+awk -v before="$(costs | head -n 1)" -v after="$(costs | tail -n 1)" 'BEGIN { exit !(before > 0 && after < 0.9 * before) }' || fail "it has not learnt: $(cat met-0.log)"
 unset PADDLE_INIT_PSERVERS
 
 # the saved pass: tested, and gone on with
