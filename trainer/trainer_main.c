@@ -165,7 +165,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
         { .name = "evaluate-max",
           .fallback = "20000",
           .u64 = &t->evaluate_max,
-          .help = "held-out samples for the final cost" },
+          .help = "held-out samples for the costs before and after" },
         { .name = "hosts-wait",
           .fallback = "300s",
           .text = &s->hosts_wait,

@@ -246,7 +246,7 @@ static int held_out(const struct workshop *workshop, size_t max, struct lesson *
 int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct edl_error *error)
 {
     struct lesson lesson;
-    int r = held_out(workshop, BASELINE_SAMPLES, &lesson, error);
+    int r = held_out(workshop, workshop->config->evaluate_max, &lesson, error);
 
     if (r >= 0 && workshop->network != NULL) {
         network_learner_start_values(workshop->network_learner);

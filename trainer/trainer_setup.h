@@ -9,9 +9,8 @@
 #include "trainer/progress.h"
 #include "trainer/trainer.h"
 
-#define BASELINE_SAMPLES 2000 /* of the held-out set, for the cost before training */
-#define BASELINE_BATCHES 4    /* of these, for the averages that a network keeps of batches */
-#define RESULT_BATCHES 32     /* of train samples, for the same in a saved model */
+#define BASELINE_BATCHES 4 /* of these, for the averages that a network keeps of batches */
+#define RESULT_BATCHES 32  /* of train samples, for the same in a saved model */
 
 struct workshop {
     const struct trainer_config *config;
@@ -49,7 +48,8 @@ void lesson_clear(struct lesson *lesson);
 int workshop_train(struct workshop *workshop, const struct lesson *lesson, size_t *position,
                    uint32_t pass, struct edl_error *error);
 
-/* workshop_baseline - the start values on some of the held-out set; samples 0 when there is none */
+/* workshop_baseline - the start values on the samples of workshop_result; samples 0 when there are
+ * none */
 int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
 
 /* workshop_result - the parameters as they are now on the held-out set; they lie in the learner
