@@ -159,6 +159,8 @@ static const char *const statement_texts[ST_N] = {
     [ST_AUDIT_SHARE] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
                        " WHERE user = (SELECT user FROM audit_share WHERE user <> '*'"
                        " ORDER BY lines DESC LIMIT 1) ORDER BY id LIMIT 2)",
+    [ST_AUDIT_COUNT] = "INSERT INTO audit_share (user, lines) VALUES (?1, ?2), ('*', ?2)"
+                       " ON CONFLICT (user) DO UPDATE SET lines = lines + excluded.lines",
     [ST_AUDIT_LINES] = "SELECT lines FROM audit_share WHERE user = '*'",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
@@ -454,8 +456,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = put_tail(store, &records->tails[i], error);
     for (size_t i = 0; r == 0 && i < records->n_answers; i++)
         r = store_put_answer(store, &records->answers[i], error);
-    for (size_t i = 0; r == 0 && i < records->n_accounts; i++)
-        r = store_put_account(store, &records->accounts[i], error);
+    if (r == 0)
+        r = store_put_accounts(store, records->accounts, records->n_accounts, error);
     for (size_t i = 0; r == 0 && i < records->n_tokens; i++)
         r = store_put_token(store, &records->tokens[i], error);
     if (r == 0)

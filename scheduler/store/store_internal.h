@@ -115,6 +115,7 @@ enum statement {
     ST_AUDIT_ADD,
     ST_AUDIT_OLD,
     ST_AUDIT_SHARE,
+    ST_AUDIT_COUNT,
     ST_AUDIT_LINES,
     ST_AUDIT_AFTER,
     ST_PROBE,
@@ -128,12 +129,13 @@ struct store {
     struct histogram commits; /* how long they took */
     uint64_t commit_failures;
     struct store_history history;
-    bool sweeping;   /* there may be forgotten jobs with rows left */
-    bool trimming;   /* the archive is beyond its bounds */
-    bool rest;       /* store_has_rest */
-    bool behind;     /* store_is_behind */
-    int last_commit; /* 0, or how it failed */
-    bool read_only;  /* store_open_read_only */
+    uint64_t audit_rests_until_us; /* no line of the audit log is too old before */
+    bool sweeping;                 /* there may be forgotten jobs with rows left */
+    bool trimming;                 /* the archive is beyond its bounds */
+    bool rest;                     /* store_has_rest */
+    bool behind;                   /* store_is_behind */
+    int last_commit;               /* 0, or how it failed */
+    bool read_only;                /* store_open_read_only */
     bool wants_check;
 };
 
@@ -238,9 +240,10 @@ int store_trim_archive(struct store *store, const struct turn_records *records,
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error);
 
-/* store_put_account - one change, inside the caller's transaction */
-int store_put_account(struct store *store, const struct account_change *change,
-                      struct edl_error *error);
+/* store_put_accounts - what a turn changed, inside the caller's transaction; lines of the audit log
+ * that are too many or too old go */
+int store_put_accounts(struct store *store, const struct account_change *changes, size_t n,
+                       struct edl_error *error);
 /* store_put_tasks - some of a dataset that is not set yet, inside the caller's transaction */
 int store_put_tasks(struct store *store, const struct stored_tasks *tasks, struct edl_error *error);
 

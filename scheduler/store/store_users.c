@@ -7,8 +7,11 @@
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+
+#define AUDIT_REST_US (60 * USEC_PER_SEC)
 
 static int put_user(struct store *store, const struct account_change *change,
                     struct edl_error *error)
@@ -76,27 +79,76 @@ static int drop_group(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_GROUP_DELETE, error);
 }
 
-/* Two go at most where one comes: the bound is reached soon after it was lowered. */
-static int trim_audit(struct store *store, uint64_t now_us, struct edl_error *error)
+/* The lines of a turn, counted: so many of the user who was last, so many of all. */
+struct audit_lines {
+    const char *user; /* borrowed; NULL: there is none yet */
+    uint64_t of_user, all;
+    uint64_t newest_wall_us;
+};
+
+/* count_lines - adds those of the user who was last to what its share has, and to all */
+static int count_lines(struct store *store, struct audit_lines *lines, struct edl_error *error)
 {
-    const struct store_history *keep = &store->history;
+    sqlite3_stmt *statement = store->statements[ST_AUDIT_COUNT];
+
+    if (lines->of_user == 0)
+        return 0;
+    store_bind_text(statement, 1, lines->user);
+    store_bind_u64(statement, 2, lines->of_user);
+    lines->of_user = 0;
+    return store_step_done(store, ST_AUDIT_COUNT, error);
+}
+
+/* drop_old - lines that are too old, two at most where one came; once there are none, some time
+ * goes by before the next look, as that costs half of what a line does */
+static int drop_old(struct store *store, const struct audit_lines *lines, struct edl_error *error)
+{
+    uint64_t now_us = lines->newest_wall_us, keep_us = store->history.audit_us;
+    uint64_t rest_us = MIN_OF(keep_us / 2, (uint64_t)AUDIT_REST_US);
+    uint64_t left_us = store->audit_rests_until_us - MIN_OF(store->audit_rests_until_us, now_us);
     int r = 0;
 
-    if (keep->audit_us != 0) {
-        store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep->audit_us));
+    if (left_us > 0 && left_us <= rest_us) /* more: the clock was set back, or the bound */
+        return 0;
+    for (uint64_t i = 0; r == 0 && i < lines->all; i++) {
+        store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep_us));
         r = store_step_done(store, ST_AUDIT_OLD, error);
+        if (r < 0 || sqlite3_changes(store->db) > 0)
+            continue;
+        store->audit_rests_until_us = now_us + rest_us;
+        break;
     }
-    if (r == 0 && keep->audit != 0 && store_first_number_of(store, ST_AUDIT_LINES) > keep->audit)
+    return r;
+}
+
+/* Two go at most where one comes: the bound is reached soon after it was lowered. */
+static int trim_audit(struct store *store, const struct audit_lines *lines, struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    int r = keep->audit_us != 0 ? drop_old(store, lines, error) : 0;
+
+    for (uint64_t i = 0; r == 0 && keep->audit != 0 && i < lines->all; i++) {
+        if (store_first_number_of(store, ST_AUDIT_LINES) <= keep->audit)
+            break;
         r = store_step_done(store, ST_AUDIT_SHARE, error);
+    }
     return r;
 }
 
 static int add_audit(struct store *store, const struct account_change *change,
-                     struct edl_error *error)
+                     struct audit_lines *lines, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_AUDIT_ADD];
-    int r;
+    int r = 0;
 
+    if (lines->user == NULL || !streq(lines->user, change->name))
+        r = count_lines(store, lines, error);
+    if (r < 0)
+        return r;
+    lines->user = change->name;
+    lines->of_user++;
+    lines->all++;
+    lines->newest_wall_us = MAX_OF(lines->newest_wall_us, change->created_wall_us);
     store_bind_u64(statement, 1, change->created_wall_us);
     store_bind_text(statement, 2, change->name);
     store_bind_text(statement, 3, change->via);
@@ -104,22 +156,27 @@ static int add_audit(struct store *store, const struct account_change *change,
     store_bind_text(statement, 5, change->target);
     store_bind_u64(statement, 6, change->status);
     store_bind_text(statement, 7, change->request_id);
-    r = store_step_done(store, ST_AUDIT_ADD, error);
-    return r < 0 ? r : trim_audit(store, change->created_wall_us, error);
+    return store_step_done(store, ST_AUDIT_ADD, error);
 }
 
-int store_put_account(struct store *store, const struct account_change *change,
-                      struct edl_error *error)
+int store_put_accounts(struct store *store, const struct account_change *changes, size_t n,
+                       struct edl_error *error)
 {
     static int (*const puts[])(struct store *, const struct account_change *,
                                struct edl_error *) = {
-        [ACCOUNT_PUT_USER] = put_user,     [ACCOUNT_DROP_USER] = drop_user,
-        [ACCOUNT_PUT_TOKEN] = put_token,   [ACCOUNT_DROP_TOKEN] = drop_token,
-        [ACCOUNT_AUDIT] = add_audit,       [ACCOUNT_PUT_GROUP] = put_group,
-        [ACCOUNT_DROP_GROUP] = drop_group,
+        [ACCOUNT_PUT_USER] = put_user,   [ACCOUNT_DROP_USER] = drop_user,
+        [ACCOUNT_PUT_TOKEN] = put_token, [ACCOUNT_DROP_TOKEN] = drop_token,
+        [ACCOUNT_PUT_GROUP] = put_group, [ACCOUNT_DROP_GROUP] = drop_group,
     };
+    struct audit_lines lines = { .user = NULL };
+    int r = 0;
 
-    return puts[change->kind](store, change, error);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = changes[i].kind == ACCOUNT_AUDIT ? add_audit(store, &changes[i], &lines, error)
+                                             : puts[changes[i].kind](store, &changes[i], error);
+    if (r == 0)
+        r = count_lines(store, &lines, error);
+    return r == 0 && lines.all > 0 ? trim_audit(store, &lines, error) : r;
 }
 
 static int each_group(struct store *store, store_account_fn fn, void *userdata,
