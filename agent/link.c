@@ -323,8 +323,10 @@ static void report(struct link *l)
     _cleanup_free_ char *path = text_format("/nodes/%s/report", l->node);
     struct edl_error error = { 0 };
     json_t *body = l->config.report_body(l->sm.sent_us, l->sm.session, l->config.userdata);
-    int r =
-        call_with_credential(l, l->async,
+    int r;
+
+    link_sm_reports(&l->sm, json_array_size(json_object_get(body, "processes")));
+    r = call_with_credential(l, l->async,
                              &(struct http_call){ .method = "POST",
                                                   .path = path,
                                                   .json = body,
@@ -359,6 +361,8 @@ static void on_orders(const struct http_answer *answer, void *userdata)
         (!json_is_integer(version) ||
          !l->config.on_orders(answer->json, l->sm.asked_us, now_us, l->config.userdata)))
         result = LINK_UNREADABLE;
+    if (result == LINK_TAKEN)
+        link_sm_is_ordered(&l->sm, json_array_size(json_object_get(answer->json, "processes")));
     ordered(l, result, (uint64_t)json_integer_value(version), now_us);
 }
 

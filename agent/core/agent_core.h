@@ -43,7 +43,7 @@
 /* Left of its grace to a program that has saved all it wanted to: to hear the answer and to end. */
 #define AGENT_SAVED_GRACE_US (UINT64_C(1) * 1000000)
 
-#define AGENT_STARTS_MAX 32
+#define AGENT_STARTS_MAX 64
 #define AGENT_START_SLOW_US (UINT64_C(10) * 1000000)
 
 struct agent_core;

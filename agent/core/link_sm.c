@@ -46,6 +46,24 @@ uint64_t link_backoff_us(unsigned n, uint64_t most_us, uint32_t noise)
 
 /* ---- join and report ---- */
 
+/* spacing_us - from a report or a poll to the next one, when the last one listed n processes */
+static uint64_t spacing_us(size_t n)
+{
+    size_t beyond = n > LINK_CROWD_FREE ? n - LINK_CROWD_FREE : 0;
+
+    return MIN_OF(beyond * LINK_CROWD_EACH_US, LINK_CROWD_MOST_US);
+}
+
+/* report_at - the next report with news; some of the lease is left for it in any case */
+static uint64_t report_at(const struct link_sm *sm, uint64_t now_us)
+{
+    uint64_t us = spacing_us(sm->n_reported);
+
+    if (sm->lease_us > 0)
+        us = MIN_OF(us, sm->lease_us / TIMEOUT_PART_OF_LEASE);
+    return MAX_OF(now_us, sm->sent_us + us);
+}
+
 /* act - the next step, unless one is under way */
 static void act(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
 {
@@ -89,15 +107,27 @@ void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *r
     ret->n = 0;
     sm->changes++;
     if (sm->main_call != 0 || sm->failures != 0)
-        return;                  /* after the answer, or with back-off */
-    if (sm->main_at_us > now_us) /* armed anew it would wait behind all that happens meanwhile */
-        arm_main(sm, now_us, ret);
+        return; /* after the answer, or with back-off */
+    if (sm->main_at_us > report_at(sm, now_us))
+        /* else: armed anew it would wait behind all that happens meanwhile */
+        arm_main(sm, report_at(sm, now_us), ret);
 }
 
 void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
 {
     ret->n = 0;
     act(sm, now_us, ret);
+}
+
+void link_sm_reports(struct link_sm *sm, size_t n)
+{
+    sm->n_reported = n;
+}
+
+void link_sm_is_ordered(struct link_sm *sm, size_t n)
+{
+    sm->n_ordered = n;
+    sm->orders_not_before_us = MAX_OF(sm->orders_not_before_us, sm->asked_us + spacing_us(n));
 }
 
 bool link_sm_awaits(const struct link_sm *sm, uint64_t call)
@@ -149,7 +179,7 @@ static void poll_orders(struct link_sm *sm, uint64_t now_us, struct link_actions
     add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
     sm->orders_call = ++sm->calls;
     sm->asked_us = now_us;
-    sm->orders_not_before_us = now_us + POLL_SPACING_US;
+    sm->orders_not_before_us = now_us + MAX_OF(POLL_SPACING_US, spacing_us(sm->n_ordered));
     action = add(ret, LINK_POLL_ORDERS);
     action->call = sm->orders_call;
     action->after = sm->version;
@@ -235,7 +265,8 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     if (!answer->not_stored)
         sm->reported = sm->reporting;
     arm_main(sm,
-             answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer) : now_us,
+             answer->not_stored || link_sm_all_told(sm) ? now_us + period_us(sm, answer)
+                                                        : report_at(sm, now_us),
              ret);
     if (answer->lease_us > 0) {
         sm->lease_us = answer->lease_us;

@@ -22,6 +22,8 @@
  *    from before is given up, its answer may be from before too.
  *  - A report that speaks of other orders than we have, three times in a row, ends a poll that does
  *    not bring them.
+ *  - Where hundreds of processes are told of, reports and polls are further apart, up to
+ *    LINK_CROWD_MOST_US: each lists all of them, and the calls of processes are answered between.
  *  - No circle is tight: polls are spaced, repeated orders and unreadable ones wait. */
 #pragma once
 
@@ -37,6 +39,10 @@
 #define LINK_ORDERS_WAIT_S 25
 #define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
 #define LINK_ACTIONS_MAX 8
+/* From one to the next, for each process in the last one beyond the first ones. */
+#define LINK_CROWD_FREE 100
+#define LINK_CROWD_EACH_US UINT64_C(100)
+#define LINK_CROWD_MOST_US (UINT64_C(400) * 1000)
 
 enum link_result {
     LINK_TAKEN,      /* answered with success */
@@ -90,6 +96,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t behind_since_us;
     bool have_orders;
     uint64_t version;
+    size_t n_reported, n_ordered;  /* processes in the last report and in the last orders */
     uint64_t orders_not_before_us; /* no poll earlier, whatever a report says */
 };
 
@@ -112,6 +119,11 @@ void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *r
 
 void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
 void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
+
+/* link_sm_reports - the report that is being sent lists n processes. link_sm_is_ordered - orders
+ * that came do, before link_sm_orders_answered */
+void link_sm_reports(struct link_sm *sm, size_t n);
+void link_sm_is_ordered(struct link_sm *sm, size_t n);
 
 /* link_sm_awaits - is this call in flight? What an answer of another one says is not to be used. */
 bool link_sm_awaits(const struct link_sm *sm, uint64_t call);
