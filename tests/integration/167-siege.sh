@@ -8,7 +8,7 @@ set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-kinds=${EDL_SIEGE_KINDS-dry_runs reads rings documents stolen smuggle local datasets polls strangers}
+kinds=${EDL_SIEGE_KINDS-dry_runs reads rings documents arrays stolen smuggle local datasets polls strangers}
 seconds=${EDL_SIEGE_S:-20}
 lib=$EDL_SOURCE_DIR/tests/lib
 # What a busy machine keeps as well; bench/siege tells how far below a quiet one stays.
@@ -18,7 +18,7 @@ memory_mib=700
 
 is_on() { [[ " $kinds " = *" $1 "* ]]; }
 for kind in $kinds; do
-    [[ " dry_runs reads rings documents stolen smuggle local datasets polls strangers " = *" $kind "* ]] || fail "there is no attack of the kind $kind"
+    [[ " dry_runs reads rings documents arrays stolen smuggle local datasets polls strangers " = *" $kind "* ]] || fail "there is no attack of the kind $kind"
 done
 echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range # what strangers use up for themselves is not what is tested
 
@@ -126,6 +126,7 @@ began=$(date +%s%N)
     '/events?limit=1000' /metrics /jobs/ann-n1/why '/jobs?state=all&limit=1000' /jobs/ann-n2/logs
 ! is_on rings || attack rings "$python" "$lib/siege.py" rings "$plain" "$work/eve" "$seconds"
 ! is_on documents || attack documents "$python" "$lib/siege.py" documents "$plain" "$work/mallory" "$seconds"
+! is_on arrays || attack arrays "$python" "$lib/siege.py" arrays "$plain" "$work/mallory" "$seconds"
 ! is_on smuggle || attack smuggle "$python" "$lib/siege.py" smuggle "$seconds" "$plain" "$(socket_of n1)"
 ! is_on stolen || attack stolen "$python" "$lib/siege.py" stolen "$tls" "$(cat "$work/n4/credential")" "$process" n4 "$seconds"
 ! is_on local || attack_held local_silent "$python" "$lib/socket_siege.py" silent 1200 "$(socket_of n1)"

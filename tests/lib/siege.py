@@ -257,6 +257,28 @@ def documents(address, token, seconds):
     return together(seconds, work)
 
 
+def arrays(address, token, seconds):
+    """arrays of 1,000 jobs, submitted and killed: they are to leave memory as fast as they come"""
+    with open(token, encoding="ascii") as file:
+        headers = {"Authorization": "Bearer " + file.read().strip(), "Content-Type": "application/json"}
+    numbers = itertools.count()
+
+    role = {"command": ["true"], "min-instance": 1, "max-instance": 1, "resources": {"requests": {"cpu": "500"}}}
+
+    def work(tell):
+        name = f"flood-{next(numbers)}"
+        document = {"metadata": {"name": name}, "spec": {"array": "0-999", "trainer": role}}
+        connection = http.client.HTTPConnection(*split(address), timeout=CALL_S)
+        status, _ = ask_once(connection, "POST", "/jobs", json.dumps(document).encode(), headers)
+        tell(status)
+        if status == 201:
+            tell(f"killed {ask_once(connection, 'DELETE', '/arrays/' + name, None, headers)[0]}")
+        else:
+            time.sleep(PAUSE_S)
+
+    return together(seconds, work)
+
+
 NEXT = b"GET /jobs/self/hidden HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /jobs HTTP/1.1\r\nHost: x\r\n"
 HEADS = [
@@ -345,7 +367,7 @@ def worked(file):
     }
 
 
-PARTS = {part.__name__: part for part in (worker, people, rings, documents, smuggle, stolen, dataset, worked)}
+PARTS = {part.__name__: part for part in (worker, people, rings, documents, arrays, smuggle, stolen, dataset, worked)}
 
 if __name__ == "__main__":
     print(json.dumps(PARTS[sys.argv[1]](*sys.argv[2:])), flush=True)
