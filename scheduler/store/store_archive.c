@@ -11,7 +11,7 @@
 #include "shared/macro.h"
 
 /* What one turn lets go of; a turn is one transaction. More than the core lets go of in one. */
-#define DROP_PER_TURN 256                       /* jobs */
+#define DROP_PER_TURN 160                       /* jobs */
 #define DROP_BYTES_PER_TURN ((uint64_t)4 << 20) /* of their rows */
 
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)

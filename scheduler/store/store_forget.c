@@ -10,6 +10,7 @@
 /* What a turn deletes at most; a tail is 64 KiB. */
 #define SWEEP_ROWS 512
 #define SWEEP_TAILS 16
+#define SWEEP_JOB_ROWS 4 /* what a job counts, without rows of its own: some eight statements */
 #define BEHIND_JOBS 4096 /* forgotten ones that wait */
 
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
@@ -129,7 +130,7 @@ int store_sweep(struct store *store, struct edl_error *error)
                             error);
         if (r == 0 && all)
             r = delete_rest(store, job_id, whole, error);
-        rows -= rows > 0; /* a job without rows of its own costs something, too */
+        rows -= MIN_OF(rows, (uint64_t)SWEEP_JOB_ROWS);
     }
     return r;
 }
