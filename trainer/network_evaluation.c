@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_evaluation.c - a network's learner without training: fresh values, start values,
  * averages, costs */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,5 +138,35 @@ int network_learner_evaluate(struct network_learner *l, const struct sample_set 
     *ret = (struct evaluation){ .cost = cost / (double)MAX_OF(n_samples, (size_t)1),
                                 .error_rate = counted > 0 ? errors / counted : 0,
                                 .samples = n_samples };
+    return 0;
+}
+
+int network_learner_outputs(struct network_learner *l, const struct sample_set *samples,
+                            void (*take)(const float *values, size_t rows, size_t columns,
+                                         void *userdata),
+                            void *userdata, struct edl_error *error)
+{
+    const struct network_layer *output = &l->network->layers[l->network->output];
+    const size_t n_samples = sample_set_n(samples);
+
+    if (output->shape.sequence > 0)
+        return edl_error_set(error, -EINVAL,
+                             "%s has a row for each place of a sequence, not one for a sample",
+                             output->name);
+    for (size_t position = 0; position < n_samples;) {
+        const uint32_t n = learner_batch_at(l, position, n_samples);
+        struct plan_result result;
+        const float *values;
+        size_t rows;
+        int r = learner_remember(l, samples, position, n, error);
+
+        if (r < 0)
+            return r;
+        learner_gather(l);
+        plan_forward(l->plan, l->params, false, 0, &result);
+        values = plan_output(l->plan, &rows);
+        take(values, rows, output->shape.size, userdata);
+        position += n;
+    }
     return 0;
 }

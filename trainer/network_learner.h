@@ -76,6 +76,13 @@ int network_learner_measure(struct network_learner *learner, const struct sample
 int network_learner_evaluate(struct network_learner *learner, const struct sample_set *samples,
                              struct evaluation *ret, struct edl_error *error);
 
+/* network_learner_outputs - the network's output for each sample, batch by batch, in their order;
+ * take is given rows and columns. -EINVAL: it is of a sequence; else fails as plan_batch. */
+int network_learner_outputs(struct network_learner *learner, const struct sample_set *samples,
+                            void (*take)(const float *values, size_t rows, size_t columns,
+                                         void *userdata),
+                            void *userdata, struct edl_error *error);
+
 /* network_learner_values - f32[rows, columns] of each of the network's parameters, static ones as
  * well */
 float *const *network_learner_values(const struct network_learner *learner);

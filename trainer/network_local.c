@@ -394,7 +394,9 @@ int network_train(const struct network_job *job, struct edl_error *error)
     return r;
 }
 
-int network_test(const struct network_job *job, struct edl_error *error)
+/* Asks something of a saved pass and the test samples. */
+static int ask(const struct network_job *job,
+               int (*question)(struct study *s, struct edl_error *error), struct edl_error *error)
 {
     struct study s;
     int r;
@@ -409,9 +411,31 @@ int network_test(const struct network_job *job, struct edl_error *error)
     if (r >= 0 && sample_set_n(s.data.test) == 0)
         r = edl_error_set(error, -ENOMEDIUM, "%s has no test samples", job->data);
     if (r >= 0)
-        r = test(&s, error);
+        r = question(&s, error);
     study_close(&s);
     return r;
+}
+
+int network_test(const struct network_job *job, struct edl_error *error)
+{
+    return ask(job, test, error);
+}
+
+static void print_rows(const float *values, size_t rows, size_t columns, void *userdata)
+{
+    (void)userdata;
+    for (size_t i = 0; i < rows * columns; i++)
+        printf("%.9g%c", (double)values[i], (i + 1) % columns == 0 ? '\n' : ',');
+}
+
+static int infer(struct study *s, struct edl_error *error)
+{
+    return network_learner_outputs(s->learner, s->data.test, print_rows, NULL, error);
+}
+
+int network_infer(const struct network_job *job, struct edl_error *error)
+{
+    return ask(job, infer, error);
 }
 
 /* ---- gradients ---- */

@@ -46,5 +46,9 @@ int network_train(const struct network_job *job, struct edl_error *error);
 /* network_test - the cost of a saved pass on the test samples */
 int network_test(const struct network_job *job, struct edl_error *error);
 
+/* network_infer - what the network's output is for each test sample: a line of numbers with commas
+ * -EINVAL: the output has many rows for a sample */
+int network_infer(const struct network_job *job, struct edl_error *error);
+
 /* network_checkgrad - a line for each comparison; -EDOM: some do not hold */
 int network_checkgrad(const struct network_job *job, struct edl_error *error);

@@ -18,9 +18,10 @@
 
 static const char usage[] =
     "Usage: edl-trainer --local --config=NETWORK --data=DATA [OPTION VALUE]...\n"
-    "       edl-trainer test --config=NETWORK --data=DATA --init_model_path=DIR\n"
+    "       edl-trainer test|infer --config=NETWORK --data=DATA --init_model_path=DIR\n"
     "       edl-trainer checkgrad --config=NETWORK\n\n"
-    "Trains a network alone, tests a saved pass, or compares its gradients with differences.\n"
+    "Trains a network alone, tests a saved pass or prints its outputs, or compares gradients with "
+    "differences.\n"
     "NETWORK is the name of one that ships, a file (edl-network(5)), or a trainer_config.py.";
 
 static const struct {
@@ -29,6 +30,7 @@ static const struct {
 } commands[] = {
     { "train", network_train },
     { "test", network_test },
+    { "infer", network_infer },
     { "checkgrad", network_checkgrad },
 };
 
@@ -170,6 +172,14 @@ static int run_config(struct network_job *job, size_t command, const char *devic
     return r;
 }
 
+static int read_style(const char *style, struct network_job *job, struct edl_error *error)
+{
+    job->glog = streq(style, "glog");
+    if (job->glog || streq(style, "edl"))
+        return 0;
+    return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are", style);
+}
+
 int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struct edl_error *error)
 {
     const size_t command = command_of(argc, argv);
@@ -286,9 +296,6 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         printf("edl-trainer %s\n", EDL_VERSION);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
-    job.glog = streq(style, "glog");
-    if (!job.glog && !streq(style, "edl"))
-        return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are",
-                             style);
-    return run_config(&job, command, device, error);
+    r = read_style(style, &job, error);
+    return r < 0 ? r : run_config(&job, command, device, error);
 }
