@@ -29,6 +29,8 @@ cat said
 first=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
 last=$(sed -n 's/^Pass 1, Testing cost \([^ ]*\) .*/\1/p' said)
 awk -v first="$first" -v last="$last" 'BEGIN { exit !(first > 3 && last > 0 && last < 0.5 * first) }' || fail "cost $first at first, $last at last"
+wrong=$(sed -n "s/^Pass 1, Testing cost .*evaluator': \([0-9.]*\)}/\1/p" said)
+[ "$(sed -n 's/^Inferred [0-9]* words, \(.*\) are wrong/\1/p' said)" = "$wrong" ] || fail "infer and test do not agree: $wrong"
 awk -F, 'NF != 32 { bad = 1 } END { exit bad || NR < 30 }' embedding_table || fail 'another table of words'
 members=$(tar tf model_1.tar | grep -v protobuf | tr '\n' ' ')
 [ "$members" = '_proj ___fc_layer_0__.w0 ___fc_layer_0__.wbias ___fc_layer_1__.w0 ___fc_layer_1__.wbias ' ] || fail "members: $members"

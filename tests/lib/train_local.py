@@ -54,5 +54,9 @@ if os.path.exists('start.tar'):
         parameters.init_from_tar(f)
     print('From start.tar: cost %f' % trainer.test(test).cost)
 trainer.train(paddle.batch(paddle.dataset.imikolov.train(word_dict, N), 32), num_passes=2, event_handler=event_handler)
+samples = list(paddle.dataset.imikolov.test(word_dict, N)())
+guesses = paddle.infer(output_layer=guess, parameters=parameters, input=[sample[:4] for sample in samples], field='id')
+wrong = sum(int(found) != sample[4] for found, sample in zip(guesses, samples))
+print('Inferred %d words, %g are wrong' % (len(guesses), wrong / len(samples)))
 with open('embedding_table', 'w') as f:
     numpy.savetxt(f, parameters.get('_proj').reshape(dict_size, embsize), delimiter=',', newline='\n')

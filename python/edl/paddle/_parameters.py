@@ -12,7 +12,8 @@ from ._errors import ConfigError, nearest
 from ._graph import Layer, Parameter, as_layers, behind
 
 
-def _numpy() -> Any:
+def numpy_module() -> Any:
+    """numpy, or an error that says how to come to it."""
     try:
         import numpy
     except ModuleNotFoundError:
@@ -89,7 +90,7 @@ class Parameters:
         return self._values[name]
 
     def get(self, name: str) -> Any:
-        numpy = _numpy()
+        numpy = numpy_module()
         return numpy.frombuffer(self.bytes_of(name), dtype="<f4").reshape(self.get_shape(name)).copy()
 
     __getitem__ = get
@@ -98,7 +99,7 @@ class Parameters:
         raise ConfigError("Parameters.get_grad is not supported", "gradients stay in edl-trainer")
 
     def set(self, name: str, value: Any) -> None:
-        numpy = _numpy()
+        numpy = numpy_module()
         values = numpy.asarray(value, dtype="<f4")
         shape = self.get_shape(name)
         if values.size != shape[0] * shape[1]:

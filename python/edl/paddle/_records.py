@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import Any, BinaryIO, Dict, Iterable, List, Sequence
 
-from ._errors import ConfigError
+from ._errors import ConfigError, nearest
 from ._graph import Layer
 from ._types import encode
 
@@ -44,6 +44,17 @@ class RecordWriter:
     def close(self) -> None:
         self._flush()
         self.file.close()
+
+
+def places_of(inputs: Sequence[Layer], feeding: Any) -> List[int]:
+    """For each input its place in a sample."""
+    if feeding is None:
+        feeding = [layer.name for layer in sorted(inputs, key=lambda item: item.serial)]
+    at = dict(feeding) if isinstance(feeding, dict) else {name: i for i, name in enumerate(feeding)}
+    for layer in inputs:
+        if layer.name not in at:
+            raise ConfigError(f"feeding does not name the data layer {layer.name}", nearest(layer.name, at))
+    return [at[layer.name] for layer in inputs]
 
 
 def record(inputs: Sequence[Layer], sample: Sequence[Any], where: str) -> bytes:

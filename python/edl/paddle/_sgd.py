@@ -11,12 +11,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 from . import _child, _init
 from . import _events as event
 from . import _model_files as files
-from ._errors import ConfigError, checked, nearest
+from ._errors import ConfigError, checked
 from ._graph import as_layers, behind
 from ._network import inputs_of, network, settle_types, to_text
 from ._optimizer import Optimizer
 from ._parameters import Parameters
-from ._records import write_description, write_file
+from ._records import places_of, write_description, write_file
 
 BATCH = re.compile(r"Pass (\d+), Batch (\d+), Cost (\S+), \{'(\w+)': (\S+)\}")
 PASS = re.compile(r"Pass (\d+) done here: .*\{'(\w+)': ([^}]+)\}")
@@ -50,17 +50,6 @@ class SGD:
 
     # ---- samples ----
 
-    def _places(self, feeding: Any) -> List[int]:
-        """For each input its place in a sample."""
-        names = [layer.name for layer in sorted(self.inputs, key=lambda item: item.serial)]
-        if feeding is None:
-            feeding = names
-        at = dict(feeding) if isinstance(feeding, dict) else {name: i for i, name in enumerate(feeding)}
-        for layer in self.inputs:
-            if layer.name not in at:
-                raise ConfigError(f"feeding does not name the data layer {layer.name}", nearest(layer.name, at))
-        return [at[layer.name] for layer in self.inputs]
-
     def _samples(self, reader: Callable[[], Iterator[Any]], places: Sequence[int], sizes: List[int]) -> Iterator[Any]:
         for batch in reader():
             if not isinstance(batch, (list, tuple)):
@@ -87,7 +76,7 @@ class SGD:
         sizes: List[int] = []
         data = os.path.join(folder, "data")
         os.mkdir(data)
-        n = write_file(data, part, self.inputs, self._samples(reader, self._places(feeding), sizes))
+        n = write_file(data, part, self.inputs, self._samples(reader, places_of(self.inputs, feeding), sizes))
         if part == "test":  # a data set has samples to train as well
             shutil.copy(os.path.join(data, "test-00000-of-00001.recordio"),
                         os.path.join(data, "train-00000-of-00001.recordio"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping
 
-from . import (_attributes, _events, _imikolov, _init, _layers, _optimizer, _parameters, _reader, _sgd, _types)
+from . import (_attributes, _events, _imikolov, _infer, _init, _layers, _optimizer, _parameters, _reader, _sgd, _types)
 from ._errors import refused
 
 RENAMED = {"cross_entropy": "cross_entropy_cost"}
@@ -51,4 +51,4 @@ def modules(v1: Mapping[str, Any], networks: Mapping[str, Any], unsupported: Map
 
 TOP: Dict[str, Any] = {
     "init": _init.init, "batch": _reader.batch,
-    "infer": refused("paddle.infer", "trainer.test(...) tells cost and error of samples with a label")}
+    "infer": _infer.infer}
