@@ -31,6 +31,7 @@ for pass in 0 1; do
         echo "Pass $pass, Batch $batch, Cost 1.$pass$batch, {'classification_error_evaluator': 0.$pass$batch}"
     done
     echo "Pass $pass done here: 2 batches, mean Cost 1.0, {'classification_error_evaluator': 0.75}, 12 samples/s"
+    [ -n "$out" ] || continue
     mkdir -p "$out/pass-0000$pass"
     printf '\\0\\0\\0\\0\\4\\0\\0\\0\\6\\0\\0\\0\\0\\0\\0\\0%024d' $pass >"$out/pass-0000$pass/___fc_layer_0__.w0"
     printf '\\0\\0\\0\\0\\4\\0\\0\\0\\2\\0\\0\\0\\0\\0\\0\\0%08d' $pass >"$out/pass-0000$pass/___fc_layer_0__.wbias"
@@ -144,7 +145,7 @@ class Networks(Case):
         paddle, cost = self.paddle, self.classifier()
         parameters, adam = paddle.parameters.create(cost), paddle.optimizer.Adam()
         for call, words in (
-                (lambda: paddle.trainer.SGD(cost, parameters, adam, is_local=False), "is_local=False"),
+                (lambda: paddle.trainer.SGD(cost, parameters, adam, is_local=False, pserver_spec="x"), "pserver_spec"),
                 (lambda: paddle.trainer.SGD(cost, parameters, None), "update_equation is None"),
                 (lambda: paddle.optimizer.Adam(rate=1), "optimizer.Adam has no argument rate"),
                 (lambda: paddle.layer.lstmemory(1), "lstmemory is not supported"),
@@ -158,7 +159,7 @@ class Networks(Case):
         with mock.patch.dict(os.environ, {"PADDLE_INIT_SEED": "5", "PADDLE_INIT_USE_GPU": "False"}):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.paddle.init(trainer_count=4, port=7164)
-        self.assertIn("without effect, as one edl-trainer trains alone: port, trainer_count", said.getvalue())
+        self.assertEqual("paddle.init: without effect here: trainer_count\n", said.getvalue())
         self.assertEqual(_init.options(), {"seed": "5"})
         self.paddle.init(use_gpu=True)
         self.assertEqual(_init.options(), {"device": "cuda"})
@@ -279,6 +280,34 @@ class Training(Case):
             self.assertEqual(file.read(), first)
         with self.assertRaisesRegex(ConfigError, "feeding does not name the data layer label"):
             self.sgd.train(lambda: iter(self.samples), feeding=["x", "labl"])
+
+    def test_servers(self):
+        far = self.paddle.trainer.SGD(self.cost, self.parameters, self.paddle.optimizer.Momentum(), is_local=False)
+        ends = []
+
+        def handler(event):
+            if isinstance(event, self.paddle.event.EndPass):
+                ends.append(event.pass_id)
+
+        with mock.patch.dict(os.environ, {"XDG_CONFIG_HOME": self.seen, "EDL_SOCKET": ""}):
+            for trainer in (0, 1):
+                self.paddle.init(pservers="10.0.0.1,10.0.0.2", port=7164, ports_num=1, ports_num_for_sparse=1,
+                                 trainer_id=trainer)
+                far.train(lambda: iter(self.samples), num_passes=2, event_handler=handler)
+            self.paddle.init(port="none")
+            with self.assertRaisesRegex(ConfigError, "port is 'none'"):
+                far.train(lambda: iter(self.samples))
+        words = self.words()
+        secret = os.path.join(self.seen, "edl", "paddle-secret")
+        for word in ("--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.2:7164,10.0.0.2:7165", "--trainer_id=0",
+                     "--trainer_id=1", f"--secret-file={secret}"):
+            self.assertIn(word, words)
+        self.assertNotIn("--local", words)
+        self.assertEqual(len([word for word in words if word.startswith("--save_dir")]), 1)  # trainer 0 saves
+        self.assertEqual(ends, [0, 1, 0, 1])
+        with open(secret, encoding="ascii") as file:
+            self.assertRegex(file.read(), "^[0-9a-f]{64}\n$")
+        self.assertEqual(stat.S_IMODE(os.stat(secret).st_mode), 0o600)
 
     def test_test(self):
         result = self.sgd.test(lambda: iter(self.samples))

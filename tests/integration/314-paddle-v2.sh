@@ -44,6 +44,28 @@ again=$(sed -n 's/^From start.tar: cost //p' said)
 on=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
 awk -v first="$first" -v on="$on" 'BEGIN { exit !(on > 0 && on < 0.7 * first) }' || fail "cost $on where the training goes on, $first at the start of the first one"
 
+# parameters on two servers that were started by hand
+export HOME=$work/home XDG_CONFIG_HOME=
+mkdir "$HOME"
+read -r port < <("$python" -c '
+import socket
+for first in range(22000, 30000, 2):
+    try:
+        for i in range(2): socket.socket().bind(("127.0.0.1", first + i))
+    except OSError: continue
+    print(first); break')
+edl-paddle pserver "--port=$port" --ports_num=2 --num_gradient_servers=1 >pserver.log 2>&1 &
+servers=$!
+trap 'kill $servers 2>/dev/null || true; wait $servers || true; rm -rf "$work"' EXIT
+rm start.tar
+PADDLE_INIT_PSERVERS=127.0.0.1 PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 program
+[ "$(grep -c 'parameters created' pserver.log)" = 2 ] || fail "not both servers have a shard: $(cat pserver.log)"
+far=$(sed -n 's/^Pass 1, Testing cost \([^ ]*\) .*/\1/p' said)
+awk -v first="$first" -v far="$far" 'BEGIN { exit !(far > 0 && far < 0.5 * first) }' || fail "cost $first at first, $far at last, with servers"
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"
+trap 'rm -rf "$work"' EXIT
+
 # an error tells file and line; nothing of a program that is interrupted stays
 printf 'import paddle.v2 as paddle\npaddle.layer.lstmemory()\n' >bad.py
 if "$python" -m edl.paddle bad.py >said 2>&1; then fail 'lstmemory was taken'; fi

@@ -34,7 +34,7 @@ cost = paddle.layer.classification_cost(input=guess, label=words[4])
 parameters = paddle.parameters.create(cost)
 adagrad = paddle.optimizer.AdaGrad(learning_rate=float(os.environ.get('RATE', '3e-3')),
                                    regularization=paddle.optimizer.L2Regularization(8e-4))
-trainer = paddle.trainer.SGD(cost, parameters, adagrad)
+trainer = paddle.trainer.SGD(cost, parameters, adagrad, is_local='PADDLE_INIT_PSERVERS' not in os.environ)
 test = paddle.batch(paddle.dataset.imikolov.test(word_dict, N), 32)
 
 

@@ -10,8 +10,8 @@ from ._errors import ConfigError, nearest
 
 # name: whether it changes anything here
 FLAGS: Dict[str, bool] = {
-    "use_gpu": True, "seed": True, "trainer_count": False, "port": False, "ports_num": False,
-    "ports_num_for_sparse": False, "num_gradient_servers": False, "trainer_id": False, "pservers": False,
+    "use_gpu": True, "seed": True, "port": True, "ports_num": True, "ports_num_for_sparse": True,
+    "trainer_id": True, "pservers": True, "trainer_count": False, "num_gradient_servers": False,
     "log_period": False, "dot_period": False, "use_mkldnn": False, "log_error_clipping": False,
     "nics": False, "local": False, "gpu_id": False, "rdma_tcp": False, "start_pserver": False}
 GIVEN: Dict[str, Any] = {}
@@ -19,7 +19,7 @@ PREFIX = "PADDLE_INIT_"
 
 
 def init(**flags: Any) -> None:
-    """Takes the flags. Those without an effect are named once: one process trains, and needs no server."""
+    """Takes the flags. Those without an effect are named once. Servers matter to SGD(is_local=False)."""
     from_outside = {name[len(PREFIX):].lower(): value for name, value in os.environ.items()
                     if name.startswith(PREFIX)}
     GIVEN.clear()
@@ -30,7 +30,7 @@ def init(**flags: Any) -> None:
     GIVEN.update(flags)
     without = sorted(name for name in flags if not FLAGS[name] and str(flags[name]) not in ("1", "0", ""))
     if without:
-        print("paddle.init: without effect, as one edl-trainer trains alone: " + ", ".join(without), file=sys.stderr)
+        print("paddle.init: without effect here: " + ", ".join(without), file=sys.stderr)
 
 
 def options() -> Dict[str, str]:

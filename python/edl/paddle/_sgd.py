@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from . import _child, _init
+from . import _child, _init, _servers
 from . import _events as event
 from . import _model_files as files
 from ._errors import ConfigError, checked
@@ -31,9 +31,10 @@ class SGD:
     @checked
     def __init__(self, cost: Any, parameters: Parameters, update_equation: Optimizer, extra_layers: Any = None,
                  is_local: bool = True, pserver_spec: Any = None, use_etcd: bool = True) -> None:
-        if not is_local:
-            raise ConfigError("SGD with is_local=False is not supported",
-                              "python3 -m edl.trainer_config makes the network of a job; is_local=True trains here")
+        if pserver_spec is not None:
+            raise ConfigError("SGD with a pserver_spec is not supported: there is no etcd",
+                              "name the servers to paddle.init: pservers=, port=, ports_num=")
+        self.is_local = is_local
         if extra_layers is not None:
             raise ConfigError("SGD with extra_layers is not supported", "leave them out")
         if not isinstance(parameters, Parameters):
@@ -107,8 +108,8 @@ class SGD:
         handler(event.EndForwardBackward(pass_id, batch_id))
         handler(event.EndIteration(pass_id, batch_id, float(found[3]), self._metrics(found[4], found[5])))
 
-    def _follow(self, lines: Iterator[str], handler: Handler) -> None:
-        """Events of the lines, in their order."""
+    def _follow(self, lines: Iterator[str], handler: Handler, saves: bool) -> None:
+        """Events of the lines, in their order. A pass ends when it is saved, if this trainer saves."""
         ended = event.EndPass(-1, {})
         for line in lines:
             batch, done, saved = BATCH.match(line), PASS.match(line), SAVED.match(line)
@@ -116,6 +117,8 @@ class SGD:
                 self._tell_batch(batch, handler)
             elif done:
                 ended = event.EndPass(int(done[1]), self._metrics(done[2], done[3]))
+                if not saves:
+                    handler(ended)
             elif saved:
                 self.parameters.take(files.read_pass(saved[1], self.parameters.names()))
                 shutil.rmtree(saved[1])
@@ -130,10 +133,13 @@ class SGD:
             options, _ = self._prepare(folder, reader, feeding, "train")
             if self.parameters.is_set():
                 options += self._given(folder)
-            lines = _child.lines(["--local", f"--num_passes={num_passes}", "--log-period=1", "--shuffle=0",
-                                  f"--save_dir={folder}/output"] + options)
+            options += ["--local"] if self.is_local else _servers.options(_init.GIVEN)
+            saves = self.is_local or _servers.trainer_id(_init.GIVEN) == 0
+            if saves:
+                options.append(f"--save_dir={folder}/output")
+            lines = _child.lines([f"--num_passes={num_passes}", "--log-period=1", "--shuffle=0"] + options)
             try:
-                self._follow(lines, handler)
+                self._follow(lines, handler, saves)
             finally:
                 lines.close()  # type: ignore[attr-defined]
 
