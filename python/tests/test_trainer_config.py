@@ -159,6 +159,13 @@ class Layers(Case):
         self.refused(text, "config.py:3:", "wide is 'yes'", arguments="wide=yes")
 
 
+    def test_names_in_the_modules_that_have_them(self):
+        text = ("from paddle.trainer_config_helpers.attrs import ParamAttr as P\n"
+                "import paddle.trainer_config_helpers.layers as layers\n"
+                "y = layers.fc_layer(input=data_layer('a', 5), size=10, act=SoftmaxActivation(), param_attr=P(name='w'))\n" + CLASSES)
+        self.assertEqual(self.layer(text, "fc")["param"], {"name": "w"})
+
+
 class Errors(Case):
     def test_unknown_names_and_arguments(self):
         self.refused("x = 1\nlstmemory(input=x)\n", "config.py:3:", "lstmemory is not supported")

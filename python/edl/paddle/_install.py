@@ -37,6 +37,7 @@ MORE_V1: Dict[str, Any] = {
     "ExtraAttr": _attributes.ExtraAttr, "ExtraLayerAttribute": _attributes.ExtraAttr,
     "BaseSGDOptimizer": _settings.BaseSGDOptimizer,
 }
+PARTS = ("layers", "networks", "attrs", "activations", "poolings", "optimizers", "data_sources")
 UNSUPPORTED = (
     "lstmemory", "grumemory", "simple_lstm", "simple_gru", "bidirectional_lstm", "recurrent_layer",
     "recurrent_group", "memory", "first_seq", "last_seq", "expand_layer", "maxid_layer", "hsigmoid",
@@ -94,6 +95,8 @@ def install(version: int) -> None:
     package.__path__ = []
     helpers = _module("paddle.trainer_config_helpers", v1_names(), "names of trainer_config.py")
     helpers.__path__ = []
+    for part in PARTS:
+        _module(f"paddle.trainer_config_helpers.{part}", v1_names(), "names of trainer_config.py")
     trainer = _module("paddle.trainer", {}, "data providers")
     trainer.__path__ = []
     data = {**_types.SUPPORTED, **_types.REFUSED, "provider": _provider.provider,
