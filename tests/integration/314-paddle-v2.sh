@@ -44,6 +44,10 @@ again=$(sed -n 's/^From start.tar: cost //p' said)
 on=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
 awk -v first="$first" -v on="$on" 'BEGIN { exit !(on > 0 && on < 0.7 * first) }' || fail "cost $on where the training goes on, $first at the start of the first one"
 
+# every kind of layer
+"$python" -m edl.paddle "$EDL_SOURCE_DIR/tests/lib/every_layer.py" >said 2>&1 || fail "every layer: $(cat said)"
+cat said
+
 # parameters on two servers that were started by hand
 export HOME=$work/home XDG_CONFIG_HOME=
 mkdir "$HOME"
