@@ -180,122 +180,152 @@ static int read_style(const char *style, struct network_job *job, struct edl_err
     return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are", style);
 }
 
+#define OPTIONS_MAX 40
+
+/* What is worked out once the options are read. */
+struct words {
+    const char *device, *style;
+};
+
+static size_t common_options(struct network_job *job, struct words *words, struct option_value *ret)
+{
+    const struct option_value rows[] = {
+        { .name = "config", .text = &job->config, .help = "name or file of the network" },
+        { .name = "config_args",
+          .text = &job->arguments,
+          .help = "NAME=NUMBER,... of its arguments" },
+        { .name = "data",
+          .text = &job->data,
+          .help = "generated, a folder with a data set, or one with MovieLens 1M" },
+        { .name = "samples",
+          .fallback = "0",
+          .u64 = &job->samples,
+          .help = "of generated data, or of checkgrad's batch; 0: as many as usual" },
+        { .name = "num_passes", .u64 = &job->passes, .help = "instead of the network's" },
+        { .name = "save_dir", .text = &job->save_dir, .help = "pass-00000 and so on go there" },
+        { .name = "saving_period",
+          .fallback = "1",
+          .u64 = &job->saving_period,
+          .help = "passes between two that are saved" },
+        { .name = "init_model_path",
+          .text = &job->init_model,
+          .help = "a saved pass to begin with" },
+        { .name = "start_pass",
+          .fallback = "0",
+          .u64 = &job->start_pass,
+          .help = "number of the first pass; goes on behind the pass before it in save_dir" },
+        { .name = "load_missing_parameter_strategy",
+          .fallback = "fail",
+          .text = &job->missing,
+          .help = "of a parameter without a file: fail, rand or zero" },
+        { .name = "log-style",
+          .fallback = "edl",
+          .text = &words->style,
+          .help = "edl, or glog: lines as PaddlePaddle prints them" },
+        { .name = "dot_period",
+          .fallback = "0",
+          .u64 = &job->dot_period,
+          .help = "batches between dots; 0: none" },
+        { .name = "batch",
+          .fallback = "0",
+          .u64 = &job->batch,
+          .help = "samples; 0: the network's" },
+        { .name = "push-every",
+          .fallback = "1",
+          .u64 = &job->push_every,
+          .help = "batches whose gradients are summed before an update" },
+        { .name = "learning-rate",
+          .real = &job->learning_rate,
+          .help = "instead of the network's" },
+        { .name = "l2-rate", .real = &job->l2_rate, .help = "instead of the network's" },
+        { .name = "seed",
+          .fallback = "1",
+          .u64 = &job->seed,
+          .help = "of start values, dropout, order and generated data" },
+        { .name = "shuffle",
+          .fallback = "1",
+          .u64 = &job->shuffle,
+          .help = "0: samples in the order of the data; 1: in another one each pass" },
+        { .name = "log-period",
+          .fallback = "100",
+          .u64 = &job->log_period,
+          .help = "batches between lines; 0: none" },
+        { .name = "device", .fallback = "cpu", .text = &words->device, .help = "cpu" },
+    };
+
+    memcpy(ret, rows, sizeof rows);
+    return ELEMENTS(rows);
+}
+
+/* Those about parameter servers that a person has started. */
+static size_t server_options(struct network_job *job, struct option_value *ret)
+{
+    const struct option_value rows[] = {
+        { .name = "servers",
+          .text = &job->servers,
+          .help = "host:port,... of parameter servers that are started by hand" },
+        { .name = "num_batches_per_send_parameter",
+          .fallback = "1",
+          .u64 = &job->send_every,
+          .help = "with servers: batches that are trained here between two meetings; 1: each is "
+                  "pushed" },
+        { .name = "center_parameter_update_method",
+          .fallback = "average",
+          .text = &job->center,
+          .help = "what a trainer takes at a meeting: average, or elastic_average" },
+        { .name = "delta_add_rate",
+          .fallback = "1",
+          .real = &job->delta_add_rate,
+          .help = "part of the distance that is added at a meeting, times 1/num_gradient_servers" },
+        { .name = "num_gradient_servers",
+          .fallback = "1",
+          .u64 = &job->trainers,
+          .help = "trainers that share the servers" },
+        { .name = "servers-wait",
+          .fallback = "300s",
+          .text = &job->servers_wait,
+          .help = "for these servers to be there" },
+        { .name = "trainer_id",
+          .fallback = "0",
+          .u64 = &job->trainer_id,
+          .help = "with servers: number of this trainer; 0 saves" },
+        { .name = "secret-file",
+          .text = &job->secret_file,
+          .help = "with servers: 64 hex digits that they know as well" },
+        { .name = "socket",
+          .environment = "EDL_SOCKET",
+          .text = &job->socket,
+          .help = "the agent's, which tells the job's secret" },
+        { .name = "job-id",
+          .environment = "EDL_JOB_ID",
+          .fallback = "0",
+          .u64 = &job->job_id,
+          .help = "with servers: number of the job" },
+    };
+
+    memcpy(ret, rows, sizeof rows);
+    return ELEMENTS(rows);
+}
+
 int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struct edl_error *error)
 {
     const size_t command = command_of(argc, argv);
     struct network_job job = {
         .passes = UINT64_MAX, .learning_rate = -1.0f, .l2_rate = -1.0f, .stop = stop
     };
-    const char *device, *style;
-    const struct option_value values[] = {
-        { .name = "config", .text = &job.config, .help = "name or file of the network" },
-        { .name = "config_args",
-          .text = &job.arguments,
-          .help = "NAME=NUMBER,... of its arguments" },
-        { .name = "data",
-          .text = &job.data,
-          .help = "generated, a folder with a data set, or one with MovieLens 1M" },
-        { .name = "samples",
-          .fallback = "0",
-          .u64 = &job.samples,
-          .help = "of generated data, or of checkgrad's batch; 0: as many as usual" },
-        { .name = "num_passes", .u64 = &job.passes, .help = "instead of the network's" },
-        { .name = "save_dir", .text = &job.save_dir, .help = "pass-00000 and so on go there" },
-        { .name = "saving_period",
-          .fallback = "1",
-          .u64 = &job.saving_period,
-          .help = "passes between two that are saved" },
-        { .name = "init_model_path",
-          .text = &job.init_model,
-          .help = "a saved pass to begin with" },
-        { .name = "start_pass",
-          .fallback = "0",
-          .u64 = &job.start_pass,
-          .help = "number of the first pass; goes on behind the pass before it in save_dir" },
-        { .name = "load_missing_parameter_strategy",
-          .fallback = "fail",
-          .text = &job.missing,
-          .help = "of a parameter without a file: fail, rand or zero" },
-        { .name = "servers",
-          .text = &job.servers,
-          .help = "host:port,... of parameter servers that are started by hand" },
-        { .name = "num_batches_per_send_parameter",
-          .fallback = "1",
-          .u64 = &job.send_every,
-          .help = "with servers: batches that are trained here between two meetings; 1: each is "
-                  "pushed" },
-        { .name = "center_parameter_update_method",
-          .fallback = "average",
-          .text = &job.center,
-          .help = "what a trainer takes at a meeting: average, or elastic_average" },
-        { .name = "delta_add_rate",
-          .fallback = "1",
-          .real = &job.delta_add_rate,
-          .help = "part of the distance that is added at a meeting, times 1/num_gradient_servers" },
-        { .name = "num_gradient_servers",
-          .fallback = "1",
-          .u64 = &job.trainers,
-          .help = "trainers that share the servers" },
-        { .name = "servers-wait",
-          .fallback = "300s",
-          .text = &job.servers_wait,
-          .help = "for these servers to be there" },
-        { .name = "trainer_id",
-          .fallback = "0",
-          .u64 = &job.trainer_id,
-          .help = "with servers: number of this trainer; 0 saves" },
-        { .name = "secret-file",
-          .text = &job.secret_file,
-          .help = "with servers: 64 hex digits that they know as well" },
-        { .name = "socket",
-          .environment = "EDL_SOCKET",
-          .text = &job.socket,
-          .help = "the agent's, which tells the job's secret" },
-        { .name = "job-id",
-          .environment = "EDL_JOB_ID",
-          .fallback = "0",
-          .u64 = &job.job_id,
-          .help = "with servers: number of the job" },
-        { .name = "log-style",
-          .fallback = "edl",
-          .text = &style,
-          .help = "edl, or glog: lines as PaddlePaddle prints them" },
-        { .name = "dot_period",
-          .fallback = "0",
-          .u64 = &job.dot_period,
-          .help = "batches between dots; 0: none" },
-        { .name = "batch",
-          .fallback = "0",
-          .u64 = &job.batch,
-          .help = "samples; 0: the network's" },
-        { .name = "push-every",
-          .fallback = "1",
-          .u64 = &job.push_every,
-          .help = "batches whose gradients are summed before an update" },
-        { .name = "learning-rate", .real = &job.learning_rate, .help = "instead of the network's" },
-        { .name = "l2-rate", .real = &job.l2_rate, .help = "instead of the network's" },
-        { .name = "seed",
-          .fallback = "1",
-          .u64 = &job.seed,
-          .help = "of start values, dropout, order and generated data" },
-        { .name = "shuffle",
-          .fallback = "1",
-          .u64 = &job.shuffle,
-          .help = "0: samples in the order of the data; 1: in another one each pass" },
-        { .name = "log-period",
-          .fallback = "100",
-          .u64 = &job.log_period,
-          .help = "batches between lines; 0: none" },
-        { .name = "device", .fallback = "cpu", .text = &device, .help = "cpu" },
-    };
-    int r = options_parse(take_words(argc, argv, command), argv, values, ELEMENTS(values), error);
+    struct words words;
+    struct option_value values[OPTIONS_MAX];
+    size_t n = common_options(&job, &words, values);
+    int r;
 
+    n += server_options(&job, values + n);
+    r = options_parse(take_words(argc, argv, command), argv, values, n, error);
     if (r == OPTIONS_HELP)
-        options_help(usage, values, ELEMENTS(values));
+        options_help(usage, values, n);
     if (r == OPTIONS_VERSION)
         printf("edl-trainer %s\n", EDL_VERSION);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
-    r = read_style(style, &job, error);
-    return r < 0 ? r : run_config(&job, command, device, error);
+    r = read_style(words.style, &job, error);
+    return r < 0 ? r : run_config(&job, command, words.device, error);
 }
