@@ -315,7 +315,7 @@ static int come_back(struct study *s, struct edl_error *error)
 /* At the end of a pass all trainers have the same. */
 static int pull(struct study *s, struct edl_error *error)
 {
-    int r;
+    int r = 0;
 
     while (s->local != NULL && is_broken(s, r = local_sgd_meet(s->local, error)))
         if (come_back(s, error) < 0)
