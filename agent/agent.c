@@ -240,23 +240,6 @@ static bool carry_out_slice(struct agent *a)
     return true;
 }
 
-/* take_next_orders - once nothing is left that speaks of the index of an older one */
-static void take_next_orders(struct agent *a)
-{
-    orders_clear(&a->orders);
-    a->orders = a->next;
-    a->next = (struct orders){ 0 };
-    a->has_next = false;
-    agent_core_orders(a->core, a->orders.list, a->orders.n, a->next_asked_us,
-                      clock_read_us(CLOCK_BOOTTIME));
-}
-
-static void drop_next_orders(struct agent *a)
-{
-    orders_clear(&a->next);
-    a->has_next = false;
-}
-
 static void carry_out(struct agent *a)
 {
     uint64_t next_us;
@@ -266,7 +249,7 @@ static void carry_out(struct agent *a)
         return;
     }
     if (a->has_next) {
-        take_next_orders(a);
+        agent_take_next_orders(a);
         agent_decided(a);
     }
     next_us = agent_core_next_us(a->core);
@@ -377,29 +360,8 @@ static void on_refused(void *userdata)
 {
     struct agent *a = userdata;
 
-    drop_next_orders(a);
+    agent_drop_next_orders(a);
     agent_core_refused(a->core);
-}
-
-static bool on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata)
-{
-    struct agent *a = userdata;
-    struct edl_error error = { 0 };
-    struct orders orders;
-
-    (void)now_us;
-    if (orders_parse(answer, &orders, &error) < 0) {
-        (void)log_failure(&error, "orders are not understood and not followed");
-        return false;
-    }
-    drop_next_orders(a); /* each says all: the newest count */
-    a->next = orders;
-    a->has_next = true;
-    a->next_asked_us = asked_us;
-    logs_follow(a->logs, a->next.logs, a->next.n_logs);
-    file_reads_follow(a->file_reads, json_object_get(answer, "reads"));
-    agent_decided(a);
-    return true;
 }
 
 /* ---- what others ask ---- */
@@ -536,7 +498,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .report_body = agent_report_body,
         .on_reported = on_reported,
         .on_kept = on_kept,
-        .on_orders = on_orders,
+        .on_orders = agent_on_orders,
         .on_refused = on_refused,
         .on_rejected = on_rejected,
         .userdata = a,

@@ -100,6 +100,14 @@ json_t *agent_accounts_of(const struct agent_options *options);
 void agent_reload(struct agent *agent);
 void agent_close_reload(struct agent *agent);
 
+/* next_orders.c */
+/* agent_on_orders - the link brings them; userdata is the agent. agent_take_next_orders - to the
+ * core, once nothing is left to do that speaks of older ones. agent_drop_next_orders - they count
+ * no more */
+bool agent_on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata);
+void agent_take_next_orders(struct agent *agent);
+void agent_drop_next_orders(struct agent *agent);
+
 /* agent.c */
 /* agent_start_late - one that had to wait: if it is still wanted, and the lease allows it */
 void agent_start_late(struct agent *agent, const struct process_id *id, json_t *order);

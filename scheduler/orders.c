@@ -12,6 +12,7 @@
 
 #include "scheduler/core/cluster.h"
 #include "scheduler/core/ranks.h"
+#include "scheduler/core/node_orders.h"
 #include "scheduler/job_json.h"
 #include "scheduler/log_hub.h"
 #include "shared/cleanup.h"

@@ -5,6 +5,7 @@
 
 #include <utlist.h>
 
+#include "scheduler/core/node_orders.h"
 #include "scheduler/core/queue_rules.h"
 #include "shared/cleanup.h"
 #include "simulator/internal.h"
@@ -266,12 +267,11 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
         send_answer(sim, take_answer);
         return;
     }
-    DL_FOREACH2(node->processes, process, node_next)
-    n++;
+    DL_COUNT2(node->processes, process, n, node_next);
     take_answer->orders =
         xcalloc(1, sizeof *take_answer->orders + n * sizeof take_answer->orders->items[0]);
     take_answer->orders->refs = 1;
-    take_answer->orders->version = node->orders_version;
+    take_answer->version = take_answer->orders->version = node->orders_version;
     take_answer->orders->commit = sim->server.commits;
     /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
     take_answer->orders->uncommitted = has_news(sim);
@@ -279,7 +279,6 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     DL_FOREACH2(node->processes, process, node_next)
     if (node_orders_tell(&turn, process))
         fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
-    take_answer->version = node->orders_version;
     send_answer(sim, take_answer);
 }
 

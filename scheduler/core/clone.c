@@ -7,6 +7,7 @@
 #include "scheduler/core/core_internal.h"
 #include "scheduler/core/plan_internal.h"
 #include "scheduler/core/records.h"
+#include "scheduler/core/job_hasty.h"
 
 #include <utlist.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - the cluster's life time, look-ups and what time alone brings */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/job_hasty.h"
 
 #include <stdio.h>
 #include <utlist.h>

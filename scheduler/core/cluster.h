@@ -574,17 +574,6 @@ struct node_report {
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error);
 
-/* Which of its processes a node is told of at a time (node_orders.c): all that its agent knows, and
- * so many of the others, the oldest first. */
-#define NODE_STARTS_TOLD 256U
-struct orders_turn {
-    uint32_t n_starts; /* that may still be told */
-};
-/* node_orders_begin - O(its processes). node_orders_tell - asked for each of its processes in their
- * order: whether it is told of this one */
-struct orders_turn node_orders_begin(const struct node *node);
-bool node_orders_tell(struct orders_turn *turn, const struct process *process);
-
 /* cluster_note_disconnected - an event, once until it reports again */
 void cluster_note_disconnected(struct cluster *cluster, struct node *node, struct instant now);
 

@@ -169,18 +169,6 @@ void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
  * buffer */
 char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size);
 
-/* --- job_hasty.c
- * -------------------------------------------------------------------------------------- */
-/* A program that comes so far has imported and read what it begins with. */
-#define AT_ONCE_US (30 * USEC_PER_SEC)
-/* job_hasty_failed - a process of the job failed by itself: when it may be started again at the
- * earliest, for what the job did on its node; 0: at any time
- * job_hasty_ran - one ended with success. Both O(16) */
-uint64_t job_hasty_failed(struct job *job, const struct process *process, struct instant now);
-void job_hasty_ran(struct job *job, const struct process *process);
-void job_hasty_copy(struct job *to, const struct job *from);
-void job_hasty_forget(struct job *job);
-
 /* --- job_restarts.c
  * ------------------------------------------------------------------------------------- */
 /* slot_failed_at_once - a process of the slot ran on that node for seconds only and failed by
@@ -595,14 +583,6 @@ void unfit_forget_node(struct cluster *cluster, const struct node *node);
 void unfit_forget_disk(struct cluster *cluster, const struct node *node);
 /* job_copy_unfit - for a copy of the cluster, whose nodes are there */
 void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);
-
-/* --- node_orders.c
- * ----------------------------------------------------------------------------------------- */
-/* node_count_new - those that it may not have been told of. O(its processes)
- * node_orders_go_on - after a report, before which it had n_before of those: it may be told of more
- */
-uint32_t node_count_new(const struct node *node);
-void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before);
 
 /* --- node_disk.c
  * ------------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
  * AT_ONCE_US or ended with success shows that the node can run the job: the count begins anew.
  * Volatile: after a restart the count begins anew as well. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/job_hasty.h"
 
 #define HASTY_NODES_MAX 16 /* the last ones on which it failed at once */
 

@@ -19,6 +19,7 @@
  * from the processes that are remembered, so a restart decides alike; it forgets the progress that
  * ended processes told. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/job_hasty.h"
 
 #include <stdio.h>
 #include <utlist.h>

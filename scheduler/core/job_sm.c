@@ -20,6 +20,7 @@
 
 #include "scheduler/core/queue_rules.h"
 #include "scheduler/core/resize_text.h"
+#include "scheduler/core/job_hasty.h"
 #include "shared/printable.h"
 #include "shared/rfc3339.h"
 

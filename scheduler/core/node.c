@@ -13,6 +13,7 @@
  * while its agent still runs what it should not (left over from before it was lost): those hold
  * resources that nobody granted. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/node_orders.h"
 
 #include <stdio.h>
 #include <utlist.h>

@@ -10,6 +10,7 @@
  * agent has reported it. Of the others the first ones are, in the order in which they were placed.
  * A place in that order only moves forward. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/node_orders.h"
 
 #include <utlist.h>
 

@@ -14,6 +14,7 @@
  * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
  * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
 #include "scheduler/core/plan_internal.h"
+#include "scheduler/core/job_hasty.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/job_hasty.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

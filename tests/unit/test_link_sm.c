@@ -393,44 +393,6 @@ static void test_polls_are_spaced(void **state)
     assert_armed(LINK_ARM_ORDERS, now + 100 * USEC_PER_MSEC, now + 100 * USEC_PER_MSEC);
 }
 
-static void test_crowds_are_spaced(void **state)
-{
-    const uint64_t apart_us = 900 * LINK_CROWD_EACH_US;
-    uint64_t sent_us;
-
-    (void)state;
-    settle();
-    link_sm_changed(&sm, now, &actions);
-    (void)main_timer(LINK_REPORT);
-    sent_us = now;
-    link_sm_reports(&sm, LINK_CROWD_FREE);
-    report_taken(1);
-    link_sm_changed(&sm, now, &actions);
-    assert_armed(LINK_ARM_MAIN, now, now); /* as few as that: at once */
-    (void)main_timer(LINK_REPORT);
-    link_sm_reports(&sm, LINK_CROWD_FREE + 900);
-    now += USEC_PER_MSEC;
-    report_taken(1);
-    link_sm_changed(&sm, now, &actions);
-    assert_armed(LINK_ARM_MAIN, sent_us + apart_us, sent_us + apart_us);
-    link_sm_is_ordered(&sm, LINK_CROWD_FREE + 900);
-    orders(LINK_TAKEN, 2);
-    assert_null(action(LINK_POLL_ORDERS));
-    assert_armed(LINK_ARM_ORDERS, sm.asked_us + apart_us, sm.asked_us + apart_us);
-}
-
-static void test_report_of_a_crowd_is_in_time_for_the_lease(void **state)
-{
-    (void)state;
-    settle();
-    (void)main_timer(LINK_REPORT);
-    link_sm_reports(&sm, 1000000);
-    link_sm_changed(&sm, now, &actions);
-    report_taken(1);
-    assert_armed(LINK_ARM_MAIN, now + 1, now + LINK_CROWD_MOST_US);
-    assert_in_range(action(LINK_ARM_MAIN)->at_us, now, now + LEASE / 4);
-}
-
 static void test_unreadable_orders_wait(void **state)
 {
     (void)state;
@@ -718,8 +680,6 @@ int main(void)
         cmocka_unit_test(test_quick_reports_do_not_end_a_poll),
         cmocka_unit_test(test_gap_in_the_lease_asks_for_orders_anew),
         cmocka_unit_test(test_polls_are_spaced),
-        cmocka_unit_test(test_crowds_are_spaced),
-        cmocka_unit_test(test_report_of_a_crowd_is_in_time_for_the_lease),
         cmocka_unit_test(test_unreadable_orders_wait),
         cmocka_unit_test(test_failed_poll_is_tried_with_the_next_report),
         cmocka_unit_test(test_session_of_an_answer_is_kept_for_the_next_report),

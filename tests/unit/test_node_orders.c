@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "scheduler/core/core_internal.h"
+#include "scheduler/core/node_orders.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 #include "tests/unit/cluster_world.h"

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_orders.h - which of its processes a node is told of at a time
+ *
+ * All that its agent has reported, and so many of the others, the oldest first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cluster;
+struct node;
+struct process;
+
+#define NODE_STARTS_TOLD 256U
+
+struct orders_turn {
+    uint32_t n_starts; /* that may still be told */
+};
+
+/* node_orders_begin - O(its processes). node_orders_tell - asked for each of its processes in their
+ * order: whether it is told of this one */
+struct orders_turn node_orders_begin(const struct node *node);
+bool node_orders_tell(struct orders_turn *turn, const struct process *process);
+
+/* node_count_new - those that it may not have been told of. O(its processes)
+ * node_orders_go_on - after a report, before which it had n_before of those: it may be told of more
+ */
+uint32_t node_count_new(const struct node *node);
+void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before);
