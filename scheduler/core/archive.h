@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/states.h"
 #include "shared/clock.h"
+#include "shared/job_spec.h"
 
 struct cluster;
 struct job;
@@ -34,3 +36,33 @@ bool cluster_archive_is_due(const struct cluster *cluster);
 
 /* cluster_ended_beyond - jobs that are over and should have left, by their number */
 uint64_t cluster_ended_beyond(const struct cluster *cluster);
+
+/* Jobs that are over and not in the core any more (cluster_archive_ended), as whoever keeps them
+ * knows them: what an event has to be told of them. All borrowed during the call. */
+struct archived_job {
+    const char *named; /* as the event names it: a name, or an id in digits */
+    uint64_t id;
+    char name[JOB_NAME_MAX + 1];
+    enum job_state state;
+};
+
+/* Where an array is, by one of its jobs: the others lie around it, by their indexes. */
+struct array_place {
+    uint64_t id;
+    uint32_t index, n;
+    bool own;                 /* it is of the user who was asked for */
+    const char *user, *rival; /* whose it is in the core; another one who has one, when not own */
+};
+struct archived_array {
+    const char *named;
+    struct array_place place; /* of the newest array of that name, in the core or not */
+    uint32_t n;               /* jobs of it that are not in the core, and the first of them */
+    uint64_t first;
+    struct archived_job failed; /* one that ended without success; id 0: none */
+};
+struct archived_jobs {
+    const struct archived_job *jobs;
+    size_t n;
+    const struct archived_array *arrays;
+    size_t n_arrays;
+};

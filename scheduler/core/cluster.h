@@ -30,6 +30,7 @@
 #include "scheduler/core/policy.h"
 #include "scheduler/core/rendezvous.h"
 #include "scheduler/core/resources.h"
+#include "scheduler/core/states.h"
 #include "scheduler/core/steps.h"
 #include "scheduler/core/task_queue.h"
 #include "scheduler/core/usage.h"
@@ -55,41 +56,6 @@ struct edl_error;
  * oldest. Of each the lengths of so many jobs, written whenever one ends. */
 #define CLUSTER_FAMILIES_MAX 1000
 #define CLUSTER_FAMILY_ENDED_MAX 128
-
-enum job_state {
-    JOB_QUEUED,
-    JOB_STARTING,
-    JOB_RUNNING,
-    JOB_RESIZING,
-    JOB_STOPPING,
-    JOB_SUCCEEDED,
-    JOB_FAILED,
-    JOB_KILLED
-};
-enum process_state {
-    PROCESS_ASSIGNED,
-    PROCESS_PREPARING,
-    PROCESS_RUNNING,
-    PROCESS_STOPPING,
-    PROCESS_EXITED,
-    PROCESS_LOST
-};
-enum node_state { NODE_READY, NODE_CORDONED, NODE_DRAINING, NODE_LOST, NODE_QUARANTINED };
-
-const char *job_state_to_string(enum job_state state);
-const char *process_state_to_string(enum process_state state);
-const char *node_state_to_string(enum node_state state);
-int job_state_from_string(const char *text);
-int process_state_from_string(const char *text);
-int node_state_from_string(const char *text);
-static inline bool job_state_is_final(enum job_state s)
-{
-    return s >= JOB_SUCCEEDED;
-}
-static inline bool process_state_is_final(enum process_state s)
-{
-    return s >= PROCESS_EXITED;
-}
 
 /* What a node offers, as its agent reports it. */
 struct node_offer {
@@ -435,36 +401,6 @@ uint32_t job_count_running(const struct job *job, uint32_t role);
  * gang can never fit a cluster of these nodes is NOT an error: it queues with a reason. */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error);
-
-/* Jobs that are over and not in the core any more (cluster_archive_ended), as whoever keeps them
- * knows them: what an event has to be told of them. All borrowed during the call. */
-struct archived_job {
-    const char *named; /* as the event names it: a name, or an id in digits */
-    uint64_t id;
-    char name[JOB_NAME_MAX + 1];
-    enum job_state state;
-};
-
-/* Where an array is, by one of its jobs: the others lie around it, by their indexes. */
-struct array_place {
-    uint64_t id;
-    uint32_t index, n;
-    bool own;                 /* it is of the user who was asked for */
-    const char *user, *rival; /* whose it is in the core; another one who has one, when not own */
-};
-struct archived_array {
-    const char *named;
-    struct array_place place; /* of the newest array of that name, in the core or not */
-    uint32_t n;               /* jobs of it that are not in the core, and the first of them */
-    uint64_t first;
-    struct archived_job failed; /* one that ended without success; id 0: none */
-};
-struct archived_jobs {
-    const struct archived_job *jobs;
-    size_t n;
-    const struct archived_array *arrays;
-    size_t n_arrays;
-};
 
 /* cluster_find_arrays - of each of n names, ARRAY of that user, else of others, or USER/ARRAY, the
  * newest array of which the core has a job, n 0: none; n <= JOB_AFTER_MAX; linear in all jobs, once
