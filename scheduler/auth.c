@@ -14,6 +14,7 @@
 
 #include "scheduler/join_tokens.h"
 #include "scheduler/peer.h"
+#include "scheduler/peer_job.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -637,6 +638,17 @@ static int check_connection(struct http_request *request, const struct owner *ow
                                    "stream for all jobs");
 }
 
+/* A process of a job has its owner's account, and is not its owner. */
+static int refuse_job(const struct http_request *request, struct edl_error *error)
+{
+    if (bearer(request) != NULL || !peer_is_of_job(http_request_peer_fd(request)))
+        return 0;
+    (void)edl_error_set(error, -EACCES,
+                        "this socket serves people, and a process of a job has connected to it");
+    return edl_error_remedy(error, "a job asks over EDL_SOCKET; what its owner lets it do besides "
+                                   "needs a token of the owner's");
+}
+
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error)
 {
@@ -648,7 +660,9 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
         return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
     if ((route->flags & ROUTE_PUBLIC) != 0)
         return 0;
-    r = await_name(scheduler, request, error);
+    r = refuse_job(request, error);
+    if (r == 0)
+        r = await_name(scheduler, request, error);
     if (r != 0)
         return r;
     r = check(scheduler, request, route, &owner, error);

@@ -45,6 +45,20 @@ submit nobody --name caller --env "SOCKET=$work/sockets/scheduler" -- sh -c '
     curl -sS --fail --unix-socket "$EDL_SOCKET" http://localhost/jobs/self/hosts >/dev/null || echo BAD: the agent does not answer'
 reports caller
 
+# nor by way of another process of its account, which sees the machine, nor by a socket that came back; a token is the owner's to give
+setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups sleep 1000 &
+outside=$!
+pids="$pids $outside"
+# shellcheck disable=SC2016
+submit nobody --name detour --env "SOCKET=/proc/$outside/root$work/sockets/scheduler" -- sh -c '
+    ask() { curl -sS -o /dev/null -w "%{http_code}\n" --unix-socket "$SOCKET" "$@" 2>&1; }
+    [ -S "$SOCKET" ] || echo "the detour is closed"
+    for i in 1 2; do ask http://edl/jobs; ask -X POST -d "{}" http://edl/tokens; done; (setsid sh -c "curl -sS -o /dev/null -w \"%{http_code}\n\" --unix-socket \"$SOCKET\" http://edl/jobs" &); read -r -t 2 x </dev/stdin || true'
+reports detour
+if grep -Eq '^(\[[^ ]*\] )?2[0-9][0-9]$' "$work/said"; then fail "the scheduler serves a process of a job: $(cat "$work/said")"; fi
+grep -q '403' "$work/said" || fail "the detour was not tried: $(cat "$work/said")"
+as nobody curl -sS --fail --unix-socket "$work/sockets/scheduler" http://edl/jobs >/dev/null || fail 'nobody is not heard any more'
+
 # processes of a job share memory with each other, and with nobody else
 echo machine >/dev/shm/edl-test-$$
 trap 'rm -f "/dev/shm/edl-test-$$"; on_exit' EXIT
