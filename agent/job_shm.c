@@ -73,52 +73,6 @@ static int open_root(const char *base, int *ret, struct edl_error *error)
                          base);
 }
 
-static int open_job(struct job_shm *shm, const char *name, uid_t uid, gid_t gid,
-                    struct edl_error *error)
-{
-    bool made = mkdirat(shm->root_fd, name, 0700) == 0;
-
-    if (!made && errno != EEXIST)
-        return edl_error_errno(error, -errno, "cannot make %s", shm->path);
-    shm->fd = openat(shm->root_fd, name, FOLDER_FLAGS);
-    if (shm->fd == -1 || (made && fchown(shm->fd, uid, gid) == -1) ||
-        flock(shm->fd, LOCK_SH | LOCK_NB) == -1)
-        return edl_error_errno(error, -errno, "cannot take %s", shm->path);
-    return 0;
-}
-
-static void close_all(struct job_shm *shm)
-{
-    shm->fd = safe_close(shm->fd);
-    shm->root_fd = safe_close(shm->root_fd); /* and with it the lock */
-    shm->path[0] = '\0';
-}
-
-int job_shm_enter(const char *base, const char *processes_dir, uint64_t job_id, uid_t uid,
-                  gid_t gid, struct job_shm *ret, struct edl_error *error)
-{
-    struct stat st;
-    const char *name;
-    int r;
-
-    *ret = (struct job_shm){ .root_fd = -1, .fd = -1 };
-    if (stat(processes_dir, &st) == -1)
-        return edl_error_errno(error, -errno, "cannot look at %s", processes_dir);
-    r = open_root(base, &ret->root_fd, error);
-    if (r < 0)
-        return r;
-    (void)snprintf(ret->base, sizeof ret->base, "%s", base);
-    (void)snprintf(ret->path, sizeof ret->path, "%s/" ROOT_NAME "/%" PRIu64 ".%jx.%jx", base,
-                   job_id, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
-    name = strrchr(ret->path, '/') + 1;
-    r = open_job(ret, name, uid, gid, error);
-    if (r < 0)
-        close_all(ret);
-    else
-        (void)flock(ret->root_fd, LOCK_UN);
-    return r;
-}
-
 /* take_out - nobody enters it any more; its files stay for now. The root is locked. */
 static bool take_out(int root_fd, const char *name, int fd)
 {
@@ -159,6 +113,16 @@ static void each_folder(int root_fd, bool gone, void (*one)(int root_fd, const c
             one(root_fd, entry->d_name);
 }
 
+static void remove_gone(int root_fd, const char *name)
+{
+    struct edl_error error = { 0 };
+
+    if (workspace_remove(root_fd, name, &error) < 0)
+        (void)log_failure(&error, "shared memory of a job that is over");
+}
+
+/* take_out_unused - a folder of this name that no supervisor holds: one that was killed left it, or
+ * a job of another cluster had the same number. The root is locked. */
 static void take_out_unused(int root_fd, const char *name)
 {
     _cleanup_close_ int fd = openat(root_fd, name, FOLDER_FLAGS);
@@ -167,12 +131,60 @@ static void take_out_unused(int root_fd, const char *name)
         (void)take_out(root_fd, name, fd);
 }
 
-static void remove_gone(int root_fd, const char *name)
+static int open_job(struct job_shm *shm, const char *name, uid_t uid, gid_t gid,
+                    struct edl_error *error)
 {
-    struct edl_error error = { 0 };
+    struct stat st;
+    bool made;
 
-    if (workspace_remove(root_fd, name, &error) < 0)
-        (void)log_failure(&error, "shared memory of a job that is over");
+    take_out_unused(shm->root_fd, name);
+    made = mkdirat(shm->root_fd, name, 0700) == 0;
+    if (!made && errno != EEXIST)
+        return edl_error_errno(error, -errno, "cannot make %s", shm->path);
+    shm->fd = openat(shm->root_fd, name, FOLDER_FLAGS);
+    if (shm->fd == -1 || (made && fchown(shm->fd, uid, gid) == -1) ||
+        flock(shm->fd, LOCK_SH | LOCK_NB) == -1 || fstat(shm->fd, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot take %s", shm->path);
+    if (st.st_uid != uid)
+        return edl_error_set(error, -EEXIST, "%s is another account's", shm->path);
+    return 0;
+}
+
+static void close_all(struct job_shm *shm)
+{
+    shm->fd = safe_close(shm->fd);
+    shm->root_fd = safe_close(shm->root_fd); /* and with it the lock */
+    shm->path[0] = '\0';
+}
+
+int job_shm_enter(const char *base, const char *processes_dir, uint64_t job_id, uid_t uid,
+                  gid_t gid, struct job_shm *ret, struct edl_error *error)
+{
+    struct stat st;
+    const char *name;
+    bool due;
+    int r;
+
+    *ret = (struct job_shm){ .root_fd = -1, .fd = -1 };
+    if (stat(processes_dir, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot look at %s", processes_dir);
+    r = open_root(base, &ret->root_fd, error);
+    if (r < 0)
+        return r;
+    (void)snprintf(ret->base, sizeof ret->base, "%s", base);
+    (void)snprintf(ret->path, sizeof ret->path, "%s/" ROOT_NAME "/%" PRIu64 ".%jx.%jx", base,
+                   job_id, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+    name = strrchr(ret->path, '/') + 1;
+    due = is_due(ret->root_fd);
+    if (due)
+        each_folder(ret->root_fd, false, take_out_unused);
+    r = open_job(ret, name, uid, gid, error);
+    (void)flock(ret->root_fd, LOCK_UN);
+    if (due)
+        each_folder(ret->root_fd, true, remove_gone);
+    if (r < 0)
+        close_all(ret);
+    return r;
 }
 
 void job_shm_leave(struct job_shm *shm)

@@ -119,6 +119,28 @@ static void test_begins_empty(void **state)
     job_shm_leave(&one);
 }
 
+/* What a supervisor that was killed left is not the next life's, nor another account's. */
+static void test_a_folder_that_nobody_holds(void **state)
+{
+    const struct fixture *f = *state;
+    struct job_shm killed, next;
+    _cleanup_free_ char *file = NULL;
+    struct stat st;
+
+    enter(f, f->processes, 7, &killed);
+    leave_memory(&killed, "psm_1");
+    file = text_format("%s/psm_1", killed.path);
+    if (geteuid() == 0)
+        assert_int_equal(chown(killed.path, 1, 1), 0);
+    killed.fd = safe_close(killed.fd);
+    killed.root_fd = safe_close(killed.root_fd);
+    enter(f, f->processes, 7, &next);
+    assert_int_equal(access(file, F_OK), -1);
+    assert_int_equal(stat(next.path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid());
+    job_shm_leave(&next);
+}
+
 /* Two agents of one machine have jobs of the same number. */
 static void test_agents_do_not_share(void **state)
 {
@@ -139,15 +161,18 @@ static void test_killed_supervisors_leave_nothing(void **state)
     const struct fixture *f = *state;
     struct job_shm killed, next;
     char path[JOB_SHM_PATH_SIZE];
+    _cleanup_free_ char *looked = NULL;
 
     enter(f, f->processes, 7, &killed);
     leave_memory(&killed, "psm_1");
     (void)snprintf(path, sizeof path, "%s", killed.path);
     killed.fd = safe_close(killed.fd);
     killed.root_fd = safe_close(killed.root_fd);
+    looked = text_format("%s/edl/.looked", f->base);
+    assert_int_equal(unlink(looked), 0); /* it was looked long ago */
     enter(f, f->processes, 8, &next);
-    job_shm_leave(&next);
     assert_int_equal(access(path, F_OK), -1);
+    job_shm_leave(&next);
 }
 
 static bool is_link(const char *path)
@@ -210,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_goes_with_the_last_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_begins_empty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_folder_that_nobody_holds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_agents_do_not_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed_supervisors_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_link_in_our_place, set_up, tear_down),
