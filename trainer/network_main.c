@@ -177,7 +177,7 @@ static int read_style(const char *style, struct network_job *job, struct edl_err
     job->glog = streq(style, "glog");
     if (job->glog || streq(style, "edl"))
         return 0;
-    return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; glog and edl there are", style);
+    return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; it may be edl, or glog", style);
 }
 
 #define OPTIONS_MAX 40
