@@ -39,7 +39,7 @@ machine_in n1 pkill -x -u ann sleep
 none_of_anns() { machine_in n1 sh -c '! pgrep -x -u ann sleep'; }
 await 10 'and it is gone' none_of_anns
 
-machine_in n1 sh -c 'cat >/run/edl/escape; chmod 755 /run/edl /run/edl/escape' <<'END'
+machine_in n1 sh -c 'cat >/usr/local/bin/escape; chmod 755 /run/edl /usr/local/bin/escape' <<'END'
 #!/bin/sh
 exec 2>&1
 export XDG_RUNTIME_DIR="/run/user/$(id -u)"
@@ -54,7 +54,7 @@ echo tried
 END
 for runtime in systemd direct; do
     agent_begin --runtime $runtime
-    as=ann.token edl submit --name "escape-$runtime" --workspace private -- /run/edl/escape >/dev/null
+    as=ann.token edl submit --name "escape-$runtime" --workspace private -- /usr/local/bin/escape >/dev/null
     await 60 "the job ends ($runtime)" job_is "escape-$runtime" succeeded
     said=$(edl logs "escape-$runtime")
     case $said in *tried*) ;; *) fail "$runtime: it says $said" ;; esac

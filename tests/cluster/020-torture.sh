@@ -8,7 +8,7 @@ kills=${EDL_KILLS:-12}
 array=96        # jobs with one process, of all habits, besides one job with four that begin again
 kills_an_array=40 # the next one is submitted then, so that as many come and go to the end
 on_fail() {
-    machine_in n1 sh -c 'tail -n 25 /run/edl/agent.log; tail -n 12 /run/edl/scheduler.log; ls /run/edl/slots | wc -l; ps -eo pid,ppid,stat,args --sort=pid | tail -n 30'
+    machine_in n1 sh -c 'tail -n 25 /run/edl/agent.log; tail -n 12 /run/edl/scheduler.log; ls /run/torture/slots | wc -l; ps -eo pid,ppid,stat,args --sort=pid | tail -n 30'
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/scheduler/admin-token edl "$@"; }
 until_gone() { # PROGRAM
@@ -17,10 +17,10 @@ until_gone() { # PROGRAM
 machine_boot n1
 
 # what each process does, by its number; whatever it leaves behind holds the lock of its slot
-machine_in n1 sh -c 'mkdir -p /run/edl && cat >/run/edl/habit' <<'END'
-exec 9>>"/run/edl/slots/$EDL_JOB.$EDL_ROLE.$EDL_INDEX"
-flock -n 9 || echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/two-at-a-time
-echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/edl/started
+machine_in n1 sh -c 'mkdir -p /run/edl /run/torture && cat >/run/torture/habit' <<'END'
+exec 9>>"/run/torture/slots/$EDL_JOB.$EDL_ROLE.$EDL_INDEX"
+flock -n 9 || echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/torture/two-at-a-time
+echo "$EDL_JOB $EDL_ROLE $EDL_INDEX $EDL_INCARNATION" >>/run/torture/started
 case $((${EDL_ARRAY_INDEX:-$EDL_INCARNATION} % 9)) in
 0) exit 0 ;;
 1) setsid sleep 600 & exit 0 ;;
@@ -41,8 +41,8 @@ measure() { # one runtime
     local limited='' i deadline left ended jobs=1 by=direct scope=''
     [ "$runtime" = direct ] || limited=limited
     [ "$runtime" = systemd ] && by=systemd
-    machine_in n1 sh -c 'rm -rf /run/edl/slots /run/edl/started /run/edl/two-at-a-time /run/edl/scheduler /var/lib/edl
-        mkdir -p /run/edl/slots; : >/run/edl/agent.log; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
+    machine_in n1 sh -c 'rm -rf /run/torture/slots /run/torture/started /run/torture/two-at-a-time /run/edl/scheduler /var/lib/edl
+        mkdir -p /run/torture/slots; : >/run/edl/agent.log; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
         edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 & echo $! >/run/edl/scheduler.pid'
     deadline=$((SECONDS + 20))
     until machine_in n1 test -s /run/edl/scheduler/address; do
@@ -51,13 +51,13 @@ measure() { # one runtime
     done
     address=$(machine_in n1 cat /run/edl/scheduler/address)
     machine_in n1 sh -c "printf '%s' '{\"metadata\":{\"name\":\"again\"},\"spec\":{\"fault_tolerant\":true,\"grace\":\"1s\",
-        \"trainer\":{\"min-instance\":4,\"max-instance\":4,\"command\":[\"sh\",\"/run/edl/habit\"],
+        \"trainer\":{\"min-instance\":4,\"max-instance\":4,\"command\":[\"sh\",\"/run/torture/habit\"],
         \"resources\":{\"requests\":{\"cpu\":\"10m\"}}}}}' >/run/edl/again"
     edl submit /run/edl/again >/dev/null
 
     for ((i = 0; i < kills; i++)); do
         if [ $((i % kills_an_array)) = 0 ]; then
-            edl submit --name "habits-$i" --array "0-$((array - 1))" --cpu 20m --memory 16Mi -- sh /run/edl/habit $limited >/dev/null
+            edl submit --name "habits-$i" --array "0-$((array - 1))" --cpu 20m --memory 16Mi -- sh /run/torture/habit $limited >/dev/null
             jobs=$((jobs + array))
         fi
         # a scope cannot be had twice while something of the last agent is in it
@@ -87,8 +87,8 @@ measure() { # one runtime
 
     [ "$runtime" != grouped ] || machine_in n1 cat /run/edl/agent.log | lacks 'limits of processes are not held\|cannot make a control group\|cannot set' ||
         fail 'control groups could not be used'
-    machine_in n1 test ! -e /run/edl/two-at-a-time || fail "two incarnations at a time: $(machine_in n1 cat /run/edl/two-at-a-time)"
-    machine_in n1 sort -o /run/edl/sorted /run/edl/started || fail 'who was started is not known'
+    machine_in n1 test ! -e /run/torture/two-at-a-time || fail "two incarnations at a time: $(machine_in n1 cat /run/torture/two-at-a-time)"
+    machine_in n1 sort -o /run/edl/sorted /run/torture/started || fail 'who was started is not known'
     silent machine_in n1 uniq -d /run/edl/sorted || fail "started twice: $(machine_in n1 uniq -d /run/edl/sorted)"
     machine_in n1 sh -c 'kill -0 $(cat /run/edl/bystander)' || fail 'a bystander was killed'
     left=$(machine_in n1 pgrep -a -f 'habit|sleep 60|sleep 0|perl' || true)
@@ -100,7 +100,7 @@ measure() { # one runtime
     [ "$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded")] | length')" -ge $((jobs / 2)) ] || fail 'jobs failed that should not'
     left=$(machine_in n1 find /sys/fs/cgroup -type d -name 'edl-*-*' 2>/dev/null || true)
     [ -z "$left" ] || fail "control groups are left: $left"
-    echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/edl/started') processes started, $SECONDS s"
+    echo "$runtime: $kills kills, $(machine_in n1 sh -c 'wc -l </run/torture/started') processes started, $SECONDS s"
     machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid) $(cat /run/edl/bystander) $(cat /run/edl/scheduler.pid)'
     until_gone agent
     until_gone scheduler
