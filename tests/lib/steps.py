@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """steps.py - runs the steps of a check side by side, counts their tests, and tells how far it is
 
-Two lanes: what computes (as many places as cores) and what waits for its own processes (five for two cores). A step takes some
+Two lanes: what computes (as many places as cores) and what waits for its own processes (twice as many). A step takes some
 places of its lane, and starts when the steps that it needs have passed; steps that are first in the list come first.
 """
 import dataclasses
@@ -17,7 +17,7 @@ import keeper
 
 COMPUTES, WAITS, ALONE = 'computes', 'waits', 'alone'
 CORES = int(os.environ.get('EDL_TEST_JOBS') or os.cpu_count() or 1)
-PLACES = {COMPUTES: CORES, WAITS: 2 * CORES + (CORES + 1) // 2}
+PLACES = {COMPUTES: CORES, WAITS: 2 * CORES}
 TOLD_EVERY_S = 30
 SKIPPED = 77
 
