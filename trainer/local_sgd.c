@@ -16,6 +16,7 @@ struct local_sgd {
     struct table *own;    /* owned: the trainer's values */
     float *center, *step; /* owned; f32[total values] as the table has them */
     uint64_t since;       /* pushes since the last meeting */
+    bool has_met;
 };
 
 void local_sgd_center(const struct declaration *declaration, struct declaration *ret)
@@ -93,6 +94,12 @@ static int meet(struct local_sgd *local, bool takes, struct edl_error *error)
     r = local->config.center(local->config.center_userdata, &look, error);
     if (r < 0)
         return r;
+    if (!local->has_met) { /* it has start values, and those are no work of its own */
+        memcpy(own, local->center, n * sizeof *own);
+        local->has_met = true;
+        local->since = 0;
+        return 0;
+    }
     for (size_t i = 0; i < n; i++)
         local->step[i] = local->config.rate * (local->center[i] - own[i]); /* subtracted there */
     r = local->config.center(local->config.center_userdata, &add, error);

@@ -5,7 +5,8 @@
  * Between two meetings nothing is sent. At a meeting the distance of the trainer's values from the
  * servers' (the center) is added to the center, times a rate. Then the trainer takes the center
  * (average), or goes towards it by the same part of the distance (elastic average, Zhang,
- * Choromanska and LeCun 2015, arXiv:1412.6651, §3.1). Source of names:
+ * Choromanska and LeCun 2015, arXiv:1412.6651, §3.1). The first meeting only takes the center: a
+ * trainer that starts late has start values and nothing to add. Source of names:
  * num_batches_per_send_parameter, center_parameter_update_method and delta_add_rate of PaddlePaddle
  * 0.11. */
 #pragma once
@@ -42,5 +43,5 @@ struct local_sgd *local_sgd_free(struct local_sgd *local);
 int local_sgd_exchange(void *local, const struct exchange *exchange, struct edl_error *error);
 
 /* local_sgd_meet - now, whatever was pushed; the trainer then has the center, by either method: for
- * the end of a pass */
+ * the start, and the end of a pass */
 int local_sgd_meet(struct local_sgd *local, struct edl_error *error);

@@ -68,6 +68,7 @@ static struct local_sgd *trainer_new(struct center *center, uint64_t batches,
     struct local_sgd *local = NULL;
 
     assert_int_equal(local_sgd_new(&config, &d, &local, NULL), 0);
+    assert_int_equal(local_sgd_meet(local, NULL), 0);
     return local;
 }
 
@@ -120,7 +121,7 @@ static void test_meets_each_n_batches(void **state)
     for (int i = 1; i <= 6; i++) {
         assert_int_equal(push(local, 0.5f, &value), 0);
         CHECK(value, 2 - 0.5f * (float)i);
-        assert_int_equal(center.calls, 2 * (i / 3));
+        assert_int_equal(center.calls, 1 + 2 * (i / 3));
         CHECK(center_value(&center), 2 - 1.5f * (float)(i / 3));
     }
     (void)local_sgd_free(local);
@@ -163,7 +164,32 @@ static void test_elastic_average(void **state)
     CHECK(center_value(&center), 1.375f);
     assert_int_equal(local_sgd_meet(local, NULL), 0); /* the end of a pass: it takes the center */
     CHECK(center_value(&center), 1.1875f);
+    assert_int_equal(push(local, 0, &value), 0); /* at no distance: nothing moves */
+    CHECK(value, 1.1875f);
+    CHECK(center_value(&center), 1.1875f);
     (void)local_sgd_free(local);
+    (void)table_free(center.table);
+}
+
+/* A trainer that starts when others have trained begins with their values, and leaves them as they
+ * are. */
+static void test_a_late_trainer(void **state)
+{
+    struct center center = center_new();
+    struct local_sgd *early = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 1), *late;
+    float value;
+
+    (void)state;
+    assert_int_equal(push(early, 0.5f, &value), 0);
+    CHECK(center_value(&center), 1.5f);
+    late = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 0.5f);
+    CHECK(center_value(&center), 1.5f);
+    assert_int_equal(table_updates(center.table), 1);
+    assert_int_equal(push(late, 1, &value), 0); /* 1.5 - 1 = 0.5: a distance of 1 */
+    CHECK(value, 1);
+    CHECK(center_value(&center), 1);
+    (void)local_sgd_free(early);
+    (void)local_sgd_free(late);
     (void)table_free(center.table);
 }
 
@@ -189,9 +215,8 @@ static void test_a_meeting_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meets_each_n_batches),
-        cmocka_unit_test(test_average),
-        cmocka_unit_test(test_elastic_average),
+        cmocka_unit_test(test_meets_each_n_batches), cmocka_unit_test(test_average),
+        cmocka_unit_test(test_elastic_average),      cmocka_unit_test(test_a_late_trainer),
         cmocka_unit_test(test_a_meeting_that_fails),
     };
 
