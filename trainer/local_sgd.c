@@ -3,13 +3,15 @@
 #include "trainer/local_sgd.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/table.h"
+
+#define CENTER_MARK "local_sgd" /* where a constant rate has no arguments */
 
 struct local_sgd {
     struct local_sgd_config config;
@@ -24,6 +26,7 @@ void local_sgd_center(const struct declaration *declaration, struct declaration 
     *ret = *declaration;
     ret->optimizer = optimizer_default(OPTIMIZER_MOMENTUM);
     ret->optimizer.learning_rate = 1;
+    (void)snprintf(ret->optimizer.schedule_args, sizeof ret->optimizer.schedule_args, CENTER_MARK);
     for (uint32_t p = 0; p < ret->n_params; p++) {
         struct param_spec *param = &ret->params[p];
 
@@ -33,6 +36,11 @@ void local_sgd_center(const struct declaration *declaration, struct declaration 
         param->l1_rate = param->l2_rate = 0;
         param->clipping = 0;
     }
+}
+
+bool local_sgd_is_center(const struct declaration *declaration)
+{
+    return streq(declaration->optimizer.schedule_args, CENTER_MARK);
 }
 
 int local_sgd_new(const struct local_sgd_config *config, const struct declaration *declaration,

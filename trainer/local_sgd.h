@@ -11,6 +11,7 @@
  * 0.11. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trainer/declaration.h"
@@ -32,6 +33,10 @@ struct local_sgd_config {
 /* local_sgd_center - what the servers of such trainers are declared: the same parameters, all
  * dense, with an update that adds what comes and nothing else */
 void local_sgd_center(const struct declaration *declaration, struct declaration *ret);
+
+/* local_sgd_is_center - whether local_sgd_center has made it: what comes is then worth many batches
+ * and never too old */
+bool local_sgd_is_center(const struct declaration *declaration);
 
 /* local_sgd_new - declaration: of the trainer's own values, with its optimizer; as table_new */
 int local_sgd_new(const struct local_sgd_config *config, const struct declaration *declaration,

@@ -24,6 +24,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/handshake.h"
 #include "trainer/lag_rule.h"
+#include "trainer/local_sgd.h"
 #include "trainer/ps_connection.h"
 #include "trainer/table.h"
 
@@ -238,6 +239,15 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
     return 0;
 }
 
+/* A meeting of local SGD brings all batches since the one before, so none is dropped. */
+static bool take(struct pserver *server, uint32_t trainer)
+{
+    const bool is_center = local_sgd_is_center(table_declaration(server->table));
+
+    return lag_take(&server->trainers[trainer].lag, table_updates(server->table),
+                    is_center ? 0 : server->config.lag_threshold);
+}
+
 /* Replies that are half sent must not see the coming update. */
 static void detach_all(struct pserver *server)
 {
@@ -276,9 +286,7 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     if (scratch == NULL)
         return refuse(connection, -ENOMEM, "no memory for the rows asked for");
     detach_all(server); /* this connection writes nothing now, so it stays */
-    if ((request.flags & WIRE_PUSH) == 0 ||
-        lag_take(&server->trainers[ps_connection_peer(connection)->trainer].lag,
-                 table_updates(server->table), server->config.lag_threshold))
+    if ((request.flags & WIRE_PUSH) == 0 || take(server, ps_connection_peer(connection)->trainer))
         table_push(server->table, &request);
     table_pull_rows(server->table, &request, scratch);
     updates = table_updates(server->table);

@@ -212,12 +212,52 @@ static void test_a_meeting_that_fails(void **state)
     (void)table_free(center.table);
 }
 
+static struct ps_client *client_new(const struct test_server *server, uint32_t trainer)
+{
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .trainer = trainer,
+                                       .incarnation = 1,
+                                       .secret = TEST_SECRET,
+                                       .n_servers = 1 };
+    struct declaration own = declare();
+    struct ps_client *client = NULL;
+    struct ps_host host;
+
+    local_sgd_center(&own, &config.declaration);
+    hosts_of(server, 1, &host);
+    assert_int_equal(ps_client_new(&config, &client, NULL), 0);
+    assert_int_equal(ps_client_connect(client, &host, NULL), 0);
+    return client;
+}
+
+/* A server that drops what comes too late takes each meeting: it brings many batches. */
+static void test_no_meeting_is_dropped(void **state)
+{
+    const struct exchange push = { .push = true, .samples = 1 };
+    struct ps_client *fast, *slow;
+    struct test_server server;
+
+    (void)state;
+    server_start_with(&server, (struct pserver_config){
+                                   .job_id = TEST_JOB, .incarnation = 1, .lag_threshold = 3 });
+    fast = client_new(&server, 0);
+    slow = client_new(&server, 1);
+    assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ps_client_exchange(fast, &push, NULL), 0);
+    assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
+    assert_int_equal(ps_client_updates(slow), 5);
+    (void)ps_client_free(fast);
+    (void)ps_client_free(slow);
+    assert_int_equal(server_stop(&server), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_meets_each_n_batches), cmocka_unit_test(test_average),
         cmocka_unit_test(test_elastic_average),      cmocka_unit_test(test_a_late_trainer),
-        cmocka_unit_test(test_a_meeting_that_fails),
+        cmocka_unit_test(test_a_meeting_that_fails), cmocka_unit_test(test_no_meeting_is_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
