@@ -81,6 +81,20 @@ bool network_servers_may_come_back(int code)
     return code == EDL_EUNREACHABLE || code == -ETIMEDOUT;
 }
 
+/* check_kept - a server that began again would bring the others' training to nothing */
+static int check_kept(const struct network_servers *servers, struct edl_error *error)
+{
+    const char *name = ps_client_lost(servers->client);
+
+    if (name == NULL)
+        return 0;
+    (void)edl_error_set(error, EDL_ESTALE, "%s was started again and has lost its parameters",
+                        name);
+    return edl_error_remedy(error,
+                            "restart all servers and trainers: from the beginning, or with one "
+                            "trainer alone behind the last saved pass: --start_pass");
+}
+
 int network_servers_again(struct network_servers *servers, struct edl_error *error)
 {
     const uint64_t wait_us = servers->config.wait_us;
@@ -111,6 +125,8 @@ int network_servers_again(struct network_servers *servers, struct edl_error *err
     if (r == EDL_ESTALE)
         return edl_error_remedy(error, "give all trainers the same --pservers and ports, and each "
                                        "a --trainer_id of its own");
+    if (r >= 0)
+        r = check_kept(servers, error);
     if (r >= 0)
         log_info("connected to %u parameter servers (%" PRIu64 " updates so far)", servers->n,
                  ps_client_updates(servers->client));

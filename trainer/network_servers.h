@@ -31,7 +31,8 @@ int network_servers_open(const struct network_servers_config *config,
                          struct edl_error *error);
 struct network_servers *network_servers_free(struct network_servers *servers);
 
-/* network_servers_again - after an exchange failed so: the same wait */
+/* network_servers_again - after an exchange failed so: the same wait; EDL_ESTALE: a server has lost
+ * its parameters */
 bool network_servers_may_come_back(int code);
 int network_servers_again(struct network_servers *servers, struct edl_error *error);
 

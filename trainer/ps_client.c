@@ -35,6 +35,7 @@ struct ps_client {
     struct ps_link *links;
     struct packed *packed;
     bool connected;
+    const char *lost; /* name of a server that began again, NULL: none */
 };
 
 int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
@@ -261,6 +262,8 @@ static int declare(struct ps_client *client, struct edl_error *error)
             r = edl_error_set(error, -EINVAL, "%s holds %llu dense values, expected %zu",
                               client->links[s].name, (unsigned long long)ok.dense_values,
                               client->shapes[s].dense_values);
+        if (r >= 0 && ok.created && ok.updates < client->packed[s].updates)
+            client->lost = client->links[s].name;
         client->packed[s].updates = ok.updates;
     }
     return r;
@@ -448,6 +451,11 @@ int ps_client_exchange(void *userdata, const struct exchange *exchange, struct e
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
     return 0;
+}
+
+const char *ps_client_lost(const struct ps_client *client)
+{
+    return client->lost;
 }
 
 uint64_t ps_client_updates(const struct ps_client *client)

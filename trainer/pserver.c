@@ -36,6 +36,7 @@ struct pserver {
     sd_event *event;
     sd_event_source *listen_source, *checkpoint_source, *greeting_source, *child_source;
     struct table *table;    /* NULL before the first declaration */
+    bool restored;          /* from the checkpoint */
     uint64_t saved_updates; /* in the checkpoint; UINT64_MAX: none written */
     uint64_t saving_updates;
     pid_t child;
@@ -220,7 +221,6 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         if (r < 0)
             return refuse(connection, r, error.text);
         server->config.index = hello->shard;
-        ok.created = 1;
         log_info("%zu parameters created", table_shape(server->table)->total_values);
     } else if (!declaration_equal(&declaration, table_declaration(server->table))) {
         return refuse(
@@ -230,6 +230,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
     } else if (table_shape(server->table)->n_shards != ps_connection_peer(connection)->n_shards) {
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }
+    ok.created = !server->restored;
     ok.updates = table_updates(server->table);
     ok.dense_values = table_shape(server->table)->dense_values;
     ps_connection_set_limit(connection, wire_push_pull_max(table_shape(server->table)));
@@ -511,6 +512,7 @@ static int load(struct pserver *server, struct edl_error *error)
         (void)edl_error_remedy(error, "remove or replace the file to start without it");
         return r;
     }
+    server->restored = true;
     server->saved_updates = table_updates(server->table);
     log_info("restored %zu parameters after %" PRIu64 " updates from %s",
              table_shape(server->table)->total_values, server->saved_updates,

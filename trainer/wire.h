@@ -94,7 +94,7 @@ struct wire_challenge {
 struct wire_declare_ok {
     uint64_t updates;
     uint64_t dense_values;
-    uint32_t created; /* 1: by this declaration */
+    uint32_t created; /* 1: since the server started, 0: they are those of a checkpoint */
 };
 
 enum { WIRE_PUSH_DENSE = 1, WIRE_PULL_DENSE = 2, WIRE_PUSH = 4 /* counts as an update */ };

@@ -63,12 +63,17 @@ void server_start(struct test_server *server, uint32_t index, uint64_t incarnati
 
 void server_start_with(struct test_server *server, struct pserver_config config)
 {
+    server_start_at(server, config, 0);
+}
+
+void server_start_at(struct test_server *server, struct pserver_config config, uint16_t port)
+{
     sigset_t mask, before;
 
     memcpy(config.secret, TEST_SECRET, sizeof config.secret);
     server->index = config.index;
     server->incarnation = config.incarnation;
-    config.listen_fd = pserver_listen("127.0.0.1", 0, &server->port, NULL);
+    config.listen_fd = pserver_listen("127.0.0.1", port, &server->port, NULL);
     assert_true(config.listen_fd >= 0);
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);

@@ -32,6 +32,8 @@ void server_start(struct test_server *server, uint32_t index, uint64_t incarnati
                   const char *checkpoint, uint64_t period_us);
 /* server_start_with - its port and secret are those of the tests */
 void server_start_with(struct test_server *server, struct pserver_config config);
+/* server_start_at - the same at a port that another had, 0: any */
+void server_start_at(struct test_server *server, struct pserver_config config, uint16_t port);
 void server_kill(struct test_server *server);
 
 /* server_stop - SIGTERM; its exit status (writes the checkpoint, checks for leaks under a
