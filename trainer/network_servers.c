@@ -81,6 +81,17 @@ bool network_servers_may_come_back(int code)
     return code == EDL_EUNREACHABLE || code == -ETIMEDOUT;
 }
 
+/* strange - at an address that a person has given, what has another secret is no passing guest */
+static int strange(struct edl_error *error)
+{
+    const struct edl_error why = *error;
+
+    (void)edl_error_set(error, -EACCES, "%s: its secret is another one", why.text);
+    return edl_error_remedy(error,
+                            "copy ~/.config/edl/paddle-secret from its machine to this one, or "
+                            "give both the same --secret_file");
+}
+
 /* check_kept - a server that began again would bring the others' training to nothing */
 static int check_kept(const struct network_servers *servers, struct edl_error *error)
 {
@@ -104,6 +115,8 @@ int network_servers_again(struct network_servers *servers, struct edl_error *err
     int r;
 
     while (network_servers_may_come_back(r = connect_once(servers, error))) {
+        if (ps_client_unproved(servers->client))
+            return strange(error);
         now_us = clock_read_us(CLOCK_BOOTTIME);
         if (now_us >= deadline_us) {
             edl_error_prefix(error,

@@ -24,8 +24,8 @@ struct network_servers_config {
 
 /* network_servers_open - connects to all of them, waiting as long as config says; what it waits for
  * is told now and then
- * -EINVAL: the list, or what the servers refuse; EDL_EUNREACHABLE: not in time; -EINTR: told to
- * stop */
+ * -EINVAL: the list, or what the servers refuse; -EACCES: a server has another secret;
+ * EDL_EUNREACHABLE: not in time; -EINTR: told to stop */
 int network_servers_open(const struct network_servers_config *config,
                          const struct declaration *declaration, struct network_servers **ret,
                          struct edl_error *error);

@@ -35,6 +35,7 @@ struct ps_client {
     struct ps_link *links;
     struct packed *packed;
     bool connected;
+    bool unproved;    /* the last try to connect failed by a proof */
     const char *lost; /* name of a server that began again, NULL: none */
 };
 
@@ -171,7 +172,7 @@ struct meeting {
     struct wire_challenge challenge;
 };
 
-static int check_challenge(const struct ps_client *client, const struct meeting *meeting,
+static int check_challenge(struct ps_client *client, const struct meeting *meeting,
                            const struct ps_host *host, const char *name, struct edl_error *error)
 {
     const struct wire_challenge *challenge = &meeting->challenge;
@@ -183,7 +184,8 @@ static int check_challenge(const struct ps_client *client, const struct meeting 
                              "%s is incarnation %llu of server %u, expected %llu of %u", name,
                              (unsigned long long)challenge->incarnation, challenge->shard,
                              (unsigned long long)host->incarnation, meeting->hello.shard);
-    if (!job_proof_check(client->config.secret, &claim, challenge->proof))
+    client->unproved = !job_proof_check(client->config.secret, &claim, challenge->proof);
+    if (client->unproved)
         return edl_error_set(error, EDL_EUNREACHABLE,
                              "%s: what listens there does not prove that it is of job %llu", name,
                              (unsigned long long)client->config.job_id);
@@ -275,6 +277,7 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
     int r = 0;
 
     disconnect(client);
+    client->unproved = false;
     for (uint32_t s = 0; r >= 0 && s < client->config.n_servers; s++)
         r = connect_host(&client->links[s], s, &hosts[s], error);
     if (r >= 0)
@@ -451,6 +454,11 @@ int ps_client_exchange(void *userdata, const struct exchange *exchange, struct e
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
     return 0;
+}
+
+bool ps_client_unproved(const struct ps_client *client)
+{
+    return client->unproved;
 }
 
 const char *ps_client_lost(const struct ps_client *client)

@@ -45,6 +45,10 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
 /* ps_client_exchange - an exchange_fn; userdata is the client */
 int ps_client_exchange(void *client, const struct exchange *exchange, struct edl_error *error);
 
+/* ps_client_unproved - whether the last ps_client_connect failed because something answers that
+ * does not know the secret */
+bool ps_client_unproved(const struct ps_client *client);
+
 /* ps_client_lost - the name of a server that has less than it once told, and no checkpoint: it was
  * started again, and is at start values. NULL: there is none */
 const char *ps_client_lost(const struct ps_client *client);

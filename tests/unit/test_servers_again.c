@@ -129,11 +129,28 @@ static void test_a_checkpoint_that_is_older(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
+/* It is told at once: waiting mends nothing. */
+static void test_another_secret(void **state)
+{
+    struct network_servers *servers = NULL;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    start(NULL, 0);
+    write_secret("another one: this has 32 bytes..");
+    assert_int_equal(connect_to(&servers, &error), -EACCES);
+    assert_non_null(strstr(error.text, "its secret is another one"));
+    assert_non_null(strstr(error.text, list));
+    assert_non_null(strstr(error.remedy, "paddle-secret"));
+    assert_int_equal(server_stop(&server), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_parameters_that_are_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_checkpoint_that_is_older, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_secret, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("servers again", tests, NULL, NULL);
