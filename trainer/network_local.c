@@ -166,7 +166,8 @@ static int open_learner(struct study *s, struct edl_error *error)
     return network_learner_new(&config, &s->learner, error);
 }
 
-/* read_param - of one without a file the start values are there already */
+/* read_param - of one without a file the start values are there already; returns whether it has one
+ */
 static int read_param(const struct network_job *job, const char *path, float *ret, size_t n,
                       struct edl_error *error)
 {
@@ -182,16 +183,25 @@ static int read_param(const struct network_job *job, const char *path, float *re
     if (r == -ENOENT)
         (void)edl_error_remedy(error, "load_missing_parameter_strategy=rand or zero goes on "
                                       "without it");
-    return r;
+    return r < 0 ? r : 1;
+}
+
+/* A folder that is mistyped is not one whose parameters are all missing. */
+static int not_a_pass(const char *folder, const char *why, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EINVAL, "--init_model_path=%s: %s", folder, why);
+    return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
 }
 
 /* A saved pass into the table, and what only the network keeps into the learner. */
 static int load(struct study *s, struct edl_error *error)
 {
     const struct shard_shape *shape = table_shape(s->table);
-    uint32_t declared = 0;
+    uint32_t declared = 0, found = 0;
     int r = 0;
 
+    if (access(s->job->init_model, F_OK) == -1)
+        return not_a_pass(s->job->init_model, strerror(errno), error);
     for (uint32_t p = 0; r >= 0 && p < s->network->n_params; p++) {
         const struct network_param *param = &s->network->params[p];
         float *to = param->is_static ? network_learner_values(s->learner)[p]
@@ -202,8 +212,11 @@ static int load(struct study *s, struct edl_error *error)
             sizeof path)
             return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->init_model);
         r = read_param(s->job, path, to, (size_t)param->spec.rows * param->spec.columns, error);
+        found += r > 0;
     }
-    return r;
+    if (r >= 0 && found == 0 && s->network->n_params > 0)
+        return not_a_pass(s->job->init_model, "no parameter of this network is there", error);
+    return MIN_OF(r, 0);
 }
 
 static int open_data(struct study *s, struct edl_error *error)

@@ -77,6 +77,7 @@ rm output/pass-00002/_user_fusion.wbias
 if edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00002 >missing.log 2>&1; then fail 'a missing parameter is no error'; fi
 grep -q '_user_fusion.wbias.*load_missing_parameter_strategy=' missing.log || fail "no remedy: $(cat missing.log)"
 edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00002 --load_missing_parameter_strategy=zero >/dev/null 2>&1 || fail 'it does not go on with zero'
+mkdir output/empty
 
 # what is wrong is named
 wrong() { # WORDS COMMAND...
@@ -91,6 +92,10 @@ wrong 'is at most' edl-trainer "${small[@]}" --servers=127.0.0.1:1 --trainer_id=
 wrong 'connection refused by pserver, maybe pserver failed!' edl-trainer "${small[@]}" --servers=127.0.0.1:1 --servers-wait=1s --secret-file="$HOME/.config/edl/paddle-secret"
 wrong 'is not host:port' edl-trainer "${small[@]}" --servers=127.0.0.1 --secret-file="$HOME/.config/edl/paddle-secret"
 wrong 'needs output/pass-00008/done' edl-paddle train "${small[@]}" --start_pass=9 --save_dir=output
+for way in rand zero; do
+    wrong 'No such file or directory' edl-paddle train "${small[@]}" --init_model_path=output/pass-O0001 --load_missing_parameter_strategy=$way
+    wrong 'no parameter of this network is there' edl-paddle train "${small[@]}" --init_model_path=output/empty --load_missing_parameter_strategy=$way
+done
 wrong 'there is no edl-paddle merge_model' edl-paddle merge_model
 
 # as paddle.py's run.sh has it: one job, whose programs are these two
