@@ -119,7 +119,8 @@ static int open_parameters(struct study *s, struct edl_error *error)
     if (job->servers == NULL)
         return table_new(&s->declaration, 0, 1, &s->table, error);
     if (job->init_model != NULL) {
-        (void)edl_error_set(error, -EINVAL, "--init_model_path goes without --servers only");
+        (void)edl_error_set(error, -EINVAL,
+                            "--init_model_path goes without parameter servers only");
         return edl_error_remedy(error, "train it alone, or begin with start values");
     }
     if (parse_seconds(job->servers_wait, &config.wait_us) < 0)

@@ -79,6 +79,10 @@ static int begin_behind(struct network_job *job, char *path, size_t size, struct
 
     if (job->start_pass == 0 || job->init_model != NULL)
         return 0;
+    if (job->servers != NULL) {
+        (void)edl_error_set(error, -EINVAL, "--start_pass goes without parameter servers only");
+        return edl_error_remedy(error, "train it alone, or begin with start values");
+    }
     if (job->save_dir == NULL) {
         (void)edl_error_set(error, -EINVAL, "--start_pass goes on in --save_dir, which is missing");
         return edl_error_remedy(error, "name the folder that has pass-%05llu",

@@ -96,6 +96,9 @@ for way in rand zero; do
     wrong 'No such file or directory' edl-paddle train "${small[@]}" --init_model_path=output/pass-O0001 --load_missing_parameter_strategy=$way
     wrong 'no parameter of this network is there' edl-paddle train "${small[@]}" --init_model_path=output/empty --load_missing_parameter_strategy=$way
 done
+given=(edl-trainer "${small[@]}" --servers=127.0.0.1:1 --secret-file="$HOME/.config/edl/paddle-secret")
+wrong '--start_pass goes without parameter servers only' "${given[@]}" --start_pass=1 --save_dir=output
+wrong '--init_model_path goes without parameter servers only' "${given[@]}" --init_model_path=output/pass-00001
 wrong 'there is no edl-paddle merge_model' edl-paddle merge_model
 
 # as paddle.py's run.sh has it: one job, whose programs are these two
