@@ -231,6 +231,20 @@ static int open_data(struct study *s, struct edl_error *error)
     return network_data_open(job->data, job->config, job->samples, job->seed, &s->data, error);
 }
 
+/* A training that goes on has a pass to train. */
+static int check_passes(const struct study *s, struct edl_error *error)
+{
+    if (s->job->start_pass == 0 || s->job->start_pass < passes_of(s))
+        return 0;
+    (void)edl_error_set(error, -EINVAL,
+                        "--start_pass is %" PRIu64 " and the number of passes %" PRIu64
+                        ": none is left",
+                        s->job->start_pass, passes_of(s));
+    return edl_error_remedy(error,
+                            "passes are counted from 0: --num_passes=%" PRIu64 " trains one more",
+                            s->job->start_pass + 1);
+}
+
 /* The network comes first: which data it needs is said of one that is there. */
 static int study_open(struct study *s, const struct network_job *job, struct edl_error *error)
 {
@@ -389,6 +403,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
     struct study s;
     int r = study_open(&s, job, error);
 
+    if (r >= 0)
+        r = check_passes(&s, error);
     if (r >= 0 && job->save_dir != NULL && job->trainer_id == 0) {
         r = pass_path(&s, 0, path, sizeof path, error);
         if (r >= 0)

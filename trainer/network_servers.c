@@ -167,6 +167,10 @@ int network_servers_open(const struct network_servers_config *config,
     explicit_bzero(client.secret, sizeof client.secret);
     if (r >= 0)
         r = network_servers_again(servers, error);
+    if (r >= 0 && ps_client_updates(servers->client) > 0)
+        log_warning("goes on with %" PRIu64 " updates that the servers have; restart them for "
+                    "another training",
+                    ps_client_updates(servers->client));
     if (r < 0) {
         (void)network_servers_free(servers);
         return r;

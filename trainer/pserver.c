@@ -226,7 +226,8 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         return refuse(
             connection, -EINVAL,
             "the parameters were declared differently before: every trainer of a job must "
-            "be started with the same model, seed and rates");
+            "be started with the same model, seed and rates; for another training, restart the "
+            "parameter servers");
     } else if (table_shape(server->table)->n_shards != ps_connection_peer(connection)->n_shards) {
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }

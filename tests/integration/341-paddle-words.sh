@@ -43,6 +43,10 @@ grep -q 'Saving parameters to ./output/pass-00001' zero.log || fail "it does not
 [ "$(find output/pass-00001 -name '_*' | wc -l)" = 31 ] || fail "pass-00001 is $(ls output/pass-00001)"
 [ "$(stat -c %s output/pass-00001/___embedding_5__.w0)" = $((16 + 4 * 21 * 16)) ] || fail "___embedding_5__.w0 has $(stat -c %s output/pass-00001/___embedding_5__.w0) bytes"
 
+# another training on servers that have been trained is told that it is none
+edl-paddle train "${small[@]}" --trainer_id=0 --num_passes=1 >again.log 2>&1 || fail "again: $(cat again.log)"
+grep -Eq 'goes on with [1-9][0-9]* updates that the servers have; restart them' again.log || fail "nothing says that it goes on: $(cat again.log)"
+
 # three ports, three processes; they end together
 [ "$(grep -c 'listens on 127.0.0.1 port' pserver.log)" = 3 ] || fail "servers: $(cat pserver.log)"
 [ "$(grep -c 'parameters created' pserver.log)" = 3 ] || fail "not all have a shard: $(cat pserver.log)"
@@ -96,6 +100,7 @@ for way in rand zero; do
     wrong 'No such file or directory' edl-paddle train "${small[@]}" --init_model_path=output/pass-O0001 --load_missing_parameter_strategy=$way
     wrong 'no parameter of this network is there' edl-paddle train "${small[@]}" --init_model_path=output/empty --load_missing_parameter_strategy=$way
 done
+wrong '--num_passes=3 trains one more' edl-paddle train "${small[@]}" --start_pass=2 --num_passes=2 --save_dir=output
 given=(edl-trainer "${small[@]}" --servers=127.0.0.1:1 --secret-file="$HOME/.config/edl/paddle-secret")
 wrong '--start_pass goes without parameter servers only' "${given[@]}" --start_pass=1 --save_dir=output
 wrong '--init_model_path goes without parameter servers only' "${given[@]}" --init_model_path=output/pass-00001
