@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sysexits.h>
 
 #include "shared/error.h"
@@ -32,8 +34,17 @@ static volatile sig_atomic_t stop;
 
 static void on_signal(int number)
 {
-    (void)number;
-    stop = 1;
+    stop = number;
+}
+
+/* In a job the agent has ordered the end, and its work goes on elsewhere. A person's trainer did
+ * not do what it was started for: the status is that of a program that the signal ended. */
+static int stopped_status(void)
+{
+    const bool in_job = getenv("EDL_SOCKET") != NULL;
+
+    log_info(in_job ? "stopped as told" : "stopped as told, before the training was over");
+    return in_job ? 0 : 128 + stop;
 }
 
 /* Without SA_RESTART: a wait in progress ends early and looks at the flag. */
@@ -248,10 +259,8 @@ int main(int argc, char **argv)
     catch_signals();
     r = network_main_wants(argc, argv) ? network_main(argc, argv, &stop, &error)
                                        : start(argc, argv, &settings, &error);
-    if (r == -EINTR) {
-        log_info("stopped as told");
-        return 0;
-    }
+    if (r == -EINTR)
+        return stopped_status();
     if (r < 0)
         (void)log_failure(&error, "cannot go on");
     return exit_status(r);

@@ -83,6 +83,15 @@ grep -q '_user_fusion.wbias.*load_missing_parameter_strategy=' missing.log || fa
 edl-paddle train --job=test "${small[@]}" --init_model_path=output/pass-00002 --load_missing_parameter_strategy=zero >/dev/null 2>&1 || fail 'it does not go on with zero'
 mkdir output/empty
 
+# a trainer that is told to stop has not done its work
+edl-paddle train "${small[@]}" --num_passes=1000000 --log_period=1 --save_dir=stopped >stopped.log 2>&1 &
+trainer=$!
+await 120 'it trains' grep -q 'Batch=1 ' stopped.log
+kill $trainer
+status=0
+wait $trainer || status=$?
+[ $status = 143 ] || fail "stopped, it ends with $status: $(cat stopped.log)"
+
 # what is wrong is named
 wrong() { # WORDS COMMAND...
     local words=$1
