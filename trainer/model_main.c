@@ -18,7 +18,7 @@
 #include "trainer/options.h"
 
 #define EXIT_BAD_USAGE 2
-#define WORDS_MAX 3 /* the command, the folder, and a word or a parameter */
+#define WORDS_MAX 4 /* the command, the folder, a word or a parameter, and one too many */
 #define NEAREST_MAX 1000
 
 static const char usage[] =
@@ -205,8 +205,9 @@ static int run_command(const struct request *request, struct edl_error *error)
         if (streq(name, commands[i].name)) {
             if (request->n_words == commands[i].n_words)
                 return commands[i].run(request, error);
-            (void)edl_error_set(error, -EINVAL, "model %s: %zu words are missing", name,
-                                commands[i].n_words - request->n_words);
+            (void)edl_error_set(error, -EINVAL, "model %s takes %zu word%s, not %zu", name,
+                                commands[i].n_words - 1, commands[i].n_words > 2 ? "s" : "",
+                                request->n_words - 1);
             return edl_error_remedy(error, "edl-trainer model %s", commands[i].example);
         }
     (void)edl_error_set(error, -EINVAL, "model: \"%.40s\" is not known", name);

@@ -50,17 +50,25 @@ static const json_t *largest_embedding(const json_t *params)
     return found;
 }
 
+/* is_about - whether a problem, which begins with "FOLDER/NAME: ", is of that name */
+static bool is_about(const char *problem, const char *folder, const char *name)
+{
+    const size_t folder_size = strlen(folder), size = strlen(name);
+
+    return strlen(problem) > folder_size + 1 + size &&
+           strncmp(problem + folder_size + 1, name, size) == 0 &&
+           problem[folder_size + 1 + size] == ':';
+}
+
 /* damage - of that parameter, as the survey tells it; NULL: none */
-static const char *damage(const json_t *report, const char *name)
+static const char *damage(const json_t *report, const char *folder, const char *name)
 {
     const json_t *text;
     size_t i;
 
     json_array_foreach(json_object_get(report, "problems"), i, text)
     {
-        const char *found = name != NULL ? strstr(json_string_value(text), name) : NULL;
-
-        if (found != NULL)
+        if (name != NULL && is_about(json_string_value(text), folder, name))
             return json_string_value(text);
     }
     return NULL;
@@ -72,7 +80,7 @@ static int no_such(const json_t *report, const char *name, const char *folder,
     const json_t *params = json_object_get(report, "parameters");
     size_t n = json_array_size(params);
     _cleanup_free_ const char **names = xcalloc(n, sizeof *names);
-    const char *near, *damaged = damage(report, name);
+    const char *near, *damaged = damage(report, folder, name);
 
     if (damaged != NULL)
         return edl_error_set(error, EDL_ECORRUPT, "%s", damaged);

@@ -113,6 +113,7 @@ wrong '--num_passes=3 trains one more' edl-paddle train "${small[@]}" --start_pa
 given=(edl-trainer "${small[@]}" --servers=127.0.0.1:1 --secret-file="$HOME/.config/edl/paddle-secret")
 wrong '--start_pass goes without parameter servers only' "${given[@]}" --start_pass=1 --save_dir=output
 wrong '--init_model_path goes without parameter servers only' "${given[@]}" --init_model_path=output/pass-00001
+wrong 'model show takes 1 word, not 2' edl-trainer model show output/pass-00001 extra
 wrong 'there is no edl-paddle merge_model' edl-paddle merge_model
 
 # as paddle.py's run.sh has it: one job, whose programs are these two

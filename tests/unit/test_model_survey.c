@@ -326,6 +326,9 @@ static void test_what_is_no_table(void **state)
     assert_non_null(strstr(error.text, "15 values"));
     assert_int_equal(model_table_open(saved, NULL, "my_embedding", UINT64_MAX, &table, &error),
                      -EINVAL);
+    drop("done"); /* its damage is not that of a parameter whose name is in it */
+    assert_int_equal(model_table_open(saved, NULL, "one", 3, &table, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "there is no parameter one"));
     cut("my_embedding", 40);
     assert_int_equal(model_table_open(saved, NULL, "my_embedding", 3, &table, &error),
                      EDL_ECORRUPT);
