@@ -139,8 +139,10 @@ static json_t *neighbour_json(const struct model_table *table, const struct mode
 {
     const char *word = table->words != NULL ? table->words[one->row] : NULL;
 
-    return json_pack("{s:f,s:I,s:s?}", "cosine", one->cosine, "row", (json_int_t)one->row, "word",
-                     word);
+    json_t *text = word != NULL ? json_string(word) : NULL; /* NULL as well: it is no UTF-8 */
+
+    return json_pack("{s:f,s:I,s:o}", "cosine", one->cosine, "row", (json_int_t)one->row, "word",
+                     text != NULL ? text : json_null());
 }
 
 static int nearest(const struct request *request, struct edl_error *error)

@@ -3,11 +3,14 @@
 #include "trainer/model_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -19,6 +22,8 @@
 
 #define PATH_BYTES 4096
 #define COLUMNS_MAX (1u << 20)
+#define WORDS_BYTES_MAX (256 * 1024 * 1024) /* of word_dict */
+#define LINE_BYTES 4096                     /* of a line in it */
 
 static const char *name_of(const json_t *param)
 {
@@ -142,20 +147,51 @@ static void take_line(struct model_table *table, char *line)
     table->words[row] = xstrdup(line);
 }
 
-static void read_words(struct model_table *table, const char *folder)
+/* open_words - *ret stays NULL where there is no such file */
+static int open_words(const char *folder, FILE **ret, struct edl_error *error)
 {
     char path[PATH_BYTES];
-    _cleanup_fclose_ FILE *file = NULL;
-    _cleanup_free_ char *line = NULL;
-    size_t size = 0;
+    _cleanup_close_ int fd = -1;
+    struct stat status;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/word_dict", folder) < sizeof path)
-        file = fopen(path, "re");
-    if (file == NULL)
-        return;
+    if ((size_t)snprintf(path, sizeof path, "%s/word_dict", folder) >= sizeof path)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", folder);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 && errno != ELOOP)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    if (fd < 0 || fstat(fd, &status) == -1 || !S_ISREG(status.st_mode))
+        return edl_error_set(error, EDL_ECORRUPT, "%s is not a file; a saved model has files only",
+                             path);
+    if (status.st_size > WORDS_BYTES_MAX)
+        return edl_error_set(error, EDL_ECORRUPT, "%s has %lld bytes; %d are possible", path,
+                             (long long)status.st_size, WORDS_BYTES_MAX);
+    *ret = fdopen(fd, "r");
+    if (*ret == NULL)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    (void)TAKE_FD(fd);
+    return 0;
+}
+
+static int read_words(struct model_table *table, const char *folder, struct edl_error *error)
+{
+    _cleanup_fclose_ FILE *file = NULL;
+    char line[LINE_BYTES];
+    bool begins = true; /* a line, else what is left of one that is too long */
+    int r = open_words(folder, &file, error);
+
+    if (r < 0 || file == NULL)
+        return r;
     table->words = xcalloc(table->rows, sizeof *table->words);
-    while (getline(&line, &size, file) > 0)
-        take_line(table, line);
+    while (fgets(line, sizeof line, file) != NULL) {
+        const bool ends = strchr(line, '\n') != NULL || feof(file);
+
+        if (begins && ends)
+            take_line(table, line);
+        begins = ends;
+    }
+    return 0;
 }
 
 static int load(struct model_table *table, const char *folder, struct edl_error *error)
@@ -189,11 +225,12 @@ int model_table_open(const char *folder, const char *arguments, const char *name
     json_decref(report);
     if (r >= 0)
         r = load(&table, folder, error);
+    if (r >= 0)
+        r = read_words(&table, folder, error);
     if (r < 0) {
         model_table_done(&table);
         return r;
     }
-    read_words(&table, folder);
     *ret = table;
     return 0;
 }

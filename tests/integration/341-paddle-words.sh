@@ -114,6 +114,9 @@ given=(edl-trainer "${small[@]}" --servers=127.0.0.1:1 --secret-file="$HOME/.con
 wrong '--start_pass goes without parameter servers only' "${given[@]}" --start_pass=1 --save_dir=output
 wrong '--init_model_path goes without parameter servers only' "${given[@]}" --init_model_path=output/pass-00001
 wrong 'model show takes 1 word, not 2' edl-trainer model show output/pass-00001 extra
+printf '\377 0\n' >output/pass-00001/word_dict
+[ "$(edl-trainer model nearest output/pass-00001 1 --parameter ___embedding_5__.w0 --count 20 --config_args width=16 --columns 16 --json |
+    jq -c '[.nearest | length, (.[] | select(.row == 0).word)]')" = '[20,null]' ] || fail 'a row is missing whose word is no UTF-8'
 wrong 'there is no edl-paddle merge_model' edl-paddle merge_model
 
 # as paddle.py's run.sh has it: one job, whose programs are these two

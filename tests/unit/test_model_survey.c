@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/network_case.h"
@@ -306,6 +307,37 @@ static void test_csv(void **state)
     model_table_done(&table);
 }
 
+/* The list of words is not trusted either: nothing waits for it, and no line takes all memory. */
+static void test_words_that_are_none(void **state)
+{
+    struct model_table table;
+    struct edl_error error = { 0 };
+    char path[512], words[6000];
+    size_t row;
+
+    (void)state;
+    add_embedding();
+    memset(words, 'x', sizeof words);
+    memcpy(words + sizeof words - 16, " 1\nthe 0\nlast 2\n", 16);
+    add_file("word_dict", words, sizeof words);
+    assert_int_equal(model_table_open(saved, NULL, NULL, 3, &table, &error), 0);
+    assert_null(table.words[1]);
+    assert_int_equal(model_table_row(&table, "last", &row, &error), 0);
+    assert_int_equal(row, 2);
+    model_table_done(&table);
+    (void)snprintf(path, sizeof path, "%s/word_dict", saved);
+    cut("word_dict", INT64_C(1) << 40);
+    assert_int_equal(model_table_open(saved, NULL, NULL, 3, &table, &error), EDL_ECORRUPT);
+    drop("word_dict");
+    assert_int_equal(symlink("/dev/zero", path), 0);
+    assert_int_equal(model_table_open(saved, NULL, NULL, 3, &table, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "word_dict is not a file"));
+    drop("word_dict");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(model_table_open(saved, NULL, NULL, 3, &table, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "word_dict is not a file"));
+}
+
 static void test_what_is_no_table(void **state)
 {
     struct model_table table;
@@ -343,6 +375,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nearest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_words_that_are_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_no_table, set_up, tear_down),
     };
 
