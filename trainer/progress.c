@@ -41,10 +41,11 @@ void progress_line(const struct progress *progress, const char *format, ...)
 }
 
 /* The line with dots is ended before another comes. */
-static void end_dots(const struct progress *progress)
+static void end_dots(struct progress *progress)
 {
-    if (progress->dot_period > 0 && progress->batches >= progress->dot_period)
+    if (progress->has_dots)
         fputc('\n', stderr);
+    progress->has_dots = false;
 }
 
 /* A batch is over: a line each period batches, else a dot now and then. */
@@ -62,6 +63,7 @@ static void tell_glog(struct progress *progress)
         progress->line_cost_sum = 0;
     } else if (progress->dot_period > 0 && progress->batches % progress->dot_period == 0) {
         fputc('.', stderr);
+        progress->has_dots = true;
     }
 }
 

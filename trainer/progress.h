@@ -16,6 +16,7 @@ struct progress {
     uint64_t started_us;
     bool glog; /* lines as PaddlePaddle's: means since the pass began and since the last line */
     uint64_t dot_period; /* batches between dots; 0: none */
+    bool has_dots;       /* in a line that is not ended */
     uint64_t line_samples;
     double line_cost_sum;
 };
