@@ -340,7 +340,8 @@ static int come_back(struct study *s, struct edl_error *error)
     return network_servers_again(s->servers, error);
 }
 
-/* At the end of a pass all trainers have the same. */
+/* At its start, and at the end of a pass, a trainer takes what the servers have then. Others may
+ * add to it at any time. */
 static int pull(struct study *s, struct edl_error *error)
 {
     int r = 0;

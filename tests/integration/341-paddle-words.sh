@@ -34,8 +34,10 @@ wait "$trainer" || fail "trainer 1: $(cat one.log)"
 # what it says: the command line, what has no effect, lines of glog, the mean of all batches of the pass
 grep -q '^commandline: edl-paddle train --config=recommendation' zero.log || fail "no command line: $(cat zero.log)"
 grep -q 'without effect here: --trainer_count$' zero.log || fail "what has no effect is not named: $(cat zero.log)"
-grep -Eq '^I[0-9]{4} [0-9:]{8}\.[0-9]{6} +[0-9]+ .*\]  Batch=2 samples=3200? AvgCost=[0-9.]+ CurrentCost=[0-9.]+ Eval:  CurrentEval: $|Pass=1 Batch=[0-9]+ samples=[0-9]+ AvgCost=[0-9.]+ Eval: $' zero.log ||
-    fail "no lines of glog: $(cat zero.log)"
+head='^I[0-9]{4} [0-9:]{8}\.[0-9]{6} +[0-9]+ .*\] '
+grep -Eq "$head Batch=2 samples=[0-9]+ AvgCost=[0-9.]+ CurrentCost=[0-9.]+ Eval:  CurrentEval: \$" zero.log || fail "no line of a batch as glog has it: $(cat zero.log)"
+grep -Eq "$head Pass=1 Batch=[0-9]+ samples=[0-9]+ AvgCost=[0-9.]+ Eval: \$" zero.log || fail "no line of a pass as glog has it: $(cat zero.log)"
+grep -q '^\.$' zero.log || fail "no dots: $(cat zero.log)"
 [ "$(grep -c ' Test samples=[0-9]* cost=[0-9.]* Eval: $' zero.log)" = 3 ] || fail "a test before, and one after each pass: $(cat zero.log)"
 grep -q 'Saving parameters to ./output/pass-00001' zero.log || fail "it does not tell where it saves: $(cat zero.log)"
 [ ! -e of-1 ] || fail 'trainer 1 saves as well'
@@ -55,15 +57,16 @@ kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
 for pid in $shards; do [ ! -e "/proc/$pid" ] || fail "a server is left: $pid"; done
 
-# trainers that meet each two batches: both have the same model after their last pass, and it has learnt
+# trainers that meet each two batches: both end, and what the servers have then has learnt; no blank line stands for dots that are none
 edl-paddle pserver >pserver.log 2>&1 &
 servers=$!
 for i in 1 0; do
     edl-paddle train "${small[@]}" --trainer_id=$i --num_passes=4 --save_dir=./met --num_batches_per_send_parameter=2 \
-        --center_parameter_update_method=elastic_average >met-$i.log 2>&1 &
-    trainer=$!
+        --log_period=1 --dot_period=1 --center_parameter_update_method=elastic_average >met-$i.log 2>&1 &
+    trainers[i]=$!
 done
-wait $trainer || fail "trainer 0: $(cat met-0.log)"
+for i in 0 1; do wait "${trainers[i]}" || fail "trainer $i: $(cat met-$i.log)"; done
+if grep -q '^$' met-0.log; then fail "a blank line stands for dots: $(cat met-0.log)"; fi
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
 [ -e met/pass-00003/done ] || fail "there is no fourth pass: $(cat met-0.log)"
