@@ -217,6 +217,24 @@ static double lag_ratio(const struct paddle_flags *flags)
     return ratio > strtod(flags->values[FLAG_LAG_MIN], NULL) ? ratio : 1.5;
 }
 
+/* counts_trainers - servers know how many trainers there are, so they can tell an old push
+ * In a job the environment has the least number of trainers, so only a typed count is true. By hand
+ * the default of one is what nobody has said, and the pushes of one trainer are never old. */
+static bool counts_trainers(const struct paddle_flags *flags, const char *socket)
+{
+    return socket != NULL ? flags->typed[FLAG_NUM_GRADIENT_SERVERS]
+                          : paddle_flag_count(flags, FLAG_NUM_GRADIENT_SERVERS) > 1;
+}
+
+static void add_lag_rule(const struct paddle_flags *flags, const char *socket,
+                         struct paddle_command *ret)
+{
+    if (!counts_trainers(flags, socket))
+        return;
+    add(ret, "--trainers=%s", flags->values[FLAG_NUM_GRADIENT_SERVERS]);
+    add(ret, "--lag-ratio=%g", lag_ratio(flags));
+}
+
 void paddle_pserver(const struct paddle_flags *flags, const char *address, unsigned n,
                     const char *socket, const char *secret_file, struct paddle_command *ret)
 {
@@ -224,7 +242,6 @@ void paddle_pserver(const struct paddle_flags *flags, const char *address, unsig
     add(ret, strchr(address, ':') != NULL ? "--listen=[%s]:%" PRIu64 : "--listen=%s:%" PRIu64,
         address, paddle_flag_count(flags, FLAG_PORT) + n);
     add(ret, "--index=any");
-    add(ret, "--trainers=%s", flags->values[FLAG_NUM_GRADIENT_SERVERS]);
-    add(ret, "--lag-ratio=%g", lag_ratio(flags));
+    add_lag_rule(flags, socket, ret);
     add_secret(flags, socket, secret_file, ret);
 }

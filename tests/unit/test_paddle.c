@@ -288,6 +288,35 @@ static void test_servers_of_a_machine(void **state)
     assert_int_equal(paddle_pserver_check(&flags, &error), -EINVAL);
 }
 
+static bool has_lag_rule(const char *socket, const char *count)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    bool ret;
+
+    PARSE(&flags, count, "--async_lagged_ratio_default=2");
+    paddle_pserver(&flags, "10.0.0.1", 0, socket, "/secret", &command);
+    ret = has(&command, "--lag-ratio=2");
+    paddle_command_done(&command);
+    return ret;
+}
+
+/* A push is old only where somebody has told how many trainers there are. */
+static void test_the_lag_rule_wants_a_count(void **state)
+{
+    static const char *const set[][2] = { { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
+                                          { NULL, NULL } };
+
+    (void)state;
+    assert_false(has_lag_rule(NULL, "--comment=x"));
+    assert_false(has_lag_rule(NULL, "--num_gradient_servers=1"));
+    assert_true(has_lag_rule(NULL, "--num_gradient_servers=2"));
+    assert_true(has_lag_rule("/agent", "--num_gradient_servers=1")); /* edl show tells of pushes */
+    variables = set;
+    assert_true(has_lag_rule(NULL, "--comment=x"));
+    assert_false(has_lag_rule("/agent", "--comment=x")); /* the least number of a job's trainers */
+}
+
 static void test_interfaces(void **state)
 {
     char address[PADDLE_ADDRESS_SIZE];
@@ -344,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup(test_alone_and_test, reset),
         cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
         cmocka_unit_test_setup(test_servers_of_a_machine, reset),
+        cmocka_unit_test_setup(test_the_lag_rule_wants_a_count, reset),
         cmocka_unit_test_setup(test_interfaces, reset),
         cmocka_unit_test_setup(test_the_secret_of_a_user, reset),
     };
