@@ -138,40 +138,63 @@ static void tell_all(const pid_t *pids, unsigned n)
             (void)kill(pids[i], SIGTERM);
 }
 
+/* exit_code - of a server; told: to end. A server that is told before it has a handler of its own
+ * dies of the signal, which is no failure. */
+static int exit_code(int status, bool told)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    return told && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGINT)
+               ? 0
+               : 128 + WTERMSIG(status);
+}
+
 /* reap - those that have ended; *status: of the first that failed */
-static unsigned reap(pid_t *pids, unsigned n, int *status)
+static unsigned reap(pid_t *pids, unsigned n, bool told, int *status)
 {
     unsigned left = 0;
     int one;
 
     for (unsigned i = 0; i < n; i++) {
         if (pids[i] > 0 && waitpid(pids[i], &one, WNOHANG) == pids[i]) {
-            int code = WIFEXITED(one) ? WEXITSTATUS(one) : 128 + WTERMSIG(one);
-
             pids[i] = 0;
             if (*status == 0)
-                *status = code;
+                *status = exit_code(one, told);
         }
         left += pids[i] > 0;
     }
     return left;
 }
 
-/* watch - until all have ended: one that ends takes the others with it, and so does a signal */
-static int watch(pid_t *pids, unsigned n, const sigset_t *signals)
+/* watch - until all have ended: one that ends takes the others with it, and so does a signal to end
+ * told: they have been told already */
+static int watch(pid_t *pids, unsigned n, bool told, const sigset_t *signals)
 {
     unsigned left = n;
     int status = 0;
 
     while (left > 0) {
-        bool told = sigwaitinfo(signals, NULL) != SIGCHLD;
-        unsigned now = reap(pids, n, &status);
+        int signal = sigwaitinfo(signals, NULL); /* -1 with EINTR after a stop and SIGCONT */
+        bool asked = signal == SIGTERM || signal == SIGINT;
+        unsigned now = reap(pids, n, told || asked, &status);
 
-        if (told || now < left)
+        if (asked || now < left) {
             tell_all(pids, n);
+            told = true;
+        }
         left = now;
     }
     return status;
+}
+
+/* block - those that watch() waits for */
+static void block(sigset_t *signals)
+{
+    (void)sigemptyset(signals);
+    (void)sigaddset(signals, SIGCHLD);
+    (void)sigaddset(signals, SIGTERM);
+    (void)sigaddset(signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
 static int serve_ports(const struct paddle_flags *flags, const char *address, unsigned n,
@@ -181,15 +204,12 @@ static int serve_ports(const struct paddle_flags *flags, const char *address, un
     _cleanup_free_ char *secret = NULL;
     pid_t pids[PADDLE_PORTS_MAX];
     sigset_t signals;
-    int r = secret_of(flags, socket, &secret, error);
+    int r;
 
+    block(&signals);
+    r = secret_of(flags, socket, &secret, error);
     if (r < 0)
         return r;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGCHLD);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     for (unsigned i = 0; i < n; i++) {
         struct paddle_command command = { 0 };
 
@@ -199,11 +219,11 @@ static int serve_ports(const struct paddle_flags *flags, const char *address, un
         if (pids[i] == -1) {
             r = edl_error_errno(error, -errno, "cannot start a server");
             tell_all(pids, i);
-            (void)watch(pids, i, &signals);
+            (void)watch(pids, i, true, &signals);
             return r;
         }
     }
-    return watch(pids, n, &signals);
+    return watch(pids, n, false, &signals);
 }
 
 static int pserver(const struct paddle_flags *flags, struct edl_error *error)

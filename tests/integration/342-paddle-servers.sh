@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# edl-paddle pserver: what ends its servers, and with which status; which programs need the secret of the account. The servers are
+# stand-ins beside a copy of the program, so the test decides when they have a handler for signals.
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
+set -eu
+work=$(mktemp -d)
+servers=''
+# shellcheck disable=SC2329
+clean_up() {
+    [ -z "$servers" ] || kill -KILL "$servers" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+export HOME=$work/home XDG_CONFIG_HOME=
+mkdir -p "$HOME" "$work/beside"
+cp "$EDL_BUILD_DIR/edl-paddle" "$work/beside"
+cd "$work"
+
+# ends_with STATUS WHAT: the servers in the background
+ends_with() {
+    local status=0
+    wait "$servers" || status=$?
+    servers=''
+    [ $status = "$1" ] || fail "$2: status $status, not $1: $(cat log)"
+}
+state_is() { grep -q "^State:.$1" "/proc/$servers/status"; }
+server() { printf '#!/bin/sh\n%s\n' "$1" >beside/edl-pserver && chmod +x beside/edl-pserver; }
+all_run() { [ "$(wc -l <started)" = 2 ]; }
+start() {
+    : >started
+    beside/edl-paddle pserver --ports_num=2 >log 2>&1 &
+    servers=$!
+    await 120 'two servers run' all_run
+}
+
+# servers without a handler yet, as in their first milliseconds
+server 'echo $$ >>started; exec tail -f /dev/null'
+for signal in TERM INT; do
+    start
+    kill -$signal "$servers"
+    ends_with 0 "SIG$signal"
+done
+
+# a stop that goes on is no signal to end; the server that fails first gives the status
+start
+kill -STOP "$servers"
+await 120 'it is stopped' state_is T
+kill -CONT "$servers"
+await 120 'it waits again' state_is S
+kill -HUP "$(head -n 1 started)"
+ends_with 129 'a server that died of SIGHUP'
+
+# one that is killed by somebody else has failed
+start
+kill -TERM "$(head -n 1 started)"
+ends_with 143 'a server that somebody else ended'
