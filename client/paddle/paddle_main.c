@@ -99,7 +99,7 @@ static int train(const struct paddle_flags *flags, struct edl_error *error)
     const char *socket = getenv("EDL_SOCKET");
     struct paddle_command command = { 0 };
     _cleanup_free_ char *secret = NULL;
-    int r = secret_of(flags, socket, &secret, error);
+    int r = paddle_train_has_servers(flags) ? secret_of(flags, socket, &secret, error) : 0;
 
     if (r >= 0)
         r = has_queue(flags) ? paddle_trainer_of_job(flags, &command, error)

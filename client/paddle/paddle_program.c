@@ -131,6 +131,11 @@ static void add_given(const struct paddle_flags *flags, enum paddle_flag flag, c
         add(ret, "--%s=%s", option, flags->values[flag]);
 }
 
+bool paddle_train_has_servers(const struct paddle_flags *flags)
+{
+    return streq(flags->values[FLAG_JOB], "train") && !paddle_flag_is(flags, FLAG_LOCAL);
+}
+
 static int add_training(const struct paddle_flags *flags, const char *socket,
                         const char *secret_file, struct paddle_command *ret,
                         struct edl_error *error)

@@ -5,6 +5,7 @@
  * Each gives the command line of edl-trainer or edl-pserver, and the caller runs it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,12 @@ struct paddle_command {
 
 void paddle_command_done(struct paddle_command *command);
 
+/* paddle_train_has_servers - whether the trainer talks to servers, and so needs their secret */
+bool paddle_train_has_servers(const struct paddle_flags *flags);
+
 /* paddle_train - edl-trainer's command line; -EINVAL with error: what it cannot do
- * socket: of an agent, or NULL; secret_file: when neither that nor the flags name one */
+ * socket: of an agent, or NULL; secret_file: when neither that nor the flags name one; NULL where
+ * there are no servers */
 int paddle_train(const struct paddle_flags *flags, const char *socket, const char *secret_file,
                  struct paddle_command *ret, struct edl_error *error);
 

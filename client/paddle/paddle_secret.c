@@ -32,10 +32,8 @@ static int folder_of_user(char **ret, struct edl_error *error)
         entry = getpwuid(geteuid());
         home = entry != NULL ? entry->pw_dir : NULL;
     }
-    if (home == NULL) {
-        (void)edl_error_set(error, -ENOENT, "there is no home folder for the servers' secret");
-        return edl_error_remedy(error, "name a file of your own: --secret_file=FILE");
-    }
+    if (home == NULL)
+        return edl_error_set(error, -ENOENT, "there is no home folder for the servers' secret");
     *ret = text_format("%s/.config/edl", home);
     return 0;
 }
@@ -77,7 +75,7 @@ static int make(const char *path, struct edl_error *error)
     return r;
 }
 
-int paddle_secret_file(char **ret, struct edl_error *error)
+static int find_or_make(char **ret, struct edl_error *error)
 {
     _cleanup_free_ char *folder = NULL, *path = NULL;
     int r = folder_of_user(&folder, error);
@@ -93,4 +91,11 @@ int paddle_secret_file(char **ret, struct edl_error *error)
         return r;
     *ret = TAKE_PTR(path);
     return 0;
+}
+
+int paddle_secret_file(char **ret, struct edl_error *error)
+{
+    return find_or_make(ret, error) < 0
+               ? edl_error_remedy(error, "name a file of your own: --secret_file=FILE")
+               : 0;
 }
