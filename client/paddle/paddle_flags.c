@@ -178,9 +178,9 @@ static bool is_real(const char *text)
     return end != text && *end == '\0' && isfinite(value);
 }
 
-/* set - source: how the user wrote it, for errors */
+/* set - source: how the user wrote it, for errors; typed: on the command line */
 static int set(struct paddle_flags *flags, size_t i, const char *value, const char *source,
-               struct edl_error *error)
+               bool typed, struct edl_error *error)
 {
     static const char *const kinds[] = { "text", "true or false", "a number from 0 on",
                                          "a number" };
@@ -194,6 +194,7 @@ static int set(struct paddle_flags *flags, size_t i, const char *value, const ch
     if (i < PADDLE_FLAGS_USED) {
         flags->values[i] = word;
         flags->given[i] = true;
+        flags->typed[i] = typed;
         return 0;
     }
     for (size_t k = 0; k < flags->n_idle; k++)
@@ -218,7 +219,7 @@ static int from_environment(struct paddle_flags *flags, paddle_environment_fn en
             *p = (char)toupper((unsigned char)*p);
         value = environment(name);
         if (value != NULL && *value != '\0')
-            r = set(flags, i, value, name, error);
+            r = set(flags, i, value, name, false, error);
     }
     return r;
 }
@@ -235,36 +236,33 @@ static int from_word(struct paddle_flags *flags, const char *word, const char *n
     if (i == ELEMENTS(rows) && strncmp(name, "no", 2) == 0 && value == NULL) {
         i = find(name + 2, size - 2);
         if (i < ELEMENTS(rows) && rows[i].kind == FLAG_BOOL)
-            return set(flags, i, "false", word, error);
+            return set(flags, i, "false", word, true, error);
         i = ELEMENTS(rows);
     }
     if (i == ELEMENTS(rows))
         return unknown(name, error);
     (void)snprintf(source, sizeof source, "--%s", rows[i].name);
     if (value != NULL)
-        return set(flags, i, value + 1, source, error);
+        return set(flags, i, value + 1, source, true, error);
     if (rows[i].kind == FLAG_BOOL)
-        return set(flags, i, "true", source, error);
+        return set(flags, i, "true", source, true, error);
     if (next == NULL) {
         (void)edl_error_set(error, -EINVAL, "%s has no value", source);
         return edl_error_remedy(error, "write %s=VALUE", source);
     }
     *used = 2;
-    return set(flags, i, next, source, error);
+    return set(flags, i, next, source, true, error);
 }
 
 int paddle_flags_parse(int argc, char *const *argv, paddle_environment_fn environment,
                        struct paddle_flags *ret, struct edl_error *error)
 {
-    const char *of_environment[PADDLE_FLAGS_USED];
     int r, used;
 
     *ret = (struct paddle_flags){ 0 };
     for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
         ret->values[i] = rows[i].fallback;
     r = from_environment(ret, environment, error);
-    for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
-        of_environment[i] = ret->values[i];
     for (int i = 0; r == 0 && i < argc; i += used) {
         if (streq(argv[i], "--help") || streq(argv[i], "-h")) {
             ret->help = true;
@@ -276,8 +274,6 @@ int paddle_flags_parse(int argc, char *const *argv, paddle_environment_fn enviro
         }
         r = from_word(ret, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used, error);
     }
-    for (size_t i = 0; i < PADDLE_FLAGS_USED; i++)
-        ret->typed[i] = ret->values[i] != of_environment[i];
     if (r == 0 && !ret->given[FLAG_LOCAL])
         ret->values[FLAG_LOCAL] = ret->given[FLAG_PSERVERS] ? "0" : "1";
     return r;

@@ -61,7 +61,7 @@ struct paddle_flags {
     const char
         *values[PADDLE_FLAGS_USED]; /* borrowed from argv, environment or table; never NULL */
     bool given[PADDLE_FLAGS_USED];  /* by command line or environment */
-    bool typed[PADDLE_FLAGS_USED];  /* by the command line; not told of booleans */
+    bool typed[PADDLE_FLAGS_USED];  /* by the command line */
     const char *idle[64];           /* names of flags that were given and have no effect */
     size_t n_idle;
     bool help;

@@ -99,6 +99,19 @@ static void add_secret(const struct paddle_flags *flags, const char *socket,
         add(ret, "--secret-file=%s", secret_file);
 }
 
+/* check_number - of this trainer, where all are started by hand: in a job the count is the least
+ * number of trainers, and ids may be above it */
+static int check_number(const struct paddle_flags *flags, struct edl_error *error)
+{
+    if (!flags->given[FLAG_TRAINER_ID] || !flags->given[FLAG_NUM_GRADIENT_SERVERS] ||
+        paddle_flag_count(flags, FLAG_TRAINER_ID) <
+            paddle_flag_count(flags, FLAG_NUM_GRADIENT_SERVERS))
+        return 0;
+    return edl_error_set(error, -EINVAL,
+                         "--trainer_id is %s, and --num_gradient_servers %s: ids are below it",
+                         flags->values[FLAG_TRAINER_ID], flags->values[FLAG_NUM_GRADIENT_SERVERS]);
+}
+
 static int check_train(const struct paddle_flags *flags, struct edl_error *error)
 {
     const char *job = flags->values[FLAG_JOB];
@@ -113,14 +126,6 @@ static int check_train(const struct paddle_flags *flags, struct edl_error *error
     if (paddle_flag_count(flags, FLAG_TEST_PERIOD) != 0)
         return edl_error_set(error, -EINVAL,
                              "--test_period is not 0; a test comes after each pass");
-    if (flags->typed[FLAG_TRAINER_ID] &&
-        paddle_flag_count(flags, FLAG_TRAINER_ID) >=
-            paddle_flag_count(flags, FLAG_NUM_GRADIENT_SERVERS) &&
-        flags->given[FLAG_NUM_GRADIENT_SERVERS])
-        return edl_error_set(error, -EINVAL,
-                             "--trainer_id is %s, and --num_gradient_servers %s: ids are below it",
-                             flags->values[FLAG_TRAINER_ID],
-                             flags->values[FLAG_NUM_GRADIENT_SERVERS]);
     return 0;
 }
 
@@ -180,6 +185,8 @@ int paddle_train(const struct paddle_flags *flags, const char *socket, const cha
     const char *job = flags->values[FLAG_JOB];
     int r = check_train(flags, error);
 
+    if (r >= 0 && socket == NULL)
+        r = check_number(flags, error);
     if (r < 0)
         return r;
     add(ret, "edl-trainer");

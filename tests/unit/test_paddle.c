@@ -134,6 +134,24 @@ static void test_words_win_over_variables(void **state)
     assert_string_equal(flags.values[FLAG_CONFIG], "x");
 }
 
+/* also of a boolean whose value is the same in both places */
+static void test_typed_is_told_from_given(void **state)
+{
+    static const char *const set[][2] = { { "PADDLE_INIT_LOCAL", "true" },
+                                          { "PADDLE_INIT_USE_GPU", "1" },
+                                          { "PADDLE_INIT_PORT", "7164" },
+                                          { NULL, NULL } };
+    struct paddle_flags flags;
+
+    (void)state;
+    variables = set;
+    PARSE(&flags, "--local=1", "--port", "7164", "--noparallel_nn");
+    assert_true(flags.typed[FLAG_LOCAL]);
+    assert_true(flags.typed[FLAG_PORT]);
+    assert_true(flags.given[FLAG_USE_GPU]);
+    assert_false(flags.typed[FLAG_USE_GPU]);
+}
+
 static void test_what_is_wrong_is_named(void **state)
 {
     static const struct {
@@ -262,6 +280,30 @@ static void test_what_a_trainer_cannot_do(void **state)
     }
 }
 
+/* By hand a number is below the count, wherever both come from; in a job the count may grow. */
+static void test_the_number_of_a_trainer(void **state)
+{
+    static const char *const set[][2] = { { "PADDLE_INIT_TRAINER_ID", "2" },
+                                          { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
+                                          { NULL, NULL } };
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    variables = set;
+    PARSE(&flags, "--config=x", "--pservers=10.0.0.1");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "--trainer_id is 2"));
+    assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
+    paddle_command_done(&command);
+    assert_int_equal(paddle_trainer_of_job(&flags, &command, &error), 0);
+    paddle_command_done(&command);
+    PARSE(&flags, "--config=x", "--trainer_id=1");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
+    paddle_command_done(&command);
+}
+
 static void test_servers_of_a_machine(void **state)
 {
     struct paddle_command command = { 0 };
@@ -368,10 +410,12 @@ int main(void)
         cmocka_unit_test_setup(test_every_flag_is_taken, reset),
         cmocka_unit_test_setup(test_defaults, reset),
         cmocka_unit_test_setup(test_words_win_over_variables, reset),
+        cmocka_unit_test_setup(test_typed_is_told_from_given, reset),
         cmocka_unit_test_setup(test_what_is_wrong_is_named, reset),
         cmocka_unit_test_setup(test_a_trainer_of_two_machines, reset),
         cmocka_unit_test_setup(test_alone_and_test, reset),
         cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
+        cmocka_unit_test_setup(test_the_number_of_a_trainer, reset),
         cmocka_unit_test_setup(test_servers_of_a_machine, reset),
         cmocka_unit_test_setup(test_the_lag_rule_wants_a_count, reset),
         cmocka_unit_test_setup(test_interfaces, reset),
