@@ -60,33 +60,73 @@ int paddle_pserver_check(const struct paddle_flags *flags, struct edl_error *err
     return (int)ports_of(flags);
 }
 
+/* count_addresses - of --pservers; 0 with an error: there is none, or an empty one */
+static size_t count_addresses(const char *list, struct edl_error *error)
+{
+    size_t n = 0;
+
+    for (const char *word = list;; word++) {
+        size_t length = strcspn(word, ",");
+
+        if (length == 0) {
+            (void)edl_error_set(error, -EINVAL, "--pservers is \"%.200s\": an address is empty",
+                                list);
+            (void)edl_error_remedy(error, "write --pservers=ADDRESS,ADDRESS,...");
+            return 0;
+        }
+        n++;
+        word += length;
+        if (*word == '\0')
+            return n;
+    }
+}
+
+static int check_servers(const struct paddle_flags *flags, struct edl_error *error)
+{
+    int ports = paddle_pserver_check(flags, error);
+    size_t n;
+
+    if (ports < 0)
+        return ports;
+    n = count_addresses(flags->values[FLAG_PSERVERS], error);
+    if (n == 0)
+        return -EINVAL;
+    if (n > SERVERS_MAX / (size_t)ports)
+        return edl_error_set(error, -EINVAL,
+                             "--pservers has %zu addresses with %d ports each; %d servers are "
+                             "possible",
+                             n, ports, SERVERS_MAX);
+    return 0;
+}
+
 /* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... */
 static int add_servers(const struct paddle_flags *flags, struct paddle_command *ret,
                        struct edl_error *error)
 {
     const unsigned ports = ports_of(flags);
     const uint64_t port = paddle_flag_count(flags, FLAG_PORT);
-    size_t size = 0, n = 0;
+    const char *separator = "";
+    size_t size = 0;
     char *list = NULL;
-    FILE *out = open_memstream(&list, &size);
+    FILE *out;
+    int r = check_servers(flags, error);
 
+    if (r < 0)
+        return r;
+    out = open_memstream(&list, &size);
     if (out == NULL)
         abort();
     for (const char *word = flags->values[FLAG_PSERVERS]; *word != '\0';) {
         int length = (int)strcspn(word, ",");
 
-        for (unsigned i = 0; i < ports; i++)
-            (void)fprintf(out, "%s%.*s:%" PRIu64, n++ > 0 ? "," : "", length, word, port + i);
+        for (unsigned i = 0; i < ports; i++, separator = ",")
+            (void)fprintf(out, "%s%.*s:%" PRIu64, separator, length, word, port + i);
         word += length;
         word += *word == ',';
     }
     (void)fclose(out);
     add(ret, "--servers=%s", list);
     free(list);
-    if (n == 0 || n > SERVERS_MAX)
-        return edl_error_set(error, -EINVAL,
-                             "--pservers and ports name %zu servers; 1 to %d are possible", n,
-                             SERVERS_MAX);
     return 0;
 }
 

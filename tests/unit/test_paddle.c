@@ -227,6 +227,36 @@ static void test_a_trainer_of_two_machines(void **state)
     paddle_command_done(&command);
 }
 
+/* What is wrong with the servers is named by the flag that the user wrote. */
+static void test_servers_that_cannot_be(void **state)
+{
+    static const struct {
+        const char *words[2], *text;
+    } cases[] = {
+        { { "--pservers=127.0.0.1", "--ports_num=4000000000" }, "--ports_num and" },
+        { { "--port=65535", "--ports_num=2" }, "--port is 65535" },
+        { { "--port=0", "--ports_num=1" }, "--port is 0" },
+        { { "--pservers=a,,b", "--ports_num=1" }, "--pservers is \"a,,b\": an address is empty" },
+        { { "--pservers=a,", "--ports_num=1" }, "--pservers is \"a,\": an address is empty" },
+        { { "--pservers=", "--ports_num=1" }, "--pservers is \"\": an address is empty" },
+        { { "--pservers=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", "--ports_num=64" },
+          "--pservers has 17 addresses with 64 ports each" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct paddle_command command = { 0 };
+        struct paddle_flags flags;
+        struct edl_error error = { 0 };
+
+        PARSE(&flags, "--config=x", "--local=0", cases[i].words[0], cases[i].words[1]);
+        assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), -EINVAL);
+        if (strstr(error.text, cases[i].text) == NULL)
+            fail_msg("%s: %s", cases[i].text, error.text);
+        paddle_command_done(&command);
+    }
+}
+
 static void test_alone_and_test(void **state)
 {
     struct paddle_command command = { 0 };
@@ -413,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup(test_typed_is_told_from_given, reset),
         cmocka_unit_test_setup(test_what_is_wrong_is_named, reset),
         cmocka_unit_test_setup(test_a_trainer_of_two_machines, reset),
+        cmocka_unit_test_setup(test_servers_that_cannot_be, reset),
         cmocka_unit_test_setup(test_alone_and_test, reset),
         cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
         cmocka_unit_test_setup(test_the_number_of_a_trainer, reset),
