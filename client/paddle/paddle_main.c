@@ -52,14 +52,22 @@ static void print_flags(bool of_train)
     printf("\n");
 }
 
-static void tell_idle(const struct paddle_flags *flags, bool of_train)
+static void tell_idle_one(const char *name, size_t *n)
 {
-    if (flags->n_idle == 0 && (of_train || !flags->given[FLAG_CONFIG]))
-        return;
-    fprintf(stderr, "edl-paddle: without effect here:");
+    fprintf(stderr, "%s --%s", (*n)++ == 0 ? "edl-paddle: without effect here:" : "", name);
+}
+
+static void tell_idle(const struct paddle_flags *flags, enum paddle_way way)
+{
+    size_t n = 0;
+
+    for (enum paddle_flag flag = 0; flag < PADDLE_FLAGS_USED; flag++)
+        if (paddle_is_idle(flags, way, getenv("EDL_SOCKET"), flag))
+            tell_idle_one(paddle_flag_row(flag)->name, &n);
     for (size_t i = 0; i < flags->n_idle; i++)
-        fprintf(stderr, " --%s", flags->idle[i]);
-    fprintf(stderr, "\n");
+        tell_idle_one(flags->idle[i], &n);
+    if (n > 0)
+        fprintf(stderr, "\n");
 }
 
 static void tell_commandline(int argc, char *const *argv)
@@ -94,16 +102,28 @@ static bool has_queue(const struct paddle_flags *flags)
            !flags->typed[FLAG_LOCAL] && !flags->typed[FLAG_DATA];
 }
 
+static enum paddle_way way_of_train(const struct paddle_flags *flags)
+{
+    if (has_queue(flags))
+        return PADDLE_TRAINER_OF_JOB;
+    if (!streq(flags->values[FLAG_JOB], "train"))
+        return PADDLE_TEST;
+    return paddle_flag_is(flags, FLAG_LOCAL) ? PADDLE_ALONE : PADDLE_WITH_SERVERS;
+}
+
 static int train(const struct paddle_flags *flags, struct edl_error *error)
 {
+    const enum paddle_way way = way_of_train(flags);
     const char *socket = getenv("EDL_SOCKET");
     struct paddle_command command = { 0 };
     _cleanup_free_ char *secret = NULL;
-    int r = paddle_train_has_servers(flags) ? secret_of(flags, socket, &secret, error) : 0;
+    int r;
 
+    tell_idle(flags, way);
+    r = way == PADDLE_WITH_SERVERS ? secret_of(flags, socket, &secret, error) : 0;
     if (r >= 0)
-        r = has_queue(flags) ? paddle_trainer_of_job(flags, &command, error)
-                             : paddle_train(flags, socket, secret, &command, error);
+        r = way == PADDLE_TRAINER_OF_JOB ? paddle_trainer_of_job(flags, &command, error)
+                                         : paddle_train(flags, socket, secret, &command, error);
     if (r >= 0)
         r = program_become((const char *const *)command.argv, TRAINER_PACKAGE, error);
     paddle_command_done(&command);
@@ -226,18 +246,30 @@ static int serve_ports(const struct paddle_flags *flags, const char *address, un
     return watch(pids, n, false, &signals);
 }
 
+/* serve_job - on the port that the job gave this process */
+static int serve_job(const struct paddle_flags *flags, struct edl_error *error)
+{
+    struct paddle_command command = { 0 };
+    int r;
+
+    paddle_pserver_of_job(flags, getenv("EDL_SOCKET"), &command);
+    r = program_become((const char *const *)command.argv, TRAINER_PACKAGE, error);
+    paddle_command_done(&command);
+    return r;
+}
+
 static int pserver(const struct paddle_flags *flags, struct edl_error *error)
 {
-    static const char *const of_job[] = { "edl-pserver", NULL };
+    const bool of_job =
+        getenv("EDL_SOCKET") != NULL && getenv("EDL_PORTS") != NULL && !flags->typed[FLAG_PORT];
     char address[PADDLE_ADDRESS_SIZE];
-    int n;
+    int n, r;
 
-    /* of a job that gave it ports of its own */
-    if (getenv("EDL_SOCKET") != NULL && getenv("EDL_PORTS") != NULL && !flags->typed[FLAG_PORT])
-        return program_become(of_job, TRAINER_PACKAGE, error);
+    tell_idle(flags, of_job ? PADDLE_PSERVER_OF_JOB : PADDLE_PSERVER);
+    if (of_job)
+        return serve_job(flags, error);
     n = paddle_pserver_check(flags, error);
-    int r = n < 0 ? n : paddle_nics_address(flags->values[FLAG_NICS], address, error);
-
+    r = n < 0 ? n : paddle_nics_address(flags->values[FLAG_NICS], address, error);
     return r < 0 ? r : serve_ports(flags, address, (unsigned)n, error);
 }
 
@@ -277,7 +309,6 @@ static int run_program(int argc, char **argv, struct edl_error *error)
         return 0;
     }
     tell_commandline(argc, argv);
-    tell_idle(&flags, of_train);
     return of_train ? train(&flags, error) : pserver(&flags, error);
 }
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/paddle/paddle_flags.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -176,11 +175,6 @@ static void add_given(const struct paddle_flags *flags, enum paddle_flag flag, c
         add(ret, "--%s=%s", option, flags->values[flag]);
 }
 
-bool paddle_train_has_servers(const struct paddle_flags *flags)
-{
-    return streq(flags->values[FLAG_JOB], "train") && !paddle_flag_is(flags, FLAG_LOCAL);
-}
-
 static int add_training(const struct paddle_flags *flags, const char *socket,
                         const char *secret_file, struct paddle_command *ret,
                         struct edl_error *error)
@@ -296,4 +290,62 @@ void paddle_pserver(const struct paddle_flags *flags, const char *address, unsig
     add(ret, "--index=any");
     add_lag_rule(flags, socket, ret);
     add_secret(flags, socket, secret_file, ret);
+}
+
+void paddle_pserver_of_job(const struct paddle_flags *flags, const char *socket,
+                           struct paddle_command *ret)
+{
+    add(ret, "edl-pserver");
+    add_lag_rule(flags, socket, ret);
+}
+
+#define ALONE (1U << PADDLE_ALONE)
+#define SERVED (1U << PADDLE_WITH_SERVERS)
+#define TEST (1U << PADDLE_TEST)
+#define OF_JOB (1U << PADDLE_TRAINER_OF_JOB)
+#define BY_HAND (ALONE | SERVED | TEST)
+#define PSERVER (1U << PADDLE_PSERVER)
+#define PSERVER_OF_JOB (1U << PADDLE_PSERVER_OF_JOB)
+
+/* The ways that heed a flag. --comment is for the list of processes, whatever the way. */
+static const unsigned ways[PADDLE_FLAGS_USED] = {
+    [FLAG_JOB] = BY_HAND | OF_JOB,
+    [FLAG_CONFIG] = BY_HAND | OF_JOB,
+    [FLAG_CONFIG_ARGS] = BY_HAND | OF_JOB,
+    [FLAG_DATA] = BY_HAND,
+    [FLAG_LOCAL] = BY_HAND,
+    [FLAG_NUM_PASSES] = ALONE | SERVED,
+    [FLAG_SAVE_DIR] = ALONE | SERVED,
+    [FLAG_SAVING_PERIOD] = ALONE | SERVED,
+    [FLAG_START_PASS] = ALONE | SERVED,
+    [FLAG_INIT_MODEL_PATH] = BY_HAND,
+    [FLAG_LOAD_MISSING] = BY_HAND,
+    [FLAG_TEST_PERIOD] = BY_HAND | OF_JOB,
+    [FLAG_LOG_PERIOD] = ALONE | SERVED | OF_JOB,
+    [FLAG_DOT_PERIOD] = ALONE | SERVED,
+    [FLAG_SEED] = BY_HAND | OF_JOB,
+    [FLAG_TRAINER_ID] = SERVED,
+    [FLAG_NUM_GRADIENT_SERVERS] = SERVED | PSERVER | PSERVER_OF_JOB,
+    [FLAG_PSERVERS] = SERVED,
+    [FLAG_PORT] = SERVED | PSERVER,
+    [FLAG_PORTS_NUM] = SERVED | PSERVER,
+    [FLAG_PORTS_NUM_FOR_SPARSE] = SERVED | PSERVER,
+    [FLAG_NICS] = PSERVER,
+    [FLAG_USE_GPU] = BY_HAND,
+    [FLAG_SECRET_FILE] = SERVED | PSERVER,
+    [FLAG_LAG_MIN] = PSERVER | PSERVER_OF_JOB,
+    [FLAG_LAG] = PSERVER | PSERVER_OF_JOB,
+    [FLAG_SEND_EVERY] = SERVED,
+    [FLAG_CENTER] = SERVED,
+    [FLAG_DELTA_ADD_RATE] = SERVED,
+    [FLAG_COMMENT] = BY_HAND | OF_JOB | PSERVER | PSERVER_OF_JOB,
+};
+
+bool paddle_is_idle(const struct paddle_flags *flags, enum paddle_way way, const char *socket,
+                    enum paddle_flag flag)
+{
+    const bool of_lag_rule = flag == FLAG_LAG || flag == FLAG_LAG_MIN;
+
+    return flags->typed[flag] &&
+           ((ways[flag] & 1U << way) == 0 || (of_lag_rule && !counts_trainers(flags, socket)));
 }

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/paddle/paddle_flags.h"
+
 struct edl_error;
-struct paddle_flags;
 
 #define PADDLE_ARGV_MAX 48
 #define PADDLE_PORTS_MAX 64
@@ -21,10 +22,23 @@ struct paddle_command {
     size_t n;
 };
 
-void paddle_command_done(struct paddle_command *command);
+/* In which way a program runs: each heeds other flags. */
+enum paddle_way {
+    PADDLE_ALONE,          /* trains without servers */
+    PADDLE_WITH_SERVERS,   /* trains with servers */
+    PADDLE_TEST,           /* a trainer that tests or checks gradients */
+    PADDLE_TRAINER_OF_JOB, /* a trainer that a job tells of data, servers and output */
+    PADDLE_PSERVER,        /* servers on ports that flags name */
+    PADDLE_PSERVER_OF_JOB, /* a server on the port that a job gave it */
+};
 
-/* paddle_train_has_servers - whether the trainer talks to servers, and so needs their secret */
-bool paddle_train_has_servers(const struct paddle_flags *flags);
+/* paddle_is_idle - the command line has the flag, and it has no effect in this way. Flags of the
+ * environment never are: those of a job serve all its programs.
+ * socket: of an agent, or NULL */
+bool paddle_is_idle(const struct paddle_flags *flags, enum paddle_way way, const char *socket,
+                    enum paddle_flag flag);
+
+void paddle_command_done(struct paddle_command *command);
 
 /* paddle_train - edl-trainer's command line; -EINVAL with error: what it cannot do
  * socket: of an agent, or NULL; secret_file: when neither that nor the flags name one; NULL where
@@ -44,3 +58,7 @@ int paddle_pserver_check(const struct paddle_flags *flags, struct edl_error *err
 /* paddle_pserver - edl-pserver's command line for the n-th port on that address */
 void paddle_pserver(const struct paddle_flags *flags, const char *address, unsigned n,
                     const char *socket, const char *secret_file, struct paddle_command *ret);
+
+/* paddle_pserver_of_job - the same on the port that the job gave this process */
+void paddle_pserver_of_job(const struct paddle_flags *flags, const char *socket,
+                           struct paddle_command *ret);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# edl-paddle pserver: what ends its servers, and with which status; which programs need the secret of the account. The servers are
-# stand-ins beside a copy of the program, so the test decides when they have a handler for signals.
+# edl-paddle pserver: what ends its servers, and with which status; which programs need the secret of the account; which flags are said to have no effect.
+# Servers and trainers are stand-ins beside a copy of the program, so the test decides when they have a handler for signals.
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 work=$(mktemp -d)
@@ -56,9 +56,28 @@ start
 kill -TERM "$(head -n 1 started)"
 ends_with 143 'a server that somebody else ended'
 
+# typed flags that have no effect are named once, and what a server of a job is told reaches it
+printf '#!/bin/sh\necho "$@"\n' | tee beside/edl-trainer >beside/edl-pserver
+chmod +x beside/edl-trainer
+idle() { # NAMES WORDS...
+    local names=$1
+    shift
+    beside/edl-paddle "$@" >log 2>&1 || fail "$*: $(cat log)"
+    [ "$(sed -n 's/^edl-paddle: without effect here: //p' log)" = "$names" ] || fail "$*: $(cat log)"
+}
+idle --config pserver --config=x
+idle --num_passes pserver --num_passes=3
+idle '' pserver --num_gradient_servers=2
+idle --nics train --config=x --nics=eth0
+idle '--port --trainer_count' train --config=x --port=7164 --trainer_count=1
+PADDLE_INIT_PORT=7164 PADDLE_INIT_NICS=lo idle '' train --config=x
+EDL_SOCKET=$work/agent EDL_DATASET=d idle '--num_passes --save_dir --start_pass --use_gpu' \
+    train --config=x --num_passes=3 --save_dir=o --use_gpu=1 --start_pass=2
+EDL_SOCKET=$work/agent EDL_PORTS=7164 idle --ports_num pserver --num_gradient_servers=2 --ports_num=2
+grep -qx -- '--trainers=2 --lag-ratio=1.5' log || fail "a server of a job: $(cat log)"
+
 # training alone, tests and help need no secret; others name the flag that tells of one
 export HOME=/proc/no-home
-printf '#!/bin/sh\necho "$@"\n' >beside/edl-trainer && chmod +x beside/edl-trainer
 beside/edl-paddle train --config=x >log 2>&1 || fail "training alone: $(cat log)"
 beside/edl-paddle train --config=x --job=test --pservers=127.0.0.1 >log 2>&1 || fail "a test: $(cat log)"
 for words in pserver 'train --config=x --local=0'; do

@@ -389,6 +389,94 @@ static void test_the_lag_rule_wants_a_count(void **state)
     assert_false(has_lag_rule("/agent", "--comment=x")); /* the least number of a job's trainers */
 }
 
+/* The flags that the line names, in the order of the table. */
+static void assert_idle(enum paddle_way way, const char *socket, const struct paddle_flags *flags,
+                        const char *names)
+{
+    char idle[400] = "";
+    size_t used = 0;
+
+    for (enum paddle_flag flag = 0; flag < PADDLE_FLAGS_USED; flag++)
+        if (paddle_is_idle(flags, way, socket, flag)) {
+            used += (size_t)snprintf(idle + used, sizeof idle - used, " %s",
+                                     paddle_flag_row(flag)->name);
+            assert_true(used < sizeof idle);
+        }
+    assert_string_equal(idle, names);
+}
+
+static void test_flags_without_effect_are_named(void **state)
+{
+    static const char *const set[][2] = { { "PADDLE_INIT_NUM_PASSES", "3" },
+                                          { "PADDLE_INIT_PORT", "7164" },
+                                          { "PADDLE_INIT_NICS", "lo" },
+                                          { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
+                                          { NULL, NULL } };
+    struct paddle_flags flags;
+
+    (void)state;
+    PARSE(&flags, "--config=x", "--num_passes=3", "--save_dir=o", "--use_gpu=1", "--start_pass=2",
+          "--log_period=2", "--comment=x");
+    assert_idle(PADDLE_TRAINER_OF_JOB, "/agent", &flags, " num_passes save_dir start_pass use_gpu");
+    assert_idle(PADDLE_ALONE, NULL, &flags, "");
+    assert_idle(PADDLE_WITH_SERVERS, NULL, &flags, "");
+    assert_idle(PADDLE_TEST, NULL, &flags, " num_passes save_dir start_pass log_period");
+    assert_idle(PADDLE_PSERVER, NULL, &flags,
+                " config num_passes save_dir start_pass log_period use_gpu");
+    PARSE(&flags, "--config=x", "--pservers=a", "--port=7164", "--trainer_id=0", "--nics=eth0",
+          "--secret_file=s");
+    assert_idle(PADDLE_ALONE, NULL, &flags, " trainer_id pservers port nics secret_file");
+    assert_idle(PADDLE_WITH_SERVERS, NULL, &flags, " nics");
+    PARSE(&flags, "--ports_num=2", "--async_lagged_ratio_default=2");
+    assert_idle(PADDLE_PSERVER, NULL, &flags, " async_lagged_ratio_default"); /* without a count */
+    variables = set;
+    PARSE(&flags, "--ports_num=2", "--async_lagged_ratio_default=2");
+    assert_idle(PADDLE_PSERVER, NULL, &flags, "");
+    assert_idle(PADDLE_PSERVER_OF_JOB, "/agent", &flags, " ports_num async_lagged_ratio_default");
+    PARSE(&flags, "--num_gradient_servers=4", "--async_lagged_ratio_default=2");
+    assert_idle(PADDLE_PSERVER_OF_JOB, "/agent", &flags, "");
+}
+
+/* --help lists what some way of the program heeds, and nothing else. */
+static void test_help_lists_what_has_an_effect(void **state)
+{
+    struct paddle_flags flags = { 0 };
+
+    (void)state;
+    for (enum paddle_flag flag = 0; flag < PADDLE_FLAGS_USED; flag++) {
+        const struct paddle_flag_row *row = paddle_flag_row(flag);
+        bool trains = false, serves = false;
+
+        flags.values[FLAG_NUM_GRADIENT_SERVERS] = "2";
+        flags.typed[flag] = true;
+        for (enum paddle_way way = PADDLE_ALONE; way < PADDLE_PSERVER; way++)
+            trains = trains || !paddle_is_idle(&flags, way, NULL, flag);
+        for (enum paddle_way way = PADDLE_PSERVER; way <= PADDLE_PSERVER_OF_JOB; way++)
+            serves = serves || !paddle_is_idle(&flags, way, NULL, flag);
+        if (trains != row->of_train || serves != row->of_pserver)
+            fail_msg("--%s", row->name);
+    }
+}
+
+static void test_a_server_of_a_job(void **state)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+
+    (void)state;
+    PARSE(&flags, "--num_gradient_servers=4", "--async_lagged_ratio_default=2");
+    paddle_pserver_of_job(&flags, "/agent", &command);
+    assert_int_equal(command.n, 3);
+    assert_string_equal(command.argv[0], "edl-pserver");
+    assert_true(has(&command, "--trainers=4"));
+    assert_true(has(&command, "--lag-ratio=2"));
+    paddle_command_done(&command);
+    PARSE(&flags, "--comment=x");
+    paddle_pserver_of_job(&flags, "/agent", &command);
+    assert_int_equal(command.n, 1);
+    paddle_command_done(&command);
+}
+
 static void test_interfaces(void **state)
 {
     char address[PADDLE_ADDRESS_SIZE];
@@ -449,6 +537,9 @@ int main(void)
         cmocka_unit_test_setup(test_the_number_of_a_trainer, reset),
         cmocka_unit_test_setup(test_servers_of_a_machine, reset),
         cmocka_unit_test_setup(test_the_lag_rule_wants_a_count, reset),
+        cmocka_unit_test_setup(test_flags_without_effect_are_named, reset),
+        cmocka_unit_test_setup(test_help_lists_what_has_an_effect, reset),
+        cmocka_unit_test_setup(test_a_server_of_a_job, reset),
         cmocka_unit_test_setup(test_interfaces, reset),
         cmocka_unit_test_setup(test_the_secret_of_a_user, reset),
     };
