@@ -11,6 +11,7 @@
 
 #include "shared/hex.h"
 #include "trainer/network_servers.h"
+#include "shared/cleanup.h"
 
 static char folder[256], secret[300], list[32];
 static struct test_server server;
@@ -38,7 +39,7 @@ static void write_secret(const char *bytes)
     hex_encode((const uint8_t *)bytes, JOB_SECRET_BYTES, digits);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, digits, sizeof digits - 1), sizeof digits - 1);
-    assert_int_equal(close(fd), 0);
+    assert_int_equal(safe_close(fd), -1);
 }
 
 static struct declaration declare(void)
