@@ -591,6 +591,11 @@ bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *re
     return true;
 }
 
+uint32_t pserver_index(const struct pserver *server)
+{
+    return server->config.index;
+}
+
 uint64_t pserver_updates(const struct pserver *server)
 {
     return server->table != NULL ? table_updates(server->table) : 0;

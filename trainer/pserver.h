@@ -45,6 +45,9 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error);
 /* pserver_updates - pushes applied so far; 0 before the first declaration */
 uint64_t pserver_updates(const struct pserver *server);
 
+/* pserver_index - its shard; PSERVER_ANY: that is not known yet */
+uint32_t pserver_index(const struct pserver *server);
+
 /* pserver_pushes - of that trainer, in whatever life; false: it was never here */
 bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *ret_committed,
                     uint64_t *ret_discarded);

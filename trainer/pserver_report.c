@@ -24,14 +24,16 @@ struct pserver_report {
     struct http_async *async;     /* owned */
     sd_event_source *timer;       /* owned */
     struct http_async_call *call; /* under way */
-    uint64_t told;                /* pushes, committed or not */
+    uint64_t told;                /* pushes, committed or not, that the agent has heard of */
+    uint64_t telling;             /* the same, under way */
 };
 
 static void on_answer(const struct http_answer *answer, void *userdata)
 {
     struct pserver_report *report = userdata;
 
-    (void)answer; /* nothing depends on it, and the next one says it again */
+    if (http_answer_error(answer, NULL) == 0) /* else the next one says it again */
+        report->told = report->telling;
     report->call = NULL;
 }
 
@@ -70,10 +72,10 @@ static int on_due(sd_event_source *source, uint64_t time_us, void *userdata)
     json_t *object = describe(report->server, &pushes);
 
     (void)time_us;
-    if (pushes != report->told && report->call == NULL) {
+    if (pserver_index(report->server) == 0 && pushes != report->told && report->call == NULL) {
         call.json = object;
-        if (http_async_start(report->async, &call, on_answer, report, &report->call, NULL) == 0)
-            report->told = pushes;
+        report->telling = pushes;
+        (void)http_async_start(report->async, &call, on_answer, report, &report->call, NULL);
     }
     json_decref(object);
     (void)sd_event_source_set_time_relative(source, PERIOD_US);

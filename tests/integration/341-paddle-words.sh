@@ -95,6 +95,41 @@ status=0
 wait $trainer || status=$?
 [ $status = 143 ] || fail "stopped, it ends with $status: $(cat stopped.log)"
 
+# of two servers the one of shard 0 tells its agent of pushes, and again when the agent could not take it
+cat >agent.py <<'PY'
+import http.server, socketserver, sys
+class Agent(http.server.BaseHTTPRequestHandler):
+    seen = 0
+    def address_string(self):
+        return "a server"
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Agent.seen += 1
+        self.send_response(503 if Agent.seen == 1 else 204)
+        self.end_headers()
+        sys.stdout.buffer.write(body.replace(b"\n", b"") + b"\n")
+        sys.stdout.flush()
+with socketserver.UnixStreamServer(sys.argv[1], Agent) as server:
+    print("listens", flush=True)
+    server.serve_forever()
+PY
+pids=()
+for i in 0 1; do
+    /usr/bin/python3 agent.py agent-$i.sock >posts-$i 2>agent-$i.log &
+    pids+=($!)
+    await 120 'the agent listens' grep -q listens posts-$i
+    edl-pserver --index=any --listen=127.0.0.1:$((port + i)) --trainers=1 --lag-ratio=1.5 --socket="$PWD/agent-$i.sock" \
+        --secret-file="$HOME/.config/edl/paddle-secret" 2>server-$i.log &
+    pids+=($!)
+done
+edl-trainer "${small[@]}" --num_passes=1 --servers=127.0.0.1:$port,127.0.0.1:$((port + 1)) --secret-file="$HOME/.config/edl/paddle-secret" >told.log 2>&1 ||
+    fail "told: $(cat told.log)"
+twice() { [ "$(grep -c '"trainer-0": *"[0-9]* and 0 discarded"' posts-0)" = 2 ]; }
+await 120 'the server of shard 0 tells it again' twice
+[ "$(cat posts-1)" = listens ] || fail "the other one tells it as well: $(cat posts-1)"
+kill "${pids[@]}"
+for pid in "${pids[@]}"; do wait "$pid" || true; done
+
 # what is wrong is named
 wrong() { # WORDS COMMAND...
     local words=$1
