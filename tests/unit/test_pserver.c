@@ -307,8 +307,8 @@ static void test_first_trainer_numbers_servers(void **state)
         assert_int_equal(server_stop(&servers[i]), 0);
 }
 
-/* Three pushes of another are too many for a lag of 3: the late one counts as none, and answers with values
- * of now, so that the next one is in time. */
+/* Three pushes of another are too many for a lag of 3: the late one counts as none, and answers
+ * with values of now, so that the next one is in time. */
 static void test_late_pushes_are_dropped(void **state)
 {
     struct ps_client *fast = client_new(1, 0, 1), *slow = client_new(1, 1, 1);
@@ -316,9 +316,8 @@ static void test_late_pushes_are_dropped(void **state)
     struct test_server server;
 
     (void)state;
-    server_start_with(&server, (struct pserver_config){ .job_id = TEST_JOB,
-                                                        .incarnation = 1,
-                                                        .lag_threshold = 3 });
+    server_start_with(&server, (struct pserver_config){
+                                   .job_id = TEST_JOB, .incarnation = 1, .lag_threshold = 3 });
     assert_int_equal(client_connect(fast, &server, 1, NULL), 0);
     assert_int_equal(client_connect(slow, &server, 1, NULL), 0);
     assert_int_equal(ps_client_exchange(slow, &push, NULL), 0);
