@@ -58,7 +58,7 @@ void agent_decided(struct agent *a)
     (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
 }
 
-static void start_now(struct agent *a, const struct process_id *id, json_t *order)
+void agent_start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
     char cpus[CPU_LIST_SIZE];
     const struct environment_facts facts = { .boot_id = a->boot_id,
@@ -85,13 +85,6 @@ static void start_now(struct agent *a, const struct process_id *id, json_t *orde
     json_decref(named);
 }
 
-void agent_start_late(struct agent *a, const struct process_id *id, json_t *order)
-{
-    if (agent_core_start_late(a->core, id, clock_read_us(CLOCK_BOOTTIME)))
-        start_now(a, id, order);
-    agent_decided(a);
-}
-
 /* start - first its workspace, which may take minutes; its devices after that, as they are then */
 static void start(struct agent *a, const struct agent_action *action)
 {
@@ -101,7 +94,7 @@ static void start(struct agent *a, const struct agent_action *action)
         agent_await_gpus(a, &action->id, order))
         agent_core_start_waits(a->core, &action->id, clock_read_us(CLOCK_BOOTTIME));
     else
-        start_now(a, &action->id, order);
+        agent_start_now(a, &action->id, order);
 }
 
 static void on_workspace(const struct process_id *id, json_t *order, const struct edl_error *why,
@@ -237,7 +230,7 @@ static bool carry_out_slice(struct agent *a)
         if (clock_read_us(CLOCK_BOOTTIME) >= until_us)
             return false;
     }
-    return true;
+    return agent_start_some_late(a, until_us);
 }
 
 static void carry_out(struct agent *a)
@@ -664,6 +657,7 @@ struct agent *agent_free(struct agent *a)
     agent_close_limits(a);
     orders_clear(&a->orders);
     orders_clear(&a->next);
+    agent_forget_late(a);
     sd_event_source_disable_unref(a->carry_out_source);
     sd_event_source_disable_unref(a->core_timer);
     (void)agent_core_free(a->core);

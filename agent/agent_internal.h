@@ -55,8 +55,9 @@ struct agent {
     struct log_keep *log_keep;
     struct proxy *proxy;
     struct workspaces *workspaces;
-    struct orders orders; /* the core knows them by index */
-    struct orders next;   /* newer ones, for when all is done that was decided by these */
+    struct late_start *late; /* owned list: may start now (late_starts.c) */
+    struct orders orders;    /* the core knows them by index */
+    struct orders next;      /* newer ones, for when all is done that was decided by these */
     bool has_next;
     uint64_t next_asked_us;
     sd_event_source *carry_out_source;
@@ -109,7 +110,15 @@ void agent_take_next_orders(struct agent *agent);
 void agent_drop_next_orders(struct agent *agent);
 
 /* agent.c */
-/* agent_start_late - one that had to wait: if it is still wanted, and the lease allows it */
+/* agent_start_now - the core has decided it */
+void agent_start_now(struct agent *agent, const struct process_id *id, json_t *order);
+
+/* late_starts.c */
+/* agent_start_late - one that had to wait: in its turn, if it is still wanted then, and the lease
+ * allows it */
 void agent_start_late(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_start_some_late - until then; false: there is more to do at once */
+bool agent_start_some_late(struct agent *agent, uint64_t until_us);
+void agent_forget_late(struct agent *agent);
 /* agent_decided - the core was told something */
 void agent_decided(struct agent *agent);

@@ -481,6 +481,11 @@ void agent_core_start_waits(struct agent_core *core, const struct process_id *id
         plan_held(core, now_us);
 }
 
+bool agent_core_may_start_more(const struct agent_core *core)
+{
+    return core->n_under_way < AGENT_STARTS_MAX;
+}
+
 bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us)
 {
     struct agent_unit *unit = find(core, id);

@@ -135,6 +135,9 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
 /* agent_core_start_waits - a START has to wait; agent_core_start_late follows, or its end */
 void agent_core_start_waits(struct agent_core *core, const struct process_id *id, uint64_t now_us);
 
+/* agent_core_may_start_more - fewer starts are under way than may be */
+bool agent_core_may_start_more(const struct agent_core *core);
+
 /* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
  * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */
 bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us);
