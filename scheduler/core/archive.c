@@ -105,6 +105,16 @@ uint64_t cluster_ended_beyond(const struct cluster *cluster)
     return keep != 0 && cluster->n_ended > keep ? cluster->n_ended - keep : 0;
 }
 
+/* cluster_archive_leaving - see archive.h */
+uint64_t cluster_archive_leaving(const struct cluster *cluster)
+{
+    uint64_t beyond = cluster_ended_beyond(cluster);
+    uint64_t fresh =
+        cluster->n_ended > cluster->archive.ended ? cluster->n_ended - cluster->archive.ended : 0;
+
+    return cluster->archive.due ? beyond : MIN_OF(beyond, fresh);
+}
+
 static bool is_needed(const struct cluster *cluster, const struct job *job)
 {
     return job->id + 1 == cluster->next_job_id || job->name_older != NULL || is_spoken_of(job);

@@ -69,6 +69,8 @@ uint64_t job_hasty_failed(struct job *job, const struct process *process, struct
     }
     if (hasty == NULL)
         hasty = add(job, node);
+    if (now.wall_us > hasty->since_wall_us + 2 * BACKOFF_MAX_US)
+        hasty->rounds = 0; /* long ago: others of the job ran well since */
     if (hasty->rounds == 0 || process->assigned_wall_us >= hasty->since_wall_us) {
         hasty->rounds++;
         hasty->since_wall_us = now.wall_us;

@@ -22,11 +22,13 @@ enum {
     PROCESS_KIB = 8,     /* a reason of 1 KiB and 16 texts of progress, every byte escaped */
     PROCESS_VALUES = 64, /* twice what an agent tells */
     UNHEARD = 2048,      /* processes that it may have */
+    TOLD_MAX = 4096,     /* no node runs more: what it says before it is heard counts up to here */
 };
 
 void node_note_processes(struct node *node, size_t n_told, struct instant now)
 {
-    size_t n = node->heard ? node->n_processes : MAX_OF(n_told, (size_t)node->n_processes);
+    size_t told = MIN_OF(n_told, (size_t)TOLD_MAX);
+    size_t n = node->heard ? node->n_processes : MAX_OF(told, (size_t)node->n_processes);
 
     if (now.now_us >= node->had.since_us + MINUTE_US) {
         node->had.before = now.now_us < node->had.since_us + 2 * MINUTE_US ? node->had.now : 0;

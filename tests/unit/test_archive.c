@@ -272,6 +272,7 @@ static void test_named_jobs_hold_up_nobody(void **state)
     submit_and_kill(w, 300);
     (void)drain(w, 128);
     assert_int_equal(w->cluster->n_ended, 31); /* 30 of those that are named, and the newest job */
+    assert_int_equal(cluster_archive_leaving(w->cluster), 0); /* they stay on purpose */
     assert_non_null(cluster_find_job(w->cluster, "j29"));
     assert_null(cluster_find_job(w->cluster, "j30"));
     assert_int_equal(names->state, JOB_QUEUED);
