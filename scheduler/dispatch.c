@@ -31,7 +31,7 @@
 
 /* A request has a connection, and those of one owner are bounded (http_guard.h); so few of a person
  * wait that the last is answered long before its client gives up. What processes ask is held back
- * by their agents' connections, and never refused. */
+ * by their agents' connections, and not refused here. */
 static const struct fair_limits limits[] = {
     [DISPATCH_NODES] = { 0 },
     [DISPATCH_PROCESSES] = { 0 },

@@ -98,6 +98,14 @@ int store_check_newest(struct store *store, struct edl_error *error)
     return 0;
 }
 
+bool store_is_current(struct store *store)
+{
+    int version = 0;
+
+    return read_version(store, &version, NULL) == 0 &&
+           version == migrations[ELEMENTS(migrations) - 1].version;
+}
+
 int store_migrate(struct store *store, struct edl_error *error)
 {
     const int newest = migrations[ELEMENTS(migrations) - 1].version;

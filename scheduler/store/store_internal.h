@@ -187,6 +187,9 @@ char *store_read_only_uri(const char *path);
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);
 
+/* store_is_current - the schema is the newest: no row is going to be rewritten */
+bool store_is_current(struct store *store);
+
 /* store_migrate - brings the schema from PRAGMA user_version to the newest */
 int store_migrate(struct store *store, struct edl_error *error);
 
