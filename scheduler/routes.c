@@ -32,8 +32,7 @@ static void narrow_report(const struct http_request *request, void *userdata,
                           struct document_bounds *bounds)
 {
     const struct scheduler *scheduler = userdata;
-    const struct node *node =
-        cluster_node(scheduler->cluster, http_request_param(request, "node"));
+    const struct node *node = cluster_node(scheduler->cluster, http_request_param(request, "node"));
 
     if (node != NULL)
         cluster_bound_report(node, bounds);

@@ -13,7 +13,7 @@
 
 struct edl_error;
 
-#define DECLARATION_PARAMS_MAX 512 /* resnet_cifar of depth 110 has 335 */
+#define DECLARATION_PARAMS_MAX 512                 /* resnet_cifar of depth 110 has 335 */
 #define DECLARATION_VALUES_MAX (UINT64_C(1) << 28) /* floats of one parameter: 1 GiB */
 
 struct declaration {

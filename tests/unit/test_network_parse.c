@@ -231,12 +231,9 @@ static void test_resnet_counts(void **unused)
     static const struct {
         const char *depth;
         unsigned values, kept;
-    } counts[] = { { "depth=8", 78042, 672 },
-                   { "depth=14", 175258, 1120 },
-                   { "depth=20", 272474, 1568 },
-                   { "depth=32", 466906, 2464 },
-                   { "depth=56", 855770, 4256 },
-                   { "depth=110", 1730714, 8288 } };
+    } counts[] = { { "depth=8", 78042, 672 },    { "depth=14", 175258, 1120 },
+                   { "depth=20", 272474, 1568 }, { "depth=32", 466906, 2464 },
+                   { "depth=56", 855770, 4256 }, { "depth=110", 1730714, 8288 } };
 
     (void)unused;
     for (size_t i = 0; i < ELEMENTS(counts); i++) {
