@@ -45,7 +45,7 @@
 #include "shared/macro.h"
 
 #define TIMER_ACCURACY_US 1000
-/* What was decided is carried out for so long at a time: reports, the lease and calls of processes
+/* The agent carries out decisions for so long at a time: reports, the lease and calls of processes
  * come between. */
 #define SLICE_US (10 * USEC_PER_MSEC)
 

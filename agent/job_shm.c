@@ -73,7 +73,8 @@ static int open_root(const char *base, int *ret, struct edl_error *error)
                          base);
 }
 
-/* take_out - nobody enters it any more; its files stay for now. The root is locked. */
+/* take_out - gives the folder another name, so that no supervisor enters it any more; remove_gone
+ * removes its files. The root is locked. */
 static bool take_out(int root_fd, const char *name, int fd)
 {
     char gone[32];

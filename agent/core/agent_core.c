@@ -14,7 +14,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-/* what is ordered of one slot and what is there, as arrays for reconcile_plan; used again and again
+/* the orders and the units of one slot, as arrays for reconcile_plan; used again and again
  */
 struct slot_view {
     size_t n_orders, n_units, room;

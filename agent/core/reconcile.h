@@ -2,8 +2,8 @@
 /* reconcile.h - what is ordered x what is there -> what to do, as data
  *
  * Pure: no I/O, no clock, no allocation. Level-triggered: it is called with all orders and all
- * processes of a slot after every change of either, and calling it again changes nothing. What it
- * costs grows with orders times processes: several slots may be handed in, but see slots.h.
+ * processes of a slot after every change of either, and calling it again changes nothing. Its
+ * cost grows with orders times processes: several slots may be handed in, but see slots.h.
  * Invariants: (1) a START is only given when no other incarnation of the slot is alive; (2) an
  * incarnation older than one known for its slot is never started; (3) at most one action per order
  * and one per process. */

@@ -40,7 +40,7 @@ bool paddle_is_idle(const struct paddle_flags *flags, enum paddle_way way, const
 
 void paddle_command_done(struct paddle_command *command);
 
-/* paddle_train - edl-trainer's command line; -EINVAL with error: what it cannot do
+/* paddle_train - edl-trainer's command line; -EINVAL with error: edl-trainer cannot do it
  * socket: of an agent, or NULL; secret_file: when neither that nor the flags name one; NULL where
  * there are no servers */
 int paddle_train(const struct paddle_flags *flags, const char *socket, const char *secret_file,

@@ -38,7 +38,7 @@ static int folder_of_user(char **ret, struct edl_error *error)
     return 0;
 }
 
-/* make_folders - the last two of the path; what is wrong with them shows when the file is made */
+/* make_folders - the last two of the path; their errors show when the file is made */
 static void make_folders(char *folder)
 {
     char *slash = strrchr(folder, '/');

@@ -32,7 +32,7 @@ void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us);
 size_t cluster_archive_ended(struct cluster *cluster, struct instant now);
 
 /* cluster_archive_leaving - of those that are beyond what is kept: so many as are about to leave.
- * What a round has left stays on purpose, for jobs that come after it. */
+ * A round leaves some on purpose: jobs that queued ones run after. */
 uint64_t cluster_archive_leaving(const struct cluster *cluster);
 
 /* cluster_archive_is_due - whether the next turn would let go of more: then there has to be one */

@@ -152,6 +152,22 @@ static void test_start_that_waits_holds_nobody_up(void **state)
     assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
 }
 
+/* One archive may be what thousands wait for: with it there, they find no room beyond the others'.
+ */
+static void test_late_starts_find_the_same_room(void **state)
+{
+    (void)state;
+    order(0, AGENT_STARTS_MAX + 1);
+    assert_false(agent_core_may_start_more(core));
+    agent_core_start_waits(core, &started[7], now);
+    take(); /* another has its place */
+    assert_false(agent_core_may_start_more(core));
+    observe(&started[0], &running);
+    assert_true(agent_core_may_start_more(core));
+    assert_true(agent_core_start_late(core, &started[7], now));
+    assert_false(agent_core_may_start_more(core));
+}
+
 static void test_no_start_is_left_behind_when_the_lease_is_over(void **state)
 {
     (void)state;
@@ -192,6 +208,7 @@ int main(void)
         TEST(test_held_start_that_is_not_wanted_any_more),
         TEST(test_slow_starts_hold_nobody_up),
         TEST(test_start_that_waits_holds_nobody_up),
+        TEST(test_late_starts_find_the_same_room),
         TEST(test_no_start_is_left_behind_when_the_lease_is_over),
         TEST(test_cost_is_that_of_what_changed),
     };
