@@ -185,6 +185,7 @@ static int restore(const struct file_header *header, const uint8_t *body, const 
         memcpy(pieces[i].data, body, pieces[i].size);
     table_set_updates(table, header->updates);
     table_set_samples(table, header->samples);
+    table_set_restored(table);
     *ret = table;
     return 0;
 }

@@ -74,6 +74,9 @@ int declaration_check(const struct declaration *declaration, struct edl_error *e
     if (declaration->n_params == 0 || declaration->n_params > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "%u parameters declared; 1 to %u are possible",
                              declaration->n_params, DECLARATION_PARAMS_MAX);
+    if (declaration->awaits_values > 1)
+        return edl_error_set(error, -EINVAL, "awaits_values is %u, not 0 or 1",
+                             declaration->awaits_values);
     r = optimizer_check(&declaration->optimizer, error);
     for (uint32_t p = 0; r >= 0 && p < declaration->n_params; p++) {
         r = check_param(&declaration->params[p], p, error);
@@ -106,7 +109,9 @@ static struct param_spec plain_param(struct param_spec spec)
 
 void declaration_plain(const struct declaration *declaration, struct declaration *ret)
 {
-    *ret = (struct declaration){ .seed = declaration->seed, .n_params = declaration->n_params };
+    *ret = (struct declaration){ .seed = declaration->seed,
+                                 .awaits_values = declaration->awaits_values,
+                                 .n_params = declaration->n_params };
     ret->optimizer = plain_optimizer(declaration->optimizer);
     for (uint32_t p = 0; p < declaration->n_params; p++)
         ret->params[p] = plain_param(declaration->params[p]);
@@ -116,7 +121,7 @@ bool declaration_equal(const struct declaration *a, const struct declaration *b)
 {
     struct declaration plain_a, plain_b;
 
-    if (a->seed != b->seed || a->n_params != b->n_params)
+    if (a->seed != b->seed || a->awaits_values != b->awaits_values || a->n_params != b->n_params)
         return false;
     declaration_plain(a, &plain_a);
     declaration_plain(b, &plain_b);

@@ -2,7 +2,8 @@
 /* declaration.h - what a trainer declares to the parameter servers: parameters, seed and optimiser
  *
  * Start values are a function of (declaration, row, column), so the servers need no election: the
- * first declaration creates the table, all later ones must say the same. */
+ * first declaration creates the table, all later ones must say the same. A training that goes on
+ * from a saved model has values instead, which trainer 0 sets. */
 #pragma once
 
 #include "trainer/optimizer.h"
@@ -18,6 +19,7 @@ struct edl_error;
 
 struct declaration {
     uint64_t seed;
+    uint32_t awaits_values; /* 1: trainer 0 sets the values before anything is trained */
     struct optimizer_spec optimizer;
     uint32_t n_params;
     struct param_spec params[DECLARATION_PARAMS_MAX];

@@ -22,6 +22,7 @@
 #include "trainer/network/check_gradients.h"
 #include "trainer/network/network.h"
 #include "trainer/network/random_batch.h"
+#include "trainer/network_begin.h"
 #include "trainer/network_data.h"
 #include "trainer/network_files.h"
 #include "trainer/network_learner.h"
@@ -43,6 +44,7 @@ struct study {
     struct table *table;             /* here, or */
     struct network_servers *servers; /* on these, or */
     struct local_sgd *local;         /* here between meetings on these */
+    uint64_t servers_wait_us;
     struct network_learner *learner;
     struct progress progress;
 };
@@ -118,14 +120,10 @@ static int open_parameters(struct study *s, struct edl_error *error)
 
     if (job->servers == NULL)
         return table_new(&s->declaration, 0, 1, &s->table, error);
-    if (job->init_model != NULL) {
-        (void)edl_error_set(error, -EINVAL,
-                            "--init_model_path goes without parameter servers only");
-        return edl_error_remedy(error, "train it alone, or begin with start values");
-    }
     if (parse_seconds(job->servers_wait, &config.wait_us) < 0)
         return edl_error_set(error, -EINVAL, "--servers-wait is \"%.40s\", not a time like 60s",
                              job->servers_wait);
+    s->servers_wait_us = config.wait_us;
     if (job->send_every <= 1)
         return network_servers_open(&config, &s->declaration, &s->servers, error);
     local_sgd_center(&s->declaration, &center);
@@ -150,6 +148,7 @@ static int open_learner(struct study *s, struct edl_error *error)
         s->declaration.optimizer.learning_rate = s->job->learning_rate;
     if (s->job->l2_rate >= 0)
         s->declaration.optimizer.l2_rate = s->job->l2_rate;
+    s->declaration.awaits_values = s->job->servers != NULL && s->job->init_model != NULL;
     r = open_parameters(s, error);
     if (r < 0)
         return r;
@@ -167,57 +166,33 @@ static int open_learner(struct study *s, struct edl_error *error)
     return network_learner_new(&config, &s->learner, error);
 }
 
-/* read_param - of one without a file the start values are there already; returns whether it has one
- */
-static int read_param(const struct network_job *job, const char *path, float *ret, size_t n,
-                      struct edl_error *error)
+/* has_saved - whether the values of a saved pass are in this process: with servers trainer 0 alone
+ * reads them */
+static bool has_saved(const struct study *s)
 {
-    int r;
-
-    if (access(path, F_OK) == -1 && errno == ENOENT && !streq(job->missing, "fail")) {
-        log_info("%s is missing: %s", path, job->missing);
-        if (streq(job->missing, "zero"))
-            memset(ret, 0, n * sizeof *ret);
-        return 0;
-    }
-    r = model_file_read(path, ret, n, error);
-    if (r == -ENOENT)
-        (void)edl_error_remedy(error, "load_missing_parameter_strategy=rand or zero goes on "
-                                      "without it");
-    return r < 0 ? r : 1;
+    return s->job->init_model != NULL && (s->servers == NULL || s->job->trainer_id == 0);
 }
 
-/* A folder that is mistyped is not one whose parameters are all missing. */
-static int not_a_pass(const char *folder, const char *why, struct edl_error *error)
+/* A saved pass into the learner, and from there to where parameters are kept. */
+static int begin_saved(struct study *s, struct edl_error *error)
 {
-    (void)edl_error_set(error, -EINVAL, "--init_model_path=%s: %s", folder, why);
-    return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
-}
-
-/* A saved pass into the table, and what only the network keeps into the learner. */
-static int load(struct study *s, struct edl_error *error)
-{
-    const struct shard_shape *shape = table_shape(s->table);
-    uint32_t declared = 0, found = 0;
+    const struct network_begin begin = { .network = s->network,
+                                         .folder = s->job->init_model,
+                                         .missing = s->job->missing,
+                                         .learner = s->learner,
+                                         .all_dense = s->local != NULL,
+                                         .servers = s->servers,
+                                         .stop = s->job->stop };
     int r = 0;
 
-    if (access(s->job->init_model, F_OK) == -1)
-        return not_a_pass(s->job->init_model, strerror(errno), error);
-    for (uint32_t p = 0; r >= 0 && p < s->network->n_params; p++) {
-        const struct network_param *param = &s->network->params[p];
-        float *to = param->is_static ? network_learner_values(s->learner)[p]
-                                     : table_values(s->table) + shape->params[declared++].offset;
-        char path[PATH_MAX];
-
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", s->job->init_model, param->spec.name) >=
-            sizeof path)
-            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->init_model);
-        r = read_param(s->job, path, to, (size_t)param->spec.rows * param->spec.columns, error);
-        found += r > 0;
-    }
-    if (r >= 0 && found == 0 && s->network->n_params > 0)
-        return not_a_pass(s->job->init_model, "no parameter of this network is there", error);
-    return MIN_OF(r, 0);
+    if (has_saved(s))
+        r = network_begin_read(&begin, error);
+    if (r < 0)
+        return r;
+    if (s->servers == NULL)
+        return network_begin_set(&begin, table_exchange, s->table, error);
+    return s->job->trainer_id == 0 ? network_begin_servers(&begin, error)
+                                   : network_begin_wait(&begin, s->servers_wait_us, error);
 }
 
 static int open_data(struct study *s, struct edl_error *error)
@@ -264,7 +239,7 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
     if (r >= 0)
         r = open_learner(s, error);
     if (r >= 0 && job->init_model != NULL)
-        r = load(s, error);
+        r = begin_saved(s, error);
     return r;
 }
 
@@ -415,7 +390,7 @@ int network_train(const struct network_job *job, struct edl_error *error)
         describe(&s);
         r = pull(&s, error);
     }
-    if (r >= 0 && job->init_model == NULL)
+    if (r >= 0 && !has_saved(&s))
         r = network_learner_measure(s.learner, s.data.train, FIRST_BATCHES, error);
     if (r >= 0)
         r = test(&s, error);

@@ -16,7 +16,7 @@ struct network_job {
     const char *arguments;  /* "depth=20", NULL: the file's own */
     const char *data;       /* network_data_open */
     const char *save_dir;   /* pass-00000 and so on go there, NULL: nothing is saved */
-    const char *init_model; /* a saved pass, NULL: start values */
+    const char *init_model; /* a saved pass, NULL: start values; with servers trainer 0 reads it */
     uint64_t samples;       /* of generated data; of checkgrad's batch */
     uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
     uint64_t push_every, seed, log_period, saving_period;

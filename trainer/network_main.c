@@ -72,16 +72,17 @@ static int take_words(int argc, char **argv, size_t command)
     return n;
 }
 
-/* begin_behind - with start_pass: the pass before, unless another model is named */
+/* begin_behind - with start_pass: the pass before, unless another model is named. Trainers that do
+ * not read it need not have it */
 static int begin_behind(struct network_job *job, char *path, size_t size, struct edl_error *error)
 {
     char done[PATH_MAX + 8];
 
     if (job->start_pass == 0 || job->init_model != NULL)
         return 0;
-    if (job->servers != NULL) {
-        (void)edl_error_set(error, -EINVAL, "--start_pass goes without parameter servers only");
-        return edl_error_remedy(error, "train it alone, or begin with start values");
+    if (job->servers != NULL && job->trainer_id != 0) {
+        job->init_model = "";
+        return 0;
     }
     if (job->save_dir == NULL) {
         (void)edl_error_set(error, -EINVAL, "--start_pass goes on in --save_dir, which is missing");

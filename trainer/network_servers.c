@@ -102,8 +102,8 @@ static int check_kept(const struct network_servers *servers, struct edl_error *e
     (void)edl_error_set(error, EDL_ESTALE, "%s was started again and has lost its parameters",
                         name);
     return edl_error_remedy(error,
-                            "restart all servers and trainers: from the beginning, or with one "
-                            "trainer alone behind the last saved pass: --start_pass");
+                            "restart all servers and trainers: from the beginning, or behind the "
+                            "last saved pass: --start_pass");
 }
 
 int network_servers_again(struct network_servers *servers, struct edl_error *error)

@@ -37,6 +37,7 @@ struct ps_client {
     bool connected;
     bool unproved;    /* the last try to connect failed by a proof */
     const char *lost; /* name of a server that began again, NULL: none */
+    bool awaits;      /* a server has no values yet */
 };
 
 int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
@@ -255,6 +256,7 @@ static int declare(struct ps_client *client, struct edl_error *error)
                                          client->links[s].head + WIRE_HEADER_BYTES);
     r = ask_all(client, WIRE_DECLARE, head_bytes, WIRE_DECLARE_OK, replies, WIRE_DECLARE_OK_BYTES,
                 error);
+    client->awaits = false;
     for (uint32_t s = 0; r >= 0 && s < n; s++) {
         struct wire_declare_ok ok;
 
@@ -267,6 +269,7 @@ static int declare(struct ps_client *client, struct edl_error *error)
         if (r >= 0 && ok.created && ok.updates < client->packed[s].updates)
             client->lost = client->links[s].name;
         client->packed[s].updates = ok.updates;
+        client->awaits = client->awaits || ok.awaits > 0;
     }
     return r;
 }
@@ -397,6 +400,8 @@ static int prepare(struct ps_client *client, uint32_t s, const struct exchange *
     link->in[0] = (struct iovec){ .iov_base = &packed->updates, .iov_len = sizeof packed->updates };
     if (exchange->push)
         request.flags |= WIRE_PUSH;
+    if (exchange->set)
+        request.flags |= WIRE_SET;
     if (exchange->dense_gradients != NULL) {
         request.flags |= WIRE_PUSH_DENSE;
         /* iovec has no const form; sendmsg only reads */
@@ -453,7 +458,24 @@ int ps_client_exchange(void *userdata, const struct exchange *exchange, struct e
     }
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
+    client->awaits = client->awaits && !exchange->set;
     return 0;
+}
+
+bool ps_client_awaits(const struct ps_client *client)
+{
+    return client->awaits;
+}
+
+int ps_client_look(struct ps_client *client, struct edl_error *error)
+{
+    int r = client->connected
+                ? declare(client, error)
+                : edl_error_set(error, EDL_EUNREACHABLE, "not connected to the parameter servers");
+
+    if (r < 0)
+        disconnect(client);
+    return r;
 }
 
 bool ps_client_unproved(const struct ps_client *client)

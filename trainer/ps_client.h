@@ -45,6 +45,11 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
 /* ps_client_exchange - an exchange_fn; userdata is the client */
 int ps_client_exchange(void *client, const struct exchange *exchange, struct edl_error *error);
 
+/* ps_client_awaits - whether a server had no values when last asked, and trainer 0 has them to set.
+ * ps_client_look - asks again; fails as an exchange */
+bool ps_client_awaits(const struct ps_client *client);
+int ps_client_look(struct ps_client *client, struct edl_error *error);
+
 /* ps_client_unproved - whether the last ps_client_connect failed because something answers that
  * does not know the secret */
 bool ps_client_unproved(const struct ps_client *client);

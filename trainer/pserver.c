@@ -232,6 +232,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }
     ok.created = !server->restored;
+    ok.awaits = table_awaits_values(server->table);
     ok.updates = table_updates(server->table);
     ok.dense_values = table_shape(server->table)->dense_values;
     ps_connection_set_limit(connection, wire_push_pull_max(table_shape(server->table)));
@@ -248,6 +249,37 @@ static bool take(struct pserver *server, uint32_t trainer)
 
     return lag_take(&server->trainers[trainer].lag, table_updates(server->table),
                     is_center ? 0 : server->config.lag_threshold);
+}
+
+/* check_turn - values are set first, by trainer 0 */
+static int check_turn(const struct pserver *server, uint32_t trainer, uint32_t flags,
+                      struct edl_error *error)
+{
+    const bool sets = flags & WIRE_SET;
+
+    if (sets && trainer != 0)
+        return edl_error_set(error, -EINVAL, "trainer 0 sets the values, not trainer-%u", trainer);
+    if (sets && table_declaration(server->table)->awaits_values == 0)
+        return edl_error_set(error, -EINVAL, "the declaration awaits no values");
+    if (!sets && table_awaits_values(server->table))
+        return edl_error_set(error, -EINVAL, "trainer 0 has not set the values yet");
+    return 0;
+}
+
+/* apply - what a checked request brings */
+static int apply(struct pserver *server, uint32_t trainer, const struct wire_push_pull *request,
+                 struct edl_error *error)
+{
+    int r = 0;
+
+    if (request->flags & WIRE_SET) {
+        r = table_set(server->table, request, error);
+        if (r >= 0)
+            log_info("trainer-%u has set the values of its saved model", trainer);
+    } else if ((request->flags & WIRE_PUSH) == 0 || take(server, trainer)) {
+        table_push(server->table, request);
+    }
+    return r;
 }
 
 /* Replies that are half sent must not see the coming update. */
@@ -277,6 +309,8 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     r = wire_push_pull_decode(body, (size_t)header->body_bytes, shape, &request, &error);
     if (r >= 0)
         r = table_check(server->table, &request, &error);
+    if (r >= 0)
+        r = check_turn(server, ps_connection_peer(connection)->trainer, request.flags, &error);
     if (r < 0)
         return refuse(connection, r, error.text);
     if (request.flags & WIRE_PULL_DENSE)
@@ -288,8 +322,9 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     if (scratch == NULL)
         return refuse(connection, -ENOMEM, "no memory for the rows asked for");
     detach_all(server); /* this connection writes nothing now, so it stays */
-    if ((request.flags & WIRE_PUSH) == 0 || take(server, ps_connection_peer(connection)->trainer))
-        table_push(server->table, &request);
+    r = apply(server, ps_connection_peer(connection)->trainer, &request, &error);
+    if (r < 0)
+        return refuse(connection, r, error.text);
     table_pull_rows(server->table, &request, scratch);
     updates = table_updates(server->table);
     ps_connection_reply(connection, WIRE_PUSH_PULL_OK, &updates, sizeof updates,
@@ -411,6 +446,7 @@ static int on_child(sd_event_source *source, const siginfo_t *info, void *userda
 static bool checkpoint_due(const struct pserver *server)
 {
     return server->checkpoint_path != NULL && server->table != NULL &&
+           !table_awaits_values(server->table) &&
            table_updates(server->table) != server->saved_updates;
 }
 

@@ -18,6 +18,7 @@ struct table {
     struct rate rate;
     struct optimizer_step steps[DECLARATION_PARAMS_MAX]; /* of each parameter, as of this push */
     uint64_t updates, samples;
+    bool awaits_values;
     uint32_t n_slots;
     float *values;
     float *slots[OPTIMIZER_SLOTS_MAX];
@@ -114,6 +115,7 @@ int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_
         return r;
     }
     initialise(table);
+    table->awaits_values = declaration->awaits_values > 0;
     set_rates(table, 0);
     *ret = table;
     return 0;
@@ -314,6 +316,64 @@ void table_push(struct table *table, const struct wire_push_pull *request)
         push_rows(table, &request->sections[s]);
 }
 
+bool table_awaits_values(const struct table *table)
+{
+    return table->awaits_values;
+}
+
+void table_set_restored(struct table *table)
+{
+    table->awaits_values = false;
+}
+
+/* check_whole - whether the request has each value; its rows are checked, so they are of this shard
+ */
+static int check_whole(const struct table *table, const struct wire_push_pull *request,
+                       struct edl_error *error)
+{
+    bool seen[DECLARATION_PARAMS_MAX] = { false };
+
+    for (uint32_t s = 0; s < request->n_sections; s++)
+        seen[request->sections[s].param] =
+            request->sections[s].n_push == table->shape.params[request->sections[s].param].rows;
+    for (uint32_t p = 0; p < table->shape.n_params; p++)
+        if (table->shape.params[p].sparse && table->shape.params[p].rows > 0 && !seen[p])
+            return edl_error_set(error, -EINVAL, "not all rows of %s are set",
+                                 table->declaration.params[p].name);
+    return request->dense != NULL || table->shape.dense_values == 0
+               ? 0
+               : edl_error_set(error, -EINVAL, "the dense parameters are not set");
+}
+
+static void set_rows(struct table *table, const struct wire_section *section)
+{
+    const struct shard_param *part = &table->shape.params[section->param];
+
+    for (uint32_t i = 0; i < section->n_push; i++) {
+        const size_t local =
+            (size_t)shard_local_row(&table->shape, section->param, section->push_ids[i]);
+
+        memcpy(table->values + part->offset + local * part->columns,
+               section->push_rows + (size_t)i * part->columns, part->columns * sizeof(float));
+    }
+}
+
+int table_set(struct table *table, const struct wire_push_pull *request, struct edl_error *error)
+{
+    int r = table->updates == 0
+                ? check_whole(table, request, error)
+                : edl_error_set(error, -EINVAL, "values come before the first push");
+
+    if (r < 0)
+        return r;
+    if (request->dense != NULL)
+        memcpy(table->values, request->dense, table->shape.dense_values * sizeof(float));
+    for (uint32_t s = 0; s < request->n_sections; s++)
+        set_rows(table, &request->sections[s]);
+    table->awaits_values = false;
+    return 0;
+}
+
 /* As it would be had it paid for the batches it missed; the row itself stays as it is. */
 static void pull_row(const struct table *table, uint32_t param, uint32_t row, float *out)
 {
@@ -374,7 +434,10 @@ int table_exchange(void *userdata, const struct exchange *exchange, struct edl_e
     for (uint32_t s = 0; s < exchange->n_rows; s++) {
         const struct wire_push_pull request = section_of(&exchange->rows[s]);
 
-        push_rows(table, &request.sections[0]);
+        if (exchange->set)
+            set_rows(table, &request.sections[0]);
+        else
+            push_rows(table, &request.sections[0]);
         table_pull_rows(table, &request, exchange->rows[s].ret_rows);
     }
     for (uint32_t p = 0; p < table->shape.n_params; p++) {
@@ -382,7 +445,10 @@ int table_exchange(void *userdata, const struct exchange *exchange, struct edl_e
 
         if (part->sparse)
             continue;
-        if (exchange->dense_gradients != NULL)
+        if (exchange->dense_gradients != NULL && exchange->set)
+            memcpy(table->values + part->offset, exchange->dense_gradients[p],
+                   (size_t)part->rows * part->columns * sizeof(float));
+        else if (exchange->dense_gradients != NULL)
             apply_dense(table, p, exchange->dense_gradients[p]);
         if (exchange->ret_dense != NULL)
             memcpy(exchange->ret_dense[p], table->values + part->offset,

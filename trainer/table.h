@@ -49,6 +49,15 @@ int table_check(const struct table *table, const struct wire_push_pull *request,
 /* table_push - applies a checked request */
 void table_push(struct table *table, const struct wire_push_pull *request);
 
+/* table_awaits_values - of a declaration that awaits them: until table_set, or table_set_restored
+ * when they come from a checkpoint */
+bool table_awaits_values(const struct table *table);
+void table_set_restored(struct table *table);
+
+/* table_set - all values of the shard, from a checked request; -EINVAL: some are missing, or pushes
+ * have been applied already */
+int table_set(struct table *table, const struct wire_push_pull *request, struct edl_error *error);
+
 /* table_pull_rows - rows of all sections of a checked request, one after the other, into out */
 void table_pull_rows(const struct table *table, const struct wire_push_pull *request, float *out);
 

@@ -188,7 +188,7 @@ size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out)
     declaration_plain(declaration, &plain);
     out = put_u64(out, plain.seed);
     out = put_u32(out, plain.n_params);
-    out = put_u32(out, 0);
+    out = put_u32(out, plain.awaits_values);
     out = put(out, &plain.optimizer, sizeof plain.optimizer);
     out = put(out, plain.params, plain.n_params * sizeof *plain.params);
     return (size_t)(out - start);
@@ -203,7 +203,8 @@ int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *re
     if (size < WIRE_DECLARE_HEAD_BYTES)
         return check_size("DECLARE", size, WIRE_DECLARE_HEAD_BYTES, error);
     body = get(body, &declaration.seed, sizeof declaration.seed);
-    body = get(body, &declaration.n_params, sizeof declaration.n_params) + 4;
+    body = get(body, &declaration.n_params, sizeof declaration.n_params);
+    body = get(body, &declaration.awaits_values, sizeof declaration.awaits_values);
     body = get(body, &declaration.optimizer, sizeof declaration.optimizer);
     if (declaration.n_params > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "DECLARE has %u parameters; %u are possible",
@@ -226,7 +227,7 @@ size_t wire_declare_ok_encode(const struct wire_declare_ok *ok, uint8_t *out)
     out = put_u64(out, ok->updates);
     out = put_u64(out, ok->dense_values);
     out = put_u32(out, ok->created);
-    (void)put_u32(out, 0);
+    (void)put_u32(out, ok->awaits);
     return WIRE_DECLARE_OK_BYTES;
 }
 
@@ -239,7 +240,8 @@ int wire_declare_ok_decode(const uint8_t *body, size_t size, struct wire_declare
         return r;
     body = get(body, &ret->updates, sizeof ret->updates);
     body = get(body, &ret->dense_values, sizeof ret->dense_values);
-    (void)get(body, &ret->created, sizeof ret->created);
+    body = get(body, &ret->created, sizeof ret->created);
+    (void)get(body, &ret->awaits, sizeof ret->awaits);
     return 0;
 }
 
@@ -342,7 +344,8 @@ int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_s
         return check_size("PUSH_PULL", size, WIRE_PUSH_PULL_FIXED_BYTES, error);
     (void)get(get(body, &request.flags, 4), &request.n_sections, 4);
     (void)get(get(body + 8, &request.samples, 4), &request.pass, 4);
-    if (request.flags & ~(uint32_t)(WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH))
+    if (request.flags & ~(uint32_t)(WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH | WIRE_SET) ||
+        (request.flags & WIRE_PUSH && request.flags & WIRE_SET))
         return edl_error_set(error, -EINVAL, "PUSH_PULL with unknown flags 0x%x", request.flags);
     if (request.n_sections > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "PUSH_PULL with %u sections", request.n_sections);

@@ -11,8 +11,8 @@
  * version, whatever else another version has. PROOF body: proof. HELLO_OK has none. Nonces and
  * proofs have 32 bytes; what is proved says trainer/handshake.h.
  *
- * DECLARE body: u64 seed, u32 parameters, u32 0, struct optimizer_spec, parameters x struct
- * param_spec, with zeros behind the ends of their texts.
+ * DECLARE body: u64 seed, u32 parameters, u32 awaits values, struct optimizer_spec, parameters x
+ * struct param_spec, with zeros behind the ends of their texts.
  *
  * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, sections x
  * {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard], then for
@@ -31,8 +31,8 @@ struct shard_shape;
 
 #define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
 /* 2: both ends prove that they know the job's secret. 3: DECLARE names any optimizer, and a push
- * its samples; gradients are sums. Another version is refused. */
-#define WIRE_VERSION 3
+ * its samples; gradients are sums. 4: values may be set. Another version is refused. */
+#define WIRE_VERSION 4
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
@@ -95,9 +95,15 @@ struct wire_declare_ok {
     uint64_t updates;
     uint64_t dense_values;
     uint32_t created; /* 1: since the server started, 0: they are those of a checkpoint */
+    uint32_t awaits;  /* 1: trainer 0 has not set the values yet */
 };
 
-enum { WIRE_PUSH_DENSE = 1, WIRE_PULL_DENSE = 2, WIRE_PUSH = 4 /* counts as an update */ };
+enum {
+    WIRE_PUSH_DENSE = 1,
+    WIRE_PULL_DENSE = 2,
+    WIRE_PUSH = 4, /* counts as an update */
+    WIRE_SET = 8   /* what is pushed are values */
+};
 
 struct wire_section {
     uint32_t param;

@@ -148,9 +148,7 @@ for way in rand zero; do
     wrong 'no parameter of this network is there' edl-paddle train "${small[@]}" --init_model_path=output/empty --load_missing_parameter_strategy=$way
 done
 wrong '--num_passes=3 trains one more' edl-paddle train "${small[@]}" --start_pass=2 --num_passes=2 --save_dir=output
-given=(edl-trainer "${small[@]}" --servers=127.0.0.1:1 --secret-file="$HOME/.config/edl/paddle-secret")
-wrong '--start_pass goes without parameter servers only' "${given[@]}" --start_pass=1 --save_dir=output
-wrong '--init_model_path goes without parameter servers only' "${given[@]}" --init_model_path=output/pass-00001
+wrong 'needs output/pass-00008/done' edl-trainer "${small[@]}" --servers=127.0.0.1:1 --num_passes=10 --start_pass=9 --save_dir=output
 wrong 'model show takes 1 word, not 2' edl-trainer model show output/pass-00001 extra
 printf '\377 0\n' >output/pass-00001/word_dict
 [ "$(edl-trainer model nearest output/pass-00001 1 --parameter ___embedding_5__.w0 --count 20 --config_args width=16 --columns 16 --json |

@@ -119,14 +119,16 @@ static void test_other_versions(void **state)
     struct wire_challenge challenge = { 0 };
     uint8_t bytes[WIRE_CHALLENGE_BYTES];
     struct edl_error error;
+    char next[64];
 
     (void)state;
+    (void)snprintf(next, sizeof next, "version %d of the protocol", WIRE_VERSION + 1);
     (void)wire_hello_encode(&hello, bytes);
-    bytes[0] = 4;
+    bytes[0] = WIRE_VERSION + 1;
     for (size_t size = 4; size <= WIRE_HELLO_BYTES; size++)
         if (size != WIRE_HELLO_1_BYTES) {
             assert_int_equal(wire_hello_decode(bytes, size, &hello, &error), -EINVAL);
-            assert_non_null(strstr(error.text, "version 4 of the protocol"));
+            assert_non_null(strstr(error.text, next));
         }
     /* version 1 began with the job's number: 2 is no version there */
     bytes[0] = 2;
@@ -134,10 +136,10 @@ static void test_other_versions(void **state)
     assert_non_null(strstr(error.text, "version 1 of the protocol"));
     assert_non_null(strstr(error.text, "of one release"));
     (void)wire_challenge_encode(&challenge, bytes);
-    bytes[0] = 4;
+    bytes[0] = WIRE_VERSION + 1;
     assert_int_equal(wire_challenge_decode(bytes, WIRE_CHALLENGE_BYTES, &challenge, &error),
                      -EINVAL);
-    assert_non_null(strstr(error.text, "version 4 of the protocol"));
+    assert_non_null(strstr(error.text, next));
 }
 
 static void test_declare(void **state)
@@ -289,12 +291,13 @@ static void test_push_pull_refuses(void **state)
         size_t at;
         uint32_t value;
     } bad[] = {
-        { 0, 0x80 },                       /* unknown flag */
-        { 4, DECLARATION_PARAMS_MAX + 1 }, /* too many sections */
-        { 4, UINT32_MAX },                 /* the same, with overflow in mind */
-        { 16, 1 },                         /* a dense parameter */
-        { 16, 3 },                         /* none at all */
-        { 20, 6 },                         /* more rows than the shard has */
+        { 0, 0x80 },                                                     /* unknown flag */
+        { 0, WIRE_SET | WIRE_PUSH | WIRE_PUSH_DENSE | WIRE_PULL_DENSE }, /* values or gradients */
+        { 4, DECLARATION_PARAMS_MAX + 1 },                               /* too many sections */
+        { 4, UINT32_MAX }, /* the same, with overflow in mind */
+        { 16, 1 },         /* a dense parameter */
+        { 16, 3 },         /* none at all */
+        { 20, 6 },         /* more rows than the shard has */
         { 20, UINT32_MAX },
         { 24, UINT32_MAX },
     };

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Saved passes with parameter servers: trainers and servers are killed, and go on behind the last saved pass.
+# Runs by twos: trains
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
+set -eu
+PATH=$EDL_BUILD_DIR:$PATH
+work=$(mktemp -d)
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
+export HOME=$work/home XDG_CONFIG_HOME=
+mkdir -p "$HOME"
+cd "$work"
+edl-trainer data recommendation --out data --samples 3000 --users 60 --movies 40 --noise 0.2 >/dev/null
+small=(--config=recommendation --config_args=width=16 --data=data)
+read -r port < <(/usr/bin/python3 -c '
+import socket
+for first in range(21000, 30000, 3):
+    try:
+        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
+    except OSError: continue
+    print(first - 3); break')
+cost_of() { sed -n 's/.*Test samples=.* cost=\([0-9.]*\).*/\1/p' "$1"; }
+export PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1
+
+# trainers and servers are killed behind the first saved pass; started again they go on with its values, those of trainer 0's folder
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+for i in 1 0; do
+    edl-paddle train "${small[@]}" --trainer_id=$i --num_passes=1000000 --save_dir=./killed-$i --log_period=0 --dot_period=0 >killed-$i.log 2>&1 &
+    trainers[i]=$!
+done
+await 120 'the first pass is saved' grep -q 'Saving parameters to ./killed-0/pass-00000' killed-0.log
+kill -9 "${trainers[@]}" $(pgrep -P $servers) $servers
+for pid in "${trainers[@]}" $servers; do wait "$pid" || true; done
+[ ! -e killed-1 ] || fail 'trainer 1 saves as well'
+rm -rf killed-0/pass-00001*
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+edl-paddle train "${small[@]}" --trainer_id=1 --start_pass=1 --num_passes=3 --save_dir=./killed-1 --log_period=0 >resumed-1.log 2>&1 &
+trainer=$!
+await 120 'trainer 1 waits for trainer 0' grep -q 'waiting for trainer 0 to set the values of its saved model' resumed-1.log
+edl-paddle train "${small[@]}" --trainer_id=0 --start_pass=1 --num_passes=3 --save_dir=./killed-0 --log_period=0 >resumed-0.log 2>&1 || fail "resumed: $(cat resumed-0.log)"
+wait "$trainer" || fail "resumed, trainer 1: $(cat resumed-1.log)"
+[ "$(cost_of resumed-0.log | head -n 1)" = "$(cost_of killed-0.log | sed -n 2p)" ] || fail "resumed with $(cost_of resumed-0.log), saved with $(cost_of killed-0.log)"
+[ "$(grep -c 'trainer-0 has set the values of its saved model' pserver.log)" = 3 ] || fail "servers: $(cat pserver.log)"
+[ -e killed-0/pass-00002/done ] && [ ! -e killed-1 ] || fail "saved: $(ls -d killed-*/*)"
+grep -q 'Pass=2 ' resumed-0.log && ! grep -q 'Pass=0 ' resumed-0.log || fail "other passes: $(cat resumed-0.log)"
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"
+
+# a trainer that knows of no saved pass is not of this training; one that waits in vain says for whom
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+given=(edl-trainer "${small[@]}" --servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2)) --secret-file="$HOME/.config/edl/paddle-secret" --num_passes=3)
+if "${given[@]}" --trainer_id=1 --start_pass=1 --servers-wait=1s >vain.log 2>&1; then fail 'it trains without values'; fi
+grep -q 'trainer 0 has not set the values of its saved model.*' vain.log || fail "in vain: $(cat vain.log)"
+if "${given[@]}" --trainer_id=0 >other.log 2>&1; then fail 'another declaration is taken'; fi
+grep -q 'the parameters were declared differently before' other.log || fail "other: $(cat other.log)"
+# local SGD, and a model by its name
+"${given[@]}" --num_batches_per_send_parameter=2 --init_model_path=killed-0/pass-00002 >mixed.log 2>&1 && fail 'local SGD on servers of another training'
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+"${given[@]}" --num_batches_per_send_parameter=2 --init_model_path=killed-0/pass-00002 --num_passes=1 --log-style=glog >local.log 2>&1 || fail "local SGD: $(cat local.log)"
+[ "$(cost_of local.log | head -n 1)" = "$(cost_of resumed-0.log | tail -n 1)" ] || fail "local SGD begins with $(cost_of local.log), saved: $(cost_of resumed-0.log)"
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"

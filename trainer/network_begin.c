@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_begin.c - a training that begins with a saved pass */
+#include "trainer/network_begin.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "trainer/declaration.h"
+#include "trainer/job_api.h"
+#include "trainer/model_file.h"
+#include "trainer/network/network.h"
+#include "trainer/network_learner.h"
+#include "trainer/network_servers.h"
+#include "trainer/ps_client.h"
+
+#define REPORT_US (10 * USEC_PER_SEC)
+#define PAUSE_MAX_MS 500u
+
+/* ---- reading ---- */
+
+/* read_param - of one without a file the start values are there already; returns whether it has one
+ */
+static int read_param(const char *missing, const char *path, float *ret, size_t n,
+                      struct edl_error *error)
+{
+    int r;
+
+    if (access(path, F_OK) == -1 && errno == ENOENT && !streq(missing, "fail")) {
+        log_info("%s is missing: %s", path, missing);
+        if (streq(missing, "zero"))
+            memset(ret, 0, n * sizeof *ret);
+        return 0;
+    }
+    r = model_file_read(path, ret, n, error);
+    if (r == -ENOENT)
+        (void)edl_error_remedy(error, "load_missing_parameter_strategy=rand or zero goes on "
+                                      "without it");
+    return r < 0 ? r : 1;
+}
+
+/* A folder that is mistyped is not one whose parameters are all missing. */
+static int not_a_pass(const char *folder, const char *why, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EINVAL, "--init_model_path=%s: %s", folder, why);
+    return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
+}
+
+int network_begin_read(const struct network_begin *begin, struct edl_error *error)
+{
+    float *const *values = network_learner_values(begin->learner);
+    uint32_t found = 0;
+    int r = 0;
+
+    if (access(begin->folder, F_OK) == -1)
+        return not_a_pass(begin->folder, strerror(errno), error);
+    network_learner_start_values(begin->learner);
+    for (uint32_t p = 0; r >= 0 && p < begin->network->n_params; p++) {
+        const struct param_spec *spec = &begin->network->params[p].spec;
+        char path[PATH_MAX];
+
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", begin->folder, spec->name) >= sizeof path)
+            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", begin->folder);
+        r = read_param(begin->missing, path, values[p], (size_t)spec->rows * spec->columns, error);
+        found += r > 0;
+    }
+    if (r >= 0 && found == 0 && begin->network->n_params > 0)
+        return not_a_pass(begin->folder, "no parameter of this network is there", error);
+    return MIN_OF(r, 0);
+}
+
+/* ---- setting ---- */
+
+/* What one exchange carries, by the numbers that the parameters are declared with. */
+struct parcel {
+    const float *dense[DECLARATION_PARAMS_MAX];
+    struct exchange_rows rows[DECLARATION_PARAMS_MAX];
+    uint32_t n_declared, n_rows;
+    uint32_t *ids; /* owned; 0, 1, ...: as many as the largest table has rows */
+};
+
+static void make_ids(const struct network *network, struct parcel *parcel)
+{
+    uint32_t n = 1;
+
+    for (uint32_t p = 0; p < network->n_params; p++)
+        n = MAX_OF(n, network->params[p].spec.rows);
+    parcel->ids = xcalloc(n, sizeof *parcel->ids);
+    for (uint32_t i = 0; i < n; i++)
+        parcel->ids[i] = i;
+}
+
+static void pack(const struct network_begin *begin, struct parcel *parcel)
+{
+    float *const *values = network_learner_values(begin->learner);
+
+    make_ids(begin->network, parcel);
+    for (uint32_t p = 0; p < begin->network->n_params; p++) {
+        const struct param_spec *spec = &begin->network->params[p].spec;
+
+        if (begin->network->params[p].is_static)
+            continue;
+        if (spec->sparse && !begin->all_dense)
+            parcel->rows[parcel->n_rows++] = (struct exchange_rows){ .param = parcel->n_declared,
+                                                                     .n_push = spec->rows,
+                                                                     .push_ids = parcel->ids,
+                                                                     .push_rows = values[p] };
+        parcel->dense[parcel->n_declared++] = values[p];
+    }
+}
+
+int network_begin_set(const struct network_begin *begin, exchange_fn exchange, void *userdata,
+                      struct edl_error *error)
+{
+    struct parcel *parcel = xcalloc(1, sizeof *parcel);
+    struct exchange set = { .set = true, .dense_gradients = parcel->dense, .rows = parcel->rows };
+    int r;
+
+    pack(begin, parcel);
+    set.n_rows = parcel->n_rows;
+    r = exchange(userdata, &set, error);
+    free(parcel->ids);
+    free(parcel);
+    return r;
+}
+
+static int come_back(const struct network_begin *begin, struct edl_error *error)
+{
+    log_warning("%s; connecting again", error->text);
+    return network_servers_again(begin->servers, error);
+}
+
+int network_begin_servers(const struct network_begin *begin, struct edl_error *error)
+{
+    struct ps_client *client = network_servers_client(begin->servers);
+    int r = 0;
+
+    while (r >= 0 && ps_client_awaits(client)) {
+        r = network_begin_set(begin, ps_client_exchange, client, error);
+        if (network_servers_may_come_back(r))
+            r = come_back(begin, error);
+    }
+    return r;
+}
+
+/* ---- waiting ---- */
+
+static int too_late(uint64_t wait_us, struct edl_error *error)
+{
+    (void)edl_error_set(error, -ETIMEDOUT,
+                        "trainer 0 has not set the values of its saved model (waited %" PRIu64
+                        " s)",
+                        wait_us / USEC_PER_SEC);
+    return edl_error_remedy(error,
+                            "start the trainer with --trainer_id=0 too, with the same "
+                            "--init_model_path or --start_pass; its log tells what is wrong");
+}
+
+int network_begin_wait(const struct network_begin *begin, uint64_t wait_us, struct edl_error *error)
+{
+    struct ps_client *client = network_servers_client(begin->servers);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
+    uint64_t report_us = now_us + USEC_PER_SEC;
+    unsigned pause_ms = 20;
+    int r = 0;
+
+    while (r >= 0 && ps_client_awaits(client)) {
+        now_us = clock_read_us(CLOCK_BOOTTIME);
+        if (now_us >= deadline_us)
+            return too_late(wait_us, error);
+        if (now_us >= report_us) {
+            log_info("waiting for trainer 0 to set the values of its saved model");
+            report_us = now_us + REPORT_US;
+        }
+        if (wait_ms(pause_ms, begin->stop) < 0)
+            return edl_error_set(error, -EINTR, "told to stop while waiting for trainer 0");
+        pause_ms = MIN_OF(pause_ms * 2, PAUSE_MAX_MS);
+        r = ps_client_look(client, error);
+        if (network_servers_may_come_back(r))
+            r = come_back(begin, error);
+    }
+    return r;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_begin.h - a training that begins with a saved pass
+ *
+ * The values are read into the learner, and set where the parameters are kept. With parameter
+ * servers trainer 0 alone reads and sets them; the other trainers wait until all servers have them.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trainer/exchange.h"
+
+struct edl_error;
+struct network;
+struct network_learner;
+struct network_servers;
+
+struct network_begin {
+    const struct network *network;
+    const char *folder;  /* of the saved pass */
+    const char *missing; /* of a parameter that it has no file of: fail, rand, zero */
+    struct network_learner *learner;
+    bool all_dense; /* where values are kept, as local_sgd_center declares them */
+    struct network_servers *servers;
+    const volatile sig_atomic_t *stop;
+};
+
+/* network_begin_read - all parameters into the learner, also those that no exchange carries
+ * -EINVAL: it is no saved pass; EDL_ECORRUPT, -ENOENT and so on: a file of it */
+int network_begin_read(const struct network_begin *begin, struct edl_error *error);
+
+/* network_begin_set - the learner's values to the place that the exchange knows; fails as it does
+ */
+int network_begin_set(const struct network_begin *begin, exchange_fn exchange, void *userdata,
+                      struct edl_error *error);
+
+/* network_begin_servers - the same to servers, unless all have values already: those of a training
+ * that goes on */
+int network_begin_servers(const struct network_begin *begin, struct edl_error *error);
+
+/* network_begin_wait - until trainer 0 has set them; what it waits for is told now and then
+ * -ETIMEDOUT: not in time; -EINTR: told to stop */
+int network_begin_wait(const struct network_begin *begin, uint64_t wait_us,
+                       struct edl_error *error);
