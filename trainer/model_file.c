@@ -61,11 +61,29 @@ static int write_text(int folder, const struct model_text *text)
     return r >= 0 && fsync(fd) < 0 ? -errno : r;
 }
 
+/* As PaddlePaddle's trainer writes it, whose version has 40 characters (the hash of a commit). What
+ * it was compiled with is that of `edl-paddle version`. */
+static int write_done(int folder)
+{
+    char text[192];
+    const int size = snprintf(text, sizeof text,
+                              "paddle version: %-40.40s\n"
+                              "\twithGpu: false\n"
+                              "\twithAvx: true\n"
+                              "\twithPyDataProvider: true\n"
+                              "\twithTimer: false\n"
+                              "\twithFpga: false\n"
+                              "\treal byte size: 4\n\n",
+                              "EDL " EDL_VERSION);
+    const struct model_text done = { "done", text, (size_t)size };
+
+    return write_text(folder, &done);
+}
+
 static int write_all(const char *path, const struct model_contents *contents,
                      struct edl_error *error)
 {
     _cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_close_ int done = -1;
     int r;
 
     if (folder < 0)
@@ -85,9 +103,9 @@ static int write_all(const char *path, const struct model_contents *contents,
         if (r < 0)
             return edl_error_errno(error, r, "cannot copy %s to %s", contents->word_dict, path);
     }
-    done = create_at(folder, "done");
-    if (done < 0)
-        return edl_error_errno(error, done, "cannot write %s/done", path);
+    r = write_done(folder);
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot write %s/done", path);
     if (fsync(folder) < 0)
         return edl_error_errno(error, -errno, "cannot sync %s", path);
     return 0;

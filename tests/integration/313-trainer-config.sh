@@ -17,6 +17,7 @@ mkdir "$work/tmp"
 # ---- a tower for films, one for users, and their likeness; the data through a provider ----
 cp "$EDL_SOURCE_DIR"/tests/lib/recommendation/*.py "$work"
 cd "$work"
+printf '%*s\n' $((3494 - $(stat -c %s trainer_config.py))) '' | tr ' ' '#' >>trainer_config.py
 "$python" make_meta.py
 train() { edl-trainer --local "--config=$1" --batch=100 --num_passes=1 --log-period=0 "${@:2}" >said 2>&1 || fail "$1: $(cat said)"; }
 costs() { sed -n 's/^Test samples=.* cost=\([^ ]*\).*/\1/p' said; }
@@ -31,6 +32,46 @@ train recommendation --data=made/data --save_dir=shipped
 files() { (cd "$1/pass-00000" && stat -c '%n %s' _*); }
 diff <(files ours) <(files shipped) || fail 'the files are not those of the network that ships'
 [ "$(find ours/pass-00000 -type f | wc -l)" = 34 ] || fail "files: $(ls ours/pass-00000)"
+# size by size what PaddlePaddle has of this network, with a configuration of as many bytes as the one of its demo
+cat >sizes <<'END'
+___embedding_0__.w0 4046864
+___embedding_1__.w0 100368
+___embedding_2__.w0 6184976
+___embedding_3__.w0 2064
+___embedding_4__.w0 7184
+___embedding_5__.w0 21520
+___fc_layer_0__.w0 262160
+___fc_layer_0__.wbias 1040
+___fc_layer_1__.w0 18448
+___fc_layer_1__.wbias 1040
+___fc_layer_2__.w0 262160
+___fc_layer_2__.wbias 1040
+___fc_layer_3__.w0 262160
+___fc_layer_3__.wbias 1040
+___fc_layer_4__.w0 262160
+___fc_layer_4__.wbias 1040
+___fc_layer_5__.w0 262160
+___fc_layer_5__.wbias 1040
+___fc_layer_6__.w0 262160
+___fc_layer_6__.wbias 1040
+___sequence_conv_pooling_0___conv_fc.w0 1310736
+___sequence_conv_pooling_0___conv_fc.wbias 1040
+_movie_fusion.w0 262160
+_movie_fusion.w1 262160
+_movie_fusion.w2 262160
+_movie_fusion.wbias 1040
+_user_fusion.w0 262160
+_user_fusion.w1 262160
+_user_fusion.w2 262160
+_user_fusion.w3 262160
+_user_fusion.wbias 1040
+done 169
+path.txt 17
+trainer_config.py 3495
+END
+diff sizes <(cd ours/pass-00000 && stat -c '%n %s' * | LC_ALL=C sort) || fail 'the sizes are not those of PaddlePaddle'
+[ "$(awk '{ sum += $2 } END { print sum }' sizes)" = 15114321 ] || fail 'the list of sizes is another one'
+grep -Eqx 'paddle version: EDL [0-9.]+ *' ours/pass-00000/done || fail "done is $(cat ours/pass-00000/done)"
 [ "$(cat ours/pass-00000/path.txt)" = trainer_config.py ] || fail 'path.txt names another configuration'
 cmp trainer_config.py ours/pass-00000/trainer_config.py || fail 'the configuration is not beside its parameters'
 edl-trainer test --config=trainer_config.py --batch=100 --init_model_path=ours/pass-00000 >said
