@@ -123,6 +123,15 @@ static void remove_folder(const char *path)
     (void)rmdir(path);
 }
 
+void model_file_remove(const char *folder)
+{
+    char done[PATH_MAX];
+
+    if ((size_t)snprintf(done, sizeof done, "%s/done", folder) < sizeof done)
+        (void)unlink(done);
+    remove_folder(folder);
+}
+
 /* A trainer that died between the rename and telling so left a whole model: the new one takes its
  * place at once. */
 static int put_in_place(const char *temporary, const char *folder, struct edl_error *error)

@@ -45,6 +45,10 @@ struct model_contents {
 int model_file_save_contents(const char *folder, const struct model_contents *contents,
                              struct edl_error *error);
 
+/* model_file_remove - a saved folder, `done` first: it is no whole model from then on. A folder
+ * that is not there, or has folders in it, is left so */
+void model_file_remove(const char *folder);
+
 /* model_file_save - folder's parent exists; an older model there is replaced; word_dict may be NULL
  */
 int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,

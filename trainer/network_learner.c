@@ -386,7 +386,14 @@ int network_learner_train(struct network_learner *l, const struct sample_set *sa
                           size_t *position, const volatile sig_atomic_t *stop,
                           struct edl_error *error)
 {
-    const size_t n_samples = sample_set_n(samples);
+    return network_learner_train_until(l, samples, position, sample_set_n(samples), stop, error);
+}
+
+int network_learner_train_until(struct network_learner *l, const struct sample_set *samples,
+                                size_t *position, size_t until, const volatile sig_atomic_t *stop,
+                                struct edl_error *error)
+{
+    const size_t n_samples = MIN_OF(until, sample_set_n(samples));
     size_t end = group_end(l, *position, n_samples), n_pushed;
     int r;
 

@@ -55,6 +55,12 @@ int network_learner_train(struct network_learner *learner, const struct sample_s
                           size_t *position, const volatile sig_atomic_t *stop,
                           struct edl_error *error);
 
+/* network_learner_train_until - the same up to sample until, which is the end of the set or of a
+ * group from *position on: then a training in pieces has the bits of one in one piece */
+int network_learner_train_until(struct network_learner *learner, const struct sample_set *samples,
+                                size_t *position, size_t until, const volatile sig_atomic_t *stop,
+                                struct edl_error *error);
+
 /* network_learner_pull - fresh values of all parameters */
 int network_learner_pull(struct network_learner *learner, struct edl_error *error);
 

@@ -18,7 +18,6 @@
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
 #include "trainer/local_sgd.h"
-#include "trainer/model_file.h"
 #include "trainer/network/check_gradients.h"
 #include "trainer/network/network.h"
 #include "trainer/network/random_batch.h"
@@ -26,6 +25,7 @@
 #include "trainer/network_data.h"
 #include "trainer/network_files.h"
 #include "trainer/network_learner.h"
+#include "trainer/network_saves.h"
 #include "trainer/network_servers.h"
 #include "trainer/progress.h"
 #include "trainer/ps_client.h"
@@ -46,6 +46,7 @@ struct study {
     struct local_sgd *local;         /* here between meetings on these */
     uint64_t servers_wait_us;
     struct network_learner *learner;
+    struct network_saves saves;
     struct progress progress;
 };
 
@@ -245,22 +246,30 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
 
 /* ---- saving ---- */
 
-static int pass_path(const struct study *s, uint64_t pass, char *ret, size_t size,
-                     struct edl_error *error)
+static bool saves(const struct study *s)
 {
-    if ((size_t)snprintf(ret, size, "%s/pass-%05" PRIu64, s->job->save_dir, pass) >= size)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", s->job->save_dir);
-    return 0;
+    return s->job->save_dir != NULL && s->job->trainer_id == 0;
 }
 
-static int save(struct study *s, uint64_t pass, struct edl_error *error)
+static int open_saves(struct study *s, struct edl_error *error)
+{
+    const struct network_saves_config config = { .network = s->network,
+                                                 .file = &s->file,
+                                                 .dir = s->job->save_dir,
+                                                 .before = s->job->init_model,
+                                                 .start_pass = s->job->start_pass,
+                                                 .only_one = s->job->save_only_one > 0 };
+
+    return network_saves_open(&config, &s->saves, error);
+}
+
+/* inner: of the saves within the pass, from 1 on; 0: at its end */
+static int save(struct study *s, uint64_t pass, uint64_t inner, struct edl_error *error)
 {
     char path[PATH_MAX];
-    int r = pass_path(s, pass, path, sizeof path, error);
+    int r = network_saves_write(&s->saves, network_learner_values(s->learner), pass, inner, path,
+                                error);
 
-    if (r >= 0)
-        r = network_save(s->network, &s->file, network_learner_values(s->learner), NULL, path,
-                         error);
     if (r >= 0 && s->job->glog)
         progress_line(&s->progress, "Saving parameters to %s", path);
     else if (r >= 0)
@@ -332,28 +341,62 @@ static int pull(struct study *s, struct edl_error *error)
     return r;
 }
 
+/* next_save - up to which sample to train: whole groups, of as many batches as lie between saves */
+static size_t next_save(const struct study *s, size_t position)
+{
+    const uint64_t every = s->job->saving_period_batches, group = s->job->push_every;
+    const uint64_t groups = (every + group - 1) / group;
+
+    if (every == 0 || !saves(s) || groups > SIZE_MAX / (group * batch_of(s)) - position)
+        return sample_set_n(s->data.train);
+    return MIN_OF(position + groups * group * batch_of(s), sample_set_n(s->data.train));
+}
+
+static int train_until(struct study *s, size_t *position, size_t until, struct edl_error *error)
+{
+    int r;
+
+    while (is_broken(s, r = network_learner_train_until(s->learner, s->data.train, position, until,
+                                                        s->job->stop, error)))
+        if (come_back(s, error) < 0)
+            return error->code;
+    return r;
+}
+
+static int train_samples(struct study *s, uint64_t pass, struct edl_error *error)
+{
+    const size_t n = sample_set_n(s->data.train);
+    uint64_t inner = 0;
+    size_t position = 0;
+    int r = 0;
+
+    while (r >= 0 && position < n) {
+        r = train_until(s, &position, next_save(s, position), error);
+        if (r >= 0 && position < n)
+            r = pull(s, error);
+        if (r >= 0 && position < n)
+            r = save(s, pass, ++inner, error);
+    }
+    return r;
+}
+
 static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
 {
-    size_t position = 0;
     int r;
 
     if (s->job->shuffle > 0)
         sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
     network_learner_set_pass(s->learner, (uint32_t)pass);
     progress_pass(&s->progress, (int64_t)pass);
-    while (is_broken(s, r = network_learner_train(s->learner, s->data.train, &position,
-                                                  s->job->stop, error)))
-        if (come_back(s, error) < 0)
-            return error->code;
+    r = train_samples(s, pass, error);
     if (r < 0)
         return r;
     progress_end(&s->progress);
     r = pull(s, error);
     if (r >= 0)
         r = test(s, error);
-    if (r >= 0 && s->job->save_dir != NULL && s->job->trainer_id == 0 &&
-        ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
-        r = save(s, pass, error);
+    if (r >= 0 && saves(s) && ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
+        r = save(s, pass, 0, error);
     return r;
 }
 
@@ -375,17 +418,13 @@ static void describe(const struct study *s)
 
 int network_train(const struct network_job *job, struct edl_error *error)
 {
-    char path[PATH_MAX];
     struct study s;
     int r = study_open(&s, job, error);
 
     if (r >= 0)
         r = check_passes(&s, error);
-    if (r >= 0 && job->save_dir != NULL && job->trainer_id == 0) {
-        r = pass_path(&s, 0, path, sizeof path, error);
-        if (r >= 0)
-            r = model_file_prepare(path, error);
-    }
+    if (r >= 0 && saves(&s))
+        r = open_saves(&s, error);
     if (r >= 0) {
         describe(&s);
         r = pull(&s, error);

@@ -20,9 +20,11 @@ struct network_job {
     uint64_t samples;       /* of generated data; of checkgrad's batch */
     uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
     uint64_t push_every, seed, log_period, saving_period;
-    uint64_t shuffle;             /* 0: samples in the order of the data, each pass */
-    float learning_rate, l2_rate; /* negative: the file's */
-    uint64_t start_pass;          /* the number of the first one; init_model is the pass before */
+    uint64_t saving_period_batches; /* 0: nothing is saved within a pass */
+    uint64_t save_only_one;         /* 1: a saved pass takes the place of the one before */
+    uint64_t shuffle;               /* 0: samples in the order of the data, each pass */
+    float learning_rate, l2_rate;   /* negative: the file's */
+    uint64_t start_pass;            /* the number of the first one; init_model is the pass before */
     const char *missing; /* of a parameter that init_model has no file of: fail, rand, zero */
     bool glog;           /* the log's lines and dots as PaddlePaddle prints them */
     uint64_t dot_period; /* batches between dots; 0: none */

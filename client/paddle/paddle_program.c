@@ -183,9 +183,14 @@ static int add_training(const struct paddle_flags *flags, const char *socket,
         enum paddle_flag flag;
         const char *option;
     } passed[] = {
-        { FLAG_NUM_PASSES, "num_passes" },       { FLAG_SAVE_DIR, "save_dir" },
-        { FLAG_SAVING_PERIOD, "saving_period" }, { FLAG_START_PASS, "start_pass" },
-        { FLAG_LOG_PERIOD, "log-period" },       { FLAG_DOT_PERIOD, "dot_period" },
+        { FLAG_NUM_PASSES, "num_passes" },
+        { FLAG_SAVE_DIR, "save_dir" },
+        { FLAG_SAVING_PERIOD, "saving_period" },
+        { FLAG_START_PASS, "start_pass" },
+        { FLAG_SAVING_BATCHES, "saving_period_by_batches" },
+        { FLAG_SAVE_ONLY_ONE, "save_only_one" },
+        { FLAG_LOG_PERIOD, "log-period" },
+        { FLAG_DOT_PERIOD, "dot_period" },
     };
 
     for (size_t i = 0; i < ELEMENTS(passed); i++)
@@ -317,6 +322,8 @@ static const unsigned ways[PADDLE_FLAGS_USED] = {
     [FLAG_NUM_PASSES] = ALONE | SERVED,
     [FLAG_SAVE_DIR] = ALONE | SERVED,
     [FLAG_SAVING_PERIOD] = ALONE | SERVED,
+    [FLAG_SAVING_BATCHES] = ALONE | SERVED,
+    [FLAG_SAVE_ONLY_ONE] = ALONE | SERVED,
     [FLAG_START_PASS] = ALONE | SERVED,
     [FLAG_INIT_MODEL_PATH] = BY_HAND,
     [FLAG_LOAD_MISSING] = BY_HAND,

@@ -65,3 +65,38 @@ servers=$!
 [ "$(cost_of local.log | head -n 1)" = "$(cost_of resumed-0.log | tail -n 1)" ] || fail "local SGD begins with $(cost_of local.log), saved: $(cost_of resumed-0.log)"
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
+
+# saves within a pass change nothing of the training, and each is a whole one
+alone=(edl-trainer --local "${small[@]}" --batch=100 --log-period=0)
+"${alone[@]}" --num_passes=2 --save_dir=plain >plain.log 2>&1 || fail "plain: $(cat plain.log)"
+"${alone[@]}" --num_passes=2 --saving_period=2 --saving_period_by_batches=10 --save_dir=within >within.log 2>&1 || fail "within: $(cat within.log)"
+[ "$(cd within && echo *)" = 'pass-00000-001 pass-00000-002 pass-00001 pass-00001-001 pass-00001-002' ] || fail "saved within passes: $(ls within)"
+diff -r plain/pass-00001 within/pass-00001 || fail 'saves within a pass have changed the training'
+for name in done path.txt recommendation.json; do cmp plain/pass-00000/$name within/pass-00000-002/$name || fail "no $name within a pass"; done
+if cmp -s within/pass-00000-001/_movie_fusion.w0 within/pass-00000-002/_movie_fusion.w0; then fail 'two saves have the same values'; fi
+edl-trainer test "${small[@]}" --init_model_path=within/pass-00001-002 >/dev/null || fail 'a pass that was saved within is no whole one'
+"${alone[@]}" --num_passes=2 --push-every=4 --saving_period_by_batches=10 --save_dir=groups >groups.log 2>&1 || fail "groups: $(cat groups.log)"
+[ "$(cd groups && echo *)" = 'pass-00000 pass-00000-001 pass-00000-002 pass-00001 pass-00001-001 pass-00001-002' ] || fail "saved behind groups: $(ls groups)"
+"${alone[@]}" --num_passes=2 --push-every=4 --save_dir=groups-plain >groups.log 2>&1 || fail "groups: $(cat groups.log)"
+diff -r groups/pass-00001 groups-plain/pass-00001 || fail 'saves behind groups have changed the training'
+
+# one save at a time, also that with which the training began
+"${alone[@]}" --num_passes=2 --saving_period_by_batches=10 --save_only_one=1 --save_dir=one >one.log 2>&1 || fail "one: $(cat one.log)"
+[ "$(grep -c 'Saving parameters to' one.log)" = 6 ] && [ "$(cd one && echo *)" = pass-00001 ] || fail "one: $(ls one) $(cat one.log)"
+diff -r plain/pass-00001 one/pass-00001 || fail 'the only one has other values'
+"${alone[@]}" --start_pass=2 --num_passes=3 --save_only_one=1 --save_dir=one >one.log 2>&1 || fail "one: $(cat one.log)"
+[ "$(cd one && echo *)" = pass-00002 ] || fail "behind the only one: $(ls one)"
+
+# with servers trainer 0 alone saves, by PaddlePaddle's flags
+edl-paddle pserver >pserver.log 2>&1 &
+servers=$!
+for i in 1 0; do
+    edl-paddle train "${small[@]}" --trainer_id=$i --num_passes=3 --save_dir=./served-$i --log_period=0 --saving_period_by_batches=1 >served-$i.log 2>&1 &
+    trainers[i]=$!
+done
+for i in 0 1; do wait "${trainers[i]}" || fail "trainer $i: $(cat served-$i.log)"; done
+[ "$(cd served-0 && echo *)" = 'pass-00000 pass-00000-001 pass-00001 pass-00001-001 pass-00002 pass-00002-001' ] || fail "trainer 0 saved $(ls served-0)"
+[ ! -e served-1 ] || fail 'trainer 1 saves as well'
+for folder in served-0/*; do [ "$(find "$folder" -type f | wc -l)" = 34 ] && [ "$(stat -c %s "$folder/done")" = 169 ] || fail "$folder: $(ls "$folder")"; done
+kill $servers
+wait $servers || fail "the servers failed: $(cat pserver.log)"

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* network_saves.c - the saved passes of a training */
+#include "trainer/network_saves.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/model_file.h"
+#include "trainer/network_files.h"
+
+static int path_of(const struct network_saves *saves, uint64_t pass, uint64_t inner,
+                   char ret[static PATH_MAX], struct edl_error *error)
+{
+    const char *dir = saves->config.dir;
+    int n = inner == 0
+                ? snprintf(ret, PATH_MAX, "%s/pass-%05" PRIu64, dir, pass)
+                : snprintf(ret, PATH_MAX, "%s/pass-%05" PRIu64 "-%03" PRIu64, dir, pass, inner);
+
+    return n < PATH_MAX ? 0 : edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", dir);
+}
+
+int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
+                       struct edl_error *error)
+{
+    char path[PATH_MAX];
+    int r;
+
+    *ret = (struct network_saves){ .config = *config };
+    r = path_of(ret, config->start_pass > 0 ? config->start_pass - 1 : 0, 0, path, error);
+    if (r < 0)
+        return r;
+    if (config->start_pass > 0 && config->before != NULL && streq(config->before, path))
+        memcpy(ret->last, path, sizeof path);
+    return model_file_prepare(path, error);
+}
+
+int network_saves_write(struct network_saves *saves, float *const *values, uint64_t pass,
+                        uint64_t inner, char ret_path[static PATH_MAX], struct edl_error *error)
+{
+    int r = path_of(saves, pass, inner, ret_path, error);
+
+    if (r >= 0)
+        r = network_save(saves->config.network, saves->config.file, values, NULL, ret_path, error);
+    if (r < 0)
+        return r;
+    if (saves->config.only_one && saves->last[0] != '\0' && !streq(saves->last, ret_path))
+        model_file_remove(saves->last);
+    memcpy(saves->last, ret_path, strlen(ret_path) + 1);
+    return 0;
+}
