@@ -15,7 +15,9 @@
 #include "shared/macro.h"
 #include "shared/nearest.h"
 #include "trainer/data/text_file.h"
+#include "trainer/layers/layer.h"
 #include "trainer/model_file.h"
+#include "trainer/model_tar.h"
 #include "trainer/network/network.h"
 
 #define TEXT_MAX (1u << 20)
@@ -250,11 +252,62 @@ int network_fits_data(const struct network *network, const struct input_spec *da
     return 0;
 }
 
+static const struct param_spec **specs_of(const struct network *network)
+{
+    const struct param_spec **specs = xcalloc(network->n_params, sizeof *specs);
+
+    for (uint32_t p = 0; p < network->n_params; p++)
+        specs[p] = &network->params[p].spec;
+    return specs;
+}
+
+static void flatten(struct param_spec *spec)
+{
+    spec->columns *= spec->rows;
+    spec->rows = 1;
+}
+
+/* specs_of_tar - there what a layer adds, and all that batch_norm has, is a row: 1 x size */
+static struct param_spec *specs_of_tar(const struct network *network)
+{
+    struct param_spec *specs = xcalloc(network->n_params, sizeof *specs);
+
+    for (uint32_t p = 0; p < network->n_params; p++)
+        specs[p] = network->params[p].spec;
+    for (uint32_t i = 0; i < network->n_layers; i++) {
+        const struct network_layer *layer = &network->layers[i];
+
+        for (uint32_t w = 0; layer->kind == &layer_batch_norm && w < layer->n_weights; w++)
+            flatten(&specs[layer->weights[w]]);
+        if (layer->bias != PARAM_NONE)
+            flatten(&specs[layer->bias]);
+    }
+    return specs;
+}
+
+int network_save_tar(const struct network *network, float *const *values, const char *path,
+                     struct edl_error *error)
+{
+    struct param_spec *flat = specs_of_tar(network);
+    const struct param_spec **specs = specs_of(network);
+    const struct model_contents contents = { .specs = specs,
+                                             .values = values,
+                                             .n = network->n_params };
+    int r;
+
+    for (uint32_t p = 0; p < network->n_params; p++)
+        specs[p] = &flat[p];
+    r = model_tar_save(path, &contents, error);
+    free(specs);
+    free(flat);
+    return r;
+}
+
 int network_save(const struct network *network, const struct network_file *file,
                  float *const *values, const char *word_dict, const char *folder,
                  struct edl_error *error)
 {
-    const struct param_spec **specs = xcalloc(network->n_params, sizeof *specs);
+    const struct param_spec **specs = specs_of(network);
     const char *path = file->source != NULL ? file->source : file->path;
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -273,8 +326,6 @@ int network_save(const struct network *network, const struct network_file *file,
         r = text_file_read(path, TEXT_MAX, &source, &texts[1].size, error);
     if (source != NULL)
         texts[1].text = source;
-    for (uint32_t p = 0; p < network->n_params; p++)
-        specs[p] = &network->params[p].spec;
     if (r >= 0)
         r = model_file_save_contents(folder, &contents, error);
     free(specs);

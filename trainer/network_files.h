@@ -39,6 +39,10 @@ int network_file_parse(const struct network_file *file, const char *arguments,
 int network_fits_data(const struct network *network, const struct input_spec *data, uint32_t n_data,
                       struct edl_error *error);
 
+/* network_save_tar - each parameter in a tar of paddle.v2 (model_tar.h) */
+int network_save_tar(const struct network *network, float *const *values, const char *path,
+                     struct edl_error *error);
+
 /* network_save - each parameter in a file of the folder, with the network, path.txt (its name) and
  * done; a network with a source is saved as that file; values: f32[rows, columns] of each;
  * word_dict is copied, NULL: none. The folder's parent exists (model_file_prepare). */

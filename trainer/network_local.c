@@ -258,6 +258,7 @@ static int open_saves(struct study *s, struct edl_error *error)
                                                  .dir = s->job->save_dir,
                                                  .before = s->job->init_model,
                                                  .start_pass = s->job->start_pass,
+                                                 .with_tar = s->job->save_tar > 0,
                                                  .only_one = s->job->save_only_one > 0 };
 
     return network_saves_open(&config, &s->saves, error);

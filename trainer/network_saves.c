@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -21,6 +22,32 @@ static int path_of(const struct network_saves *saves, uint64_t pass, uint64_t in
                 : snprintf(ret, PATH_MAX, "%s/pass-%05" PRIu64 "-%03" PRIu64, dir, pass, inner);
 
     return n < PATH_MAX ? 0 : edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", dir);
+}
+
+static int tar_of(const char *folder, char ret[static PATH_MAX], struct edl_error *error)
+{
+    return snprintf(ret, PATH_MAX, "%s.tar", folder) < PATH_MAX
+               ? 0
+               : edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", folder);
+}
+
+static int write_tar(const struct network_saves *saves, float *const *values, const char *folder,
+                     struct edl_error *error)
+{
+    char path[PATH_MAX];
+    int r = tar_of(folder, path, error);
+
+    return r < 0 ? r : network_save_tar(saves->config.network, values, path, error);
+}
+
+/* remove_last - with its tar, whichever run has written that */
+static void remove_last(const struct network_saves *saves)
+{
+    char path[PATH_MAX];
+
+    model_file_remove(saves->last);
+    if (tar_of(saves->last, path, NULL) >= 0)
+        (void)unlink(path);
 }
 
 int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
@@ -43,12 +70,14 @@ int network_saves_write(struct network_saves *saves, float *const *values, uint6
 {
     int r = path_of(saves, pass, inner, ret_path, error);
 
+    if (r >= 0 && saves->config.with_tar)
+        r = write_tar(saves, values, ret_path, error);
     if (r >= 0)
         r = network_save(saves->config.network, saves->config.file, values, NULL, ret_path, error);
     if (r < 0)
         return r;
     if (saves->config.only_one && saves->last[0] != '\0' && !streq(saves->last, ret_path))
-        model_file_remove(saves->last);
+        remove_last(saves);
     memcpy(saves->last, ret_path, strlen(ret_path) + 1);
     return 0;
 }

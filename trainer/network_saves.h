@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_saves.h - the saved passes of a training: pass-00000 behind the first one, and
- * pass-00000-001 and so on within it
+ * pass-00000-001 and so on within it; pass-00000.tar beside a folder on request
  *
  * Each folder is written aside and appears whole. */
 #pragma once
@@ -19,7 +19,8 @@ struct network_saves_config {
     const char *dir;
     const char *before;  /* the folder that the training began with, NULL: none */
     uint64_t start_pass; /* the number of the first one */
-    bool only_one;       /* a save that is whole removes the one before it */
+    bool with_tar;
+    bool only_one; /* a save that is whole removes the one before it */
 };
 
 struct network_saves {

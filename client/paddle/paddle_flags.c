@@ -43,6 +43,8 @@ static const struct paddle_flag_row rows[] = {
                               "batches between two saves within a pass; 0: none" },
     [FLAG_SAVE_ONLY_ONE] = { "save_only_one", "0", FLAG_BOOL, TRAIN,
                              "a save that is whole removes the one before it" },
+    [FLAG_SAVE_TAR] = { "save_tar", "0", FLAG_BOOL, TRAIN,
+                        "of EDL: beside each saved pass a tar, which paddle.v2 reads" },
     [FLAG_START_PASS] = { "start_pass", "0", FLAG_COUNT, TRAIN,
                           "go on behind the saved pass before this one" },
     [FLAG_INIT_MODEL_PATH] = { "init_model_path", "", FLAG_TEXT, TRAIN,

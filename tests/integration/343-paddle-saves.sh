@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Saved passes with parameter servers: trainers and servers are killed, and go on behind the last saved pass.
+# Saved passes: trainers and servers are killed and go on behind the last one; saves within a pass; one save only; the tar of paddle.v2.
 # Runs by twos: trains
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
@@ -100,3 +100,41 @@ for i in 0 1; do wait "${trainers[i]}" || fail "trainer $i: $(cat served-$i.log)
 for folder in served-0/*; do [ "$(find "$folder" -type f | wc -l)" = 34 ] && [ "$(stat -c %s "$folder/done")" = 169 ] || fail "$folder: $(ls "$folder")"; done
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
+
+# a tar beside each save: Python's tarfile and our paddle.v2 read the values and shapes of the folder; with one save there is one tar
+edl-paddle train --local=1 "${small[@]}" --num_passes=2 --save_dir=tars --save_tar --saving_period_by_batches=1 --log_period=0 >tars.log 2>&1 || fail "tars: $(cat tars.log)"
+[ "$(cd tars && echo *.tar)" = 'pass-00000-001.tar pass-00000.tar pass-00001-001.tar pass-00001.tar' ] || fail "tars: $(ls tars)"
+edl-trainer model show tars/pass-00001 --config_args width=16,movie_ids=40,user_ids=60 --json >shown.json || fail "model show: $(cat shown.json)"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python /usr/bin/python3 - tars/pass-00001 shown.json <<'PY' || fail 'the tar is not what the folder has'
+import io, json, os, sys, tarfile
+from edl.paddle import _parameters
+folder, shown = sys.argv[1], json.load(open(sys.argv[2]))
+names = [p["name"] for p in shown["parameters"]]
+assert len(names) == 31
+with tarfile.open(folder + ".tar") as tar:
+    members = tar.getnames()
+    assert sorted(members) == sorted(names + [name + ".protobuf" for name in names]), members
+    assert members[1::2] == [name + ".protobuf" for name in members[::2]], members
+    for name in names:
+        assert tar.extractfile(name).read() == open(os.path.join(folder, name), "rb").read(), name
+parameters = _parameters.Parameters.from_tar(open(folder + ".tar", "rb"))
+for p in shown["parameters"]:
+    rows, columns = (1, p["values"]) if p["name"].endswith("bias") else p["shape"]
+    assert parameters.get_shape(p["name"]) == (rows, columns), (p, parameters.get_shape(p["name"]))
+again = io.BytesIO()  # what paddle.v2 writes of it has the same members with the same bytes
+parameters.to_tar(again)
+again.seek(0)
+with tarfile.open(fileobj=again) as ours, tarfile.open(folder + ".tar") as tar:
+    assert ours.getnames() == tar.getnames()
+    assert all(ours.extractfile(n).read() == tar.extractfile(n).read() for n in tar.getnames())
+PY
+edl-paddle train --local=1 "${small[@]}" --num_passes=2 --save_dir=tars-one --save_tar --save_only_one --log_period=0 >tars.log 2>&1 || fail "tars: $(cat tars.log)"
+[ "$(cd tars-one && echo *)" = 'pass-00001 pass-00001.tar' ] || fail "one tar: $(ls tars-one)"
+edl-trainer --local --config=resnet_cifar --config_args=depth=8 --data=generated --samples=60 --batch=20 --num_passes=1 --save_dir=pictures --save_tar=1 >tars.log 2>&1 || fail "pictures: $(cat tars.log)"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python /usr/bin/python3 - <<'PY' || fail 'shapes of batch_norm or of filters are not those of paddle.v2'
+from edl.paddle import _parameters
+parameters = _parameters.Parameters.from_tar(open("pictures/pass-00000.tar", "rb"))
+shapes = {name: parameters.get_shape(name) for name in parameters.names()}
+assert any(rows == 16 and columns == 3 * 9 for rows, columns in shapes.values()), shapes
+assert sum(shape == (1, 16) for shape in shapes.values()) >= 4 and not any(columns == 1 for _, columns in shapes.values()), shapes
+PY

@@ -268,6 +268,14 @@ static void test_alone_and_test(void **state)
     assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
     assert_true(has(&command, "--local"));
     assert_false(has(&command, "--secret-file=/secret"));
+    assert_true(has(&command, "--save_only_one=0"));
+    paddle_command_done(&command);
+    PARSE(&flags, "--config=fit_a_line", "--save_dir=o", "--saving_period_by_batches=5",
+          "--save_only_one", "--save_tar=true");
+    assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
+    assert_true(has(&command, "--saving_period_by_batches=5"));
+    assert_true(has(&command, "--save_only_one=1"));
+    assert_true(has(&command, "--save_tar=1"));
     paddle_command_done(&command);
     PARSE(&flags, "--config=fit_a_line", "--job=test", "--init_model_path=output/pass-00001");
     assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);

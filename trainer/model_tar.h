@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model_tar.h - a trained model as one tar, as paddle.v2 reads and writes it
+ *
+ * Of each parameter the member NAME, which is its file of a saved pass, and NAME.protobuf, which
+ * tells name, number of values and shape (ParameterConfig of PaddlePaddle, fields 1, 2 and 9). */
+#pragma once
+
+#include <stdint.h>
+
+struct edl_error;
+struct model_contents;
+
+/* model_tar_save - of contents only the parameters; is written aside and appears whole, in the
+ * place of an older one. The folder of path exists. */
+int model_tar_save(const char *path, const struct model_contents *contents,
+                   struct edl_error *error);
