@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/layout.h"
 #include "agent/order_workspace.h"
@@ -22,6 +23,7 @@
 #include "shared/shared_folder.h"
 #include "shared/workspace_id.h"
 
+#define CUDA_LIBRARIES "/usr/local/cuda/lib64"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -117,6 +119,17 @@ static void add_python_path(json_t *env)
         return;
     path = text_format("%s%s%s", ordered, ordered[0] != '\0' ? ":" : "", own);
     set_text(env, "PYTHONPATH", path);
+}
+
+/* The libraries of CUDA, where the node has them, as PaddlePaddle's own jobs were told; for a job
+ * of that kind with a GPU. Programs that bring their own CUDA must not find these first. */
+static void add_library_path(json_t *env, const char *folder)
+{
+    const char *servers = text_of(env, "PSERVERS");
+
+    if (text_of(env, "EDL_GPUS")[0] != '\0' && servers[0] != '\0' && !streq(servers, "0") &&
+        access(folder, X_OK) == 0)
+        set_default(env, "LD_LIBRARY_PATH", folder);
 }
 
 bool environment_job_name_valid(const char *name)
@@ -265,6 +278,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(env, "EDL_OUTPUT_DIR", folders[2]);
     add_path(env, layout->program_dir);
     add_python_path(env);
+    add_library_path(env, facts->cuda_libraries != NULL ? facts->cuda_libraries : CUDA_LIBRARIES);
     add_language(env);
     add_interface(env);
     add_unbuffered(env);

@@ -26,6 +26,7 @@ struct environment_facts {
                              * or by a service manager; borrowed */
     const char
         *scheduler; /* unix:PATH, or else where the agent calls it; NULL: nowhere; borrowed */
+    const char *cuda_libraries; /* NULL: /usr/local/cuda/lib64 */
     struct node_limits limits;
 };
 

@@ -93,6 +93,7 @@ static json_t *complete(const char *order_text)
     char dir[] = "/tmp/test-order-XXXXXX";
     const struct process_id id = { .job_id = 1, .role = "trainer", .incarnation = 1 };
     const struct environment_facts facts = { .boot_id = "boot",
+                                             .cuda_libraries = "/tmp",
                                              .limits = { 2000, 4096, 2, 20000, 20009 } };
     json_t *order = json_loads(order_text, 0, NULL), *made = NULL;
     struct edl_error error = { 0 };
@@ -201,6 +202,29 @@ static void test_the_interface_of_the_address_is_told(void **state)
     }
 }
 
+/* The libraries of CUDA are for programs of parameter servers that have a GPU. */
+static void test_where_cuda_is(void **state)
+{
+    static const char *const rows[][2] = {
+        { "{\"EDL_GPUS\":\"1\",\"PSERVERS\":\"2\"}", "/tmp" },
+        { "{\"EDL_GPUS\":\"1\",\"PSERVERS\":\"2\",\"LD_LIBRARY_PATH\":\"/own\"}", "/own" },
+        { "{\"EDL_GPUS\":\"\",\"PSERVERS\":\"2\"}", "" },
+        { "{\"EDL_GPUS\":\"1\",\"PSERVERS\":\"0\"}", "" },
+        { "{\"EDL_GPUS\":\"1\"}", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char order[200];
+        json_t *env;
+
+        (void)snprintf(order, sizeof order, ORDER("\"env\":%s"), rows[i][0]);
+        env = environment_of(order);
+        assert_string_equal(text_at(env, "LD_LIBRARY_PATH"), rows[i][1]);
+        json_decref(env);
+    }
+}
+
 /* What Python prints is in the log when it is printed, unless the job wants it otherwise. */
 static void test_python_is_told_to_print_at_once(void **state)
 {
@@ -226,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_orders),
                                         cmocka_unit_test(test_where_an_archive_goes),
                                         cmocka_unit_test(test_the_interface_of_the_address_is_told),
+                                        cmocka_unit_test(test_where_cuda_is),
                                         cmocka_unit_test(test_python_is_told_to_print_at_once) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
