@@ -349,10 +349,13 @@ static json_t *pserver_role(const struct run_job *job)
     const char *program =
         job->options->pserver != NULL ? job->options->pserver : "edl-paddle pserver";
 
-    return role_of(job,
-                   command_of("server.log", "paddle_pserver2.INFO", program, server_flags(job)),
-                   amounts(least(job, "cpu_millicores") / 4, least(job, "memory_bytes") / 4,
-                           false));
+    json_t *role =
+        role_of(job, command_of("server.log", "paddle_pserver2.INFO", program, server_flags(job)),
+                amounts(least(job, "cpu_millicores") / 4, least(job, "memory_bytes") / 4, false));
+
+    /* they listen where conf.py says, and the environment of trainers tells these ports */
+    (void)json_object_set_new(role, "ports", json_integer(0));
+    return role;
 }
 
 static json_t *trainer_role(const struct run_job *job)

@@ -15,6 +15,7 @@
 #include "scheduler/core/node_orders.h"
 #include "scheduler/job_json.h"
 #include "scheduler/log_hub.h"
+#include "scheduler/order_servers.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/shared_folder.h"
@@ -63,7 +64,7 @@ static char *entrypoint(const struct role_spec *role)
     return text;
 }
 
-/* Upstream's list, with upstream's values (the ports a process really has are in EDL_PORTS). */
+/* Upstream's list, with what is true of this job. */
 static void add_upstream(json_t *env, const struct process *process)
 {
     static const struct role_spec none = { .name = "", .workspace = NULL };
@@ -81,12 +82,12 @@ static void add_upstream(json_t *env, const struct process *process)
         set_text(env, "TOPOLOGY", entry);
     }
     set_text(env, "TRAINER_PACKAGE", trainer->workspace != NULL ? trainer->workspace : "");
-    set_number(env, "PADDLE_INIT_PORT", spec->port);
     /* of the job: its programs divide their files by it, so all trainers have to be told the same,
      * however many run when one of them starts */
     set_number(env, "PADDLE_INIT_TRAINER_COUNT", trainer->min);
-    set_number(env, "PADDLE_INIT_PORTS_NUM", spec->ports_num);
-    set_number(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE", spec->ports_num_for_sparse);
+    if (job_spec_role(spec, "trainer") >= 0)
+        set_number(env, "TRAINER_COUNT", trainer->min);
+    order_servers(env, process);
     set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);
     set_number(env, "PADDLE_INIT_NUM_PASSES", spec->passes);
     set_text(env, "PADDLE_INIT_USE_GPU", trainer->gpus != 0 ? "1" : "0");

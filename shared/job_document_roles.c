@@ -91,6 +91,7 @@ static const struct document_rule upstream_rules[] = {
       .offset = AT(passes),
       .min = 1,
       .max = PASSES_MAX },
+    { .key = "ports", .kind = DOCUMENT_INTEGER, .offset = AT(ports), .max = ROLE_PORTS_MAX },
     { .key = "etcd-endpoint", .kind = DOCUMENT_IGNORED },
     { .key = "replicaSpec", .kind = DOCUMENT_IGNORED },
     { .kind = DOCUMENT_MORE, .more = &container_keys },

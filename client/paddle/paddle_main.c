@@ -111,6 +111,23 @@ static enum paddle_way way_of_train(const struct paddle_flags *flags)
     return paddle_flag_is(flags, FLAG_LOCAL) ? PADDLE_ALONE : PADDLE_WITH_SERVERS;
 }
 
+/* check_told - a trainer of a job with servers that are nowhere now: it would train alone */
+static int check_told(const struct paddle_flags *flags, enum paddle_way way,
+                      struct edl_error *error)
+{
+    const char *n = getenv("PSERVERS");
+
+    if (way != PADDLE_ALONE || flags->given[FLAG_LOCAL] || getenv("EDL_SOCKET") == NULL ||
+        n == NULL || *n == '\0' || streq(n, "0"))
+        return 0;
+    (void)edl_error_set(error, EDL_EUNREACHABLE,
+                        "the job has %.20s parameter servers, and PADDLE_INIT_PSERVERS does not "
+                        "tell where they are: one waits to be placed again",
+                        n);
+    return edl_error_remedy(error,
+                            "edl why tells for what it waits; --local=1 trains without servers");
+}
+
 static int train(const struct paddle_flags *flags, struct edl_error *error)
 {
     const enum paddle_way way = way_of_train(flags);
@@ -120,6 +137,9 @@ static int train(const struct paddle_flags *flags, struct edl_error *error)
     int r;
 
     tell_idle(flags, way);
+    r = check_told(flags, way, error);
+    if (r < 0)
+        return r;
     r = way == PADDLE_WITH_SERVERS ? secret_of(flags, socket, &secret, error) : 0;
     if (r >= 0)
         r = way == PADDLE_TRAINER_OF_JOB ? paddle_trainer_of_job(flags, &command, error)
@@ -260,8 +280,9 @@ static int serve_job(const struct paddle_flags *flags, struct edl_error *error)
 
 static int pserver(const struct paddle_flags *flags, struct edl_error *error)
 {
+    const char *ports = getenv("EDL_PORTS");
     const bool of_job =
-        getenv("EDL_SOCKET") != NULL && getenv("EDL_PORTS") != NULL && !flags->typed[FLAG_PORT];
+        getenv("EDL_SOCKET") != NULL && ports != NULL && *ports != '\0' && !flags->typed[FLAG_PORT];
     char address[PADDLE_ADDRESS_SIZE];
     int n, r;
 

@@ -98,7 +98,17 @@ static int check_servers(const struct paddle_flags *flags, struct edl_error *err
     return 0;
 }
 
-/* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... */
+/* has_port - 10.0.0.1:7164 or [fd00::1]:7164; fd00::1 has none */
+static bool has_port(const char *word, int length)
+{
+    const char *colon = memchr(word, ':', (size_t)length);
+    const char *last = memrchr(word, ':', (size_t)length);
+
+    return colon != NULL && (colon == last || (word[0] == '[' && last[-1] == ']'));
+}
+
+/* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... One that has a
+ * port, as a job may tell it, stands as it is */
 static int add_servers(const struct paddle_flags *flags, struct paddle_command *ret,
                        struct edl_error *error)
 {
@@ -118,7 +128,11 @@ static int add_servers(const struct paddle_flags *flags, struct paddle_command *
     for (const char *word = flags->values[FLAG_PSERVERS]; *word != '\0';) {
         int length = (int)strcspn(word, ",");
 
-        for (unsigned i = 0; i < ports; i++, separator = ",")
+        if (has_port(word, length)) {
+            (void)fprintf(out, "%s%.*s", separator, length, word);
+            separator = ",";
+        }
+        for (unsigned i = 0; !has_port(word, length) && i < ports; i++, separator = ",")
             (void)fprintf(out, "%s%.*s:%" PRIu64, separator, length, word, port + i);
         word += length;
         word += *word == ',';

@@ -294,17 +294,19 @@ class Training(Case):
                 self.paddle.init(pservers="10.0.0.1,10.0.0.2", port=7164, ports_num=1, ports_num_for_sparse=1,
                                  trainer_id=trainer)
                 far.train(lambda: iter(self.samples), num_passes=2, event_handler=handler)
+            self.paddle.init(pservers="10.0.0.3:7,[fd00::1]:8", port=9, trainer_id=1)
+            far.train(lambda: iter(self.samples), num_passes=2, event_handler=handler)
             self.paddle.init(port="none")
             with self.assertRaisesRegex(ConfigError, "port is 'none'"):
                 far.train(lambda: iter(self.samples))
         words = self.words()
         secret = os.path.join(self.seen, "edl", "paddle-secret")
         for word in ("--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.2:7164,10.0.0.2:7165", "--trainer_id=0",
-                     "--trainer_id=1", f"--secret-file={secret}"):
+                     "--servers=10.0.0.3:7,[fd00::1]:8", "--trainer_id=1", f"--secret-file={secret}"):
             self.assertIn(word, words)
         self.assertNotIn("--local", words)
         self.assertEqual(len([word for word in words if word.startswith("--save_dir")]), 1)  # trainer 0 saves
-        self.assertEqual(ends, [0, 1, 0, 1])
+        self.assertEqual(ends, [0, 1, 0, 1, 0, 1])
         with open(secret, encoding="ascii") as file:
             self.assertRegex(file.read(), "^[0-9a-f]{64}\n$")
         self.assertEqual(stat.S_IMODE(os.stat(secret).st_mode), 0o600)

@@ -81,7 +81,7 @@ static inline struct node_report node_says(const struct process_report *processe
 }
 
 /* One node that takes everything, one job that was planned onto it. */
-static inline struct job *run_job(struct cluster *cluster)
+static inline struct job *run_text(struct cluster *cluster, const char *text)
 {
     struct edl_error error = { 0 };
     struct node_report report = node_says(NULL, 0);
@@ -92,8 +92,13 @@ static inline struct job *run_job(struct cluster *cluster)
                                        &error),
                      0);
     assert_int_equal(cluster_report(cluster, node, &report, start, &error), 0);
-    assert_int_equal(cluster_submit(cluster, parse_job(job_text), "me", start, &job, &error), 0);
+    assert_int_equal(cluster_submit(cluster, parse_job(text), "me", start, &job, &error), 0);
     cluster_plan(cluster, start);
     assert_int_equal(job_count(job, 1, true), 2);
     return job;
+}
+
+static inline struct job *run_job(struct cluster *cluster)
+{
+    return run_text(cluster, job_text);
 }

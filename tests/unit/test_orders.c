@@ -22,9 +22,12 @@ static void test_environment_has_upstreams_values(void **state)
         { "ENTRY", "python train.py --x 1" },
         { "TOPOLOGY", "python train.py --x 1" },
         { "TRAINER_PACKAGE", "" },
-        { "PADDLE_INIT_PORT", "7164" },
+        { "PADDLE_INIT_PSERVERS", "10.0.0.7" },
+        { "PADDLE_INIT_PORT", "20000" },
         { "PADDLE_INIT_TRAINER_COUNT", "2" },
-        { "PADDLE_INIT_PORTS_NUM", "2" },
+        { "PADDLE_INIT_PORTS_NUM", "1" },
+        { "PADDLE_INIT_PORTS_NUM_FOR_SPARSE", "0" },
+        { "TRAINER_COUNT", "2" },
         { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
         { "PADDLE_INIT_NUM_PASSES", "2" },
         { "PADDLE_INIT_USE_GPU", "0" },
@@ -53,8 +56,65 @@ static void test_environment_has_upstreams_values(void **state)
 
     for (size_t i = 0; i < ELEMENTS(expected); i++)
         assert_env(env, expected[i][0], expected[i][1]);
-    assert_non_null(json_object_get(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE"));
     assert_non_null(json_object_get(env, "NAMESPACE"));
+    json_decref(env);
+}
+
+/* The fixture's job with other servers, which are started. */
+static void servers_of(struct fixture *f, const char *pserver)
+{
+    char text[2048];
+    const char *rest = strstr(job_text, "  pserver:\n");
+
+    (void)cluster_free(f->cluster);
+    f->cluster = new_cluster();
+    (void)snprintf(text, sizeof text, "%.*s  pserver:\n    entrypoint: serve\n%s",
+                   (int)(rest - job_text), job_text, pserver);
+    f->job = run_text(f->cluster, text);
+}
+
+/* Two servers of a node have two ports, so the list tells them. */
+static void test_servers_with_ports_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    json_t *env;
+
+    servers_of(f, "    min-instance: 2\n    max-instance: 2\n");
+    env = order_environment(trainer(f, 0));
+    assert_env(env, "PADDLE_INIT_PSERVERS", "10.0.0.7:20000,10.0.0.7:20001");
+    assert_env(env, "PADDLE_INIT_PORT", "20000");
+    json_decref(env);
+    env = order_environment(f->job->slots[0][1].live);
+    assert_env(env, "PADDLE_INIT_PORT", "20001"); /* its own */
+    json_decref(env);
+}
+
+/* Servers without allocated ports listen where the document says. */
+static void test_servers_with_the_documents_ports(void **state)
+{
+    struct fixture *f = *state;
+    json_t *env;
+
+    servers_of(f, "    ports: 0\n");
+    env = order_environment(trainer(f, 0));
+    assert_env(env, "PADDLE_INIT_PSERVERS", "10.0.0.7");
+    assert_env(env, "PADDLE_INIT_PORT", "7164");
+    assert_env(env, "PADDLE_INIT_PORTS_NUM", "2");
+    assert_env(env, "PADDLE_INIT_PORTS_NUM_FOR_SPARSE", "1");
+    json_decref(env);
+}
+
+/* A list without one of them would be another list. */
+static void test_servers_that_are_nowhere(void **state)
+{
+    struct fixture *f = *state;
+    struct process *server = f->job->slots[0][0].live;
+    json_t *env;
+
+    f->job->slots[0][0].live = NULL;
+    env = order_environment(trainer(f, 0));
+    f->job->slots[0][0].live = server;
+    assert_null(json_object_get(env, "PADDLE_INIT_PSERVERS"));
     json_decref(env);
 }
 
@@ -323,6 +383,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_environment_has_upstreams_values),
+        T(test_servers_with_ports_of_their_own),
+        T(test_servers_with_the_documents_ports),
+        T(test_servers_that_are_nowhere),
         T(test_a_command_that_is_too_long_is_not_in_the_environment),
         T(test_orders_tell_the_umask),
         T(test_environment_divides_files_between_trainers),

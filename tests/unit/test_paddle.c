@@ -227,6 +227,21 @@ static void test_a_trainer_of_two_machines(void **state)
     paddle_command_done(&command);
 }
 
+/* A job whose servers have different ports tells them. */
+static void test_servers_with_ports(void **state)
+{
+    struct paddle_command command = { 0 };
+    struct paddle_flags flags;
+    struct edl_error error = { 0 };
+
+    (void)state;
+    PARSE(&flags, "--config=x", "--pservers=10.0.0.1:7,[fd00::1]:8,fd00::2", "--port=9",
+          "--ports_num=2");
+    assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
+    assert_true(has(&command, "--servers=10.0.0.1:7,[fd00::1]:8,fd00::2:9,fd00::2:10"));
+    paddle_command_done(&command);
+}
+
 /* What is wrong with the servers is named by the flag that the user wrote. */
 static void test_servers_that_cannot_be(void **state)
 {
@@ -540,6 +555,7 @@ int main(void)
         cmocka_unit_test_setup(test_what_is_wrong_is_named, reset),
         cmocka_unit_test_setup(test_a_trainer_of_two_machines, reset),
         cmocka_unit_test_setup(test_servers_that_cannot_be, reset),
+        cmocka_unit_test_setup(test_servers_with_ports, reset),
         cmocka_unit_test_setup(test_alone_and_test, reset),
         cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
         cmocka_unit_test_setup(test_the_number_of_a_trainer, reset),

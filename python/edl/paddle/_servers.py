@@ -43,12 +43,18 @@ def trainer_id(given: Dict[str, Any]) -> int:
     return _count(given, "trainer_id", 0, 0)
 
 
+def _has_port(host: str) -> bool:
+    """10.0.0.1:7164 or [fd00::1]:7164, as a job may tell it; fd00::1 has none."""
+    return host.count(":") == 1 or "]:" in host
+
+
 def options(given: Dict[str, Any]) -> List[str]:
     """Options of edl-trainer that name the servers: each address with each of its ports."""
     port = _count(given, "port", PORT, 1)
     ports = _count(given, "ports_num", 1, 1) + _count(given, "ports_num_for_sparse", 0, 0)
     hosts = [host for host in str(given.get("pservers", "127.0.0.1")).split(",") if host]
-    servers = ",".join(f"{host}:{port + i}" for host in hosts for i in range(ports))
+    servers = ",".join(server for host in hosts for server in
+                       ([host] if _has_port(host) else [f"{host}:{port + i}" for i in range(ports)]))
     ret = [f"--servers={servers}", f"--trainer_id={trainer_id(given)}"]
     if not os.environ.get("EDL_SOCKET"):
         ret.append(f"--secret-file={secret_file()}")
