@@ -64,7 +64,7 @@ static char *entrypoint(const struct role_spec *role)
     return text;
 }
 
-/* Upstream's list, with what is true of this job. */
+/* Upstream's list, with values that are true of this job. */
 static void add_upstream(json_t *env, const struct process *process)
 {
     static const struct role_spec none = { .name = "", .workspace = NULL };

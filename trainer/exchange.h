@@ -23,7 +23,7 @@ struct exchange_rows {
 
 struct exchange {
     bool push;        /* counts as one update */
-    bool set;         /* what goes out are values, not gradients: all of them, before any push */
+    bool set;         /* values go out, not gradients: all of them, before any push */
     uint32_t samples; /* behind this push: whose gradients were summed */
     uint32_t pass;    /* they are of; from 0 */
     const float *const *

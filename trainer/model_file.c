@@ -61,8 +61,8 @@ static int write_text(int folder, const struct model_text *text)
     return r >= 0 && fsync(fd) < 0 ? -errno : r;
 }
 
-/* As PaddlePaddle's trainer writes it, whose version has 40 characters (the hash of a commit). What
- * it was compiled with is that of `edl-paddle version`. */
+/* As PaddlePaddle's trainer writes it, whose version has 40 characters (the hash of a commit). The
+ * lines of the build are those of `edl-paddle version`. */
 static int write_done(int folder)
 {
     char text[192];

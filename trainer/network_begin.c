@@ -79,7 +79,7 @@ int network_begin_read(const struct network_begin *begin, struct edl_error *erro
 
 /* ---- setting ---- */
 
-/* What one exchange carries, by the numbers that the parameters are declared with. */
+/* The contents of one exchange, by the numbers that the parameters are declared with. */
 struct parcel {
     const float *dense[DECLARATION_PARAMS_MAX];
     struct exchange_rows rows[DECLARATION_PARAMS_MAX];

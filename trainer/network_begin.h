@@ -40,7 +40,7 @@ int network_begin_set(const struct network_begin *begin, exchange_fn exchange, v
  * that goes on */
 int network_begin_servers(const struct network_begin *begin, struct edl_error *error);
 
-/* network_begin_wait - until trainer 0 has set them; what it waits for is told now and then
+/* network_begin_wait - until trainer 0 has set them; the log tells of it now and then
  * -ETIMEDOUT: not in time; -EINTR: told to stop */
 int network_begin_wait(const struct network_begin *begin, uint64_t wait_us,
                        struct edl_error *error);

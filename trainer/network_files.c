@@ -267,7 +267,7 @@ static void flatten(struct param_spec *spec)
     spec->rows = 1;
 }
 
-/* specs_of_tar - there what a layer adds, and all that batch_norm has, is a row: 1 x size */
+/* specs_of_tar - there a bias, and each parameter of batch_norm, is a row: 1 x size */
 static struct param_spec *specs_of_tar(const struct network *network)
 {
     struct param_spec *specs = xcalloc(network->n_params, sizeof *specs);

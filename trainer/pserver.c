@@ -266,7 +266,7 @@ static int check_turn(const struct pserver *server, uint32_t trainer, uint32_t f
     return 0;
 }
 
-/* apply - what a checked request brings */
+/* apply - a checked request: values, or gradients */
 static int apply(struct pserver *server, uint32_t trainer, const struct wire_push_pull *request,
                  struct edl_error *error)
 {

@@ -102,7 +102,7 @@ enum {
     WIRE_PUSH_DENSE = 1,
     WIRE_PULL_DENSE = 2,
     WIRE_PUSH = 4, /* counts as an update */
-    WIRE_SET = 8   /* what is pushed are values */
+    WIRE_SET = 8   /* values are pushed */
 };
 
 struct wire_section {

@@ -32,7 +32,7 @@ train recommendation --data=made/data --save_dir=shipped
 files() { (cd "$1/pass-00000" && stat -c '%n %s' _*); }
 diff <(files ours) <(files shipped) || fail 'the files are not those of the network that ships'
 [ "$(find ours/pass-00000 -type f | wc -l)" = 34 ] || fail "files: $(ls ours/pass-00000)"
-# size by size what PaddlePaddle has of this network, with a configuration of as many bytes as the one of its demo
+# the sizes are those of PaddlePaddle's files for this network; the configuration has as many bytes as the one of its demo
 cat >sizes <<'END'
 ___embedding_0__.w0 4046864
 ___embedding_1__.w0 100368

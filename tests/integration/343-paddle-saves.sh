@@ -105,7 +105,7 @@ wait $servers || fail "the servers failed: $(cat pserver.log)"
 edl-paddle train --local=1 "${small[@]}" --num_passes=2 --save_dir=tars --save_tar --saving_period_by_batches=1 --log_period=0 >tars.log 2>&1 || fail "tars: $(cat tars.log)"
 [ "$(cd tars && echo *.tar)" = 'pass-00000-001.tar pass-00000.tar pass-00001-001.tar pass-00001.tar' ] || fail "tars: $(ls tars)"
 edl-trainer model show tars/pass-00001 --config_args width=16,movie_ids=40,user_ids=60 --json >shown.json || fail "model show: $(cat shown.json)"
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python /usr/bin/python3 - tars/pass-00001 shown.json <<'PY' || fail 'the tar is not what the folder has'
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python /usr/bin/python3 - tars/pass-00001 shown.json <<'PY' || fail 'the tar has other values than the folder'
 import io, json, os, sys, tarfile
 from edl.paddle import _parameters
 folder, shown = sys.argv[1], json.load(open(sys.argv[2]))
@@ -121,7 +121,7 @@ parameters = _parameters.Parameters.from_tar(open(folder + ".tar", "rb"))
 for p in shown["parameters"]:
     rows, columns = (1, p["values"]) if p["name"].endswith("bias") else p["shape"]
     assert parameters.get_shape(p["name"]) == (rows, columns), (p, parameters.get_shape(p["name"]))
-again = io.BytesIO()  # what paddle.v2 writes of it has the same members with the same bytes
+again = io.BytesIO()  # a tar that paddle.v2 writes of it has the same members with the same bytes
 parameters.to_tar(again)
 again.seek(0)
 with tarfile.open(fileobj=again) as ours, tarfile.open(folder + ".tar") as tar:

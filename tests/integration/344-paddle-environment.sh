@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a job's processes find of its parameter servers in their environment is what runs: addresses, ports, numbers. With it alone
+# The environment of a job's processes tells the parameter servers that run: addresses, ports, numbers. With it alone
 # edl-paddle train and edl-paddle pserver find each other.
 # Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"

@@ -124,7 +124,7 @@ static void push_one(struct ps_client *client, int expected)
     assert_int_equal(ps_client_exchange(client, &push, &error), expected);
 }
 
-/* Trainer 1 connects first; what it does before trainer 0 has set the values is refused. */
+/* Trainer 1 connects first; its calls are refused until trainer 0 has set the values. */
 static void test_values_come_first(void **unused)
 {
     struct course c;
@@ -170,7 +170,7 @@ static void test_values_come_first(void **unused)
     course_close(&c);
 }
 
-/* What trainers of local SGD share has no sparse parameters. */
+/* Trainers of local SGD share values without sparse parameters. */
 static void test_all_dense(void **unused)
 {
     struct course c;
