@@ -50,7 +50,7 @@ wait $servers || fail "the servers failed: $(cat pserver.log)"
 # a trainer that knows of no saved pass is not of this training; one that waits in vain says for whom
 edl-paddle pserver >pserver.log 2>&1 &
 servers=$!
-given=(edl-trainer "${small[@]}" --servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2)) --secret-file="$HOME/.config/edl/paddle-secret" --num_passes=3)
+given=(edl-trainer "${small[@]}" "--servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))" --secret-file="$HOME/.config/edl/paddle-secret" --num_passes=3)
 if "${given[@]}" --trainer_id=1 --start_pass=1 --servers-wait=1s >vain.log 2>&1; then fail 'it trains without values'; fi
 grep -q 'trainer 0 has not set the values of its saved model.*' vain.log || fail "in vain: $(cat vain.log)"
 if "${given[@]}" --trainer_id=0 >other.log 2>&1; then fail 'another declaration is taken'; fi
@@ -72,7 +72,7 @@ alone=(edl-trainer --local "${small[@]}" --batch=100 --log-period=0)
 "${alone[@]}" --num_passes=2 --saving_period=2 --saving_period_by_batches=10 --save_dir=within >within.log 2>&1 || fail "within: $(cat within.log)"
 [ "$(cd within && echo *)" = 'pass-00000-001 pass-00000-002 pass-00001 pass-00001-001 pass-00001-002' ] || fail "saved within passes: $(ls within)"
 diff -r plain/pass-00001 within/pass-00001 || fail 'saves within a pass have changed the training'
-for name in done path.txt recommendation.json; do cmp plain/pass-00000/$name within/pass-00000-002/$name || fail "no $name within a pass"; done
+for name in "done" path.txt recommendation.json; do cmp plain/pass-00000/$name within/pass-00000-002/$name || fail "no $name within a pass"; done
 if cmp -s within/pass-00000-001/_movie_fusion.w0 within/pass-00000-002/_movie_fusion.w0; then fail 'two saves have the same values'; fi
 edl-trainer test "${small[@]}" --init_model_path=within/pass-00001-002 >/dev/null || fail 'a pass that was saved within is no whole one'
 "${alone[@]}" --num_passes=2 --push-every=4 --saving_period_by_batches=10 --save_dir=groups >groups.log 2>&1 || fail "groups: $(cat groups.log)"
