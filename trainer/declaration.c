@@ -111,6 +111,7 @@ void declaration_plain(const struct declaration *declaration, struct declaration
 {
     *ret = (struct declaration){ .seed = declaration->seed,
                                  .awaits_values = declaration->awaits_values,
+                                 .placement = declaration->placement,
                                  .n_params = declaration->n_params };
     ret->optimizer = plain_optimizer(declaration->optimizer);
     for (uint32_t p = 0; p < declaration->n_params; p++)
@@ -121,7 +122,9 @@ bool declaration_equal(const struct declaration *a, const struct declaration *b)
 {
     struct declaration plain_a, plain_b;
 
-    if (a->seed != b->seed || a->awaits_values != b->awaits_values || a->n_params != b->n_params)
+    if (a->seed != b->seed || a->awaits_values != b->awaits_values || a->n_params != b->n_params ||
+        a->placement.dense_ports != b->placement.dense_ports ||
+        a->placement.sparse_ports != b->placement.sparse_ports)
         return false;
     declaration_plain(a, &plain_a);
     declaration_plain(b, &plain_b);

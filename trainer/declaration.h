@@ -8,6 +8,7 @@
 
 #include "trainer/optimizer.h"
 #include "trainer/param_spec.h"
+#include "trainer/block_placement.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,8 @@ struct declaration {
     uint64_t seed;
     uint32_t awaits_values; /* 1: trainer 0 sets the values before anything is trained */
     struct optimizer_spec optimizer;
+    struct block_placement
+        placement; /* of the servers; checked with their number (block_placement_check) */
     uint32_t n_params;
     struct param_spec params[DECLARATION_PARAMS_MAX];
 };

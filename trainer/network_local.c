@@ -93,13 +93,31 @@ static uint64_t seed_of(const struct network_job *job)
     return job->seed ^ job->trainer_id << 32;
 }
 
+static enum local_sgd_method method_of(const struct network_job *job)
+{
+    return streq(job->center, "average") ? LOCAL_SGD_AVERAGE : LOCAL_SGD_ELASTIC;
+}
+
+/* What the servers compare with the other trainers'. */
+static struct agreement agreement_of(const struct network_job *job)
+{
+    struct agreement agreement = { .trainers = (uint32_t)job->trainers,
+                                   .send_every = (uint32_t)job->send_every };
+
+    if (job->send_every > 1) {
+        agreement.center = method_of(job) + 1;
+        agreement.delta_add_rate = job->delta_add_rate;
+    }
+    return agreement;
+}
+
 static int open_local(struct study *s, struct edl_error *error)
 {
     const struct network_job *job = s->job;
     const struct local_sgd_config config = {
         .batches = job->send_every,
-        .method = streq(job->center, "average") ? LOCAL_SGD_AVERAGE : LOCAL_SGD_ELASTIC,
-        .rate = job->delta_add_rate / (float)job->trainers,
+        .method = method_of(job),
+        .rate = job->delta_add_rate / (float)MAX_OF(job->trainers, UINT64_C(1)),
         .center = ps_client_exchange,
         .center_userdata = network_servers_client(s->servers),
     };
@@ -115,6 +133,9 @@ static int open_parameters(struct study *s, struct edl_error *error)
                                              .socket = job->socket,
                                              .job_id = job->job_id,
                                              .trainer = (uint32_t)job->trainer_id,
+                                             .placement = { (uint32_t)job->ports_num,
+                                                            (uint32_t)job->ports_num_for_sparse },
+                                             .agreement = agreement_of(job),
                                              .stop = job->stop };
     struct declaration center;
     int r;

@@ -30,12 +30,13 @@ struct network_job {
     bool glog;           /* the log's lines and dots as PaddlePaddle prints them */
     uint64_t dot_period; /* batches between dots; 0: none */
     const char *servers; /* host:port,... of all parameter servers, NULL: none */
-    const char *secret_file, *socket; /* of them: secret_read */
-    uint64_t job_id, trainer_id;      /* with servers; trainer 0 saves */
+    const char *secret_file, *socket;         /* of them: secret_read */
+    uint64_t ports_num, ports_num_for_sparse; /* of each host among them */
+    uint64_t job_id, trainer_id;              /* with servers; trainer 0 saves */
     uint64_t send_every; /* with servers: batches between two meetings (local_sgd.h); 1: none */
     const char *center;  /* average, elastic_average */
     float delta_add_rate;
-    uint64_t trainers;        /* that share the servers */
+    uint64_t trainers;        /* that share the servers; 0: not said */
     const char *servers_wait; /* a time like 300s: for servers to be there */
     const struct edl_backend *backend;
     const volatile sig_atomic_t *stop;

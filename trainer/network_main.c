@@ -15,6 +15,7 @@
 #include "trainer/network_local.h"
 #include "trainer/network_python.h"
 #include "trainer/options.h"
+#include "trainer/block_placement.h"
 
 static const char usage[] =
     "Usage: edl-trainer --local --config=NETWORK --data=DATA [OPTION VALUE]...\n"
@@ -121,10 +122,15 @@ static int run(const struct network_job *given, size_t command, const char *devi
                              "--center_parameter_update_method is \"%.40s\"; average and "
                              "elastic_average there are",
                              job->center);
-    if (job->send_every == 0 || job->trainers == 0)
+    if (job->send_every == 0 || job->send_every > UINT32_MAX || job->trainers > UINT32_MAX)
         return edl_error_set(error, -EINVAL,
-                             "--num_batches_per_send_parameter and --num_gradient_servers are 1 or "
-                             "more");
+                             "--num_batches_per_send_parameter is 1 or more, and it and "
+                             "--num_gradient_servers are below 4294967296");
+    if (job->ports_num == 0 || job->ports_num > BLOCK_PLACEMENT_PORTS_MAX ||
+        job->ports_num_for_sparse > BLOCK_PLACEMENT_PORTS_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--ports_num is 1 to %d, and --ports_num_for_sparse at most %d",
+                             BLOCK_PLACEMENT_PORTS_MAX, BLOCK_PLACEMENT_PORTS_MAX);
     if (job->send_every > 1 && job->servers == NULL) {
         (void)edl_error_set(error, -EINVAL,
                             "--num_batches_per_send_parameter is %llu, and there are no servers",
@@ -295,9 +301,18 @@ static size_t server_options(struct network_job *job, struct option_value *ret)
           .real = &job->delta_add_rate,
           .help = "part of the distance that is added at a meeting, times 1/num_gradient_servers" },
         { .name = "num_gradient_servers",
-          .fallback = "1",
+          .fallback = "0",
           .u64 = &job->trainers,
-          .help = "trainers that share the servers" },
+          .help = "trainers that share the servers; 0: not said" },
+        { .name = "ports_num",
+          .fallback = "1",
+          .u64 = &job->ports_num,
+          .help = "of each host in --servers: the first ports, for blocks of dense parameters" },
+        { .name = "ports_num_for_sparse",
+          .fallback = "0",
+          .u64 = &job->ports_num_for_sparse,
+          .help = "of each host in --servers: the ports behind them, for rows; 0: rows are with "
+                  "the blocks" },
         { .name = "servers-wait",
           .fallback = "300s",
           .text = &job->servers_wait,

@@ -154,10 +154,12 @@ int network_servers_open(const struct network_servers_config *config,
     struct ps_client_config client = { .job_id = config->job_id,
                                        .trainer = config->trainer,
                                        .incarnation = clock_read_us(CLOCK_REALTIME),
-                                       .declaration = *declaration };
+                                       .declaration = *declaration,
+                                       .agreement = config->agreement };
     int r;
 
     servers->config = *config;
+    client.declaration.placement = config->placement;
     r = parse_list(servers, config->list, error);
     client.n_servers = servers->n;
     if (r >= 0)

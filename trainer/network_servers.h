@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trainer/agreement.h"
+#include "trainer/block_placement.h"
+
 struct declaration;
 struct edl_error;
 struct ps_client;
@@ -18,7 +21,9 @@ struct network_servers_config {
     const char *secret_file, *socket;
     uint64_t job_id;
     uint32_t trainer;
-    uint64_t wait_us; /* for all of them to be there */
+    struct block_placement placement; /* of the list: each host with all its ports */
+    struct agreement agreement;       /* with the other trainers */
+    uint64_t wait_us;                 /* for all of them to be there */
     const volatile sig_atomic_t *stop;
 };
 

@@ -46,6 +46,8 @@ int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
     struct ps_client *client;
     int r = declaration_check(&config->declaration, error);
 
+    if (r >= 0 && config->n_servers > 0)
+        r = block_placement_check(&config->declaration.placement, config->n_servers, error);
     if (r < 0)
         return r;
     if (!job_secret_is_set(config->secret))
@@ -206,7 +208,8 @@ static int say_hello(struct ps_client *client, const struct ps_host *hosts,
                                                  .incarnation = client->config.incarnation,
                                                  .trainer = client->config.trainer,
                                                  .shard = s,
-                                                 .n_shards = n };
+                                                 .n_shards = n,
+                                                 .agreement = client->config.agreement };
         r = job_nonce_make(meetings[s].hello.nonce, error);
         (void)wire_hello_encode(&meetings[s].hello, client->links[s].head + WIRE_HEADER_BYTES);
     }
@@ -301,13 +304,13 @@ static uint8_t *append(uint8_t *out, const void *data, size_t size)
 }
 
 /* The ids of one parameter that lie on this server, in order. */
-static uint32_t pack_ids(const struct shard_shape *shape, const uint32_t *ids, uint32_t n,
-                         uint8_t **io_out)
+static uint32_t pack_ids(const struct shard_shape *shape, uint32_t param, const uint32_t *ids,
+                         uint32_t n, uint8_t **io_out)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        if (ids[i] % shape->n_shards == shape->shard) {
+        if (shard_local_row(shape, param, ids[i]) >= 0) {
             *io_out = append(*io_out, &ids[i], sizeof ids[i]);
             count++;
         }
@@ -320,7 +323,7 @@ static void pack_rows(const struct shard_shape *shape, const struct exchange_row
     size_t columns = shape->params[rows->param].columns;
 
     for (uint32_t i = 0; i < rows->n_push; i++)
-        if (rows->push_ids[i] % shape->n_shards == shape->shard)
+        if (shard_local_row(shape, rows->param, rows->push_ids[i]) >= 0)
             *io_out = append(*io_out, rows->push_rows + i * columns, columns * sizeof(float));
 }
 
@@ -354,17 +357,17 @@ static int reserve(struct packed *packed, const struct shard_shape *shape,
 static size_t dense_parts(const struct shard_shape *shape, float *const *arrays,
                           struct iovec *parts)
 {
+    struct shard_piece piece;
     size_t n = 0;
 
     for (uint32_t p = 0; p < shape->n_params; p++) {
         const struct shard_param *part = &shape->params[p];
 
-        if (part->sparse || part->rows == 0)
+        if (part->sparse)
             continue;
-        parts[n++] = (struct iovec){
-            .iov_base = arrays[p] + (size_t)part->first_row * part->columns,
-            .iov_len = (size_t)part->rows * part->columns * sizeof(float),
-        };
+        for (size_t i = 0; shard_piece(part, i, &piece); i++)
+            parts[n++] = (struct iovec){ .iov_base = arrays[p] + piece.at,
+                                         .iov_len = piece.values * sizeof(float) };
     }
     return n;
 }
@@ -390,9 +393,9 @@ static int prepare(struct ps_client *client, uint32_t s, const struct exchange *
         struct wire_section *section = &request.sections[i];
 
         section->param = rows->param;
-        section->n_push = pack_ids(shape, rows->push_ids, rows->n_push, &out);
+        section->n_push = pack_ids(shape, rows->param, rows->push_ids, rows->n_push, &out);
         pack_rows(shape, rows, &out);
-        section->n_pull = pack_ids(shape, rows->pull_ids, rows->n_pull, &out);
+        section->n_pull = pack_ids(shape, rows->param, rows->pull_ids, rows->n_pull, &out);
         in_rows += (size_t)section->n_pull * shape->params[rows->param].columns;
     }
     link->n_out = 1;
@@ -433,7 +436,7 @@ static void unpack(const struct shard_shape *shape, const struct packed *packed,
         size_t columns = shape->params[rows->param].columns;
 
         for (uint32_t i = 0; i < rows->n_pull; i++) {
-            if (rows->pull_ids[i] % shape->n_shards != shape->shard)
+            if (shard_local_row(shape, rows->param, rows->pull_ids[i]) < 0)
                 continue;
             memcpy(rows->ret_rows + i * columns, in, columns * sizeof *in);
             in += columns;

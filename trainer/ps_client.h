@@ -25,6 +25,7 @@ struct ps_client_config {
     uint64_t incarnation;
     uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     struct declaration declaration;
+    struct agreement agreement; /* with the other trainers */
     uint32_t n_servers;
     uint64_t timeout_us; /* 0 = 30 s */
 };

@@ -26,6 +26,7 @@
 #include "trainer/lag_rule.h"
 #include "trainer/local_sgd.h"
 #include "trainer/ps_connection.h"
+#include "trainer/pserver_terms.h"
 #include "trainer/table.h"
 
 #define CONNECTIONS_MAX 2048
@@ -44,6 +45,7 @@ struct pserver {
     size_t n_connections;
     struct trainer_record *trainers; /* of each trainer index that said HELLO; owned */
     uint32_t n_trainers;
+    struct pserver_terms terms;
 };
 
 /* In whatever life. */
@@ -160,8 +162,11 @@ static int check_proof(const struct pserver *server, const struct ps_peer *peer,
         return edl_error_set(error, -EACCES, "trainer-%u does not prove that it is of job %" PRIu64,
                              hello->trainer, hello->job_id);
     if (server->table != NULL && table_shape(server->table)->n_shards != hello->n_shards)
-        return edl_error_set(error, -EINVAL, "the parameters lie on %u servers, not %u",
-                             table_shape(server->table)->n_shards, hello->n_shards);
+        return edl_error_set(
+            error, -EINVAL,
+            "the parameters lie on %u servers, not %u: start all trainers with the "
+            "same --pservers, --ports_num and --ports_num_for_sparse",
+            table_shape(server->table)->n_shards, hello->n_shards);
     if (hello->trainer >= PSERVER_TRAINERS_MAX)
         return edl_error_set(error, -EINVAL, "trainer index %u is too large", hello->trainer);
     if (hello->trainer < server->n_trainers &&
@@ -200,9 +205,26 @@ static int on_proof(struct pserver *server, struct ps_connection *connection,
     return 0;
 }
 
+/* create - by what the first trainer declares */
+static int create(struct pserver *server, const struct declaration *declaration,
+                  const struct wire_hello *hello, struct edl_error *error)
+{
+    int r = table_new(declaration, hello->shard, hello->n_shards, &server->table, error);
+
+    if (r < 0)
+        return r;
+    server->config.index = hello->shard;
+    log_info("%zu parameters created", table_shape(server->table)->total_values);
+    if (table_shape(server->table)->total_values == 0)
+        log_warning("this server has none: --ports_num or --ports_num_for_sparse is more than this "
+                    "training needs");
+    return 0;
+}
+
 static int on_declare(struct pserver *server, struct ps_connection *connection,
                       const struct wire_header *header, const uint8_t *body)
 {
+    const struct wire_hello *hello = &ps_connection_peer(connection)->hello;
     struct edl_error error = { 0 };
     struct declaration declaration;
     struct wire_declare_ok ok = { 0 };
@@ -211,26 +233,25 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
 
     if (r < 0)
         return refuse(connection, r, error.text);
-    r = check_hello(server, &ps_connection_peer(connection)->hello, &error);
+    r = check_hello(server, hello, &error);
+    if (r >= 0)
+        r = pserver_terms_check(&server->terms,
+                                server->table != NULL ? table_declaration(server->table) : NULL,
+                                hello, &declaration, &error);
+    if (r >= 0 && server->table == NULL)
+        r = create(server, &declaration, hello, &error);
     if (r < 0)
         return refuse(connection, r, error.text);
-    if (server->table == NULL) {
-        const struct wire_hello *hello = &ps_connection_peer(connection)->hello;
-
-        r = table_new(&declaration, hello->shard, hello->n_shards, &server->table, &error);
-        if (r < 0)
-            return refuse(connection, r, error.text);
-        server->config.index = hello->shard;
-        log_info("%zu parameters created", table_shape(server->table)->total_values);
-    } else if (!declaration_equal(&declaration, table_declaration(server->table))) {
+    if (!declaration_equal(&declaration, table_declaration(server->table))) {
         return refuse(
             connection, -EINVAL,
             "the parameters were declared differently before: every trainer of a job must "
             "be started with the same model, seed and rates; for another training, restart the "
             "parameter servers");
-    } else if (table_shape(server->table)->n_shards != ps_connection_peer(connection)->n_shards) {
+    } else if (table_shape(server->table)->n_shards != hello->n_shards) {
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }
+    pserver_terms_add(&server->terms, hello);
     ok.created = !server->restored;
     ok.awaits = table_awaits_values(server->table);
     ok.updates = table_updates(server->table);
@@ -569,6 +590,7 @@ int pserver_new(sd_event *event, const struct pserver_config *config, struct pse
     server->config = *config;
     server->event = sd_event_ref(event);
     server->saved_updates = UINT64_MAX;
+    pserver_terms_init(&server->terms, &config->placement, config->trainers);
     if (server->config.checkpoint_period_us == 0)
         server->config.checkpoint_period_us = 10 * USEC_PER_SEC;
     if (server->config.greeting_us == 0)

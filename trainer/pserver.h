@@ -12,6 +12,7 @@
 #include <systemd/sd-event.h>
 
 #include "shared/job_secret.h"
+#include "trainer/block_placement.h"
 
 struct edl_error;
 struct pserver;
@@ -28,6 +29,8 @@ struct pserver_config {
     uint8_t secret[JOB_SECRET_BYTES]; /* of the job */
     const char *checkpoint_path;      /* NULL: none; an existing file is loaded */
     uint64_t checkpoint_period_us;    /* 0 = 10 s */
+    struct block_placement placement; /* as it was started with; 0, 0: as the first trainer says */
+    uint32_t trainers;                /* that there are; 0: not said */
     uint64_t lag_threshold;           /* of lag_rule.h; 0: every push is applied */
     uint64_t greeting_us;             /* who has not proved itself by then is dropped; 0 = 10 s */
 };

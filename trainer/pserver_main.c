@@ -38,6 +38,7 @@ struct settings {
     const char *socket;      /* the agent's */
     const char *secret_file; /* by hand: in place of what the agent says */
     uint64_t trainers;
+    uint64_t ports_num, ports_num_for_sparse;
     float lag_ratio;
 };
 
@@ -151,6 +152,22 @@ static int take_index(struct settings *settings, struct edl_error *error)
     return 0;
 }
 
+static int take_counts(struct settings *settings, struct edl_error *error)
+{
+    if (settings->trainers > UINT32_MAX || settings->ports_num > BLOCK_PLACEMENT_PORTS_MAX ||
+        settings->ports_num_for_sparse > BLOCK_PLACEMENT_PORTS_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--trainers is below 4294967296, and --ports_num and "
+                             "--ports_num_for_sparse are at most %d",
+                             BLOCK_PLACEMENT_PORTS_MAX);
+    settings->server.trainers = (uint32_t)settings->trainers;
+    settings->server.placement = (struct block_placement){
+        .dense_ports = (uint32_t)settings->ports_num,
+        .sparse_ports = (uint32_t)settings->ports_num_for_sparse,
+    };
+    return 0;
+}
+
 static int run(struct settings *settings, struct edl_error *error)
 {
     char host[256], checkpoint[PATH_MAX];
@@ -170,6 +187,9 @@ static int run(struct settings *settings, struct edl_error *error)
     if (r < 0)
         return r;
     r = take_index(settings, error);
+    if (r < 0)
+        return r;
+    r = take_counts(settings, error);
     if (r < 0)
         return r;
     settings->server.lag_threshold =
@@ -253,7 +273,17 @@ int main(int argc, char **argv)
         { .name = "trainers",
           .fallback = "0",
           .u64 = &settings.trainers,
-          .help = "trainers there are, for --lag-ratio" },
+          .help = "trainers there are: for --lag-ratio, and one that says another number is "
+                  "refused; 0: not said" },
+        { .name = "ports_num",
+          .fallback = "0",
+          .u64 = &settings.ports_num,
+          .help = "servers of each host for blocks of dense parameters, as trainers are to say it; "
+                  "0: as the first one says" },
+        { .name = "ports_num_for_sparse",
+          .fallback = "0",
+          .u64 = &settings.ports_num_for_sparse,
+          .help = "those behind them, for rows of sparse parameters" },
         { .name = "lag-ratio",
           .fallback = "0",
           .real = &settings.lag_ratio,

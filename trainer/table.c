@@ -27,18 +27,32 @@ struct table {
     uint64_t *touched;
 };
 
+/* Values from that place of the whole parameter on. */
+static void initialise_run(const struct table *table, uint32_t param, size_t at, size_t n,
+                           float *out)
+{
+    const struct param_spec *spec = &table->declaration.params[param];
+
+    for (size_t i = at; i < at + n; i++)
+        *out++ = param_init_value(spec, table->declaration.seed, (uint32_t)(i / spec->columns),
+                                  (uint32_t)(i % spec->columns));
+}
+
 static void initialise(struct table *table)
 {
     for (uint32_t p = 0; p < table->shape.n_params; p++) {
         const struct shard_param *part = &table->shape.params[p];
         float *out = table->values + part->offset;
+        struct shard_piece piece;
 
+        for (size_t n = 0; !part->sparse && shard_piece(part, n, &piece); n++) {
+            initialise_run(table, p, piece.at, piece.values, out);
+            out += piece.values;
+        }
         for (uint32_t i = 0; i < part->rows; i++) {
-            uint32_t row = shard_global_row(&table->shape, p, i);
-
-            for (uint32_t c = 0; c < part->columns; c++)
-                *out++ = param_init_value(&table->declaration.params[p], table->declaration.seed,
-                                          row, c);
+            initialise_run(table, p, (size_t)shard_global_row(&table->shape, p, i) * part->columns,
+                           part->columns, out);
+            out += part->columns;
         }
     }
 }
@@ -100,6 +114,8 @@ int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_
     struct table *table;
     int r = declaration_check(declaration, error);
 
+    if (r >= 0)
+        r = block_placement_check(&declaration->placement, n_shards, error);
     if (r < 0)
         return r;
     table = xcalloc(1, sizeof *table);
@@ -253,8 +269,7 @@ static void apply_dense(struct table *table, uint32_t param, const float *gradie
     step.first = step.count == 1;
     step.batches = 1;
     slots_at(table, part->offset, has_velocity(table, param), slots);
-    table->kind->update(table->values + part->offset, slots, gradient,
-                        (size_t)part->rows * part->columns, &step);
+    table->kind->update(table->values + part->offset, slots, gradient, part->values, &step);
 }
 
 static bool decays(const struct table *table, uint32_t param)
@@ -447,12 +462,12 @@ int table_exchange(void *userdata, const struct exchange *exchange, struct edl_e
             continue;
         if (exchange->dense_gradients != NULL && exchange->set)
             memcpy(table->values + part->offset, exchange->dense_gradients[p],
-                   (size_t)part->rows * part->columns * sizeof(float));
+                   part->values * sizeof(float));
         else if (exchange->dense_gradients != NULL)
             apply_dense(table, p, exchange->dense_gradients[p]);
         if (exchange->ret_dense != NULL)
             memcpy(exchange->ret_dense[p], table->values + part->offset,
-                   (size_t)part->rows * part->columns * sizeof(float));
+                   part->values * sizeof(float));
     }
     return 0;
 }

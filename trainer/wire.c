@@ -117,6 +117,10 @@ size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out)
     out = put_u32(out, hello->n_shards);
     out = put_u64(out, hello->job_id);
     out = put_u64(out, hello->incarnation);
+    out = put_u32(out, hello->agreement.trainers);
+    out = put_u32(out, hello->agreement.send_every);
+    out = put_u32(out, hello->agreement.center);
+    out = put(out, &hello->agreement.delta_add_rate, sizeof hello->agreement.delta_add_rate);
     (void)put(out, hello->nonce, sizeof hello->nonce);
     return WIRE_HELLO_BYTES;
 }
@@ -136,6 +140,10 @@ int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
     body = get(body, &hello.n_shards, sizeof hello.n_shards);
     body = get(body, &hello.job_id, sizeof hello.job_id);
     body = get(body, &hello.incarnation, sizeof hello.incarnation);
+    body = get(body, &hello.agreement.trainers, sizeof hello.agreement.trainers);
+    body = get(body, &hello.agreement.send_every, sizeof hello.agreement.send_every);
+    body = get(body, &hello.agreement.center, sizeof hello.agreement.center);
+    body = get(body, &hello.agreement.delta_add_rate, sizeof hello.agreement.delta_add_rate);
     (void)get(body, hello.nonce, sizeof hello.nonce);
     if (hello.n_shards == 0 || hello.n_shards > SHARDS_MAX || hello.shard >= hello.n_shards)
         return edl_error_set(error, -EINVAL, "HELLO names server %u of %u", hello.shard,
@@ -188,7 +196,11 @@ size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out)
     declaration_plain(declaration, &plain);
     out = put_u64(out, plain.seed);
     out = put_u32(out, plain.n_params);
-    out = put_u32(out, plain.awaits_values);
+    out =
+        put(out,
+            ((const uint8_t[]){ (uint8_t)plain.awaits_values, (uint8_t)plain.placement.dense_ports,
+                                (uint8_t)plain.placement.sparse_ports, 0 }),
+            4);
     out = put(out, &plain.optimizer, sizeof plain.optimizer);
     out = put(out, plain.params, plain.n_params * sizeof *plain.params);
     return (size_t)(out - start);
@@ -198,14 +210,19 @@ int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *re
                         struct edl_error *error)
 {
     struct declaration declaration = { 0 };
+    uint8_t bytes[4];
     int r;
 
     if (size < WIRE_DECLARE_HEAD_BYTES)
         return check_size("DECLARE", size, WIRE_DECLARE_HEAD_BYTES, error);
     body = get(body, &declaration.seed, sizeof declaration.seed);
     body = get(body, &declaration.n_params, sizeof declaration.n_params);
-    body = get(body, &declaration.awaits_values, sizeof declaration.awaits_values);
+    body = get(body, bytes, sizeof bytes);
+    declaration.awaits_values = bytes[0];
+    declaration.placement = (struct block_placement){ bytes[1], bytes[2] };
     body = get(body, &declaration.optimizer, sizeof declaration.optimizer);
+    if (bytes[3] != 0)
+        return edl_error_set(error, -EINVAL, "DECLARE has %u where nothing is to be", bytes[3]);
     if (declaration.n_params > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "DECLARE has %u parameters; %u are possible",
                              declaration.n_params, DECLARATION_PARAMS_MAX);

@@ -6,13 +6,14 @@
  * a decoder accepts a body only if it is exactly as long as its contents say. Arrays of floats and
  * row ids are views into the body (4-byte aligned when the body is), never copied.
  *
- * HELLO body: u32 version, u32 trainer, u32 shard, u32 shards, u64 job, u64 incarnation, nonce.
+ * HELLO body: u32 version, u32 trainer, u32 shard, u32 shards, u64 job, u64 incarnation, u32
+ * trainers there are, u32 batches between meetings, u32 method, f32 rate (agreement.h), nonce.
  * CHALLENGE body: u32 version, u32 shard, u64 incarnation, nonce, proof. Both begin with the
  * version, whatever else another version has. PROOF body: proof. HELLO_OK has none. Nonces and
  * proofs have 32 bytes; what is proved says trainer/handshake.h.
  *
- * DECLARE body: u64 seed, u32 parameters, u32 awaits values, struct optimizer_spec, parameters x
- * struct param_spec, with zeros behind the ends of their texts.
+ * DECLARE body: u64 seed, u32 parameters, u8 awaits values, u8 dense ports, u8 sparse ports, u8 0,
+ * struct optimizer_spec, parameters x struct param_spec, with zeros behind the ends of their texts.
  *
  * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, sections x
  * {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard], then for
@@ -21,6 +22,7 @@
 #pragma once
 
 #include "shared/job_secret.h"
+#include "trainer/agreement.h"
 #include "trainer/declaration.h"
 
 #include <stddef.h>
@@ -31,12 +33,13 @@ struct shard_shape;
 
 #define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
 /* 2: both ends prove that they know the job's secret. 3: DECLARE names any optimizer, and a push
- * its samples; gradients are sums. 4: values may be set. Another version is refused. */
+ * its samples; gradients are sums. 4: values may be set; DECLARE names the ports of a host, and
+ * HELLO what all trainers are to be given alike. Another version is refused. */
 #define WIRE_VERSION 4
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
-#define WIRE_HELLO_BYTES (32 + JOB_NONCE_BYTES)
+#define WIRE_HELLO_BYTES (48 + JOB_NONCE_BYTES)
 #define WIRE_HELLO_1_BYTES 32 /* of version 1, which did not say its version */
 #define WIRE_CHALLENGE_BYTES (16 + JOB_NONCE_BYTES + JOB_PROOF_BYTES)
 #define WIRE_PROOF_BYTES JOB_PROOF_BYTES
@@ -81,6 +84,7 @@ struct wire_hello {
     uint32_t trainer; /* index */
     uint32_t shard;   /* that the trainer believes to talk to */
     uint32_t n_shards;
+    struct agreement agreement;
     uint8_t nonce[JOB_NONCE_BYTES]; /* the server's proof answers it */
 };
 

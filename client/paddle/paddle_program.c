@@ -107,6 +107,14 @@ static bool has_port(const char *word, int length)
     return colon != NULL && (colon == last || (word[0] == '[' && last[-1] == ']'));
 }
 
+/* add_ports - trainers and servers find the same blocks and rows by them; named: a list that names
+ * ports, so that each server is one of its own */
+static void add_ports(const struct paddle_flags *flags, bool named, struct paddle_command *ret)
+{
+    add(ret, "--ports_num=%s", named ? "1" : flags->values[FLAG_PORTS_NUM]);
+    add(ret, "--ports_num_for_sparse=%s", named ? "0" : flags->values[FLAG_PORTS_NUM_FOR_SPARSE]);
+}
+
 /* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... One that has a
  * port, as a job may tell it, stands as it is */
 static int add_servers(const struct paddle_flags *flags, struct paddle_command *ret,
@@ -117,6 +125,7 @@ static int add_servers(const struct paddle_flags *flags, struct paddle_command *
     const char *separator = "";
     size_t size = 0;
     char *list = NULL;
+    bool named = false;
     FILE *out;
     int r = check_servers(flags, error);
 
@@ -131,6 +140,7 @@ static int add_servers(const struct paddle_flags *flags, struct paddle_command *
         if (has_port(word, length)) {
             (void)fprintf(out, "%s%.*s", separator, length, word);
             separator = ",";
+            named = true;
         }
         for (unsigned i = 0; !has_port(word, length) && i < ports; i++, separator = ",")
             (void)fprintf(out, "%s%.*s:%" PRIu64, separator, length, word, port + i);
@@ -139,6 +149,7 @@ static int add_servers(const struct paddle_flags *flags, struct paddle_command *
     }
     (void)fclose(out);
     add(ret, "--servers=%s", list);
+    add_ports(flags, named, ret);
     free(list);
     return 0;
 }
@@ -189,6 +200,15 @@ static void add_given(const struct paddle_flags *flags, enum paddle_flag flag, c
         add(ret, "--%s=%s", option, flags->values[flag]);
 }
 
+/* tells_trainers - what nobody has said is no count that another trainer could contradict; in a job
+ * the environment has the least number, which only a division is worth */
+static bool tells_trainers(const struct paddle_flags *flags, const char *socket)
+{
+    return paddle_flag_count(flags, FLAG_SEND_EVERY) != 1 ||
+           (socket != NULL ? flags->typed[FLAG_NUM_GRADIENT_SERVERS]
+                           : flags->given[FLAG_NUM_GRADIENT_SERVERS]);
+}
+
 static int add_training(const struct paddle_flags *flags, const char *socket,
                         const char *secret_file, struct paddle_command *ret,
                         struct edl_error *error)
@@ -219,8 +239,9 @@ static int add_training(const struct paddle_flags *flags, const char *socket,
         add_given(flags, FLAG_SEND_EVERY, "num_batches_per_send_parameter", ret);
         add_given(flags, FLAG_CENTER, "center_parameter_update_method", ret);
         add_given(flags, FLAG_DELTA_ADD_RATE, "delta_add_rate", ret);
-        add_given(flags, FLAG_NUM_GRADIENT_SERVERS, "num_gradient_servers", ret);
     }
+    if (tells_trainers(flags, socket))
+        add_given(flags, FLAG_NUM_GRADIENT_SERVERS, "num_gradient_servers", ret);
     add_secret(flags, socket, secret_file, ret);
     return add_servers(flags, ret, error);
 }
@@ -308,6 +329,7 @@ void paddle_pserver(const struct paddle_flags *flags, const char *address, unsig
     add(ret, strchr(address, ':') != NULL ? "--listen=[%s]:%" PRIu64 : "--listen=%s:%" PRIu64,
         address, paddle_flag_count(flags, FLAG_PORT) + n);
     add(ret, "--index=any");
+    add_ports(flags, false, ret);
     add_lag_rule(flags, socket, ret);
     add_secret(flags, socket, secret_file, ret);
 }

@@ -301,7 +301,8 @@ class Training(Case):
                 far.train(lambda: iter(self.samples))
         words = self.words()
         secret = os.path.join(self.seen, "edl", "paddle-secret")
-        for word in ("--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.2:7164,10.0.0.2:7165", "--trainer_id=0",
+        for word in ("--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.2:7164,10.0.0.2:7165", "--ports_num=1",
+                     "--ports_num_for_sparse=1", "--trainer_id=0",
                      "--servers=10.0.0.3:7,[fd00::1]:8", "--trainer_id=1", f"--secret-file={secret}"):
             self.assertIn(word, words)
         self.assertNotIn("--local", words)

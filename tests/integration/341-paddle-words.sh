@@ -52,6 +52,23 @@ grep -Eq 'goes on with [1-9][0-9]* updates that the servers have; restart them' 
 # three ports, three processes; they end together
 [ "$(grep -c 'listens on 127.0.0.1 port' pserver.log)" = 3 ] || fail "servers: $(cat pserver.log)"
 [ "$(grep -c 'parameters created' pserver.log)" = 3 ] || fail "not all have a shard: $(cat pserver.log)"
+# blocks of dense parameters are on the first two ports, rows of tables on the third one, and on no other
+created() { sed -n 's/.* \([0-9]*\) parameters created$/\1/p' pserver.log | sort -n | tr '\n' ' '; }
+values() { # of the parameters whose names match
+    local bytes=0 size
+    for size in $(find output/pass-00001 -name '_*' -printf '%f %s\n' | grep -E "$1" | cut -d ' ' -f 2); do
+        bytes=$((bytes + size - 16))
+    done
+    echo $((bytes / 4))
+}
+rows=$(values '^___embedding_[02]__')
+all=$(values .)
+created | tr ' ' '\n' | grep -qx "$rows" || fail "no server has the $rows values of the sparse tables: $(created)"
+created | awk -v all="$all" '{ exit !($1 + $2 + $3 == all && $1 > 0) }' || fail "servers have $(created)of $all values"
+if edl-paddle train "${small[@]}" --num_passes=1 --ports_num=1 --ports_num_for_sparse=2 >ports.log 2>&1; then fail 'other ports are taken'; fi
+grep -q -- '--ports_num and --ports_num_for_sparse are 1 and 2 of this trainer, and 2 and 1 of the parameter servers' ports.log || fail "other ports: $(cat ports.log)"
+if edl-paddle train "${small[@]}" --num_passes=1 --num_gradient_servers=3 >count.log 2>&1; then fail 'another number of trainers is taken'; fi
+grep -q -- 'trainer-0 has --num_gradient_servers=3, and the parameter servers have 2' count.log || fail "another number of trainers: $(cat count.log)"
 shards=$(pgrep -P $servers)
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
@@ -67,6 +84,12 @@ for i in 1 0; do
 done
 for i in 0 1; do wait "${trainers[i]}" || fail "trainer $i: $(cat met-$i.log)"; done
 if grep -q '^$' met-0.log; then fail "a blank line stands for dots: $(cat met-0.log)"; fi
+for other in --num_batches_per_send_parameter=3 --delta_add_rate=0.5 --center_parameter_update_method=average; do
+    if edl-paddle train "${small[@]}" --trainer_id=0 --num_passes=1 --num_batches_per_send_parameter=2 --center_parameter_update_method=elastic_average $other >other.log 2>&1; then
+        fail "$other is taken"
+    fi
+    grep -Eq -- "trainer-0 has $other, and trainer-[01] has (2|1|elastic_average): start all trainers with the same" other.log || fail "$other: $(cat other.log)"
+done
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
 [ -e met/pass-00003/done ] || fail "there is no fourth pass: $(cat met-0.log)"

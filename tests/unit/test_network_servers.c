@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network_servers.c - shipped networks trained by one trainer: on 1, 2 and 4 servers the bits
- * are those of training alone */
+/* test_network_servers.c - shipped networks trained by one trainer: on 1, 2 and 4 servers, however
+ * blocks and rows lie on them, the bits are those of training alone */
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "shared/clock.h"
+#include "shared/macro.h"
 #include "tests/unit/trainer_fixture.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
@@ -80,19 +81,21 @@ static struct network_learner *learn(const struct course *course, exchange_fn ex
     return learner;
 }
 
-static struct network_learner *learn_on_servers(const struct course *course, uint32_t n)
+static struct network_learner *learn_on_servers(const struct course *course, uint32_t n,
+                                                struct block_placement placement)
 {
-    const struct ps_client_config config = { .job_id = TEST_JOB,
-                                             .incarnation = 1,
-                                             .secret = TEST_SECRET,
-                                             .declaration = course->declaration,
-                                             .n_servers = n,
-                                             .timeout_us = 120 * USEC_PER_SEC };
+    struct ps_client_config config = { .job_id = TEST_JOB,
+                                       .incarnation = 1,
+                                       .secret = TEST_SECRET,
+                                       .declaration = course->declaration,
+                                       .n_servers = n,
+                                       .timeout_us = 120 * USEC_PER_SEC };
     struct test_server servers[SERVERS_MAX];
     struct ps_host hosts[SERVERS_MAX];
     struct network_learner *learner;
     struct ps_client *client = NULL;
 
+    config.declaration.placement = placement;
     for (uint32_t s = 0; s < n; s++)
         server_start(&servers[s], s, 1, NULL, 0);
     hosts_of(servers, n, hosts);
@@ -139,6 +142,15 @@ static void assert_moved(const struct course *course, const struct network_learn
     }
 }
 
+/* Ranges; blocks with the rows beside them; ports of their own for rows, on one host and on two. */
+static const struct {
+    uint32_t servers;
+    struct block_placement placement;
+} worlds[] = {
+    { 1, { 0, 0 } }, { 2, { 0, 0 } }, { 4, { 0, 0 } }, { 1, { 1, 0 } },
+    { 2, { 1, 0 } }, { 4, { 2, 0 } }, { 4, { 3, 1 } }, { 4, { 1, 1 } },
+};
+
 static void same_on_servers(const char *name, const char *arguments, uint32_t push_every)
 {
     struct course course = { .network = network_shipped(name, arguments),
@@ -151,10 +163,11 @@ static void same_on_servers(const char *name, const char *arguments, uint32_t pu
     assert_int_equal(table_new(&course.declaration, 0, 1, &table, NULL), 0);
     alone = learn(&course, table_exchange, table);
     assert_moved(&course, alone);
-    for (uint32_t n = 1; n <= SERVERS_MAX; n *= 2) {
-        struct network_learner *learner = learn_on_servers(&course, n);
+    for (size_t i = 0; i < ELEMENTS(worlds); i++) {
+        struct network_learner *learner =
+            learn_on_servers(&course, worlds[i].servers, worlds[i].placement);
 
-        assert_same_bits(&course, alone, learner, n);
+        assert_same_bits(&course, alone, learner, worlds[i].servers);
         (void)network_learner_free(learner);
     }
     (void)network_learner_free(alone);

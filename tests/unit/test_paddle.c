@@ -213,6 +213,9 @@ static void test_a_trainer_of_two_machines(void **state)
     assert_string_equal(command.argv[0], "edl-trainer");
     assert_true(has(&command, "--servers=10.0.0.1:7164,10.0.0.1:7165,10.0.0.1:7166,10.0.0.2:7164,"
                               "10.0.0.2:7165,10.0.0.2:7166"));
+    assert_true(has(&command, "--ports_num=2"));
+    assert_true(has(&command, "--ports_num_for_sparse=1"));
+    assert_true(has(&command, "--num_gradient_servers=2"));
     assert_true(has(&command, "--trainer_id=1"));
     assert_true(has(&command, "--secret-file=/secret"));
     assert_true(has(&command, "--save_dir=./output"));
@@ -370,6 +373,8 @@ static void test_servers_of_a_machine(void **state)
     assert_string_equal(command.argv[0], "edl-pserver");
     assert_true(has(&command, "--listen=10.0.0.1:7166"));
     assert_true(has(&command, "--index=any"));
+    assert_true(has(&command, "--ports_num=2"));
+    assert_true(has(&command, "--ports_num_for_sparse=1"));
     assert_true(has(&command, "--secret-file=/secret"));
     paddle_command_done(&command);
     paddle_pserver(&flags, "fe80::1", 0, "/agent", NULL, &command);

@@ -64,6 +64,7 @@ static void test_layout(void **state)
 {
     struct declaration d = { .n_params = 3 };
     struct shard_shape shape;
+    struct shard_piece piece;
 
     (void)state;
     d.params[0] = (struct param_spec){ "rows", 10, 4, .sparse = 1, .learning_rate = 1.0f };
@@ -71,13 +72,18 @@ static void test_layout(void **state)
     d.params[2] = (struct param_spec){ "bias", 5, 1, .learning_rate = 1.0f };
     shard_shape_init(&d, 1, 2, &shape);
     assert_int_equal(shape.params[1].offset, 0); /* dense first, although declared later */
-    assert_int_equal(shape.params[1].first_row, 3);
+    assert_int_equal(shape.params[1].from, 3 * 3);
+    assert_int_equal(shape.params[1].values, 3 * 3);
     assert_int_equal(shape.params[2].offset, 9);
-    assert_int_equal(shape.params[2].rows, 3);
+    assert_int_equal(shape.params[2].values, 3);
     assert_int_equal(shape.dense_values, 12);
     assert_int_equal(shape.params[0].offset, 12);
     assert_int_equal(shape.total_values, 12 + 5 * 4);
-    assert_int_equal(shard_global_row(&shape, 1, 2), 5);
+    assert_true(shard_piece(&shape.params[1], 0, &piece));
+    assert_int_equal(piece.at, 9);
+    assert_int_equal(piece.values, 9);
+    assert_false(shard_piece(&shape.params[1], 1, &piece));
+    assert_false(shard_piece(&shape.params[2], 1, &piece));
 }
 
 int main(void)

@@ -51,11 +51,14 @@ def _has_port(host: str) -> bool:
 def options(given: Dict[str, Any]) -> List[str]:
     """Options of edl-trainer that name the servers: each address with each of its ports."""
     port = _count(given, "port", PORT, 1)
-    ports = _count(given, "ports_num", 1, 1) + _count(given, "ports_num_for_sparse", 0, 0)
+    dense, sparse = _count(given, "ports_num", 1, 1), _count(given, "ports_num_for_sparse", 0, 0)
     hosts = [host for host in str(given.get("pservers", "127.0.0.1")).split(",") if host]
+    if any(_has_port(host) for host in hosts):  # each of them is a server of its own
+        dense, sparse = 1, 0
     servers = ",".join(server for host in hosts for server in
-                       ([host] if _has_port(host) else [f"{host}:{port + i}" for i in range(ports)]))
-    ret = [f"--servers={servers}", f"--trainer_id={trainer_id(given)}"]
+                       ([host] if _has_port(host) else [f"{host}:{port + i}" for i in range(dense + sparse)]))
+    ret = [f"--servers={servers}", f"--ports_num={dense}", f"--ports_num_for_sparse={sparse}",
+           f"--trainer_id={trainer_id(given)}"]
     if not os.environ.get("EDL_SOCKET"):
         ret.append(f"--secret-file={secret_file()}")
     return ret

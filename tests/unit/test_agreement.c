@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_agreement.c - trainers of the same servers that were started with other flags */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "trainer/agreement.h"
+#include "trainer/local_sgd.h"
+#include "trainer/pserver_terms.h"
+#include "trainer/wire.h"
+
+static const struct agreement usual = {
+    .trainers = 4, .send_every = 3, .center = LOCAL_SGD_AVERAGE + 1, .delta_add_rate = 0.5f
+};
+
+static void test_each_term(void **state)
+{
+    struct agreement others[] = { usual, usual, usual, usual };
+    static const char *const texts[] = {
+        "trainer-7 has --num_gradient_servers=2, and trainer-1 has 4: start all trainers with the "
+        "same",
+        "trainer-7 has --num_batches_per_send_parameter=1, and trainer-1 has 3:",
+        "trainer-7 has --center_parameter_update_method=elastic_average, and trainer-1 has "
+        "average:",
+        "trainer-7 has --delta_add_rate=0.25, and trainer-1 has 0.5:",
+    };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    others[0].trainers = 2;
+    others[1].send_every = 1;
+    others[2].center = LOCAL_SGD_ELASTIC + 1;
+    others[3].delta_add_rate = 0.25f;
+    assert_int_equal(agreement_check(&usual, 1, &usual, 7, &error), 0);
+    for (size_t i = 0; i < ELEMENTS(others); i++) {
+        assert_int_equal(agreement_check(&usual, 1, &others[i], 7, &error), -EINVAL);
+        if (strstr(error.text, texts[i]) == NULL)
+            fail_msg("%s", error.text);
+    }
+    others[2].center = UINT32_MAX; /* of a peer that says nonsense */
+    assert_int_equal(agreement_check(&usual, 1, &others[2], 7, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "=?, and trainer-1 has average"));
+}
+
+static void test_servers_count(void **state)
+{
+    const struct agreement servers = { .trainers = 2 };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(agreement_check(&servers, AGREEMENT_NOBODY, &usual, 0, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "trainer-0 has --num_gradient_servers=4, and the parameter "
+                                       "servers have 2: start all trainers and servers with"));
+}
+
+/* What nobody has said is no difference, and is known once somebody says it. */
+static void test_what_is_not_said(void **state)
+{
+    const struct agreement silent = { .send_every = 3 };
+    struct agreement known = { 0 }, other = usual;
+
+    (void)state;
+    agreement_add(&known, &silent);
+    assert_int_equal(agreement_check(&known, 0, &usual, 1, NULL), 0);
+    agreement_add(&known, &usual);
+    assert_memory_equal(&known, &usual, sizeof known);
+    assert_int_equal(agreement_check(&known, 0, &silent, 1, NULL), 0);
+    other.trainers = 9;
+    agreement_add(&known, &other); /* what was said first stays */
+    assert_int_equal(known.trainers, 4);
+}
+
+/* ---- ports ---- */
+
+static int check_ports(const struct block_placement *own, const struct block_placement *before,
+                       struct block_placement ports, struct edl_error *error)
+{
+    const struct declaration declaration = { .placement = ports };
+    const struct wire_hello hello = { .trainer = 1 };
+    struct declaration first = { 0 };
+    struct pserver_terms terms;
+
+    pserver_terms_init(&terms, own, 0);
+    if (before != NULL)
+        first.placement = *before;
+    return pserver_terms_check(&terms, before != NULL ? &first : NULL, &hello, &declaration, error);
+}
+
+static void test_ports(void **state)
+{
+    const struct block_placement own = { 2, 1 }, none = { 0, 0 };
+    struct edl_error error = { 0 };
+
+    (void)state;
+    assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 2, 1 }, &error), 0);
+    assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 2, 0 }, &error), 0);
+    assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 3, 0 }, &error), -EINVAL);
+    assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 1, 2 }, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "--ports_num and --ports_num_for_sparse are 1 and 2 of this "
+                                       "trainer, and 2 and 1 of the parameter servers"));
+    assert_int_equal(check_ports(&none, NULL, (struct block_placement){ 1, 2 }, &error), 0);
+    assert_int_equal(check_ports(&none, &own, (struct block_placement){ 2, 1 }, &error), 0);
+    assert_int_equal(check_ports(&none, &own, (struct block_placement){ 2, 0 }, &error), -EINVAL);
+    assert_non_null(
+        strstr(error.text, "2 and 0 of this trainer, and 2 and 1 of the first trainer"));
+    assert_int_equal(check_ports(&none, &none, (struct block_placement){ 1, 0 }, &error), -EINVAL);
+}
+
+/* The second trainer is compared with the first one. */
+static void test_first_trainer(void **state)
+{
+    const struct declaration declaration = { .placement = { 1, 0 } };
+    struct wire_hello hello = { .trainer = 3, .agreement = usual };
+    struct edl_error error = { 0 };
+    struct pserver_terms terms;
+
+    (void)state;
+    pserver_terms_init(&terms, &declaration.placement, 4);
+    assert_int_equal(pserver_terms_check(&terms, NULL, &hello, &declaration, &error), 0);
+    pserver_terms_add(&terms, &hello);
+    hello.trainer = 5;
+    assert_int_equal(pserver_terms_check(&terms, &declaration, &hello, &declaration, &error), 0);
+    hello.agreement.send_every = 2;
+    assert_int_equal(pserver_terms_check(&terms, &declaration, &hello, &declaration, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "trainer-5 has --num_batches_per_send_parameter=2, and "
+                                       "trainer-3 has 3"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_term),        cmocka_unit_test(test_servers_count),
+        cmocka_unit_test(test_what_is_not_said), cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_first_trainer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agreement.h - what all trainers of the same servers are to be given alike, beside the parameters
+ *
+ * A trainer says it with its HELLO. A server keeps what the first one said, and refuses a trainer
+ * that says something else. Pure. */
+#pragma once
+
+#include <stdint.h>
+
+struct edl_error;
+
+#define AGREEMENT_NOBODY UINT32_MAX
+
+/* 0 everywhere: nothing was said. */
+struct agreement {
+    uint32_t trainers;   /* --num_gradient_servers */
+    uint32_t send_every; /* --num_batches_per_send_parameter */
+    uint32_t center;     /* --center_parameter_update_method: enum local_sgd_method, 1 more */
+    float delta_add_rate;
+};
+
+/* agreement_check - that other may train with those who said first
+ * first_trainer: who said it; AGREEMENT_NOBODY: the server's own flags. A value that one of both
+ * has not said is no difference. -EINVAL: the error names the flag, both values and what to do. */
+int agreement_check(const struct agreement *first, uint32_t first_trainer,
+                    const struct agreement *other, uint32_t other_trainer, struct edl_error *error);
+
+/* agreement_add - takes from other what nobody has said before */
+void agreement_add(struct agreement *known, const struct agreement *other);

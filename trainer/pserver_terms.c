@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pserver_terms.c - see pserver_terms.h */
+#include "trainer/pserver_terms.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/error.h"
+#include "trainer/declaration.h"
+#include "trainer/wire.h"
+
+void pserver_terms_init(struct pserver_terms *terms, const struct block_placement *ports,
+                        uint32_t trainers)
+{
+    *terms = (struct pserver_terms){ .ports = *ports,
+                                     .trainers = trainers,
+                                     .said_first = AGREEMENT_NOBODY };
+}
+
+static int check_agreement(const struct pserver_terms *terms, const struct wire_hello *hello,
+                           struct edl_error *error)
+{
+    const struct agreement own = { .trainers = terms->trainers };
+    int r = agreement_check(&own, AGREEMENT_NOBODY, &hello->agreement, hello->trainer, error);
+
+    if (r < 0 || terms->said_first == AGREEMENT_NOBODY)
+        return r;
+    return agreement_check(&terms->said, terms->said_first, &hello->agreement, hello->trainer,
+                           error);
+}
+
+static int compare_ports(const struct block_placement *here, const char *whose,
+                         const struct block_placement *there, struct edl_error *error)
+{
+    if (here->dense_ports == there->dense_ports && here->sparse_ports == there->sparse_ports)
+        return 0;
+    return edl_error_set(
+        error, -EINVAL,
+        "--ports_num and --ports_num_for_sparse are %u and %u of this trainer, and %u and %u of "
+        "%s: blocks and rows would be looked for on other servers; start all trainers and servers "
+        "with the same",
+        there->dense_ports, there->sparse_ports, here->dense_ports, here->sparse_ports, whose);
+}
+
+/* check_ports - trainer and server look for a block at the same port; a trainer without ports for
+ * rows leaves those of the servers alone */
+static int check_ports(const struct pserver_terms *terms, const struct declaration *before,
+                       const struct block_placement *ports, struct edl_error *error)
+{
+    const bool leaves_sparse =
+        ports->dense_ports == terms->ports.dense_ports && ports->sparse_ports == 0;
+    int r = 0;
+
+    if (terms->ports.dense_ports > 0 && !leaves_sparse)
+        r = compare_ports(&terms->ports, "the parameter servers", ports, error);
+    if (r >= 0 && before != NULL)
+        r = compare_ports(&before->placement, "the first trainer", ports, error);
+    return r;
+}
+
+int pserver_terms_check(const struct pserver_terms *terms, const struct declaration *before,
+                        const struct wire_hello *hello, const struct declaration *declaration,
+                        struct edl_error *error)
+{
+    int r = check_agreement(terms, hello, error);
+
+    return r < 0 ? r : check_ports(terms, before, &declaration->placement, error);
+}
+
+void pserver_terms_add(struct pserver_terms *terms, const struct wire_hello *hello)
+{
+    agreement_add(&terms->said, &hello->agreement);
+    if (terms->said_first == AGREEMENT_NOBODY)
+        terms->said_first = hello->trainer;
+}
