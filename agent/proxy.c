@@ -229,6 +229,7 @@ static void progress(struct proxy *proxy, struct process *caller, struct http_re
         http_reply_error(request, &error);
         return;
     }
+    progress_keep_pushes(told, caller->progress);
     json_decref(caller->progress);
     caller->progress = told;
     http_reply_json(request, 204, NULL);

@@ -6,6 +6,7 @@
 
 #include "client/job_array.h"
 #include "client/job_view.h"
+#include "client/pushes_print.h"
 #include "client/json_read.h"
 #include "client/server.h"
 #include "client/table_print.h"
@@ -180,6 +181,20 @@ static void print_steps(const json_t *job, const json_t *processes)
     }
 }
 
+/* Beside rows of pushes, which have lines of their own. */
+static bool has_members(const json_t *progress)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)progress, name, value)
+    {
+        if (!json_is_array(value))
+            return true;
+    }
+    return false;
+}
+
 /* "trainer-0  step 1200, loss 0.31" */
 static void print_progress(const json_t *processes)
 {
@@ -193,15 +208,18 @@ static void print_progress(const json_t *processes)
         const char *name;
         json_t *value;
 
-        if (json_object_size(json_object_get(process, "progress")) == 0)
+        if (!has_members(json_object_get(process, "progress")))
             continue;
         (void)printf("%s%s-%" PRIu64, first ? "\nprogress\n  " : "  ", json_text(process, "role"),
                      json_u64(process, "index"));
         first = false;
         json_object_foreach(json_object_get(process, "progress"), name, value)
         {
-            _cleanup_free_ char *text =
-                json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+            _cleanup_free_ char *text = NULL;
+
+            if (json_is_array(value))
+                continue;
+            text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
 
             (void)printf("%s%s %s", between, name, text != NULL ? text : "?");
             between = ", ";
@@ -274,6 +292,7 @@ static int show(struct server *server, const struct show_options *options, const
     print_processes(json_object_get(processes, "processes"));
     print_steps(job, json_object_get(processes, "processes"));
     print_progress(json_object_get(processes, "processes"));
+    pushes_print(json_object_get(processes, "processes"));
     print_tasks(tasks);
     print_metrics(json_object_get(job, "metrics"));
     return STATUS_OK;

@@ -42,10 +42,16 @@ struct view {
     uint64_t archived_bytes; /* of jobs that are over, in the database */
     uint64_t log_bytes[2];   /* in memory, in the database */
     uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
+    uint64_t pushes[2]; /* of trainers: committed, discarded */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
 
 /* --- the words of labels --- */
+
+static const char *push_result(unsigned i)
+{
+    return i == 0 ? "committed" : "discarded";
+}
 
 static const char *job_state(unsigned i)
 {
@@ -357,6 +363,9 @@ static const struct row table[] = {
             "How leases of tasks ended."),
     CORE("edl_task_records_total", EXPOSE_COUNTER, task_records,
          "Records of data that were trained and counted."),
+    VIEW_BY("edl_pushes_total", EXPOSE_COUNTER, pushes, SCALE_ONE, "result", push_result, 2,
+            "Gradients that parameter servers took from trainers, or dropped as too old; each "
+            "server counts a push."),
     CORE("edl_steps_total", EXPOSE_COUNTER, steps, "Steps of training that processes told of."),
     CORE("edl_step_samples_total", EXPOSE_COUNTER, step_samples,
          "Samples in those steps, as their programs count them."),
@@ -499,6 +508,7 @@ static struct view look(const struct scheduler *scheduler)
     memcpy(view.refused, scheduler->dispatch.refused, sizeof scheduler->dispatch.refused);
     view.refused[REFUSED_HANDSHAKES] = listeners_shut_out(&scheduler->listeners);
     memcpy(view.held, cluster->holdings.all, sizeof view.held);
+    memcpy(view.pushes, scheduler->progresses.pushes, sizeof view.pushes);
     memcpy(view.limits, scheduler->options.limits.all, sizeof view.limits);
     view.gpus[0] = view.nodes.gpus_granted;
     view.gpus[1] = view.nodes.gpus_free;

@@ -49,8 +49,40 @@ static void key_of(const json_t *item, char key[KEY_SIZE])
                    (long long)json_integer_value(json_object_get(item, "incarnation")));
 }
 
+/* sum_pushes - of all rows, committed and discarded; a program says them, so they may be anything
+ */
+static void sum_pushes(const json_t *progress, uint64_t ret[2])
+{
+    const json_t *rows = json_object_get(progress, PROGRESS_PUSHES);
+    size_t i;
+    json_t *row;
+
+    ret[0] = ret[1] = 0;
+    json_array_foreach(rows, i, row)
+    {
+        for (size_t k = 0; k < 2; k++)
+            ret[k] +=
+                (uint64_t)json_integer_value(json_array_get(row, PROGRESS_PUSHES_COMMITTED + k));
+    }
+}
+
+/* count_pushes - what is more than the same process told before */
+static void count_pushes(struct progresses *progresses, const json_t *before,
+                         const json_t *progress)
+{
+    uint64_t old[2], now[2];
+
+    if (json_object_get(progress, PROGRESS_PUSHES) == NULL)
+        return;
+    sum_pushes(before, old);
+    sum_pushes(progress, now);
+    for (size_t k = 0; k < 2; k++)
+        progresses->pushes[k] += now[k] > old[k] ? now[k] - old[k] : 0;
+}
+
 void progresses_take(struct progresses *progresses, const char *node, const json_t *processes)
 {
+    const struct node_progress *before = find(progresses, node);
     json_t *by_process = json_object();
     struct node_progress *taken;
     size_t i;
@@ -64,6 +96,8 @@ void progresses_take(struct progresses *progresses, const char *node, const json
         if (progress == NULL || progress_check(progress, NULL) < 0)
             continue;
         key_of(item, key);
+        count_pushes(progresses, before != NULL ? json_object_get(before->by_process, key) : NULL,
+                     progress);
         (void)json_object_set(by_process, key, progress);
     }
     progresses_forget(progresses, node);

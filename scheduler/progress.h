@@ -6,6 +6,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct process;
 
@@ -13,6 +14,7 @@ struct node_progress;
 
 struct progresses {                /* all 0: of none */
     struct node_progress *by_node; /* owned; uthash */
+    uint64_t pushes[2]; /* that servers told of, since this began: committed, discarded */
 };
 
 /* progresses_take - from the array `processes` of a node's report; what is not in order is left

@@ -2,7 +2,6 @@
 /* pserver_report.c - see pserver_report.h */
 #include "trainer/pserver_report.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 #define PERIOD_US (5 * USEC_PER_SEC)
 #define TIMEOUT_US (10 * USEC_PER_SEC)
-#define TOTALS 2 /* members beside those of trainers */
+#define ROWS_MAX 64 /* trainers: what a report has room for, with long numbers */
 
 struct pserver_report {
     const struct pserver *server; /* borrowed */
@@ -37,29 +36,24 @@ static void on_answer(const struct http_answer *answer, void *userdata)
     report->call = NULL;
 }
 
-/* describe - {"committed": 120, "discarded": 3, "trainer-0": "60 and 0 discarded", ...} */
+/* describe - {"pushes": [[0, 3, 120, 2]]}: of server 0, and trainer-3 */
 static json_t *describe(const struct pserver *server, uint64_t *ret_pushes)
 {
-    json_t *object = json_object();
-    uint64_t committed, discarded, sums[2] = { 0, 0 };
+    json_t *rows = json_array();
+    uint64_t committed, discarded;
 
+    *ret_pushes = 0;
     for (uint32_t i = 0; i < PSERVER_TRAINERS_MAX; i++) {
-        char name[PROGRESS_NAME_BYTES];
-
         if (!pserver_pushes(server, i, &committed, &discarded))
             continue;
-        sums[0] += committed;
-        sums[1] += discarded;
-        (void)snprintf(name, sizeof name, "trainer-%u", i);
-        if (json_object_size(object) < PROGRESS_MEMBERS_MAX - TOTALS)
-            (void)json_object_set_new(object, name,
-                                      json_sprintf("%" PRIu64 " and %" PRIu64 " discarded",
-                                                   committed, discarded));
+        *ret_pushes += committed + discarded;
+        if (json_array_size(rows) < ROWS_MAX)
+            (void)json_array_append_new(rows,
+                                        json_pack("[I, I, I, I]", (json_int_t)pserver_index(server),
+                                                  (json_int_t)i, (json_int_t)committed,
+                                                  (json_int_t)discarded));
     }
-    (void)json_object_set_new(object, "committed", json_integer((json_int_t)sums[0]));
-    (void)json_object_set_new(object, "discarded", json_integer((json_int_t)sums[1]));
-    *ret_pushes = sums[0] + sums[1];
-    return object;
+    return json_pack("{s:o}", PROGRESS_PUSHES, rows);
 }
 
 static int on_due(sd_event_source *source, uint64_t time_us, void *userdata)
@@ -72,7 +66,8 @@ static int on_due(sd_event_source *source, uint64_t time_us, void *userdata)
     json_t *object = describe(report->server, &pushes);
 
     (void)time_us;
-    if (pserver_index(report->server) == 0 && pushes != report->told && report->call == NULL) {
+    if (pserver_index(report->server) != PSERVER_ANY && pushes != report->told &&
+        report->call == NULL) {
         call.json = object;
         report->telling = pushes;
         (void)http_async_start(report->async, &call, on_answer, report, &report->call, NULL);

@@ -2,8 +2,7 @@
 /* pserver_report.h - a server of a job tells its agent how many pushes of each trainer it took
  *
  * For people (edl show): POST /processes/self/progress, now and then, when something has changed.
- * Only the server of shard 0 tells: a push goes to all shards, and one process of a job may have
- * several, whose reports would take each other's place. */
+ * Each server tells of its own shard; the agent keeps what the other servers of a process said. */
 #pragma once
 
 #include <systemd/sd-event.h>

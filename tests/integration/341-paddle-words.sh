@@ -118,7 +118,7 @@ status=0
 wait $trainer || status=$?
 [ $status = 143 ] || fail "stopped, it ends with $status: $(cat stopped.log)"
 
-# of two servers the one of shard 0 tells its agent of pushes, and again when the agent could not take it
+# of two servers each tells its agent of pushes to its shard, and again when the agent could not take it
 cat >agent.py <<'PY'
 import http.server, socketserver, sys
 class Agent(http.server.BaseHTTPRequestHandler):
@@ -147,9 +147,10 @@ for i in 0 1; do
 done
 edl-trainer "${small[@]}" --num_passes=1 --servers=127.0.0.1:$port,127.0.0.1:$((port + 1)) --secret-file="$HOME/.config/edl/paddle-secret" >told.log 2>&1 ||
     fail "told: $(cat told.log)"
-twice() { [ "$(grep -c '"trainer-0": *"[0-9]* and 0 discarded"' posts-0)" = 2 ]; }
-await 120 'the server of shard 0 tells it again' twice
-[ "$(cat posts-1)" = listens ] || fail "the other one tells it as well: $(cat posts-1)"
+for i in 0 1; do
+    twice() { [ "$(tr -d ' ' <posts-$i | grep -Ec "\\[\\[$i,0,[1-9][0-9]*,0\\]\\]")" = 2 ]; }
+    await 120 "the server of shard $i tells it again" twice
+done
 kill "${pids[@]}"
 for pid in "${pids[@]}"; do wait "$pid" || true; done
 
@@ -197,12 +198,17 @@ edl wait elastic --timeout 300 || fail "elastic: $(job_field elastic .reason) $(
 exact_counts elastic
 mv "$work/corpus" recommendation/data
 
-# how many pushes of each trainer the servers took and dropped
+# how many pushes of each trainer each of the servers of one process took and dropped, for people, for programs and in sum
 edl-paddle --job_name=counted --job_dispatch_package=./recommendation --log_period=0 --dot_period=100000 --num_passes=1000000 --local=0 --config=recommendation \
     --config_args=width=16 --data=./data >out 2>err &
 run=$!
-counted() { edl show counted 2>/dev/null | grep -Eq 'pserver-0 .*trainer-0 "[0-9]+ and 0 discarded"'; }
+counted() { edl show counted 2>/dev/null | grep -Eq '^  trainer-0  [0-9]+ committed, 0 discarded \(server 0: [1-9][0-9]*, 0; server 1: [1-9][0-9]*, 0; server 2: [1-9][0-9]*, 0\)$'; }
 await 120 'edl show tells of pushes' counted
+edl show counted >shown
+if grep -q '^progress' shown; then fail "pushes are progress as well: $(cat shown)"; fi
+edl show counted --json | holds '[.processes[].progress.pushes // empty | .[] | select(.[1] == 0 and .[2] > 0 and .[3] == 0) | .[0]] | unique == [0, 1, 2]' ||
+    fail "as JSON it has $(edl show counted --json | jq -c '[.processes[].progress]')"
+api GET /metrics | grep -Eq '^edl_pushes_total\{result="committed"\} [1-9][0-9]*$' || fail "metrics: $(api GET /metrics | grep edl_pushes)"
 edl kill counted >/dev/null
 if wait $run; then fail 'a killed job is a success'; fi
 cluster_stop

@@ -214,6 +214,45 @@ static void test_every_name_is_ours_and_no_label_grows(void **state)
     free(read);
 }
 
+static void report_pushes(struct scheduler *scheduler, const char *progress)
+{
+    json_t *processes = json_pack("[{s:i,s:s,s:i,s:i}]", "job_id", 1, "role", "pserver", "index", 0,
+                                  "incarnation", 1);
+
+    (void)json_object_set_new(json_array_get(processes, 0), "progress",
+                              json_loads(progress, 0, NULL));
+    progresses_take(&scheduler->progresses, "n1", processes);
+    json_decref(processes);
+}
+
+/* What a report repeats counts once, and a program that says less takes nothing away. */
+static void test_pushes_are_counted_once(void **state)
+{
+    static const struct {
+        const char *progress;
+        double committed, discarded;
+    } reports[] = {
+        { "{\"pushes\":[[0,0,60,1],[1,0,60,0]]}", 120, 1 },
+        { "{\"pushes\":[[0,0,60,1],[1,0,60,0]]}", 120, 1 },
+        { "{\"pushes\":[[0,0,61,1],[1,0,60,2],[0,5,1,0]]}", 122, 3 },
+        { "{\"pushes\":[[0,0,1,0]]}", 122, 3 },
+        { "{\"pushes\":[[0,0,2,0]]}", 123, 3 },
+        { "{\"pushes\":7}", 123, 3 },
+        { "{\"pushes\":[[-1,0,9,0]]}", 123, 3 },
+    };
+    const struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(reports); i++) {
+        struct exposition *read;
+
+        report_pushes(f->scheduler, reports[i].progress);
+        read = scrape(f);
+        assert_figure(read, "edl_pushes_total{result=\"committed\"}", reports[i].committed);
+        assert_figure(read, "edl_pushes_total{result=\"discarded\"}", reports[i].discarded);
+        free(read);
+    }
+}
+
 /* What people look for who know other schedulers. */
 static void test_the_usual_names_are_there(void **state)
 {
@@ -482,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_labels_are_escaped),
         cmocka_unit_test(test_values_are_scaled_exactly),
         T(test_every_name_is_ours_and_no_label_grows),
+        T(test_pushes_are_counted_once),
         T(test_the_usual_names_are_there),
         T(test_figures_follow_a_job),
         T(test_ready_once_stored_and_while_the_store_is_well),

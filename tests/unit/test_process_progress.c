@@ -32,6 +32,9 @@ static void test_numbers_texts_and_booleans_are_taken(void **state)
         "{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,\"k\":1,"
         "\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1}",
         "{\"phase\":\"\\u00e9tape\"}",
+        "{\"pushes\":[]}",
+        "{\"pushes\":[[0,3,120,2],[1,3,119,3]],\"step\":1}",
+        "{\"pushes\":7}",
     };
     struct edl_error error = { 0 };
 
@@ -54,6 +57,13 @@ static void test_everything_else_is_refused(void **state)
         { "{\"a123456789012345678901234567890123\":1}", "cannot be a name", "" },
         { "{\"step\":[1]}", "neither a number", "/step" },
         { "{\"step\":{}}", "neither a number", "/step" },
+        { "{\"step\":[[0,0,0,0]]}", "neither a number", "/step" },
+        { "{\"pushes\":[1]}", "rows of four numbers", "/pushes" },
+        { "{\"pushes\":[[0,0,1]]}", "rows of four numbers", "/pushes" },
+        { "{\"pushes\":[[0,0,1,1,1]]}", "rows of four numbers", "/pushes" },
+        { "{\"pushes\":[[0,0,1,-1]]}", "rows of four numbers", "/pushes" },
+        { "{\"pushes\":[[0,0,1,0.5]]}", "rows of four numbers", "/pushes" },
+        { "{\"pushes\":[[0,0,1,\"\"]]}", "rows of four numbers", "/pushes" },
         { "{\"step\":null}", "neither a number", "/step" },
         { "{\"phase\":\"two\\nlines\"}", "neither a number", "/phase" },
         { "{\"phase\":\"\\u001b[2J\"}", "neither a number", "/phase" },
@@ -78,11 +88,65 @@ static void test_everything_else_is_refused(void **state)
     assert_int_equal(check(text, NULL), 0);
 }
 
+static json_t *parse(const char *text)
+{
+    json_t *value = json_loads(text, 0, NULL);
+
+    assert_non_null(value);
+    return value;
+}
+
+/* Servers of one process take turns, and none takes the others' rows away. */
+static void test_rows_of_other_servers_stay(void **state)
+{
+    static const struct {
+        const char *told, *before, *kept;
+    } cases[] = {
+        { "{\"pushes\":[[1,0,5,0]]}", "{\"pushes\":[[0,0,4,0],[1,0,4,0],[1,7,1,1]],\"step\":2}",
+          "{\"pushes\":[[1,0,5,0],[0,0,4,0]]}" },
+        { "{\"pushes\":[[1,0,5,0]]}", NULL, "{\"pushes\":[[1,0,5,0]]}" },
+        { "{\"step\":3}", "{\"pushes\":[[0,0,4,0]]}", "{\"step\":3}" },
+        { "{\"pushes\":3}", "{\"pushes\":[[0,0,4,0]]}", "{\"pushes\":3}" },
+        { "{\"pushes\":[[1,0,5,0]]}", "{\"pushes\":3}", "{\"pushes\":[[1,0,5,0]]}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        json_t *told = parse(cases[i].told), *kept = parse(cases[i].kept);
+        json_t *before = cases[i].before != NULL ? parse(cases[i].before) : NULL;
+
+        progress_keep_pushes(told, before);
+        assert_true(json_equal(told, kept));
+        json_decref(told);
+        json_decref(before);
+        json_decref(kept);
+    }
+}
+
+/* However many servers a process says it has. */
+static void test_rows_are_bounded(void **state)
+{
+    json_t *before = NULL, *told = NULL;
+
+    (void)state;
+    for (json_int_t shard = 0; shard < PROGRESS_PUSHES_MAX + 10; shard++) {
+        told = json_pack("{s:[[I,i,i,i]]}", PROGRESS_PUSHES, shard, 0, 1, 0);
+        progress_keep_pushes(told, before);
+        json_decref(before);
+        before = told;
+    }
+    assert_int_equal(json_array_size(json_object_get(told, PROGRESS_PUSHES)), PROGRESS_PUSHES_MAX);
+    assert_int_equal(progress_check(told, NULL), 0);
+    json_decref(told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_texts_and_booleans_are_taken),
         cmocka_unit_test(test_everything_else_is_refused),
+        cmocka_unit_test(test_rows_of_other_servers_stay),
+        cmocka_unit_test(test_rows_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
