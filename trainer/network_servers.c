@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,13 +13,12 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
-#include "shared/parse.h"
-#include "trainer/job_api.h"
+#include "trainer/host_port.h"
 #include "trainer/ps_client.h"
 #include "trainer/secret_source.h"
+#include "trainer/servers_wait.h"
 
 #define SERVERS_MAX 1024
-#define REPORT_US (10 * USEC_PER_SEC)
 
 struct network_servers {
     struct network_servers_config config;
@@ -27,29 +27,16 @@ struct network_servers {
     struct ps_client *client; /* owned */
 };
 
-/* A word of the list: host:port, or [v6]:port. */
+/* A word of the list. */
 static int parse_host(const char *word, size_t size, struct ps_host *ret, struct edl_error *error)
 {
-    const char *colon = memrchr(word, ':', size);
-    size_t host_size = colon != NULL ? (size_t)(colon - word) : 0;
-    char digits[8] = "";
-    uint64_t port = 0;
-
-    if (colon != NULL && size - host_size - 1 < sizeof digits)
-        memcpy(digits, colon + 1, size - host_size - 1);
-    if (host_size >= 2 && word[0] == '[' && word[host_size - 1] == ']') {
-        word++;
-        host_size -= 2;
-    }
-    if (host_size == 0 || host_size >= sizeof ret->address || parse_u64(digits, &port) < 0 ||
-        port == 0 || port > UINT16_MAX) {
-        (void)edl_error_set(error, -EINVAL, "\"%.*s\" in --servers is not host:port",
-                            (int)MIN_OF(size, (size_t)80), word);
-        return edl_error_remedy(error, "write --servers=10.0.0.1:7164,10.0.0.2:7164");
-    }
-    *ret = (struct ps_host){ .port = (uint16_t)port };
-    memcpy(ret->address, word, host_size);
-    return 0;
+    *ret = (struct ps_host){ 0 };
+    if (host_port_parse(word, size, ret->address, sizeof ret->address, &ret->port) == 0 &&
+        ret->port > 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "\"%.*s\" in --servers is not host:port",
+                        (int)MIN_OF(size, (size_t)80), word);
+    return edl_error_remedy(error, "write --servers=10.0.0.1:7164,10.0.0.2:7164");
 }
 
 static int parse_list(struct network_servers *servers, const char *list, struct edl_error *error)
@@ -69,11 +56,6 @@ static int parse_list(struct network_servers *servers, const char *list, struct 
             break;
     }
     return r;
-}
-
-static int connect_once(struct network_servers *servers, struct edl_error *error)
-{
-    return ps_client_connect(servers->client, servers->hosts, error);
 }
 
 bool network_servers_may_come_back(int code)
@@ -106,35 +88,39 @@ static int check_kept(const struct network_servers *servers, struct edl_error *e
                             "last saved pass: --start_pass");
 }
 
+static int connect_once(void *userdata, struct edl_error *error)
+{
+    struct network_servers *servers = userdata;
+    int r = ps_client_connect(servers->client, servers->hosts, error);
+
+    return r < 0 && ps_client_unproved(servers->client) ? strange(error) : r;
+}
+
+static int too_late(const struct network_servers *servers, struct edl_error *error)
+{
+    edl_error_prefix(error,
+                     "connection refused by pserver, maybe pserver failed! (waited %" PRIu64 " s) ",
+                     servers->config.wait_us / USEC_PER_SEC);
+    return edl_error_remedy(error, "look whether it runs and listens there: ss -ltnp; on another "
+                                   "machine it needs --nics, and no firewall between");
+}
+
 int network_servers_again(struct network_servers *servers, struct edl_error *error)
 {
-    const uint64_t wait_us = servers->config.wait_us;
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
-    uint64_t report_us = now_us + USEC_PER_SEC;
-    unsigned pause_ms = 20;
+    char what[64];
+    const struct servers_wait wait = { .attempt = connect_once,
+                                       .may_come = network_servers_may_come_back,
+                                       .userdata = servers,
+                                       .what = what,
+                                       .wait_us = servers->config.wait_us,
+                                       .stop = servers->config.stop };
+    bool late;
     int r;
 
-    while (network_servers_may_come_back(r = connect_once(servers, error))) {
-        if (ps_client_unproved(servers->client))
-            return strange(error);
-        now_us = clock_read_us(CLOCK_BOOTTIME);
-        if (now_us >= deadline_us) {
-            edl_error_prefix(error,
-                             "connection refused by pserver, maybe pserver failed! (waited %" PRIu64
-                             " s) ",
-                             wait_us / USEC_PER_SEC);
-            return edl_error_remedy(error, "look whether it runs and listens there: ss -ltnp; on "
-                                           "another machine it needs --nics, and no firewall "
-                                           "between");
-        }
-        if (now_us >= report_us) {
-            log_info("waiting for %u parameter servers: %s", servers->n, error->text);
-            report_us = now_us + REPORT_US;
-        }
-        if (wait_ms(pause_ms, servers->config.stop) < 0)
-            return edl_error_set(error, -EINTR, "told to stop while waiting for the servers");
-        pause_ms = MIN_OF(pause_ms * 2, 500u);
-    }
+    (void)snprintf(what, sizeof what, "%u parameter servers", servers->n);
+    r = servers_wait(&wait, &late, error);
+    if (late)
+        return too_late(servers, error);
     if (r == EDL_ESTALE)
         return edl_error_remedy(error, "give all trainers the same --pservers and ports, and each "
                                        "a --trainer_id of its own");

@@ -16,6 +16,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "trainer/host_port.h"
 #include "trainer/lag_rule.h"
 #include "trainer/options.h"
 #include "trainer/pserver.h"
@@ -45,20 +46,9 @@ struct settings {
 static int parse_endpoint(const char *text, char *host, size_t host_size, uint16_t *ret_port,
                           struct edl_error *error)
 {
-    const char *colon = strrchr(text, ':');
-    size_t size = colon != NULL ? (size_t)(colon - text) : 0;
-    uint64_t port;
-
-    if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
-        text++;
-        size -= 2;
-    }
-    if (size == 0 || size >= host_size || parse_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
-        return edl_error_set(error, -EINVAL, "\"%s\" is not host:port", text);
-    memcpy(host, text, size);
-    host[size] = '\0';
-    *ret_port = (uint16_t)port;
-    return 0;
+    if (host_port_parse(text, strlen(text), host, host_size, ret_port) == 0)
+        return 0;
+    return edl_error_set(error, -EINVAL, "\"%s\" is not host:port", text);
 }
 
 static int endpoint(const struct settings *settings, char *host, size_t host_size,

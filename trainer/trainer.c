@@ -15,9 +15,8 @@
 #include "shared/macro.h"
 #include "trainer/job_api.h"
 #include "trainer/ps_client.h"
+#include "trainer/servers_wait.h"
 #include "trainer/trainer_setup.h"
-
-#define REPORT_US (10 * USEC_PER_SEC)
 
 struct trainer {
     const struct trainer_config *config;
@@ -54,8 +53,9 @@ static bool worth_retrying(int code)
     return code == EDL_EUNREACHABLE || code == EDL_ESTALE || code == -ETIMEDOUT;
 }
 
-static int try_connect(struct trainer *trainer, struct edl_error *error)
+static int try_connect(void *userdata, struct edl_error *error)
 {
+    struct trainer *trainer = userdata;
     _cleanup_free_ struct ps_host *hosts = NULL;
     uint32_t want, n;
     int r = job_api_hosts(trainer->api, "pserver", &hosts, &want, &n, error);
@@ -73,25 +73,17 @@ static int try_connect(struct trainer *trainer, struct edl_error *error)
 /* Asks anew where the servers are each time: one that was replaced comes back somewhere else. */
 static int connect_servers(struct trainer *trainer, uint64_t wait_us, struct edl_error *error)
 {
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
-    uint64_t report_us = now_us + USEC_PER_SEC;
-    unsigned pause_ms = 20;
-    int r;
+    const struct servers_wait wait = { .attempt = try_connect,
+                                       .may_come = worth_retrying,
+                                       .userdata = trainer,
+                                       .what = "the parameter servers",
+                                       .wait_us = wait_us,
+                                       .stop = trainer->config->stop };
+    bool late;
+    int r = servers_wait(&wait, &late, error);
 
-    while (worth_retrying(r = try_connect(trainer, error))) {
-        now_us = clock_read_us(CLOCK_BOOTTIME);
-        if (now_us >= deadline_us) {
-            edl_error_prefix(error, "gave up after %" PRIu64 " s: ", wait_us / USEC_PER_SEC);
-            return r;
-        }
-        if (now_us >= report_us) {
-            log_info("waiting for the parameter servers: %s", error->text);
-            report_us = now_us + REPORT_US;
-        }
-        if (wait_ms(pause_ms, trainer->config->stop) < 0)
-            return edl_error_set(error, -EINTR, "told to stop while waiting for the servers");
-        pause_ms = MIN_OF(pause_ms * 2, 500u);
-    }
+    if (late)
+        edl_error_prefix(error, "gave up after %" PRIu64 " s: ", wait_us / USEC_PER_SEC);
     if (r >= 0)
         log_info("connected to %u parameter servers (%" PRIu64 " updates so far)",
                  trainer->n_servers, ps_client_updates(trainer->servers));
