@@ -50,7 +50,7 @@ wait $servers || fail "the servers failed: $(cat pserver.log)"
 # a trainer that knows of no saved pass is not of this training; one that waits in vain says for whom
 edl-paddle pserver >pserver.log 2>&1 &
 servers=$!
-given=(edl-trainer "${small[@]}" "--servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))" --secret-file="$HOME/.config/edl/paddle-secret" --num_passes=3)
+given=(edl-trainer "${small[@]}" "--servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))" --ports_num=2 --ports_num_for_sparse=1 --secret-file="$HOME/.config/edl/paddle-secret" --num_passes=3)
 if "${given[@]}" --trainer_id=1 --start_pass=1 --servers-wait=1s >vain.log 2>&1; then fail 'it trains without values'; fi
 grep -q 'trainer 0 has not set the values of its saved model.*' vain.log || fail "in vain: $(cat vain.log)"
 if "${given[@]}" --trainer_id=0 >other.log 2>&1; then fail 'another declaration is taken'; fi

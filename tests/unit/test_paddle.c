@@ -242,6 +242,8 @@ static void test_servers_with_ports(void **state)
           "--ports_num=2");
     assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
     assert_true(has(&command, "--servers=10.0.0.1:7,[fd00::1]:8,fd00::2:9,fd00::2:10"));
+    assert_true(has(&command, "--ports_num=1")); /* each server is one of its own */
+    assert_true(has(&command, "--ports_num_for_sparse=0"));
     paddle_command_done(&command);
 }
 
