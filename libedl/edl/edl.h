@@ -161,6 +161,31 @@ EDL_API struct edl_task *edl_task_free(struct edl_task *task);
 /* edl_model_saved - by whom edl_task_next has chosen; path: where, for people */
 EDL_API int edl_model_saved(struct edl_client *client, const char *path);
 
+/* ---- a sampler: which records a step takes ----
+ *
+ * A pure function of (seed, epoch, step, global batch). Nothing is remembered and no call is made,
+ * so a job that has another size now takes the same records in the same steps. Python has the same
+ * numbers (edl.sampler). */
+
+struct edl_sampler {
+    uint64_t n_records; /* at most INT64_MAX */
+    uint64_t seed;
+    uint64_t global_batch; /* records that all processes take together in a step */
+};
+
+/* edl_sample - *ret: the number of the record that comes at a place of an epoch
+ * Places and numbers go from 0 to n_records - 1, and each record comes once in an epoch. -EINVAL:
+ * there is no such place, or n_records is too large; nothing else of the sampler is read. */
+EDL_API int edl_sample(const struct edl_sampler *sampler, uint64_t epoch, uint64_t place,
+                       uint64_t *ret);
+
+/* edl_sample_step - the numbers of the records of a step, of which rank takes one part of `size`
+ * The parts of all ranks, one behind the other, are the same list for any size. ret: the caller's,
+ * with room for (global_batch + size - 1) / size numbers; *ret_n: how many there are, which is less
+ * in the last step of an epoch. -EINVAL: the epoch has no such step, or the world no such rank. */
+EDL_API int edl_sample_step(const struct edl_sampler *sampler, uint64_t epoch, uint64_t step,
+                            uint64_t rank, uint64_t size, uint64_t *ret, size_t *ret_n);
+
 /* ---- together: ranks that all agree on ---- */
 
 struct edl_peer {

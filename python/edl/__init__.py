@@ -29,6 +29,7 @@ from typing import Any, Iterable, Iterator, Optional
 from ._call import BadAnswer, Error, NotFound, NotInJob, Refused, Stale, Timeout, Unreachable
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
+from ._sampler import Sampler
 from ._steps import Steps, Waiting
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "NotInJob",
     "Peer",
     "Refused",
+    "Sampler",
     "Self",
     "Service",
     "Stale",
@@ -60,6 +62,7 @@ __all__ = [
     "next_task",
     "progress",
     "put_dataset",
+    "sampler",
     "secret",
     "service",
     "service_after",
@@ -182,6 +185,11 @@ def waiting() -> Waiting:
 def metrics(**figures: Any) -> None:
     """Client.metrics"""
     client().metrics(**figures)
+
+
+def sampler(n: int, seed: int = 0) -> Sampler:
+    """Which of n records a step takes, by (seed, epoch, step, batch) alone: see Sampler."""
+    return Sampler(n, seed)
 
 
 def checkpoint_done() -> bool:

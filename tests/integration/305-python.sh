@@ -12,5 +12,5 @@ cd "$EDL_SOURCE_DIR/python"
     echo "the module needs Python 3.9, this is $("$python" --version)"
     exit 77
 }
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD "$python" -W error -m unittest tests/test_edl.py
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD "$python" -W error -m unittest tests/test_edl.py tests/test_sampler.py
 if command -v mypy >/dev/null; then mypy --strict --python-version 3.9 --cache-dir /dev/null edl; fi
