@@ -27,19 +27,28 @@ import threading
 from typing import Any, Iterable, Iterator, Optional
 
 from ._call import BadAnswer, Error, NotFound, NotInJob, Refused, Stale, Timeout, Unreachable
+from ._checkpoint import Checkpoint, CheckpointError, Checkpoints, OldWriter, TrainStatus, Where
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
+from ._files import Changed, NoData, Paths
+from ._records import CloudReader, Data, Decode, in_job
 from ._sampler import Sampler
 from ._steps import Steps, Waiting
 
 __all__ = [
     "BadAnswer",
+    "Changed",
+    "Checkpoint",
+    "CheckpointError",
     "Chunk",
     "Client",
+    "CloudReader",
     "Error",
     "Hosts",
+    "NoData",
     "NotFound",
     "NotInJob",
+    "OldWriter",
     "Peer",
     "Refused",
     "Sampler",
@@ -48,21 +57,27 @@ __all__ = [
     "Stale",
     "Task",
     "Timeout",
+    "TrainStatus",
     "Unreachable",
     "World",
     "checkpoint_done",
     "client",
+    "cloud_reader",
     "dataset_exists",
     "elected",
+    "epochs",
     "hosts",
     "join",
+    "load_checkpoint",
     "me",
     "metrics",
     "model_saved",
     "next_task",
     "progress",
     "put_dataset",
+    "records",
     "sampler",
+    "save_checkpoint",
     "secret",
     "service",
     "service_after",
@@ -74,6 +89,8 @@ __all__ = [
 
 _lock = threading.Lock()
 _client: Optional[Client] = None
+_data = Data(lambda: client())
+_checkpoints = Checkpoints(lambda: client())
 _steps: Optional[Steps] = None
 
 
@@ -97,8 +114,8 @@ def secret() -> bytes:
 
 
 def elected() -> bool:
-    """Whether the end of `tasks` told this process, and no other, to save the model."""
-    return client().elected
+    """Whether the end of the data told this process, and no other, to save the model; alone it is always this one."""
+    return client().elected if in_job() else True
 
 
 def dataset_exists() -> bool:
@@ -121,9 +138,68 @@ def tasks() -> Iterator[Task]:
     return client().tasks()
 
 
+def records(
+    paths: Optional[Paths] = None,
+    kind: Optional[str] = None,
+    passes: int = 1,
+    decode: Optional[Decode] = None,
+) -> Iterator[Any]:
+    """The records of all passes over a data set: in a job those that are dealt out to this process, for as many passes
+    as the job says; alone all of them, `passes` times. The rest is as with cloud_reader."""
+    return _data.all_passes(paths, kind, passes, decode)
+
+
+def cloud_reader(
+    paths: Optional[Paths] = None,
+    kind: Optional[str] = None,
+    decode: Optional[Decode] = None,
+    local: bool = False,
+) -> CloudReader:
+    """The records of one pass, each time that it is iterated over: in a job those that are dealt out to this process
+    until the pass is over for all; alone all of them, in the same order.
+
+    paths: patterns of files, one or several; None is what the job names as its dataset. The first process of a job
+    that comes here finds the files and cuts them into tasks, so the others need not. kind: "recordio", "lines" (of a
+    text, without their end) or "files" (each path is a record); None tells recordio from lines by the file. decode:
+    what becomes of each record, which is bytes, or a path. local: the files themselves in a job too, all of them, for
+    validation say: a job has one data set that is dealt out.
+
+    A record is done when the next one is asked for. A task is counted when its last record is; who leaves the loop
+    before gives it back. Records of damaged chunks are lost and told of. NoData; Changed alone (in a job the task is
+    tried elsewhere)."""
+    return CloudReader(lambda: _data.one_pass(paths, kind, decode, local))
+
+
+def epochs(n: int) -> Iterator[int]:
+    """The epochs up to n that are still to do: from the one behind that of the checkpoint that was loaded last on, and
+    in a job from where its data are. To be used with one cloud_reader in each; the passes are the job's (edl submit
+    --passes)."""
+    return _data.epochs(n, _checkpoints.status, _checkpoints.base)
+
+
+def save_checkpoint(
+    what: Any, status: TrainStatus, path: Optional[Where] = None, keep: int = 3
+) -> Optional[str]:
+    """Saves a new version of the checkpoint, and returns its name; None: another process does.
+
+    what: the path of a folder, or a dict of names with bytes, arrays and tensors, or what JSON can say. path: a
+    folder or a URL that all machines of the job see; None is EDL_CHECKPOINT_DIR, else a folder `checkpoint` below that
+    of the job's output, alone below the current one. The last `keep` versions stay. In a job the process of rank 0
+    writes (of index 0, where no world was joined). OldWriter: a newer process of this job has written meanwhile.
+    CheckpointError: nothing was written, and the versions before are as they were."""
+    return _checkpoints.save(what, status, path, keep)
+
+
+def load_checkpoint(path: Optional[Where] = None) -> Optional[Checkpoint]:
+    """The newest version that is whole, by the digests of all of its files; None where there is none yet. One that is
+    not whole is passed over and told of. `epochs` goes on behind it. CheckpointError: there are some, none whole."""
+    return _checkpoints.load(path)
+
+
 def model_saved(path: str) -> None:
-    """Client.model_saved"""
-    client().model_saved(path)
+    """Client.model_saved; outside of a job it does nothing."""
+    if in_job():
+        client().model_saved(path)
 
 
 def join(after: int = 0, timeout: Optional[float] = None, note: str = "") -> Optional[World]:

@@ -118,6 +118,8 @@ class Client:
         self.caller = Caller(socket_path, patience)
         #: whether the end of `tasks` told this process, and no other, to save the model
         self.elected = False
+        #: the one that was joined last; None: none was
+        self.world: Optional[World] = None
         self._asking = threading.Lock()
         self._held: "weakref.WeakSet[Task]" = weakref.WeakSet()
         self.steps = Steps(self.caller.path)
@@ -216,7 +218,8 @@ class Client:
             return None
         if json.get("wait") is True:
             raise NoNews
-        return World(self, json)
+        self.world = World(self, json)
+        return self.world
 
     def join(self, after: int = 0, timeout: Optional[float] = None, note: str = "") -> Optional[World]:
         """The next generation with this process in it; after: the one that it is done with. None: it is being

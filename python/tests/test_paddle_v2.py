@@ -87,8 +87,20 @@ class Readers(Case):
         once = iter([1, 2])
         kept = reader.cache(lambda: once)
         self.assertEqual((list(kept()), list(kept())), ([1, 2], [1, 2]))
-        with self.assertRaisesRegex(ConfigError, "cloud_reader is not supported"):
-            reader.creator.cloud_reader(["x"], "y")
+
+    def test_record_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            samples = [(i, [0.5, i], "w") for i in range(7)] + ["text"]
+            self.paddle.dataset.common.convert(folder, lambda: iter(samples), 5, "train")
+            self.assertEqual(sorted(os.listdir(folder)), ["train-00000", "train-00001"])
+            for reader in (self.paddle.reader.creator.cloud_reader([folder + "/train-*"], "127.0.0.1:2379"),
+                           self.paddle.reader.creator.recordio(folder + "/train-*")):
+                for _ in range(2):
+                    self.assertEqual(sorted(reader(), key=str), sorted(samples, key=str))
+                batches = list(self.paddle.batch(reader, 3)())
+                self.assertEqual(list(map(len, batches)), [3, 3, 2])
+        with self.assertRaisesRegex(ConfigError, "cloud_reader has no argument etcd"):
+            self.paddle.reader.creator.cloud_reader(["x"], etcd="y")
 
 
 class Words(Case):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python module against an agent that says whatever the test wants; what it promises
-# as types is so, where a checker is there to say.
+# The Python module against an agent that says whatever the test wants, its data files and its checkpoints; what it promises
+# as types is so, where a checker is there to say. EDL_KILLS: how often a writer of checkpoints is killed.
 set -eu
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 cd "$EDL_SOURCE_DIR/python"
@@ -12,5 +12,9 @@ cd "$EDL_SOURCE_DIR/python"
     echo "the module needs Python 3.9, this is $("$python" --version)"
     exit 77
 }
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD "$python" -W error -m unittest tests/test_edl.py tests/test_sampler.py
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD
+for tests in 'edl sampler' 'recordio records dataset' checkpoint; do
+    # shellcheck disable=SC2086
+    "$python" -W error -m unittest $(printf 'tests/test_%s.py ' $tests)
+done
 if command -v mypy >/dev/null; then mypy --strict --python-version 3.9 --cache-dir /dev/null edl; fi

@@ -29,7 +29,7 @@ SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-f
 # A landing always has the same seed, so that only its change can fail it; each night has another one.
 SEED = '20261127'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
-NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
+NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '305-python': {'EDL_KILLS': '200'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
          '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
 # These scripts wait longest, so they begin first.
 LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')

@@ -6,10 +6,12 @@ import itertools
 import random
 from typing import Any, Callable, Iterator, List
 
-from ._errors import ConfigError, checked, refused
+import edl
+import edl.dataset
+
+from ._errors import ConfigError, checked
 
 Reader = Callable[[], Iterator[Any]]
-REMEDY = "read the files with a reader of your own: a function that returns an iterator"
 
 
 class ComposeNotAligned(ValueError):
@@ -106,8 +108,18 @@ def text_file(path: str) -> Reader:
     return read
 
 
+def recordio(paths: Any, buf_size: int = 100) -> Reader:
+    """The samples of RecordIO files, all of them."""
+    return edl.cloud_reader(paths, kind="recordio", decode=edl.dataset.load, local=True)
+
+
+def cloud_reader(paths: Any, etcd_endpoints: Any = None, timeout_sec: float = 5, buf_size: int = 64) -> Reader:
+    """The samples of RecordIO files: in a job those that are dealt out to this process."""
+    return edl.cloud_reader(paths, kind="recordio", decode=edl.dataset.load)
+
+
 DECORATORS = {"batch": batch, "shuffle": shuffle, "buffered": buffered, "firstn": firstn, "chain": chain,
               "map_readers": map_readers, "xmap_readers": xmap_readers, "cache": cache, "compose": compose,
               "ComposeNotAligned": ComposeNotAligned}
-CREATORS = {"np_array": np_array, "text_file": text_file, "recordio": refused("recordio", REMEDY),
-            "cloud_reader": refused("cloud_reader", "edl.tasks() gives a program of a job its pieces of a data set")}
+CREATORS = {"np_array": np_array, "text_file": text_file, "recordio": checked(recordio),
+            "cloud_reader": checked(cloud_reader)}

@@ -2,14 +2,22 @@
 """paddle.v2: its modules and what they hold."""
 from __future__ import annotations
 
+import pickle
 from typing import Any, Dict, Mapping
 
 from . import (_attributes, _events, _imikolov, _infer, _init, _layers, _optimizer, _parameters, _reader, _sgd, _types)
-from ._errors import refused
+from edl.dataset import convert
+
+from ._errors import checked, refused
 
 RENAMED = {"cross_entropy": "cross_entropy_cost"}
 ABSENT_SETS = ("mnist", "cifar", "imdb", "movielens", "uci_housing", "conll05", "sentiment", "wmt14", "flowers",
                "voc2012", "mq2007")
+
+
+def _convert(output_path: str, reader: Any, line_count: int, name_prefix: str) -> None:
+    """Samples as pickles in numbered RecordIO files, in another order within each file; texts are pickles as well."""
+    convert(output_path, reader, line_count, name_prefix, "snappy", encode=lambda sample: pickle.dumps(sample, 2))
 
 
 def layer_names(v1: Mapping[str, Any], unsupported: Mapping[str, Any]) -> Dict[str, Any]:
@@ -28,6 +36,7 @@ def modules(v1: Mapping[str, Any], networks: Mapping[str, Any], unsupported: Map
                      "reader of your own reads the rest")
     sets: Dict[str, Dict[str, Any]] = {name: {"train": absent, "test": absent} for name in ABSENT_SETS}
     sets["imikolov"] = _imikolov.NAMES
+    sets["common"] = {"convert": checked(_convert)}
     ret: Dict[str, Dict[str, Any]] = {
         "layer": layer_names(v1, unsupported),
         "networks": dict(networks),

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks with their records, read by a thread: the next task is fetched and read while one is being consumed."""
+from __future__ import annotations
+
+import collections
+import sys
+import threading
+from typing import Any, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Union
+
+from ._call import Error, Timeout
+from ._files import LOG, Reader
+from ._model import Chunk
+
+Record = Union[bytes, str]
+ASK_S = 20.0  # the longest wait of one question for a task
+BATCHES_MOST = 2  # read and not consumed yet
+UNREADABLE_MOST = 4  # tasks one behind the other; then it is this machine and not the file
+
+
+class AnyTask(Protocol):
+    """Task, or one of a process without a cluster."""
+
+    pass_number: int
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        ...
+
+    def done(self) -> bool:
+        ...
+
+    def failed(self, reason: str) -> bool:
+        ...
+
+    def give_back(self, reason: str = "") -> bool:
+        ...
+
+
+class Source(Protocol):
+    """Where tasks come from."""
+
+    def next_task(self, timeout: Optional[float] = None) -> Optional[AnyTask]:
+        ...
+
+
+class LocalTask:
+    """A task of nobody else: what is said of it has no effect."""
+
+    def __init__(self, pass_number: int, chunks: Sequence[Chunk]) -> None:
+        self.pass_number = pass_number
+        self.chunks = tuple(chunks)
+
+    def done(self) -> bool:
+        return True
+
+    def failed(self, reason: str) -> bool:
+        return True
+
+    def give_back(self, reason: str = "") -> bool:
+        return True
+
+
+class LocalSource:
+    """One pass over tasks, in their order."""
+
+    def __init__(self, tasks: Sequence[Sequence[Chunk]]) -> None:
+        self._tasks = iter(tasks)
+
+    def next_task(self, timeout: Optional[float] = None) -> Optional[LocalTask]:
+        chunks = next(self._tasks, None)
+        return None if chunks is None else LocalTask(0, chunks)
+
+
+class Batch(NamedTuple):
+    """Records of the task that came before it; records None: the task is over, error is what ended it."""
+
+    records: Optional[Sequence[Record]]
+    error: Optional[Exception] = None
+
+
+class _Channel:
+    """What the thread has made and nobody has taken yet."""
+
+    def __init__(self) -> None:
+        self._items: Deque[Any] = collections.deque()
+        self._change = threading.Condition()
+        self._closed = False
+
+    def put(self, item: Any) -> bool:
+        """Waits for room. False: nobody takes it any more."""
+        with self._change:
+            while len(self._items) >= BATCHES_MOST and not self._closed:
+                self._change.wait()
+            if not self._closed:
+                self._items.append(item)
+                self._change.notify_all()
+            return not self._closed
+
+    def get(self) -> Any:
+        with self._change:
+            while not self._items:
+                self._change.wait()
+            item = self._items.popleft()
+            self._change.notify_all()
+            return item
+
+    def close(self) -> List[Any]:
+        """What was not taken."""
+        with self._change:
+            self._closed = True
+            left = list(self._items)
+            self._items.clear()
+            self._change.notify_all()
+            return left
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+
+class Feed:
+    """Tasks of a source, one after the other, for one consumer. first: one that was taken before."""
+
+    def __init__(self, source: Source, reader: Reader, first: Optional[AnyTask] = None) -> None:
+        self._source = source
+        self._reader = reader
+        self._first = first
+        self._channel = _Channel()
+        self._wanted = threading.Semaphore(1)  # the thread takes a task when the one before it is being consumed
+        self._ahead: Optional[AnyTask] = None
+        self._current: Optional[AnyTask] = None
+        self._over = False
+        self._unreadable = 0
+        self._thread = threading.Thread(target=self._run, name="edl-feed", daemon=True)
+        self._thread.start()
+
+    # ---- the thread ----
+
+    def _take(self) -> Optional[AnyTask]:
+        task, self._first = self._first, None
+        while task is None and not self._channel.closed:
+            try:
+                task = self._source.next_task(ASK_S)
+                return task
+            except Timeout:
+                continue
+        return task
+
+    def _send(self, task: AnyTask) -> bool:
+        """A task, its records, its end. False: nobody takes them."""
+        if not self._channel.put(task):
+            task.give_back("its reader was closed")
+            return False
+        try:
+            for records in self._reader.batches(task.chunks):
+                if not self._channel.put(Batch(records)):
+                    return False
+            return self._channel.put(Batch(None))
+        except (OSError, Error) as error:
+            return self._channel.put(Batch(None, error))
+
+    def _run(self) -> None:
+        try:
+            while True:
+                self._wanted.acquire()
+                task = None if self._channel.closed else self._take()
+                if task is None:
+                    self._channel.put(None)
+                    return
+                if not self._send(task):
+                    return
+        except BaseException as error:  # whatever it is, the consumer has to hear of it
+            self._channel.put(error)
+
+    # ---- the consumer ----
+
+    def ahead(self) -> Optional[AnyTask]:
+        """The task that comes next, which is not begun; None: there is none any more."""
+        if self._ahead is None and not self._over:
+            item = self._channel.get()
+            if isinstance(item, BaseException):
+                self._over = True
+                raise item
+            self._over = item is None
+            self._ahead = item
+        return self._ahead
+
+    def _fail(self, task: AnyTask, error: Exception) -> None:
+        """Its data cannot be read here: it is tried elsewhere, and this process goes on with others."""
+        self._unreadable += 1
+        if isinstance(task, LocalTask):
+            raise error
+        LOG.warning("a task cannot be read here and is tried elsewhere: %s", error)
+        task.failed(str(error))
+        if self._unreadable >= UNREADABLE_MOST:
+            raise Error(f"{UNREADABLE_MOST} tasks one after the other could not be read, the last: {error}",
+                        "mount the data on this machine as on the others") from error
+
+    def _end(self, task: AnyTask, error: Optional[Exception]) -> None:
+        self._current = None
+        if error is not None:
+            self._fail(task, error)
+        elif task.done():
+            self._unreadable = 0
+        else:
+            LOG.warning("a task of pass %d is another process's by now, which counts its records", task.pass_number)
+
+    def consume(self) -> Iterator[Record]:
+        """The records of the task that comes next. Once the one behind the last is asked for the task is counted."""
+        task = self.ahead()
+        assert task is not None
+        self._ahead = None
+        self._current = task
+        self._wanted.release()
+        while True:
+            item = self._channel.get()
+            if isinstance(item, BaseException):
+                raise item
+            if item.records is None:
+                break
+            yield from item.records
+        self._end(task, item.error)
+
+    def close(self, give_back: bool) -> None:
+        """The thread ends. give_back: what is held goes back at once, and not with the end of this process."""
+        left = self._channel.close()
+        self._wanted.release()
+        self._over = True
+        if not give_back or sys.is_finalizing():
+            return
+        held = [self._current, self._ahead] + [item for item in left if hasattr(item, "give_back")]
+        self._current = self._ahead = None
+        for task in held:
+            if task is not None:
+                task.give_back("its reader was closed")

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a data set: which they are, how they are cut into tasks, and the records of a piece.
+
+A piece is a Chunk: of a RecordIO file one of its chunks; of a text so many lines from an offset on; where files are
+the records, one file.
+"""
+from __future__ import annotations
+
+import glob
+import hashlib
+import logging
+import os
+import stat
+import time
+from typing import BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _recordio
+from ._call import Error
+from ._model import Chunk
+
+LOG = logging.getLogger("edl")
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+KINDS = ("recordio", "lines", "files")
+TASKS_WANTED = 1024  # so many processes still share the work well; the scheduler takes 100000
+TASK_BYTES_LEAST = 64 << 10
+TASK_BYTES_MOST = 64 << 20
+BLOCK_BYTES = 1 << 20
+TELL_AFTER_S = 5.0
+TELL_EACH_S = 30.0
+
+
+class NoData(Error):
+    """What was named is no data set."""
+
+
+class Changed(Error):
+    """A file is another one than when this process read it first."""
+
+
+class DataSet(NamedTuple):
+    """The pieces of each task, and a name of them all."""
+
+    digest: str
+    tasks: List[List[Chunk]]
+
+
+# ---- which files ----
+
+
+def _patterns(paths: Paths) -> List[str]:
+    if not isinstance(paths, (str, os.PathLike)):
+        return [os.fspath(path) for path in paths]
+    text = os.fspath(paths)
+    if not text:
+        return []
+    if "," in text and not os.path.exists(text):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return [text]
+
+
+def expand(paths: Paths) -> List[str]:
+    """The files that paths name, each once: patterns in the order in which they are given, files of one by name."""
+    found: Dict[str, None] = {}
+    patterns = _patterns(paths)
+    for pattern in patterns:
+        plain = os.path.lexists(pattern) or not glob.has_magic(pattern)
+        names = [pattern] if plain else sorted(glob.glob(pattern, recursive=True))
+        if not names:
+            raise NoData(f"no valid dataset specified: no file matches {pattern}", f"look at: ls {pattern}")
+        found.update(dict.fromkeys(names))
+    if not found:
+        raise NoData("no dataset specified", 'name files: edl.cloud_reader("data/train-*"), or submit with --dataset')
+    return list(found)
+
+
+def _size(path: str) -> int:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise NoData(f"no valid dataset specified: {path}: {error.strerror}", f"look at: ls -l {path}") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise NoData(f"{path} is a folder, not a file of records", f"name the files in it: '{path.rstrip('/')}/*'")
+    if not stat.S_ISREG(found.st_mode):
+        raise NoData(f"{path} is not a regular file", "name files that can be read again from any place")
+    return found.st_size
+
+
+# ---- tasks ----
+
+
+def _cut_lines(file: BinaryIO, path: str, task_bytes: int) -> Iterator[Chunk]:
+    """Pieces of about task_bytes that end where a line does."""
+    file.seek(0)
+    offset = begin = lines = 0
+    last = b"\n"
+    for block in iter(lambda: file.read(min(BLOCK_BYTES, task_bytes)), b""):
+        end = block.rfind(b"\n") + 1
+        lines += block.count(b"\n")
+        last = block[-1:]
+        if end and offset + end - begin >= task_bytes:
+            yield Chunk(path, begin, lines)
+            begin, lines = offset + end, 0
+        offset += len(block)
+    if last != b"\n":
+        lines += 1  # the last line may lack its end
+    if lines:
+        yield Chunk(path, begin, lines)
+
+
+def _group_chunks(file: BinaryIO, path: str, task_bytes: int) -> Iterator[List[Chunk]]:
+    chunks, damage = _recordio.index(file, path)
+    if damage is not None:
+        LOG.warning("%s; the rest of the file is lost", damage)
+    group: List[Chunk] = []
+    size = 0
+    for chunk in chunks:
+        if not chunk.records:
+            continue
+        group.append(Chunk(path, chunk.offset, chunk.records))
+        size += chunk.size
+        if size >= task_bytes:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _tasks_of(path: str, kind: Optional[str], task_bytes: int) -> Iterator[List[Chunk]]:
+    if kind == "files":
+        yield [Chunk(path, 0, 1)]
+        return
+    with open(path, "rb") as file:
+        framed = _recordio.is_recordio(file)
+        if kind == "recordio" and not framed and os.path.getsize(path):
+            raise NoData(f"{path} is no RecordIO file", f"make one: edl recordio convert {path} --lines --out PREFIX")
+        if framed and kind != "lines":
+            yield from _group_chunks(file, path, task_bytes)
+        else:
+            for chunk in _cut_lines(file, path, task_bytes):
+                yield [chunk]
+
+
+def check_kind(kind: Optional[str]) -> None:
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}: {', '.join(KINDS)} are possible, or None, which is recordio or lines by the file")
+
+
+def index(paths: Paths, kind: Optional[str] = None) -> DataSet:
+    """The tasks of all files, in their order. NoData."""
+    check_kind(kind)
+    files = expand(paths)
+    sizes = [0 if kind == "files" else _size(path) for path in files]
+    task_bytes = min(max(sum(sizes) // TASKS_WANTED, TASK_BYTES_LEAST), TASK_BYTES_MOST)
+    tasks: List[List[Chunk]] = []
+    name = hashlib.sha256()
+    began = time.monotonic()
+    tell = began + TELL_AFTER_S
+    for i, path in enumerate(files):
+        try:
+            tasks.extend(_tasks_of(path, kind, task_bytes))
+        except OSError as error:
+            raise NoData(f"{path} cannot be read: {error.strerror}", f"look at: ls -l {path}") from None
+        now = time.monotonic()
+        if now >= tell:
+            LOG.warning("finding the records: %d of %d files after %.0f s", i + 1, len(files), now - began)
+            tell = now + TELL_EACH_S
+    if not tasks:
+        raise NoData(f"no valid dataset specified: there is no record in {', '.join(files[:3])}")
+    for task in tasks:
+        for chunk in task:
+            name.update(f"{chunk.path}\0{chunk.offset} {chunk.records}\n".encode("utf-8", "surrogateescape"))
+    return DataSet(name.hexdigest(), tasks)
+
+
+# ---- records ----
+
+
+class Reader:
+    """Reads pieces; remembers what each file was like, so one that changes meanwhile is noticed."""
+
+    def __init__(self, kind: Optional[str] = None) -> None:
+        check_kind(kind)
+        self.kind = kind
+        self.lost = 0  #: records of damaged chunks
+        self._known: Dict[str, Tuple[int, int, int]] = {}
+
+    def _check(self, file: BinaryIO, path: str) -> None:
+        found = os.fstat(file.fileno())
+        if stat.S_ISDIR(found.st_mode):
+            raise Changed(f"{path} is a folder, not a file of records")
+        now = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._known.setdefault(path, now) != now:
+            raise Changed(f"{path} has changed since this process read it first", "end the job and submit it again")
+
+    def _lines(self, file: BinaryIO, chunk: Chunk) -> List[bytes]:
+        file.seek(max(chunk.offset - 1, 0))
+        if chunk.offset and file.read(1) != b"\n":
+            raise Changed(f"{chunk.path} has changed: no line begins at {chunk.offset}", "end the job and submit it again")
+        lines: List[bytes] = []
+        for _ in range(chunk.records):
+            line = file.readline()
+            if not line:
+                raise Changed(f"{chunk.path} has changed: it has {len(lines)} lines from {chunk.offset} on, "
+                              f"{chunk.records} were there", "end the job and submit it again")
+            lines.append(line[:-1] if line.endswith(b"\n") else line)
+        return lines
+
+    def _chunk(self, file: BinaryIO, chunk: Chunk) -> List[bytes]:
+        """A damaged one is told of, and loses its records and no others."""
+        try:
+            records = _recordio.read_chunk(file, chunk.path, chunk.offset)
+            if len(records) != chunk.records:
+                raise Changed(f"{chunk.path} has changed: the chunk at {chunk.offset} has {len(records)} records, "
+                              f"{chunk.records} were there", "end the job and submit it again")
+            return records
+        except _recordio.Damaged as error:
+            self.lost += chunk.records
+            LOG.warning("%s; %d records are lost", error, chunk.records)
+            return []
+
+    def records(self, chunk: Chunk) -> Sequence[Union[bytes, str]]:
+        """Of one piece. OSError, Changed: it cannot be read."""
+        if self.kind == "files":
+            return [chunk.path]
+        with open(chunk.path, "rb") as file:
+            self._check(file, chunk.path)
+            framed = self.kind == "recordio" or (self.kind is None and _recordio.is_recordio(file))
+            return self._chunk(file, chunk) if framed else self._lines(file, chunk)
+
+    def batches(self, chunks: Iterable[Chunk]) -> Iterator[Sequence[Union[bytes, str]]]:
+        for chunk in chunks:
+            yield self.records(chunk)

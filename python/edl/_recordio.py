@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Paddle's RecordIO file: chunks of records with a checksum. shared/recordio.h tells the format.
+
+What is read is not trusted: every size is compared with what is there before it is used.
+"""
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import zlib
+from typing import BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple, Type
+
+from . import _snappy
+from ._call import Error
+
+MAGIC = 0x01020304
+HEADER = struct.Struct("<5I")  # magic, CRC32 of what is stored, compressor, stored bytes, records
+LENGTH = struct.Struct("<I")
+CHUNK_BYTES = 1 << 20  # of records, where nothing else is said
+CHUNK_BYTES_MAX = 64 << 20  # larger ones are refused
+NONE, SNAPPY, GZIP = 0, 1, 2
+COMPRESSORS: Dict[str, int] = {"none": NONE, "snappy": SNAPPY, "gzip": GZIP}
+_GZIP_WINDOW = 15 + 16  # zlib's way of saying: with the head and the end of gzip
+
+
+class Damaged(Error):
+    """A file is not as it was written: the text names file and offset."""
+
+
+class FileChunk(NamedTuple):
+    """Where a chunk begins, how many bytes it takes and how many records it has."""
+
+    offset: int
+    size: int
+    records: int
+
+
+class _Head(NamedTuple):
+    crc: int
+    compressor: int
+    stored: int
+    records: int
+
+
+def is_recordio(file: BinaryIO) -> bool:
+    """By its first bytes; an empty file is none."""
+    file.seek(0)
+    return file.read(4) == LENGTH.pack(MAGIC)
+
+
+def _read_head(file: BinaryIO, path: str, offset: int) -> Optional[_Head]:
+    """None: the file ends here."""
+    data = file.read(HEADER.size)
+    if not data:
+        return None
+    if len(data) < HEADER.size:
+        raise Damaged(f"{path}: the file ends in the head of the chunk at {offset}")
+    magic, *rest = HEADER.unpack(data)
+    head = _Head(*rest)
+    if magic != MAGIC:
+        raise Damaged(f"{path}: no chunk begins at {offset}")
+    if head.stored > CHUNK_BYTES_MAX:
+        raise Damaged(f"{path}: the chunk at {offset} says that it has {head.stored} bytes, {CHUNK_BYTES_MAX} at most are read")
+    return head
+
+
+def index(file: BinaryIO, path: str) -> Tuple[List[FileChunk], Optional[Damaged]]:
+    """The chunks of a file, by their heads alone; and what is wrong where no further one can be found."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    chunks: List[FileChunk] = []
+    offset = 0
+    while True:
+        try:
+            head = _read_head(file, path, offset)
+        except Damaged as error:
+            return chunks, error
+        if head is None:
+            return chunks, None
+        end = offset + HEADER.size + head.stored
+        if end > size:
+            return chunks, Damaged(f"{path}: the file ends in the chunk at {offset}, which has {head.records} records")
+        chunks.append(FileChunk(offset, end - offset, head.records))
+        offset = file.seek(end)
+
+
+def _unpack(head: _Head, stored: bytes) -> bytes:
+    if head.compressor == NONE:
+        return stored
+    if head.compressor == SNAPPY:
+        return _snappy.unpack(stored, CHUNK_BYTES_MAX)
+    if head.compressor != GZIP:
+        raise ValueError(f"there is no compressor {head.compressor}")
+    out = bytearray()
+    while stored:  # a file of gzip may have several parts
+        part = zlib.decompressobj(_GZIP_WINDOW)
+        out += part.decompress(stored, CHUNK_BYTES_MAX + 1 - len(out))
+        if len(out) > CHUNK_BYTES_MAX:
+            raise ValueError("it is too long")
+        if not part.eof:
+            raise ValueError("gzip data is cut")
+        stored = part.unused_data
+    return bytes(out)
+
+
+def _split(head: _Head, payload: bytes) -> List[bytes]:
+    records = []
+    at, end = 0, len(payload)
+    while at < end:
+        if end - at < LENGTH.size:
+            raise ValueError("the length of a record is cut")
+        (size,) = LENGTH.unpack_from(payload, at)
+        at += LENGTH.size
+        if size > end - at:
+            raise ValueError("a record is cut")
+        records.append(payload[at:at + size])
+        at += size
+    if len(records) != head.records:
+        raise ValueError(f"{len(records)} records are there, {head.records} should be")
+    return records
+
+
+def read_chunk(file: BinaryIO, path: str, offset: int) -> List[bytes]:
+    """The records of the chunk at offset. Damaged."""
+    file.seek(offset)
+    head = _read_head(file, path, offset)
+    if head is None:
+        raise Damaged(f"{path}: the file ends before {offset}, where a chunk was")
+    stored = file.read(head.stored)
+    if len(stored) < head.stored:
+        raise Damaged(f"{path}: the file ends in the chunk at {offset}")
+    if zlib.crc32(stored) != head.crc:
+        raise Damaged(f"{path}: the checksum of the chunk at {offset} is not that of its bytes")
+    try:
+        return _split(head, _unpack(head, stored))
+    except (ValueError, zlib.error) as error:
+        raise Damaged(f"{path}: the chunk at {offset} cannot be unpacked: {error}") from None
+
+
+class Writer:
+    """A RecordIO file: written aside, synced and renamed when it is closed, so a file of that name is whole.
+
+    compress: none, snappy or gzip. chunk_bytes: a record that takes the chunk beyond so many begins the next one.
+    """
+
+    def __init__(self, path: str, compress: str = "gzip", chunk_bytes: int = CHUNK_BYTES) -> None:
+        if compress not in COMPRESSORS:
+            raise ValueError(f"compress is {compress!r}: {', '.join(COMPRESSORS)} are possible")
+        self.path = path
+        self.n = 0  #: records so far
+        self._compressor = COMPRESSORS[compress]
+        self._chunk_bytes = min(chunk_bytes, CHUNK_BYTES_MAX // 2)
+        self._records: List[bytes] = []
+        self._bytes = 0
+        self._partial = f"{path}.{os.getpid()}.partial"
+        self._file: Optional[BinaryIO] = open(self._partial, "wb")
+
+    def write(self, record: bytes) -> None:
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed")
+        if len(record) > CHUNK_BYTES_MAX // 2:
+            raise ValueError(f"a record has {len(record)} bytes, {CHUNK_BYTES_MAX // 2} at most are possible")
+        if self._bytes + len(record) > self._chunk_bytes:
+            self._flush()
+        self._records.append(record)
+        self._bytes += len(record)
+        self.n += 1
+
+    def _flush(self) -> None:
+        if not self._records:
+            return
+        assert self._file is not None
+        payload = b"".join(LENGTH.pack(len(record)) + record for record in self._records)
+        if self._compressor == SNAPPY:
+            payload = _snappy.pack(payload)
+        elif self._compressor == GZIP:
+            payload = gzip.compress(payload, mtime=0)
+        self._file.write(HEADER.pack(MAGIC, zlib.crc32(payload), self._compressor, len(payload), len(self._records)))
+        self._file.write(payload)
+        self._records, self._bytes = [], 0
+
+    def close(self) -> None:
+        """The file is there, or OSError, and nothing is."""
+        if self._file is None:
+            return
+        try:
+            self._flush()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.rename(self._partial, self.path)
+        except BaseException:
+            self.abort()
+            raise
+        self._file = None
+
+    def abort(self) -> None:
+        """No file is left."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            os.unlink(self._partial)
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def records(path: str) -> Iterator[bytes]:
+    """All records of a file. Damaged."""
+    with open(path, "rb") as file:
+        chunks, damage = index(file, path)
+        for chunk in chunks:
+            yield from read_chunk(file, path, chunk.offset)
+    if damage is not None:
+        raise damage

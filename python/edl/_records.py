@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""records, cloud_reader and epochs: the data of a program, in a job as it is dealt out, alone from its files."""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, Iterator, Optional
+
+from . import _files
+from ._call import Error
+from ._checkpoint import TrainStatus
+from ._client import Client, Task
+from ._feed import Feed, LocalSource, Record
+from ._files import LOG, Paths
+
+Decode = Callable[[Any], Any]
+NO_DATA = -(1 << 62)  # less than any pass
+
+
+def in_job() -> bool:
+    """Whether an agent has started this process."""
+    return bool(os.environ.get("EDL_SOCKET"))
+
+
+class CloudReader:
+    """The records of one pass, each time that it is iterated over or called."""
+
+    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
+        self._begin = begin
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._begin()
+
+    def __call__(self) -> Iterator[Any]:
+        return self._begin()
+
+
+class Data:
+    """The data set of this process's job; a job has one."""
+
+    def __init__(self, client: Callable[[], Client]) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self._put: Optional[str] = None  # paths and kind for which it was put
+        self._feed: Optional[Feed] = None
+        self._reader = _files.Reader()
+        self._first: Optional[Task] = None  # taken to look at its pass
+        self._finished = False
+
+    # ---- what the job has ----
+
+    def _put_dataset(self, paths: Paths, kind: Optional[str]) -> None:
+        """By whoever is first; the others need not look at the files."""
+        _files.check_kind(kind)
+        name = repr((_files._patterns(paths), kind))
+        if self._put is not None:
+            if self._put != name:
+                raise Error("the data set of this job was named already, with other paths or of another kind",
+                            "read what is not dealt out to the job with local=True")
+            return
+        if not self._client().dataset_exists():
+            found = _files.index(paths, kind)
+            if not self._client().put_dataset(found.digest, found.tasks):
+                LOG.warning("another process of the job has given another data set, which is in force")
+        self._reader = _files.Reader(kind)
+        self._put = name
+
+    def _begin_feed(self) -> Feed:
+        if self._feed is None:
+            first, self._first = self._first, None
+            self._feed = Feed(self._client(), self._reader, first)
+        return self._feed
+
+    def _end_feed(self, give_back: bool) -> None:
+        feed, self._feed = self._feed, None
+        if feed is not None:
+            feed.close(give_back)
+
+    def pass_of_job(self) -> Optional[int]:
+        """In which the job is; None: all are done; NO_DATA: no process has given any yet."""
+        if self._finished:
+            return None
+        task: Any = self._first
+        if self._feed is not None:
+            task = self._feed.ahead()
+        elif task is None:
+            if not self._client().dataset_exists():
+                return NO_DATA
+            task = self._first = self._client().next_task()
+        self._finished = task is None
+        return None if task is None else int(task.pass_number)
+
+    # ---- records ----
+
+    def _pass_of_job(self, paths: Paths, kind: Optional[str]) -> Iterator[Record]:
+        with self._lock:
+            self._put_dataset(paths, kind)
+            feed = self._begin_feed()
+        try:
+            task = feed.ahead()
+            begun = None if task is None else task.pass_number
+            while task is not None and task.pass_number == begun:
+                yield from feed.consume()
+                task = feed.ahead()
+        except BaseException as error:  # the loop was left: what it has not consumed is for others to do
+            self._end_feed(not isinstance(error, Error))
+            raise
+        self._finished = task is None
+
+    @staticmethod
+    def _pass_alone(paths: Paths, kind: Optional[str]) -> Iterator[Record]:
+        feed = Feed(LocalSource(_files.index(paths, kind).tasks), _files.Reader(kind))
+        try:
+            while feed.ahead() is not None:
+                yield from feed.consume()
+        finally:
+            feed.close(False)
+
+    def one_pass(self, paths: Optional[Paths], kind: Optional[str], decode: Optional[Decode], local: bool) -> Iterator[Any]:
+        """The records of the pass that the job is in; alone: of all files."""
+        named = os.environ.get("EDL_DATASET", "") if paths is None else paths
+        found = self._pass_of_job(named, kind) if in_job() and not local else self._pass_alone(named, kind)
+        try:
+            for record in found:
+                yield record if decode is None else decode(record)
+        finally:
+            found.close()  # type: ignore[attr-defined]
+
+    def all_passes(self, paths: Optional[Paths], kind: Optional[str], passes: int, decode: Optional[Decode]) -> Iterator[Any]:
+        """Of a job as many as it says."""
+        if in_job():
+            while not self._finished:
+                yield from self.one_pass(paths, kind, decode, False)
+        else:
+            for _ in range(passes):
+                yield from self.one_pass(paths, kind, decode, False)
+
+    # ---- epochs ----
+
+    def epochs(self, n: int, status: TrainStatus, base: int) -> Iterator[int]:
+        """From the one behind that of a checkpoint on; in a job where the queue is. base: the epoch of its pass 0."""
+        epoch = status.next()
+        told = False
+        while epoch < n:
+            found = self.pass_of_job() if in_job() else NO_DATA
+            if found is None:
+                return
+            epoch = max(epoch, base + found)
+            if self._put is not None and not told:
+                told = True
+                self._tell_of_passes(n, base)
+            if epoch < n:
+                yield epoch
+            epoch += 1
+
+    @staticmethod
+    def _tell_of_passes(n: int, base: int) -> None:
+        passes = os.environ.get("EDL_PASSES", "")
+        if passes.isdigit() and base + int(passes) < n:
+            LOG.warning("the job makes %s passes over its data, and epochs(%d) ends with them: submit with --passes %d",
+                        passes, n, n)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RecordIO in Python: the bytes of the Go tools, what they compress, and files that are not whole."""
+import io
+import os
+import random
+import tempfile
+import unittest
+from typing import List
+
+from edl import _recordio, _snappy
+
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/fuzz/corpus/recordio")
+GOLDEN = bytes.fromhex("04030201837e47590000000013000000020000000500000048656c6c6f06000000576f726c6421")
+
+
+def all_of(path: str) -> List[bytes]:
+    return list(_recordio.records(path))
+
+
+class Test(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "records")
+
+    def write(self, records: List[bytes], compress: str = "none", chunk_bytes: int = 1000) -> None:
+        with _recordio.Writer(self.path, compress, chunk_bytes) as writer:
+            for record in records:
+                writer.write(record)
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), ["records"])
+
+    def test_golden_bytes(self) -> None:
+        self.write([b"Hello", b"World!"])
+        with open(self.path, "rb") as file:
+            self.assertEqual(file.read(), GOLDEN)
+
+    def test_all_compressors(self) -> None:
+        random.seed(3)
+        words = [bytes(random.choices(b"abcde \n", k=random.randrange(60))) for _ in range(500)]
+        noise = [random.randbytes(random.randrange(3000)) for _ in range(80)]
+        for records in ([], [b""], [b""] * 5, words, noise, [b"a" * 200000, b"", b"b"], words + noise):
+            for compress in _recordio.COMPRESSORS:
+                for chunk_bytes in (0, 1000, 1 << 20):
+                    self.write(records, compress, chunk_bytes)
+                    self.assertEqual(all_of(self.path), records)
+
+    def test_chunks(self) -> None:
+        self.write([bytes(i) for i in range(1, 1001)], chunk_bytes=0)
+        with open(self.path, "rb") as file:
+            chunks, damage = _recordio.index(file, self.path)
+        self.assertIsNone(damage)
+        self.assertEqual(len(chunks), 1000)
+        self.write([])
+        self.assertEqual(os.path.getsize(self.path), 0)
+        self.assertEqual(all_of(self.path), [])
+
+    @unittest.skipUnless(os.path.isdir(CORPUS), "the stored files are not here")
+    def test_files_of_others(self) -> None:
+        plain = all_of(os.path.join(CORPUS, "plain"))
+        self.assertTrue(plain)
+        for name in ("snappy", "snappy-plain", "gzip", "gzip-two-members", "two-chunks"):
+            self.assertTrue(all_of(os.path.join(CORPUS, name)), name)
+        for name in ("gzip-cut", "snappy-bad-offset", "short"):
+            with self.assertRaisesRegex(_recordio.Damaged, name):
+                all_of(os.path.join(CORPUS, name))
+
+    def test_damage_is_named(self) -> None:
+        self.write([b"x" * 600, b"y" * 600, b"z" * 600])
+        with open(self.path, "r+b") as file:
+            file.seek(700)
+            file.write(b"?")
+            with self.assertRaisesRegex(_recordio.Damaged, "records: the checksum of the chunk at 624 "):
+                _recordio.read_chunk(file, self.path, 624)
+            self.assertEqual(_recordio.read_chunk(file, self.path, 1248), [b"z" * 600])
+            file.truncate(1300)
+            chunks, damage = _recordio.index(file, self.path)
+            self.assertEqual([chunk.offset for chunk in chunks], [0, 624])
+            self.assertRegex(str(damage), "ends in the chunk at 1248, which has 1 records")
+
+    def test_whatever_bytes_are_no_trap(self) -> None:
+        """Each changed byte is noticed, or gives other records; nothing else is raised."""
+        random.seed(5)
+        for compress in _recordio.COMPRESSORS:
+            self.write([b"abc" * 20, b"", b"abc" * 20], compress)
+            with open(self.path, "rb") as file:
+                whole = file.read()
+            for at in range(len(whole)):
+                changed = bytearray(whole)
+                changed[at] ^= 1 << random.randrange(8)
+                try:
+                    _recordio.read_chunk(io.BytesIO(bytes(changed)), "changed", 0)
+                except _recordio.Damaged:
+                    continue
+                self.fail(f"{compress}: byte {at} was changed unnoticed")
+            for length in range(1, len(whole)):
+                with self.assertRaises(_recordio.Damaged):
+                    _recordio.read_chunk(io.BytesIO(whole[:length]), "cut", 0)
+
+    def test_unpacked_blocks_are_checked(self) -> None:
+        """Behind a right checksum anything may come."""
+        random.seed(7)
+        good = _snappy.pack(b"abcabcabcabcabcabc" * 9)
+        for _ in range(3000):
+            bad = bytearray(good)
+            for _ in range(random.randrange(1, 4)):
+                bad[random.randrange(len(bad))] = random.randrange(256)
+            try:
+                self.assertLessEqual(len(_snappy.unpack(bytes(bad), 1000)), 1000)
+            except ValueError:
+                pass
+        # copies that overlap, a length of three bytes, an offset of four
+        self.assertEqual(_snappy.unpack_block(b"\x05\x00a\x01\x01"), b"aaaaa")
+        self.assertEqual(_snappy.unpack_block(b"\x05\x00a\x0f\x01\x00\x00\x00"), b"aaaaa")
+        for bad_block in (b"", b"\x05", b"\x05\x00a\x01\x02", b"\x05\x00a\x01", b"\x80\x80\x80\x01", b"\xff\xff\x7f"):
+            self.assertRaises(ValueError, _snappy.unpack_block, bad_block)
+        with self.assertRaisesRegex(ValueError, "too long"):
+            _snappy.unpack(_snappy.pack(b"a" * 1001), 1000)
+        self.assertEqual(_snappy.masked_crc32c(b"123456789"), (0xE3069283 >> 15 | 0xE3069283 << 17 & 0xFFFFFFFF) + 0xA282EAD8 & 0xFFFFFFFF)
+
+    def test_what_grows_too_large_is_refused(self) -> None:
+        self.write([b"\0" * (20 << 20)] * 4, "gzip", 80 << 20)
+        self.assertEqual(len(all_of(self.path)), 4)  # chunks were cut smaller than was asked for
+        import gzip
+        import zlib
+        stored = gzip.compress(b"\0" * (65 << 20))
+        head = _recordio.HEADER.pack(_recordio.MAGIC, zlib.crc32(stored), 2, len(stored), 1)
+        with self.assertRaisesRegex(_recordio.Damaged, "too long"):
+            _recordio.read_chunk(io.BytesIO(head + stored), "bomb", 0)
+
+    def test_nothing_is_left_of_what_failed(self) -> None:
+        with self.assertRaises(KeyError):
+            with _recordio.Writer(self.path) as writer:
+                writer.write(b"x")
+                raise KeyError
+        self.assertEqual(os.listdir(os.path.dirname(self.path)), [])
+        self.assertRaises(ValueError, writer.write, b"y")
+        self.assertRaisesRegex(ValueError, "none, snappy, gzip", _recordio.Writer, self.path, "lz4")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""records, cloud_reader and epochs: alone, and as a process of a job."""
+import logging
+import os
+import sys
+import tempfile
+import threading
+import unittest
+from typing import Any, List
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from job_agent import Job
+
+import edl
+from edl import _feed, _files, _recordio
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        self.assertNotIn("EDL_SOCKET", os.environ)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.pattern = os.path.join(self.folder, "part-*")
+        edl._checkpoints.status = edl.TrainStatus()
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def text(self, name: str, text: str) -> str:
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def framed(self, name: str, records: List[bytes], chunk_bytes: int = 0) -> str:
+        with _recordio.Writer(self.path(name), "none", chunk_bytes) as writer:
+            for record in records:
+                writer.write(record)
+        return self.path(name)
+
+
+class Alone(Folder):
+    def test_files_in_order(self) -> None:
+        self.framed("part-1", [b"c", b"", b"d"])
+        self.text("part-0", "a\nb")
+        self.text("part-2", "")
+        self.text("part-3", "\r\n\ne\n")
+        want = [b"a", b"b", b"c", b"", b"d", b"\r", b"", b"e"]
+        reader = edl.cloud_reader(self.pattern)
+        self.assertEqual(list(reader), want)
+        self.assertEqual(list(reader()), want)
+        self.assertEqual(list(edl.records(self.pattern, passes=2)), want * 2)
+        self.assertEqual([len(record) for record in edl.cloud_reader(self.pattern, decode=bytes.decode)], list(map(len, want)))
+        listed = [self.path("part-3"), self.path("part-0"), self.pattern]
+        self.assertEqual(list(edl.cloud_reader(listed)), want[5:] + want[:5])
+        self.assertEqual(list(edl.cloud_reader(",".join(listed[:2]))), want[5:] + want[:2])
+        self.assertEqual(list(edl.cloud_reader(self.pattern, kind="files")), [self.path(f"part-{i}") for i in range(4)])
+        self.assertTrue(edl.elected())
+        edl.model_saved("x")
+
+    def test_lines_are_cut_into_tasks(self) -> None:
+        lines = [f"line {i} " + "x" * (i % 300) for i in range(3000)]
+        path = self.text("part-0", "\n".join(lines) + "\n")
+        tasks = _files.index(path).tasks
+        self.assertGreaterEqual(len(tasks), 4)
+        self.assertEqual(sum(chunk.records for task in tasks for chunk in task), 3000)
+        self.assertEqual([r.decode() for r in edl.cloud_reader(path)], lines)
+        self.text("part-0", "y" * 300000 + "\nz")  # lines longer than what is read at a time
+        self.assertEqual([len(r) for r in edl.cloud_reader(path)], [300000, 1])
+
+    def test_chunks_are_gathered_into_tasks(self) -> None:
+        path = self.framed("part-0", [b"x" * 30000] * 20)
+        tasks = _files.index(path).tasks
+        self.assertEqual([len(task) for task in tasks], [3] * 6 + [2])
+        self.assertEqual(_files.index(path).digest, _files.index(path).digest)
+        self.assertNotEqual(_files.index(path).digest, _files.index(self.framed("part-1", [b"x"])).digest)
+
+    def test_what_is_no_data(self) -> None:
+        for paths, why in (([], "no dataset specified"), (None, "no dataset specified"), ("", "no dataset specified"),
+                           (self.pattern, "no file matches.*part-"), (self.path("absent"), "absent"),
+                           (self.folder, r"is a folder, not a file of records.*/\*"),
+                           ("/dev/null", "not a regular file")):
+            with self.assertRaisesRegex(edl.NoData, why):
+                list(edl.cloud_reader(paths))
+        self.text("part-0", "")
+        with self.assertRaisesRegex(edl.NoData, "no record in"):
+            list(edl.cloud_reader(self.pattern))
+        self.text("part-0", "text")
+        with self.assertRaisesRegex(edl.NoData, "is no RecordIO file.*edl recordio convert"):
+            list(edl.cloud_reader(self.pattern, kind="recordio"))
+        with self.assertRaisesRegex(ValueError, "recordio, lines, files"):
+            list(edl.cloud_reader(self.pattern, kind="csv"))
+
+    def test_a_damaged_chunk_loses_itself_alone(self) -> None:
+        path = self.framed("part-0", [b"a", b"b", b"c"])
+        with open(path, "r+b") as file:
+            file.seek(25 + 24)
+            file.write(b"?")
+        with self.assertLogs("edl", logging.WARNING) as told:
+            self.assertEqual(list(edl.cloud_reader(path)), [b"a", b"c"])
+        self.assertEqual(len(told.output), 1)
+        self.assertRegex(told.output[0], "part-0.*the chunk at 25 .*1 records are lost")
+        os.truncate(path, 60)
+        with self.assertLogs("edl", logging.WARNING) as told:
+            self.assertEqual(list(edl.cloud_reader(path)), [b"a"])
+        self.assertRegex(told.output[0], "ends in the head of the chunk at 50; the rest of the file is lost")
+
+    def test_a_file_that_changes(self) -> None:
+        reader = _files.Reader()
+        path = self.text("part-0", "a\nb\n")
+        chunk = edl.Chunk(path, 0, 2)
+        self.assertEqual(reader.records(chunk), [b"a", b"b"])
+        self.text("part-0", "a\nb\nc\n")
+        with self.assertRaisesRegex(edl.Changed, "has changed since.*submit it again"):
+            reader.records(chunk)
+        for bad, why in ((edl.Chunk(path, 1, 1), "no line begins at 1"), (edl.Chunk(path, 2, 3), "2 lines from 2 on, 3")):
+            with self.assertRaisesRegex(edl.Changed, why):
+                _files.Reader().records(bad)
+        with self.assertRaisesRegex(edl.Changed, "has 1 records, 2 were"):
+            _files.Reader().records(edl.Chunk(self.framed("part-1", [b"a"]), 0, 2))
+        os.unlink(path)
+        with self.assertRaises(FileNotFoundError):
+            _files.Reader().records(chunk)
+
+    def test_a_slow_index_is_told_of(self) -> None:
+        for i in range(3):
+            self.text(f"part-{i}", "a\n")
+        before, _files.TELL_AFTER_S = _files.TELL_AFTER_S, 0.0
+        try:
+            with self.assertLogs("edl", logging.WARNING) as told:
+                _files.index(self.pattern)
+        finally:
+            _files.TELL_AFTER_S = before
+        self.assertRegex(told.output[0], "1 of 3 files")
+        self.assertEqual(len(told.output), 1)
+
+    def test_threads_end_with_their_loops(self) -> None:
+        path = self.text("part-0", "a\n" * 400000)
+        for _ in edl.cloud_reader(path):
+            break
+        for thread in threading.enumerate():
+            if thread.name == "edl-feed":
+                thread.join(120)
+                self.assertFalse(thread.is_alive())
+
+    def test_epochs(self) -> None:
+        self.assertEqual(list(edl.epochs(3)), [0, 1, 2])
+        edl.save_checkpoint({}, edl.TrainStatus(1), self.path("checkpoint"))
+        edl.load_checkpoint(self.path("checkpoint"))
+        self.assertEqual(list(edl.epochs(4)), [2, 3])
+        self.assertEqual(list(edl.epochs(2)), [])
+
+
+class InJob(Folder):
+    def files(self, n: int = 5, records: int = 4) -> List[bytes]:
+        lines = [f"{i}.{j}" for i in range(n) for j in range(records)]
+        for i in range(n):
+            self.text(f"part-{i}", "".join(line + "\n" for line in lines[i * records:(i + 1) * records]))
+        return [line.encode() for line in lines]
+
+    def test_passes_and_epochs(self) -> None:
+        want = self.files()
+        with Job(passes=3) as job:
+            seen = [(epoch, list(edl.cloud_reader(self.pattern))) for epoch in edl.epochs(3)]
+            self.assertEqual(seen, [(0, want), (1, want), (2, want)])
+            self.assertEqual(job.done, [(p, task) for p in range(3) for task in range(5)])
+            self.assertTrue(edl.elected())
+            self.assertEqual(list(edl.epochs(3)), [])
+            self.assertEqual(list(edl.cloud_reader(self.pattern)), [])
+            self.assertEqual(job.asked.count("PUT /jobs/self/dataset"), 1)
+            self.assertFalse(job.failed or job.returned or job.held)
+
+    def test_all_passes(self) -> None:
+        want = self.files()
+        with Job(passes=2) as job:
+            self.assertEqual(list(edl.records(self.pattern, passes=9)), want * 2)
+            self.assertEqual(len(job.done), 10)
+
+    def test_a_late_process_goes_on_where_the_others_are(self) -> None:
+        want = self.files()
+        with Job(passes=4) as job:
+            job.put(_files_json(self.pattern))
+            job.pass_number = 2
+            job.todo = [3, 4]
+            seen = [(epoch, list(edl.cloud_reader("not looked at"))) for epoch in edl.epochs(4)]
+            self.assertEqual(seen, [(2, want[12:]), (3, want)])
+
+    def test_epochs_without_data(self) -> None:
+        with Job() as job:
+            self.assertEqual(list(edl.epochs(3)), [0, 1, 2])
+            self.assertEqual(set(job.asked), {"GET /jobs/self/dataset"})
+
+    def test_too_few_passes_are_told_of(self) -> None:
+        self.files()
+        with Job(passes=2), self.assertLogs("edl", logging.WARNING) as told:
+            self.assertEqual(len([list(edl.cloud_reader(self.pattern)) for _ in edl.epochs(5)]), 2)
+        self.assertEqual(len(told.output), 1)
+        self.assertRegex(told.output[0], r"2 passes.*epochs\(5\).*--passes 5")
+
+    def test_a_checkpoint_of_another_job_counts_its_epochs(self) -> None:
+        self.files()
+        path = self.path("checkpoint")
+        edl.save_checkpoint({"x": 1}, edl.TrainStatus(2), path)
+        with Job(passes=2):
+            assert edl.load_checkpoint(path) is not None
+            seen = []
+            for epoch in edl.epochs(6):
+                seen.append(epoch)
+                list(edl.cloud_reader(self.pattern))
+                edl.save_checkpoint({"x": 1}, edl.TrainStatus(epoch), path)
+            self.assertEqual(seen, [3, 4])  # two passes, behind those of before
+        with Job(passes=5) as job:  # another one, in its pass 1 when this process begins again
+            edl.load_checkpoint(path)
+            for epoch in edl.epochs(9):
+                self.assertEqual(epoch, 5)
+                list(edl.cloud_reader(self.pattern))
+                edl.save_checkpoint({"x": 1}, edl.TrainStatus(epoch), path)
+                break
+            edl._data = edl.Data(edl.client)
+            edl._checkpoints = edl.Checkpoints(edl.client)
+            edl.load_checkpoint(path)
+            self.assertEqual(next(edl.epochs(9)), 6)
+            self.assertEqual(job.pass_number, 1)
+
+    def test_a_late_process_counts_from_a_checkpoint_of_another_job(self) -> None:
+        self.files()
+        path = self.path("checkpoint")
+        edl.save_checkpoint({}, edl.TrainStatus(2), path)
+        with Job(passes=4) as job:
+            job.put(_files_json(self.pattern))
+            job.pass_number = 2
+            edl.load_checkpoint(path)
+            self.assertEqual([epoch for epoch in edl.epochs(9) if list(edl.cloud_reader(self.pattern))], [5, 6])
+
+    def test_a_record_is_done_when_the_next_one_is_asked_for(self) -> None:
+        self.files(2, 2)
+        with Job() as job:
+            reader = iter(edl.cloud_reader(self.pattern))
+            self.assertEqual([next(reader), next(reader)], [b"0.0", b"0.1"])
+            job.wait_for("POST /jobs/self/tasks/lease", 2)  # the next task is fetched meanwhile
+            self.assertEqual(job.done, [])
+            self.assertEqual(next(reader), b"1.0")
+            self.assertEqual(job.done, [(0, 0)])
+            self.assertEqual(list(reader), [b"1.1"])
+            self.assertEqual(job.done, [(0, 0), (0, 1)])
+
+    def test_no_more_than_the_next_task_is_held(self) -> None:
+        self.files(6, 1)
+        with Job(passes=2) as job:
+            for _ in edl.cloud_reader(self.pattern):
+                self.assertLessEqual(len(job.held), 2)
+            # one of the next pass, which so waits for this process
+            self.assertFalse(job.comes(lambda: job.pass_number == 1 and len(job.held) > 1, 0.3))
+            self.assertEqual((job.pass_number, len(job.held)), (1, 1))
+
+    def test_who_leaves_the_loop_gives_back(self) -> None:
+        want = self.files()
+        with Job() as job:
+            reader = iter(edl.cloud_reader(self.pattern))
+            for _ in range(5):
+                next(reader)
+            job.wait_for("POST /jobs/self/tasks/lease", 3)
+            reader.close()  # type: ignore[attr-defined]
+            self.assertEqual(job.done, [(0, 0)])
+            self.assertIn(1, job.returned)
+            self.assertEqual(sorted(edl.cloud_reader(self.pattern)), want[4:])
+            self.assertEqual(sorted(job.done), [(0, task) for task in range(5)])
+            self.assertEqual(job.failed, [])
+
+    def test_an_error_of_the_program_gives_back(self) -> None:
+        self.files()
+        with Job() as job:
+            with self.assertRaises(KeyError):
+                for record in edl.cloud_reader(self.pattern):
+                    raise KeyError(record)
+            self.assertEqual(job.done, [])
+            self.assertIn(0, job.returned)
+
+    def test_a_task_of_somebody_else(self) -> None:
+        want = self.files()
+        with Job() as job, self.assertLogs("edl", logging.WARNING) as told:
+            job.stale = [1]
+            self.assertEqual(list(edl.cloud_reader(self.pattern)), want)
+            self.assertEqual(job.done, [(0, 0), (0, 2), (0, 3), (0, 4)])
+        self.assertRegex(told.output[0], "another process's")
+
+    def test_a_file_that_vanishes_fails_its_task(self) -> None:
+        want = self.files()
+        with Job() as job:
+            job.put(_files_json(self.pattern))
+            os.unlink(self.path("part-2"))
+            with self.assertLogs("edl", logging.WARNING) as told:
+                self.assertEqual(list(edl.cloud_reader(self.pattern)), want[:8] + want[12:])
+            self.assertEqual([task for task, _ in job.failed], [2])
+            self.assertRegex(job.failed[0][1], "part-2")
+            self.assertRegex(told.output[0], "part-2")
+
+    def test_a_machine_without_the_data_ends_its_process(self) -> None:
+        self.files(10)
+        with Job() as job:
+            job.put(_files_json(self.pattern))
+            for i in range(10):
+                os.unlink(self.path(f"part-{i}"))
+            with self.assertRaisesRegex(edl.Error, "4 tasks one after the other.*mount the data"), self.assertLogs("edl"):
+                list(edl.cloud_reader(self.pattern))
+            self.assertEqual(len(job.failed), _feed.UNREADABLE_MOST)
+
+    def test_one_data_set(self) -> None:
+        self.files()
+        with Job(passes=2):
+            list(edl.cloud_reader(self.pattern))
+            with self.assertRaisesRegex(edl.Error, "local=True"):
+                list(edl.cloud_reader(self.path("part-1")))
+            self.assertEqual(len(list(edl.cloud_reader(self.path("part-1"), local=True))), 4)
+
+    def test_what_is_wrong_with_the_queue_is_raised(self) -> None:
+        self.files()
+        with Job() as job:
+            def refuse(_: Any) -> Any:
+                return 409, {"detail": "a newer process has the place"}
+            job._lease = refuse  # type: ignore[method-assign]
+            with self.assertRaisesRegex(edl.Stale, "newer process"):
+                list(edl.cloud_reader(self.pattern))
+
+
+def _files_json(pattern: str) -> List[Any]:
+    return [{"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in task]}
+            for task in _files.index(pattern).tasks]
+
+
+if __name__ == "__main__":
+    unittest.main()
