@@ -14,7 +14,7 @@ cd "$EDL_SOURCE_DIR/python"
 }
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD
 for tests in 'edl sampler' 'recordio records dataset' checkpoint; do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046,SC2086
     "$python" -W error -m unittest $(printf 'tests/test_%s.py ' $tests)
 done
 if command -v mypy >/dev/null; then mypy --strict --python-version 3.9 --cache-dir /dev/null edl; fi
