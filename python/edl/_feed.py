@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import os
 import sys
 import threading
 from typing import Any, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Union
@@ -131,6 +132,7 @@ class Feed:
         self._current: Optional[AnyTask] = None
         self._over = False
         self._unreadable = 0
+        self.pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="edl-feed", daemon=True)
         self._thread.start()
 
@@ -173,6 +175,11 @@ class Feed:
             self._channel.put(error)
 
     # ---- the consumer ----
+
+    @property
+    def busy(self) -> bool:
+        """Whether a task is being consumed."""
+        return self._current is not None
 
     def ahead(self) -> Optional[AnyTask]:
         """The task that comes next, which is not begun; None: there is none any more."""

@@ -69,6 +69,12 @@ class Data:
         if self._feed is None:
             first, self._first = self._first, None
             self._feed = Feed(self._client(), self._reader, first)
+        if self._feed.pid != os.getpid():
+            raise Error("the records of this job are dealt out to the process that this one was forked from",
+                        "read them there, and hand them to its children")
+        if self._feed.busy:
+            raise Error("another loop of this process is reading the records of this job",
+                        "end it first: a break does, and so does close() of its iterator")
         return self._feed
 
     def _end_feed(self, give_back: bool) -> None:

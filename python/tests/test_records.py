@@ -7,6 +7,7 @@ import tempfile
 import threading
 import unittest
 from typing import Any, List
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -313,6 +314,18 @@ class InJob(Folder):
             with self.assertRaisesRegex(edl.Error, "local=True"):
                 list(edl.cloud_reader(self.path("part-1")))
             self.assertEqual(len(list(edl.cloud_reader(self.path("part-1"), local=True))), 4)
+
+    def test_one_loop_of_one_process(self) -> None:
+        want = self.files()
+        with Job() as job:
+            reader = iter(edl.cloud_reader(self.pattern))
+            next(reader)
+            with self.assertRaisesRegex(edl.Error, "another loop of this process"):
+                next(iter(edl.cloud_reader(self.pattern)))
+            with mock.patch.object(os, "getpid", return_value=1), self.assertRaisesRegex(edl.Error, "was forked from"):
+                next(iter(edl.cloud_reader(self.pattern)))
+            self.assertEqual(list(reader), want[1:])
+            self.assertEqual(len(job.done), 5)
 
     def test_what_is_wrong_with_the_queue_is_raised(self) -> None:
         self.files()
