@@ -22,7 +22,7 @@ RATE = 0.01
 
 
 def main(paths: "List[str]") -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what is under way goes back at once
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the task under way goes back at once
     line = {"a": 0.0, "b": 0.0}  # y = a x + b
     checkpoint = edl.load_checkpoint()
     if checkpoint is not None:

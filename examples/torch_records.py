@@ -30,7 +30,7 @@ def batches(paths: "List[str]") -> "Iterator[torch.Tensor]":
 
 
 def main(paths: "List[str]") -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what is under way goes back at once
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the task under way goes back at once
     torch.manual_seed(1)
     model = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

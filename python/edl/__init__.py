@@ -158,14 +158,14 @@ def cloud_reader(
     """The records of one pass, each time that it is iterated over: in a job those that are dealt out to this process
     until the pass is over for all; alone all of them, in the same order.
 
-    paths: patterns of files, one or several; None is what the job names as its dataset. The first process of a job
+    paths: patterns of files, one or several; None is the dataset of the job. The first process of a job
     that comes here finds the files and cuts them into tasks, so the others need not. kind: "recordio", "lines" (of a
     text, without their end) or "files" (each path is a record); None tells recordio from lines by the file. decode:
     what becomes of each record, which is bytes, or a path. local: the files themselves in a job too, all of them, for
     validation say: a job has one data set that is dealt out.
 
-    A record is done when the next one is asked for. A task is counted when its last record is; who leaves the loop
-    before gives it back. Records of damaged chunks are lost and told of. NoData; Changed alone (in a job the task is
+    A record is done when the next one is asked for. A task is counted when its last record is; a loop that is
+    left before gives it back. Records of damaged chunks are lost and told of. NoData; Changed alone (in a job the task is
     tried elsewhere)."""
     return CloudReader(lambda: _data.one_pass(paths, kind, decode, local))
 

@@ -55,7 +55,7 @@ class Checkpoint:
 
     status: TrainStatus
     version: str  #: its name
-    tree: Dict[str, Any]  #: what was saved, by name; empty where a folder was saved
+    tree: Dict[str, Any]  #: the values that were saved, by name; empty where a folder was saved
     folder: Optional[str]  #: with the files, where a folder was saved; read it before the next save, of a URL while this is held
 
 
@@ -228,7 +228,7 @@ def _load(store: Store) -> Tuple[Optional[Checkpoint], Optional[Manifest]]:
 
 
 class Checkpoints:
-    """What this process knows of its checkpoints."""
+    """The checkpoints of this process: its status, its right to write."""
 
     def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client

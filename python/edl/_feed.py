@@ -45,7 +45,7 @@ class Source(Protocol):
 
 
 class LocalTask:
-    """A task of nobody else: what is said of it has no effect."""
+    """A task that no other process wants: its end has no effect elsewhere."""
 
     def __init__(self, pass_number: int, chunks: Sequence[Chunk]) -> None:
         self.pass_number = pass_number
@@ -80,7 +80,7 @@ class Batch(NamedTuple):
 
 
 class _Channel:
-    """What the thread has made and nobody has taken yet."""
+    """Items that the thread has made and the consumer has not taken yet."""
 
     def __init__(self) -> None:
         self._items: Deque[Any] = collections.deque()
@@ -106,7 +106,7 @@ class _Channel:
             return item
 
     def close(self) -> List[Any]:
-        """What was not taken."""
+        """Nothing is taken any more; returns the items that were not."""
         with self._change:
             self._closed = True
             left = list(self._items)
@@ -229,7 +229,7 @@ class Feed:
         self._end(task, item.error)
 
     def close(self, give_back: bool) -> None:
-        """The thread ends. give_back: what is held goes back at once, and not with the end of this process."""
+        """The thread ends. give_back: its tasks go back at once, and not with the end of this process."""
         left = self._channel.close()
         self._wanted.release()
         self._over = True

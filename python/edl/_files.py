@@ -30,7 +30,7 @@ TELL_EACH_S = 30.0
 
 
 class NoData(Error):
-    """What was named is no data set."""
+    """The paths name no data set."""
 
 
 class Changed(Error):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a version of a checkpoint says of itself: its status, its writer, its files with their digests; checked when it is read."""
+"""The manifest of a version: its status, its writer, its files with their digests; checked when it is read."""
 from __future__ import annotations
 
 import hashlib
@@ -16,7 +16,7 @@ TREE, FOLDER = "tree", "folder"
 
 @dataclass(frozen=True)
 class Writer:
-    """Who writes. Of two of one job the greater fence is the newer one."""
+    """The process that writes. Of two of one job the greater fence is the newer one."""
 
     job: str = ""  #: names a job, without telling its secret; "" alone
     generation: int = 0  #: of its world, 0 where it joined none
@@ -32,7 +32,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a version; `of` and `kind` say what it is of a tree."""
+    """A file of a version; `of` is its name in the tree, `kind` bytes or array."""
 
     name: str
     size: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paddle's RecordIO file: chunks of records with a checksum. shared/recordio.h tells the format.
 
-What is read is not trusted: every size is compared with what is there before it is used.
+Files are not trusted: every size is compared with the bytes that are left before it is used.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import _snappy
 from ._call import Error
 
 MAGIC = 0x01020304
-HEADER = struct.Struct("<5I")  # magic, CRC32 of what is stored, compressor, stored bytes, records
+HEADER = struct.Struct("<5I")  # magic, CRC32 of the stored bytes, compressor, stored bytes, records
 LENGTH = struct.Struct("<I")
 CHUNK_BYTES = 1 << 20  # of records, where nothing else is said
 CHUNK_BYTES_MAX = 64 << 20  # larger ones are refused
@@ -66,7 +66,7 @@ def _read_head(file: BinaryIO, path: str, offset: int) -> Optional[_Head]:
 
 
 def index(file: BinaryIO, path: str) -> Tuple[List[FileChunk], Optional[Damaged]]:
-    """The chunks of a file, by their heads alone; and what is wrong where no further one can be found."""
+    """The chunks of a file, by their heads alone; and the damage behind which no chunk can be found."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     chunks: List[FileChunk] = []

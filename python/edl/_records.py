@@ -47,10 +47,10 @@ class Data:
         self._first: Optional[Task] = None  # taken to look at its pass
         self._finished = False
 
-    # ---- what the job has ----
+    # ---- the data set of the job ----
 
     def _put_dataset(self, paths: Paths, kind: Optional[str]) -> None:
-        """By whoever is first; the others need not look at the files."""
+        """By the first process that comes; the others need not look at the files."""
         _files.check_kind(kind)
         name = repr((_files._patterns(paths), kind))
         if self._put is not None:
@@ -108,7 +108,7 @@ class Data:
             while task is not None and task.pass_number == begun:
                 yield from feed.consume()
                 task = feed.ahead()
-        except BaseException as error:  # the loop was left: what it has not consumed is for others to do
+        except BaseException as error:  # the loop was left: other processes take its tasks
             self._end_feed(not isinstance(error, Error))
             raise
         self._finished = task is None

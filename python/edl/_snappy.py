@@ -50,7 +50,7 @@ def _copy(out: bytearray, offset: int, length: int, size: int) -> None:
     begin = len(out) - offset
     if offset >= length:
         out += out[begin:begin + length]
-    else:  # source and target overlap: what is copied is copied again
+    else:  # source and target overlap: the copy is a source as well
         part = bytes(out[begin:])
         out += (part * (length // offset + 1))[:length]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint holds: names with bytes, arrays or what JSON can say. No pickle, which is a program that loading runs."""
+"""The tree of a checkpoint: names with bytes, arrays or values of JSON. No pickle, which is a program that loading runs."""
 from __future__ import annotations
 
 import importlib

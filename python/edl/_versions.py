@@ -2,8 +2,8 @@
 """Where versions of a checkpoint are kept: a folder of this machine, or a URL of what fsspec knows.
 
 A version is a folder of files, one of which, MANIFEST, lists the others. In a folder it is written aside, synced, and
-renamed when it is whole. Stores of URLs have no such rename: there the manifest is written last, and what has none is
-no version.
+renamed when it is whole. Stores of URLs have no such rename: there the manifest is written last, and a folder without
+one is no version.
 """
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class FolderStore:
         shutil.rmtree(aside, ignore_errors=True)
 
     def sweep(self, incarnation: int, newest: int) -> None:
-        """What writers left that were killed: this one's earlier lives, and older ones."""
+        """Removes the folders of writers that were killed: of this one's earlier lives, and of older ones."""
         for name in os.listdir(self._root):
             match = ASIDE.fullmatch(name)
             if match is not None and int(match.group(1)) <= incarnation:
@@ -245,7 +245,7 @@ class UrlStore:
         return _PendingObject(self, number)
 
     def remove(self, version: str, incarnation: int) -> None:
-        """The manifest first: what has none is no version."""
+        """The manifest first: without it the folder is no version."""
         for path in (self._at(version, MANIFEST), self._at(version)):
             try:
                 self._fs.rm(path, recursive=path != self._at(version, MANIFEST))

@@ -21,7 +21,7 @@ from ._recordio import Writer, records
 
 __all__ = ["convert", "dump", "load", "records"]
 
-#: what a record may be made of beside numbers, texts, lists, tuples and dicts
+#: the parts that a record may have beside numbers, texts, lists, tuples and dicts
 _KNOWN = {("_codecs", "encode")} | {
     (module, name) for module in ("builtins", "__builtin__") for name in ("bytearray", "complex", "frozenset", "set")} | {
     (module, name) for module in ("numpy", "numpy.core.multiarray", "numpy._core.multiarray")
