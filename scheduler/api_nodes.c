@@ -249,6 +249,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "ran_us", RAN_MAX_US, &ret->ran_us, error);
     if (r == 0)
+        r = body_u64(&may, "frozen_us", RAN_MAX_US, &ret->frozen_us, error);
+    if (r == 0)
         r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
     if (r == 0)
         r = body_string(&may, "unfit", 63, &unfit, error);

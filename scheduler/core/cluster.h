@@ -168,7 +168,8 @@ struct process {
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
-    uint64_t ran_us; /* likewise: for how long it has run, by a clock that nobody sets */
+    uint64_t ran_us;    /* likewise: for how long it has run, by a clock that nobody sets */
+    uint64_t frozen_us; /* likewise: of that it stood still, as its node was cut off */
     /* for its usage, forgotten by a restart: asked to stop then, its work is safe until then */
     uint64_t stopping_wall_us, credited_wall_us;
     uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */
@@ -475,7 +476,8 @@ struct process_report {
     int exit_code, exit_signal;
     const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
-    uint64_t ran_us; /* since it was started, in boot time; 0: not told */
+    uint64_t ran_us;    /* since it was started, in boot time; 0: not told */
+    uint64_t frozen_us; /* of that it stood still, in all and so far */
     struct steps_told steps;
     uint64_t orphans_reaped;      /* EXITED: what it left behind and was killed */
     bool told_progress;           /* it has said how far it is */
