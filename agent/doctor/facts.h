@@ -22,6 +22,7 @@ struct cgroup_facts {
     char unified_has[FACT_SIZE]; /* its controllers: "cpu memory pids" */
     char v1_has[FACT_SIZE];      /* those of mounted hierarchies of version 1, the same */
     bool can_kill;               /* cgroup.kill is there */
+    bool can_freeze;             /* cgroup.freeze is there */
     /* without units: what groups below the one of who asks hold, "memory, cpu"; "": nothing */
     char own_holds[FACT_SIZE];
     char own_fault[FACT_SIZE], own_remedy[FACT_SIZE]; /* why there can be none; "": there can */

@@ -48,13 +48,13 @@ static void list_v1(char *ret, size_t size)
 }
 
 /* The root has no such file; any group below it has. */
-static bool can_kill(const char *root)
+static bool has_file(const char *root, const char *name)
 {
     _cleanup_closedir_ DIR *folder = opendir(root);
     const struct dirent *entry;
 
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        _cleanup_free_ char *path = text_format("%s/%s/cgroup.kill", root, entry->d_name);
+        _cleanup_free_ char *path = text_format("%s/%s/%s", root, entry->d_name, name);
 
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && access(path, F_OK) == 0)
             return true;
@@ -79,12 +79,29 @@ static void look_at_own(struct cgroup_facts *ret)
                                      used > 0 ? ", " : "", cgroup_limit_name(i));
 }
 
+/* is_offered - a file of every group but the root; since: the kernel that has it first */
+static bool is_offered(const struct doctor_facts *all, const char *name, const char *since)
+{
+    const char *root = cgroup_unified_root();
+    char own[CGROUP_PATH_SIZE];
+
+    if (has_file(root, name))
+        return true;
+    if (cgroup_of_self(own) == 0) {
+        _cleanup_free_ char *path = text_format("%s%s/%s", root, own, name);
+
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    /* no group at all to look at: the kernel's age tells */
+    return all->machine.kernel[0] != '\0' && strverscmp(all->machine.kernel, since) >= 0;
+}
+
 void gather_cgroups(const struct doctor_context *context, struct doctor_facts *all)
 {
     struct cgroup_facts *ret = &all->cgroups;
     const char *root = cgroup_unified_root();
     _cleanup_free_ char *controllers = text_format("%s/cgroup.controllers", root);
-    char own[CGROUP_PATH_SIZE];
 
     (void)context;
     look_at_own(ret);
@@ -93,13 +110,6 @@ void gather_cgroups(const struct doctor_context *context, struct doctor_facts *a
     if (!ret->unified)
         return;
     read_line(controllers, ret->unified_has, sizeof ret->unified_has);
-    ret->can_kill = can_kill(root);
-    if (!ret->can_kill && cgroup_of_self(own) == 0) {
-        _cleanup_free_ char *path = text_format("%s%s/cgroup.kill", root, own);
-
-        ret->can_kill = access(path, F_OK) == 0;
-    }
-    if (!ret->can_kill) /* no group at all to look at: the kernel's age tells */
-        ret->can_kill =
-            all->machine.kernel[0] != '\0' && strverscmp(all->machine.kernel, "5.14") >= 0;
+    ret->can_kill = is_offered(all, "cgroup.kill", "5.14");
+    ret->can_freeze = is_offered(all, "cgroup.freeze", "5.2");
 }

@@ -59,6 +59,28 @@ static void judge_limits(const struct doctor_facts *all, struct findings *ret)
         judge_own_limits(&all->systemd, &all->cgroups, ret);
 }
 
+/* At the end of its node's lease a process stands still if it has a group. */
+static void judge_freezer(const struct doctor_facts *all, struct findings *ret)
+{
+    const struct cgroup_facts *cgroups = &all->cgroups;
+    bool has_group = is_by_units(&all->systemd) || cgroups->own_fault[0] == '\0';
+
+    if (cgroups->can_freeze && has_group) {
+        found_ok(ret, "cgroup.freeze", "processes of a node that is cut off stand still");
+        return;
+    }
+    found_warning(ret, "cgroup.freeze",
+                  "is not there for processes: when this node is cut off, or the scheduler's"
+                  " machine restarts, they are killed; they would stand still and go on");
+    if (!cgroups->can_freeze && cgroups->unified)
+        found_remedy(ret, "run Linux 5.2 or later: apt-get install linux-image-amd64");
+    else if (cgroups->own_remedy[0] != '\0' && cgroups->unified)
+        found_remedy(ret, "%s", cgroups->own_remedy);
+    else
+        found_remedy(ret, "start the kernel with systemd.unified_cgroup_hierarchy=1"
+                          " (/etc/default/grub, then update-grub and reboot)");
+}
+
 /* A restart of the agent must disturb nobody: with units each process is in a group of its own. */
 static void judge_unit(const struct systemd_facts *facts, struct findings *ret)
 {
@@ -86,5 +108,6 @@ void judge_systemd(const struct doctor_facts *all, struct findings *ret)
         found_ok(ret, "system bus", "is reached");
     }
     judge_limits(all, ret);
+    judge_freezer(all, ret);
     judge_unit(facts, ret);
 }

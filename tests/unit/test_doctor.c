@@ -22,7 +22,8 @@ static struct doctor_facts healthy(void)
     struct doctor_facts facts = {
         .cgroups = { .unified = true,
                      .unified_has = "cpuset cpu io memory pids",
-                     .can_kill = true },
+                     .can_kill = true,
+                     .can_freeze = true },
         .systemd = { .booted = true,
                      .root = true,
                      .version = "252.31-1",
@@ -155,6 +156,7 @@ static void test_cgroups(void **state)
     CASE(VERDICT_WARNING, "controllers", "no devices controller", "apt-get",
          set(f.cgroups.v1_has, "memory cpu pids"));
     CASE(VERDICT_WARNING, "cgroup.kill", "not there", "5.14", f.cgroups.can_kill = false);
+    CASE(VERDICT_WARNING, "cgroup.freeze", "they are killed", "5.2", f.cgroups.can_freeze = false);
 }
 
 static void test_systemd(void **state)
