@@ -63,6 +63,7 @@ void agent_start_now(struct agent *a, const struct process_id *id, json_t *order
     char cpus[CPU_LIST_SIZE];
     const struct environment_facts facts = { .boot_id = a->boot_id,
                                              .lease_us = agent_core_lease_us(a->core),
+                                             .cut_off_kill_us = a->now->cut_off_kill_us,
                                              .accounts = a->accounts,
                                              .cpus = agent_pin(a, order, cpus),
                                              .tasks_max = a->now->tasks_max,
@@ -159,6 +160,9 @@ static void tell(struct agent *a, const struct process_id *id)
     if (unit->state == UNIT_EXITED)
         log_entry(LOG_LEVEL_INFO, &subject, "process %s exited: code %d%s%s", name, unit->exit_code,
                   unit->reason[0] != '\0' ? ", " : "", unit->reason);
+    else if (unit->frozen)
+        log_entry(LOG_LEVEL_INFO, &subject,
+                  "process %s stands still: the lease of this node ran out", name);
     else
         log_entry(LOG_LEVEL_INFO, &subject, "process %s is %s", name, unit_state_name(unit->state));
     logs_kick(a->logs);
@@ -192,6 +196,10 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
         break;
     case AGENT_STOP:
         stop(a, action);
+        break;
+    case AGENT_THAW:
+        if (p != NULL)
+            process_thaw(p, action->epoch);
         break;
     case AGENT_FORGET:
         if (p != NULL)
@@ -330,10 +338,10 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     if (deadline_us > 0 && now_us >= deadline_us)
         log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_AGENT_LEASE_OVER },
                   "the lease was over for %" PRIu64 " ms before the scheduler took a report: "
-                  "processes that are not to be kept have ended",
+                  "processes that are not to be kept stood still, or have ended",
                   (now_us - deadline_us) / USEC_PER_MSEC);
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
-    lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
+    lease_map_extend(&a->lease, agent_core_lease(a->core));
     logs_kick(a->logs);
     log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
     agent_decided(a);
@@ -346,7 +354,7 @@ static void on_kept(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *
     struct agent *a = userdata;
 
     agent_core_kept(a->core, sent_us, lease_us, now_us);
-    lease_map_extend(&a->lease, agent_core_lease_deadline_us(a->core));
+    lease_map_extend(&a->lease, agent_core_lease(a->core));
 }
 
 static void on_refused(void *userdata)

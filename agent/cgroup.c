@@ -243,13 +243,47 @@ int cgroup_open_events(const char *path)
     return fd == -1 ? -errno : fd;
 }
 
-bool cgroup_is_populated(int events_fd)
+/* events_say - ENODEV: the group was removed while it was open, and nothing is so */
+static bool events_say(int events_fd, const char *words)
 {
     char text[256];
     ssize_t n = pread(events_fd, text, sizeof text - 1, 0);
 
-    if (n <= 0) /* ENODEV: the group was removed while it was open */
+    if (n <= 0)
         return false;
     text[n] = '\0';
-    return strstr(text, "populated 1") != NULL;
+    return strstr(text, words) != NULL;
+}
+
+bool cgroup_is_populated(int events_fd)
+{
+    return events_say(events_fd, "populated 1");
+}
+
+bool cgroup_is_frozen(int events_fd)
+{
+    return events_say(events_fd, "frozen 1");
+}
+
+bool cgroup_can_freeze(const char *path)
+{
+    char file[CGROUP_PATH_SIZE + 96];
+
+    (void)snprintf(file, sizeof file, "%s%s/cgroup.freeze", cgroup_unified_root(), path);
+    return access(file, W_OK) == 0;
+}
+
+int cgroup_set_frozen(const char *path, bool frozen)
+{
+    return write_to(path, "cgroup.freeze", frozen ? "1" : "0");
+}
+
+bool cgroup_wants_frozen(const char *path)
+{
+    char file[CGROUP_PATH_SIZE + 96], word;
+    _cleanup_close_ int fd = -1;
+
+    (void)snprintf(file, sizeof file, "%s%s/cgroup.freeze", cgroup_unified_root(), path);
+    fd = open(file, O_RDONLY | O_CLOEXEC);
+    return fd != -1 && read(fd, &word, 1) == 1 && word == '1';
 }

@@ -84,3 +84,18 @@ int cgroup_open_events(const char *path);
 
 /* cgroup_is_populated - whether any process is in the group of these events, or below it */
 bool cgroup_is_populated(int events_fd);
+
+/* cgroup_can_freeze - whether the kernel can freeze the group at path, and we may ask for it (Linux
+ * 5.2, version 2) */
+bool cgroup_can_freeze(const char *path);
+
+/* cgroup_set_frozen - asks that all in the group and below it stands still, or goes on; what is
+ * forked meanwhile as well. It is so once cgroup_is_frozen. 0, or -errno */
+int cgroup_set_frozen(const char *path, bool frozen);
+
+/* cgroup_wants_frozen - as it was asked for last, by anybody; false also when that is not known */
+bool cgroup_wants_frozen(const char *path);
+
+/* cgroup_is_frozen - whether all of the group of these events stands still. They become readable by
+ * priority when it changes; this takes the news. */
+bool cgroup_is_frozen(int events_fd);

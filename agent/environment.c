@@ -294,6 +294,8 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     if (streq(text_of(order, "on_disconnect"), "keep"))
         lease_us = 0;
     (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)lease_us));
+    (void)json_object_set_new(out, "cut_off_kill_us",
+                              json_integer((json_int_t)facts->cut_off_kill_us));
     /* whatever the scheduler says: these are the node's */
     set_text(out, "cpus", facts->cpus != NULL ? facts->cpus : "");
     (void)json_object_set_new(out, "tasks_max", json_integer((json_int_t)facts->tasks_max));

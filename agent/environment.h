@@ -14,7 +14,9 @@ struct process_id;
 
 struct environment_facts {
     const char *boot_id;
-    uint64_t lease_us; /* 0: no fencing */
+    uint64_t lease_us;        /* 0: no fencing */
+    uint64_t cut_off_kill_us; /* what a lease that ran out has frozen is killed after so long; 0: it
+                               * is killed at once, as of an earlier version */
     /* which accounts the node's owner allows: {allow_users, allow_groups, default_user,
      * user_first, user_last, allow_root}; borrowed */
     json_t *accounts;

@@ -11,6 +11,21 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 
+#define FILE_BYTES (2 * sizeof(uint64_t))
+
+enum { DEADLINE, PACKED };
+
+/* begin - reset, or the word that an earlier version did not write */
+static void begin(struct lease_map *map, bool reset)
+{
+    const struct lease_word earlier = { .deadline_us = atomic_load(&map->words[DEADLINE]) };
+
+    if (reset)
+        atomic_store(&map->words[DEADLINE], 0);
+    if (reset || atomic_load(&map->words[PACKED]) == 0)
+        atomic_store(&map->words[PACKED], reset ? 0 : lease_word_pack(earlier));
+}
+
 int lease_map_open(const char *path, bool writer, bool reset, struct lease_map *ret,
                    struct edl_error *error)
 {
@@ -21,34 +36,40 @@ int lease_map_open(const char *path, bool writer, bool reset, struct lease_map *
     fd = open(path, (writer ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd == -1 || fstat(fd, &st) == -1)
         return edl_error_errno(error, -errno, "cannot open the lease %s", path);
-    if (writer && st.st_size != sizeof(uint64_t) && ftruncate(fd, sizeof(uint64_t)) == -1)
+    if (writer && st.st_size != FILE_BYTES && ftruncate(fd, FILE_BYTES) == -1)
         return edl_error_errno(error, -errno, "cannot size the lease %s", path);
     if (!writer && st.st_size < (off_t)sizeof(uint64_t))
         return edl_error_set(error, EDL_ECORRUPT, "the lease %s is too short", path);
-    p = mmap(NULL, sizeof(uint64_t), writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
-             0);
+    p = mmap(NULL, FILE_BYTES, writer ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED)
         return edl_error_errno(error, -errno, "cannot map the lease %s", path);
-    ret->deadline_us = p;
-    if (writer && reset)
-        atomic_store(ret->deadline_us, 0);
+    ret->words = p;
+    ret->has_epoch = writer || st.st_size >= (off_t)FILE_BYTES;
+    if (writer)
+        begin(ret, reset);
     return 0;
 }
 
 void lease_map_close(struct lease_map *map)
 {
-    if (map->deadline_us != NULL)
-        (void)munmap((void *)map->deadline_us, sizeof(uint64_t));
-    map->deadline_us = NULL;
+    if (map->words != NULL)
+        (void)munmap((void *)map->words, FILE_BYTES);
+    map->words = NULL;
 }
 
-uint64_t lease_map_read(const struct lease_map *map)
+struct lease_word lease_map_read(const struct lease_map *map)
 {
-    return map->deadline_us != NULL ? atomic_load(map->deadline_us) : 0;
+    if (map->words == NULL)
+        return (struct lease_word){ 0 };
+    if (!map->has_epoch)
+        return (struct lease_word){ .deadline_us = atomic_load(&map->words[DEADLINE]) };
+    return lease_word_unpack(atomic_load(&map->words[PACKED]));
 }
 
-void lease_map_extend(struct lease_map *map, uint64_t deadline_us)
+void lease_map_extend(struct lease_map *map, struct lease_word lease)
 {
-    if (map->deadline_us != NULL && deadline_us > atomic_load(map->deadline_us))
-        atomic_store(map->deadline_us, deadline_us);
+    if (map->words == NULL || lease.deadline_us <= lease_map_read(map).deadline_us)
+        return;
+    atomic_store(&map->words[PACKED], lease_word_pack(lease));
+    atomic_store(&map->words[DEADLINE], lease.deadline_us);
 }

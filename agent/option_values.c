@@ -93,6 +93,17 @@ int option_gpu_numa(const char *text, struct agent_options *options)
     return -EINVAL;
 }
 
+/* option_cut_off_kill - 0 would say that it is killed at once, which nobody wants to have by chance
+ */
+int option_cut_off_kill(const char *text, struct agent_options *options, struct edl_error *error)
+{
+    int r = parse_seconds(text, &options->cut_off_kill_us);
+
+    if (r == 0 && options->cut_off_kill_us < USEC_PER_SEC)
+        return edl_error_set(error, -ERANGE, "'%.80s' is too short: 1s at least", text);
+    return r;
+}
+
 int option_log_max(const char *text, struct agent_options *options, struct edl_error *error)
 {
     int r = parse_bytes(text, &options->log_max_bytes);

@@ -15,5 +15,6 @@ int option_user_range(const char *text, struct agent_options *options, struct ed
 int option_runtime(const char *text, struct agent_options *options);
 int option_gpus(const char *text, struct agent_options *options, struct edl_error *error);
 int option_gpu_numa(const char *text, struct agent_options *options);
+int option_cut_off_kill(const char *text, struct agent_options *options, struct edl_error *error);
 int option_log_max(const char *text, struct agent_options *options, struct edl_error *error);
 int option_tasks_max(const char *text, struct agent_options *options, struct edl_error *error);

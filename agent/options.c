@@ -64,6 +64,7 @@ enum option_key {
     OPTION_RUNTIME,
     OPTION_WORKSPACE_CACHE,
     OPTION_TASKS_MAX,
+    OPTION_CUT_OFF_KILL,
     OPTION_PIN_CORES,
     OPTION_CPU_QUOTA,
     OPTION_CPU_IDLE,
@@ -112,6 +113,7 @@ static const struct option long_options[] = {
     { "no-foreign", no_argument, NULL, OPTION_NO_FOREIGN },
     { "runtime", required_argument, NULL, OPTION_RUNTIME },
     { "workspace-cache", required_argument, NULL, OPTION_WORKSPACE_CACHE },
+    { "cut-off-kill", required_argument, NULL, OPTION_CUT_OFF_KILL },
     { "tasks-max", required_argument, NULL, OPTION_TASKS_MAX },
     { "pin-cores", no_argument, NULL, OPTION_PIN_CORES },
     { "cpu-quota", no_argument, NULL, OPTION_CPU_QUOTA },
@@ -248,6 +250,8 @@ static int apply(struct agent_options *o, enum option_key key, const char *value
         return 0;
     case OPTION_WORKSPACE_CACHE:
         return parse_bytes(value, &o->workspace_cache_bytes);
+    case OPTION_CUT_OFF_KILL:
+        return option_cut_off_kill(value, o, error);
     case OPTION_TASKS_MAX:
         return option_tasks_max(value, o, error);
     case OPTION_PIN_CORES:
@@ -536,6 +540,7 @@ static int parse_all(int argc, char **argv, bool again, struct agent_options *re
                                .workspace_cache_bytes = UINT64_C(8) << 30,
                                .log_max_bytes = UINT64_C(1) << 30,
                                .tasks_max = PROCESS_TASKS_MAX,
+                               .cut_off_kill_us = 900 * USEC_PER_SEC,
                                .old_logs_max_bytes = UINT64_C(8) << 30,
                                .kept = { .keep_us = 7 * 86400 * USEC_PER_SEC,
                                          .max_bytes = UINT64_C(32) << 30 } };
@@ -591,6 +596,7 @@ static bool is_live(enum option_key key)
         OPTION_WORKSPACE_CACHE,
         OPTION_LOG_MAX,
         OPTION_TASKS_MAX,
+        OPTION_CUT_OFF_KILL,
         OPTION_CPU_QUOTA,
         OPTION_OLD_LOGS_MAX,
         OPTION_KEEP_OUTPUTS,

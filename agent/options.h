@@ -59,6 +59,7 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     uint16_t port_last;
     uint64_t heartbeat_us;
     uint64_t workspace_cache_bytes; /* of archives of workspaces, at most */
+    uint64_t cut_off_kill_us;       /* so long a process stands still, once its lease is over */
     uint64_t log_max_bytes;         /* of the log of one process */
     uint64_t old_logs_max_bytes;    /* of all logs of processes that are gone */
     struct kept_bounds kept;        /* of copies of workspaces, with what processes left in them */

@@ -39,6 +39,8 @@ const char agent_options_help[] =
     "  --heartbeat TIME          between reports when nothing happens (default 2s)\n"
     "  --runtime WHICH           systemd: a unit for each process, with limits; direct: without;\n"
     "                            auto (default): systemd where it runs the machine\n"
+    "  --cut-off-kill TIME       a process that stands still because its node is cut off from the\n"
+    "                            scheduler is killed after it (default 15m, at least 1s)\n"
     "  --tasks-max N             threads and processes of one process (default 4096)\n"
     "  --pin-cores               who is granted whole cores gets some for itself, near each other\n"
     "  --cpu-quota               no process uses more than it was granted, also of idle cores\n"

@@ -83,6 +83,8 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->started_us = procfs_started_us(state->pid);
     if (state->pid != 0)
         p->pid = state->pid;
+    p->frozen_since_us = state->frozen_since_us;
+    p->frozen_us = MAX_OF(p->frozen_us, state->frozen_us);
     if (p->cgroup == NULL && state->cgroup.unified[0] != '\0') {
         p->cgroup = xcalloc(1, sizeof *p->cgroup);
         *p->cgroup = state->cgroup;
@@ -98,6 +100,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
     }
     return (struct agent_facts){ .phase = phase_of(state->phase),
                                  .found = state->supervisor_pid > 0,
+                                 .frozen = state->frozen_since_us > 0,
                                  .exit_code = state->exit_code,
                                  .exit_signal = state->exit_signal,
                                  .unfit = state->unfit,
@@ -250,6 +253,18 @@ void process_stop(struct process *p, uint64_t grace_us)
 
     p->gone_by_us = clock_read_us(CLOCK_BOOTTIME) + grace_us + DYING_US;
     if (p->handle != NULL && runtime_stop(p->handle, grace_us, &error) < 0) {
+        subject = subject_of(&p->id, MESSAGE_NONE);
+        (void)log_failure_of(&subject, &error, "process %s", process_id_key(&p->id, name));
+    }
+}
+
+void process_thaw(struct process *p, uint16_t epoch)
+{
+    struct edl_error error = { 0 };
+    struct log_subject subject;
+    char name[PROCESS_KEY_SIZE];
+
+    if (p->handle != NULL && p->frozen_since_us > 0 && runtime_thaw(p->handle, epoch, &error) < 0) {
         subject = subject_of(&p->id, MESSAGE_NONE);
         (void)log_failure_of(&subject, &error, "process %s", process_id_key(&p->id, name));
     }

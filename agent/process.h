@@ -36,8 +36,10 @@ struct process {
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* the kernel's, or of what was seen */
     uint64_t tasks;
-    uint64_t started_us;     /* boot time; 0: not known (yet) */
-    uint64_t orphans_reaped; /* once it ended */
+    uint64_t started_us;      /* boot time; 0: not known (yet) */
+    uint64_t frozen_since_us; /* boot time: it stands still since then; 0: it does not */
+    uint64_t frozen_us;       /* for so long it stood still besides, in all */
+    uint64_t orphans_reaped;  /* once it ended */
     uint64_t log_size,
         log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */
     struct cpu_mask cpus; /* of its own */
@@ -98,6 +100,9 @@ int process_start(struct process_table *table, const struct process_id *id, cons
 uid_t process_uid(struct process *process);
 
 void process_stop(struct process *process, uint64_t grace_us);
+
+/* process_thaw - one that stands still may go on, by orders of this epoch of the lease */
+void process_thaw(struct process *process, uint16_t epoch);
 
 /* process_refresh - asks the runtime again; table.observed follows */
 void process_refresh(struct process *process);

@@ -164,21 +164,25 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
 {
     json_t *value = NULL;
     json_int_t pid, start, child, uid = geteuid(); /* as before there was another */
+    json_int_t frozen_since = 0, frozen = 0;
     const char *boot, *cgroup = "";
     int r = read_json(dir_fd, "supervisor.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s, s?I}", "pid", &pid, "start_time_ticks",
-                    &start, "boot_id", &boot, "child_pid", &child, "cgroup", &cgroup, "uid",
-                    &uid) == -1 ||
+    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s, s?I, s?I, s?I}", "pid", &pid,
+                    "start_time_ticks", &start, "boot_id", &boot, "child_pid", &child, "cgroup",
+                    &cgroup, "uid", &uid, "frozen_since_us", &frozen_since, "frozen_us",
+                    &frozen) == -1 ||
         strlen(boot) >= BOOT_ID_SIZE || strlen(cgroup) >= CGROUP_PATH_SIZE) {
         r = edl_error_set(error, EDL_ECORRUPT, "supervisor.json is damaged");
     } else {
         *ret = (struct supervisor_record){ .pid = (pid_t)pid,
                                            .start_ticks = (uint64_t)start,
                                            .child_pid = (pid_t)child,
-                                           .uid = (uid_t)uid };
+                                           .uid = (uid_t)uid,
+                                           .frozen_since_us = (uint64_t)frozen_since,
+                                           .frozen_us = (uint64_t)frozen };
         (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", boot);
         (void)snprintf(ret->cgroup.unified, CGROUP_PATH_SIZE, "%s", cgroup);
         if (read_legacy(value, &ret->cgroup) < 0)
@@ -191,17 +195,17 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
 int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error)
 {
     json_t *value = NULL;
-    json_int_t ended = 0, cpu = 0, orphans = 0;
+    json_int_t ended = 0, cpu = 0, orphans = 0, frozen = 0;
     const char *reason, *unfit = NULL, *fault = NULL;
     int code, sig;
     int r = read_json(dir_fd, "exit.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s}", "exit_code", &code,
+    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s, s?I}", "exit_code", &code,
                     "exit_signal", &sig, "reason", &reason, "ended_wall_us", &ended, "cpu_used_us",
-                    &cpu, "orphans_reaped", &orphans, "unfit", &unfit, "start_fault",
-                    &fault) == -1) {
+                    &cpu, "orphans_reaped", &orphans, "unfit", &unfit, "start_fault", &fault,
+                    "frozen_us", &frozen) == -1) {
         r = edl_error_set(error, EDL_ECORRUPT, "exit.json is damaged");
     } else {
         *ret = (struct exit_record){ .exit_code = code,
@@ -210,6 +214,7 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
                                      .fault = start_fault_from_string(fault, reason),
                                      .ended_wall_us = (uint64_t)ended,
                                      .cpu_used_us = (uint64_t)cpu,
+                                     .frozen_us = (uint64_t)frozen,
                                      .orphans_reaped = (uint64_t)orphans };
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", reason);
     }
@@ -226,6 +231,11 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
                               record->cgroup.unified, "uid", (json_int_t)record->uid);
     int r;
 
+    if (record->frozen_since_us > 0)
+        (void)json_object_set_new(value, "frozen_since_us",
+                                  json_integer((json_int_t)record->frozen_since_us));
+    if (record->frozen_us > 0)
+        (void)json_object_set_new(value, "frozen_us", json_integer((json_int_t)record->frozen_us));
     if (record->cgroup.unified[0] != '\0' && !cgroup_is_unit(record->cgroup.unified))
         (void)json_object_set_new(value, "cgroup_legacy",
                                   cgroup_legacy_to_json(record->cgroup.legacy));
@@ -236,12 +246,13 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
 
 static json_t *exit_to_json(const struct exit_record *record, const char *reason)
 {
-    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s}", "exit_code", record->exit_code,
-                     "exit_signal", record->exit_signal, "reason", reason, "ended_wall_us",
-                     (json_int_t)record->ended_wall_us, "cpu_used_us",
+    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "exit_code",
+                     record->exit_code, "exit_signal", record->exit_signal, "reason", reason,
+                     "ended_wall_us", (json_int_t)record->ended_wall_us, "cpu_used_us",
                      (json_int_t)record->cpu_used_us, "orphans_reaped",
                      (json_int_t)record->orphans_reaped, "unfit", unfit_to_string(record->unfit),
-                     "start_fault", start_fault_to_string(record->fault));
+                     "start_fault", start_fault_to_string(record->fault), "frozen_us",
+                     (json_int_t)record->frozen_us);
 }
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)

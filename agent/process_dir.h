@@ -30,6 +30,8 @@ struct supervisor_record {
     uid_t uid; /* of its processes */
     /* of the unit that it runs in, or that its supervisor made for it; unified is "": none */
     struct cgroup_paths cgroup;
+    uint64_t frozen_since_us; /* boot time: it stands still since then; 0: it runs */
+    uint64_t frozen_us;       /* for so long it stood still before, in all */
 };
 
 struct exit_record {
@@ -40,6 +42,7 @@ struct exit_record {
     enum start_fault fault; /* it could not be started */
     uint64_t ended_wall_us;
     uint64_t cpu_used_us;
+    uint64_t frozen_us;      /* for so long it stood still, in all */
     uint64_t orphans_reaped; /* what the program left behind and its supervisor killed */
 };
 

@@ -215,6 +215,14 @@ static json_t *steps_json(const struct process *p)
     return json;
 }
 
+/* frozen_us - for so long it stood still, in all and so far */
+static uint64_t frozen_us(const struct process *p)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    return p->frozen_us + (p->frozen_since_us > 0 ? now_us - p->frozen_since_us : 0);
+}
+
 /* unit_json - its entry in a report */
 static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
 {
@@ -241,6 +249,8 @@ static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
                                                  "tasks", p != NULL ? (json_int_t)p->tasks : 0));
     if (p != NULL && p->handle != NULL && p->started_us != 0)
         (void)json_object_set_new(json, "ran_us", json_integer(ran_us(p)));
+    if (p != NULL && frozen_us(p) > 0)
+        (void)json_object_set_new(json, "frozen_us", json_integer((json_int_t)frozen_us(p)));
     if (p != NULL && p->orphans_reaped > 0)
         (void)json_object_set_new(json, "orphans_reaped",
                                   json_integer((json_int_t)p->orphans_reaped));

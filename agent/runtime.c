@@ -201,9 +201,27 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
     return 0;
 }
 
+/* queue - a signal with a number */
+static int queue(const struct runtime_process *p, int signal_number, int value,
+                 struct edl_error *error)
+{
+    siginfo_t info = { .si_signo = signal_number, .si_code = SI_QUEUE };
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = value;
+    if (pidfd_send_signal(p->pidfd, signal_number, &info, 0) == -1 && errno != ESRCH)
+        return edl_error_errno(error, -errno, "cannot signal the supervisor");
+    return 0;
+}
+
+int runtime_thaw(struct runtime_process *p, uint16_t epoch, struct edl_error *error)
+{
+    return p->exited || p->pidfd < 0 ? 0 : queue(p, SIGUSR1, epoch, error);
+}
+
 int runtime_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
 {
-    siginfo_t info = { .si_signo = SIGTERM, .si_code = SI_QUEUE };
     uint64_t grace_ms = MIN_OF(grace_us / USEC_PER_MSEC, (uint64_t)INT32_MAX);
 
     if (p->exited)
@@ -212,12 +230,7 @@ int runtime_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error 
     p->stop_grace_us = grace_us;
     if (p->pidfd < 0)
         return 0; /* given once it is known, see found */
-    info.si_pid = getpid();
-    info.si_uid = getuid();
-    info.si_value.sival_int = (int)grace_ms;
-    if (pidfd_send_signal(p->pidfd, SIGTERM, &info, 0) == -1 && errno != ESRCH)
-        return edl_error_errno(error, -errno, "cannot signal the supervisor");
-    return 0;
+    return queue(p, SIGTERM, (int)grace_ms, error);
 }
 
 /* found - the supervisor is known, and told what came before that
@@ -266,6 +279,7 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
     ret->unfit = record.unfit;
     ret->fault = record.fault;
     ret->cpu_used_us = record.cpu_used_us;
+    ret->frozen_us = record.frozen_us;
     ret->orphans_reaped = record.orphans_reaped;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
 }
@@ -287,6 +301,8 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
         ret->cgroup = record.cgroup;
+        ret->frozen_since_us = record.frozen_since_us;
+        ret->frozen_us = record.frozen_us;
         /* why again: what held the lock a moment ago ended before it could be watched */
         if (p->pidfd < 0 && verify(p, &record) < 0)
             p->exited = settle(p, NULL, 0);

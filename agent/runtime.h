@@ -27,6 +27,8 @@ struct runtime_state {
     enum runtime_phase phase;
     pid_t pid;                  /* of the program; 0 while unknown */
     pid_t supervisor_pid;       /* root of its process tree; 0 while unknown or when gone */
+    uint64_t frozen_since_us;   /* boot time: it stands still since then; 0: it runs, or is gone */
+    uint64_t frozen_us;         /* for so long it stood still besides, in all */
     struct cgroup_paths cgroup; /* its own; unified is "": it has none, or is not known yet */
     int exit_code;              /* the rest: when exited */
     int exit_signal;
@@ -62,6 +64,10 @@ int runtime_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn c
 
 /* runtime_stop - asks for the end, with force after grace_us; idempotent, does not wait */
 int runtime_stop(struct runtime_process *process, uint64_t grace_us, struct edl_error *error);
+
+/* runtime_thaw - one that stands still may go on, by orders of this epoch of the lease; idempotent.
+ * One that runs must not be told: an earlier version's supervisor would end by it. */
+int runtime_thaw(struct runtime_process *process, uint16_t epoch, struct edl_error *error);
 
 /* runtime_poll - fresh from the folder; never fails: what cannot be known is exited with a reason
  */

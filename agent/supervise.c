@@ -6,12 +6,14 @@
  * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
  * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
  * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
- * core/fence.h. What it does not do: restart anything, talk to anybody, look at other folders. If
- * it is killed itself, the program dies with it and the agent finds a free lock without exit.json.
- */
+ * core/fence.h. At the end of a lease it stands still instead if it can (standstill.h), until
+ * SIGUSR1 with the lease's epoch attached. What it does not do: restart anything, talk to anybody,
+ * look at other folders. If it is killed itself, the program dies with it and the agent finds a
+ * free lock without exit.json. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +40,7 @@
 #include "agent/log_watch.h"
 #include "agent/notify.h"
 #include "agent/process_dir.h"
+#include "agent/standstill.h"
 #include "agent/subject.h"
 #include "agent/supervise.h"
 #include "agent/unpacker.h"
@@ -53,6 +57,7 @@
 struct supervisor {
     const char *path, *key; /* borrowed: its folder, and the name of that */
     int dir_fd;
+    int signal_fd; /* owned; what is blocked comes here */
     json_t *order; /* owned; argv and environment point into it */
     struct child_spec spec;
     struct account account; /* valid when spec.account is set */
@@ -69,6 +74,7 @@ struct supervisor {
     enum unfit unfit;  /* why this node cannot run it, once that is known */
     bool rest_told;    /* what was born since SIGTERM got its own */
     struct grouping grouping;
+    struct standstill standstill;
     const char *hidden[HIDDEN_MAX + 1];
     struct job_shm shm;
 };
@@ -349,7 +355,7 @@ static int announce(bool in_group, void *userdata, struct edl_error *error)
 /* limit_start - a program that the node's lease has no time left for is not started */
 static int limit_start(struct supervisor *s, struct edl_error *error)
 {
-    uint64_t kill_at_us = fence_kill_at(lease_map_read(&s->lease), s->fence.lease_us);
+    uint64_t kill_at_us = fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
     s->spec.start_by_us = MIN_OF(now_us + START_MAX_US, kill_at_us);
@@ -381,6 +387,10 @@ static int start(struct supervisor *s, struct edl_error *error)
     r = child_fork(&s->spec, &s->child, error);
     s->spec.group_fd = safe_close(s->spec.group_fd);
     s->main_child.pid = s->child.pid;
+    s->record.child_pid = s->child.pid;
+    if (r == 0)
+        standstill_begin(&s->standstill, &s->fence, s->dir_fd, &s->record, s->grouping.program,
+                         s->lease.has_epoch ? number_of(s->order, "cut_off_kill_us") : 0);
     return r;
 }
 
@@ -407,8 +417,14 @@ static void arm(struct supervisor *s, uint64_t at_us)
 static bool look(struct supervisor *s)
 {
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
+    struct fence_verdict verdict;
 
+    standstill_verify(&s->standstill, now_us);
+    verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
+    if (verdict.freeze && standstill_freeze(&s->standstill, now_us) < 0)
+        return true;
+    if (verdict.thaw)
+        standstill_thaw(&s->standstill, now_us);
     if (verdict.term)
         killtree_ask(&s->main_child, s->child.pidfd);
     log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
@@ -416,22 +432,37 @@ static bool look(struct supervisor *s)
     return verdict.kill;
 }
 
-/* await - one of the signals that are blocked: a child ended, the agent asks, the time has come */
+static void on_stop(struct supervisor *s, const struct signalfd_siginfo *info, uint64_t now_us)
+{
+    uint64_t grace_us = s->fence.grace_us;
+
+    if (info->ssi_code == SI_QUEUE && info->ssi_int >= 0)
+        grace_us = (uint64_t)info->ssi_int * USEC_PER_MSEC;
+    fence_stop(&s->fence, grace_us, now_us);
+}
+
+static void on_thaw(struct supervisor *s, const struct signalfd_siginfo *info, uint64_t now_us)
+{
+    if (info->ssi_code == SI_QUEUE &&
+        fence_thaw(&s->fence, (uint16_t)info->ssi_int, lease_map_read(&s->lease), now_us))
+        standstill_thaw(&s->standstill, now_us);
+}
+
+/* await - a child ended, the agent asks, the time has come, or a freeze is complete or undone */
 static void await(struct supervisor *s)
 {
-    siginfo_t info;
-    sigset_t set;
+    struct pollfd fds[] = { { .fd = s->signal_fd, .events = POLLIN },
+                            { .fd = standstill_fd(&s->standstill), .events = POLLPRI } };
+    struct signalfd_siginfo info;
 
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGCHLD);
-    (void)sigaddset(&set, SIGALRM);
-    if (sigwaitinfo(&set, &info) == SIGTERM) {
-        uint64_t grace_us = s->fence.grace_us;
+    (void)poll(fds, ELEMENTS(fds), -1);
+    while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
-        if (info.si_code == SI_QUEUE && info.si_int >= 0)
-            grace_us = (uint64_t)info.si_int * USEC_PER_MSEC;
-        fence_stop(&s->fence, grace_us, clock_read_us(CLOCK_BOOTTIME));
+        if (info.ssi_signo == SIGTERM)
+            on_stop(s, &info, now_us);
+        else if (info.ssi_signo == SIGUSR1)
+            on_thaw(s, &info, now_us);
     }
 }
 
@@ -492,9 +523,22 @@ static int unpack(struct supervisor *s, struct edl_error *error)
     return r;
 }
 
+/* open_signals - those that await waits for */
+static int open_signals(struct supervisor *s, struct edl_error *error)
+{
+    static const int awaited[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1 };
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ELEMENTS(awaited); i++)
+        (void)sigaddset(&set, awaited[i]);
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signal_fd == -1 ? edl_error_errno(error, -errno, "cannot wait for signals") : 0;
+}
+
 void supervise_block_signals(void)
 {
-    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGINT, SIGHUP, SIGPIPE };
+    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGINT, SIGHUP, SIGPIPE };
     sigset_t set;
 
     (void)sigemptyset(&set);
@@ -517,7 +561,7 @@ static bool is_given(const struct supervisor *s)
 static bool is_lease_over(const struct supervisor *s)
 {
     return clock_read_us(CLOCK_BOOTTIME) >=
-           fence_kill_at(lease_map_read(&s->lease), s->fence.lease_us);
+           fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
 }
 
 /* describe - how it ended, in the words that users read */
@@ -557,6 +601,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     } else if (s->fence.cause != FENCE_NONE) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", causes[s->fence.cause]);
     }
+    ret->frozen_us = standstill_us(&s->standstill);
     if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
         ret->cpu_used_us =
             (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * USEC_PER_SEC +
@@ -602,6 +647,8 @@ static void supervisor_done(struct supervisor *s)
     child_close(&s->child);
     killtree_done(&s->main_child);
     account_done(&s->account);
+    standstill_end(&s->standstill);
+    (void)safe_close(s->signal_fd);
     lease_map_close(&s->lease);
     for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
         free(s->environment[i]);
@@ -618,6 +665,8 @@ int supervise_folder(const char *path)
     struct supervisor s = { .path = path,
                             .key = name != NULL ? name + 1 : path,
                             .dir_fd = -1,
+                            .signal_fd = -1,
+                            .standstill = STANDSTILL_NONE,
                             .spec.log_fd = -1,
                             .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };
@@ -636,6 +685,8 @@ int supervise_folder(const char *path)
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
         r = edl_error_errno(&error, -errno, "cannot become a subreaper");
     else
+        r = open_signals(&s, &error);
+    if (r == 0)
         r = claim(&s, path, &error);
     if (r == 0) {
         notify_ready();

@@ -19,7 +19,8 @@
 
 static const struct option_spec simulate_options[] = {
     { "faults", 0, OPTION_TEXT, "PROFILE",
-      "none, network, crash, clock, storage, stall, mixed, groups, slow, types, storm",
+      "none, network, crash, clock, storage, stall, gone, cut, gaps, mixed, groups, slow, types, "
+      "storm",
       AT(faults) },
     { "seeds", 0, OPTION_COUNT, "N", "how many, one after the other (100)", AT(seeds) },
     { "first-seed", 0, OPTION_COUNT, "S", "where they begin (1)", AT(first_seed) },

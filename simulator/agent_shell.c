@@ -279,6 +279,7 @@ static struct agent_facts facts_of(const struct unit *unit)
 
     if (unit->life == LIFE_RUNNING)
         facts.phase = AGENT_RUNNING;
+    facts.frozen = unit->fence.stance == FENCE_FROZEN;
     if (unit->life == LIFE_GONE || unit->life == LIFE_LOST) {
         facts.phase = AGENT_GONE;
         facts.exit_code = unit->life == LIFE_LOST ? -1 : unit->exit_code;
@@ -331,7 +332,10 @@ static void stop(struct sim *sim, struct sim_node *node, const struct agent_acti
     if (unit == NULL || (sim->config.mutant == SIM_MUTANT_STOP_IGNORED &&
                          random_below(&node->agent_random, LOSE_ONE_STOP_IN) == 0))
         return;
-    unit_stop(sim, unit, action->grace_us);
+    if (sim->config.mutant == SIM_MUTANT_THAW_UNLISTED && unit->frozen)
+        freezing_thaw(sim, unit, node->lease.epoch);
+    else
+        unit_stop(sim, unit, action->grace_us);
 }
 
 static void carry_out_one(struct sim *sim, struct sim_node *node, const struct agent_action *action)
@@ -346,6 +350,10 @@ static void carry_out_one(struct sim *sim, struct sim_node *node, const struct a
         break;
     case AGENT_STOP:
         stop(sim, node, action);
+        break;
+    case AGENT_THAW:
+        if (unit != NULL && unit->frozen)
+            freezing_thaw(sim, unit, action->epoch);
         break;
     case AGENT_FORGET:
         if (unit != NULL)
@@ -502,7 +510,7 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
                                        .has_version = true,
                                        .version = answer->version };
     bool taken = link_sm_awaits(&agent->link, answer->call) && said.result == LINK_TAKEN;
-    bool was_away = node_boot_us(sim, node) >= node->lease_deadline_us;
+    bool was_away = node_boot_us(sim, node) >= node->lease.deadline_us;
     uint64_t sent_us = agent->link.sent_us;
     struct link_actions actions;
 
@@ -511,11 +519,12 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
     if (taken) {
         agent_core_reported(agent->core, sent_us, answer->lease_us, link_sm_all_told(&agent->link),
                             node_boot_us(sim, node));
-        node->lease_deadline_us =
-            MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(agent->core));
+        freezing_extend(sim, node, agent_core_lease(agent->core));
         keep_told(sim, node, answer->kept);
         if (was_away && agent->orders != NULL && sim->config.mutant == SIM_MUTANT_ORDERS_KEPT)
             hand_in_orders(sim, node, node_boot_us(sim, node));
+        if (was_away)
+            freezing_thaw_all(sim, node);
     }
     act(sim, node, &actions);
 }
@@ -568,7 +577,7 @@ void agent_start(struct sim *sim, struct sim_node *node)
     agent->foreign_cpu = node->foreign_cpu;
     agent->foreign_memory = node->foreign_memory;
     agent->sampled_us = sim->now_us;
-    agent->core = agent_core_new(node->lease_deadline_us);
+    agent->core = agent_core_new(node->lease);
     DL_FOREACH_SAFE(node->units, unit, next)
     {
         struct agent_facts facts = facts_of(unit);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "scheduler/core/queue_rules.h"
+#include "simulator/fault_profiles.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define LABEL_DISK "disk"
@@ -19,76 +20,6 @@
 #define GPU_KINDS 3
 #define PROGRAMS 3
 #define RESTART_US (30 * USEC_PER_SEC) /* back-off, start and what is done again, on average */
-
-/* How often each fault comes, relative to the others. */
-struct profile {
-    const char *name;
-    uint32_t per_minute; /* faults of the whole cluster */
-    uint32_t loss_ppm, duplicate_ppm, tail_ppm;
-    bool groups, speeds, types, pins;
-    uint8_t weights[_SCRIPT_MAX];
-};
-
-#define NETWORK_WEIGHTS                                                                            \
-    [SCRIPT_CUT] = 6, [SCRIPT_SLOW] = 2, [SCRIPT_LOSS] = 2, [SCRIPT_CUT_CLIENTS] = 2
-#define CRASH_WEIGHTS                                                                              \
-    [SCRIPT_AGENT_CRASH] = 4, [SCRIPT_REBOOT] = 3, [SCRIPT_KILL_UNIT] = 3,                         \
-    [SCRIPT_STARTS_FAIL] = 4, [SCRIPT_AGENT_STOP] = 3, [SCRIPT_REBOOT_CHANGED] = 3,                \
-    [SCRIPT_SERVER_CRASH] = 2, [SCRIPT_SERVER_CRASH_IN_COMMIT] = 2,                                \
-    [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 2
-#define CLOCK_WEIGHTS                                                                              \
-    [SCRIPT_FREEZE] = 4, [SCRIPT_FREEZE_AGENT] = 4, [SCRIPT_SERVER_FREEZE] = 2,                    \
-    [SCRIPT_WALL_JUMP] = 3, [SCRIPT_SERVER_REBOOT] = 2
-
-#define MIXED_FAULTS                                                                               \
-    .per_minute = 2, .loss_ppm = 5000, .duplicate_ppm = 10000, .tail_ppm = 10000,                  \
-    .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,                                                   \
-                 CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 }
-
-static const struct profile profiles[] = {
-    { .name = "none", .weights = { [SCRIPT_FOREIGN] = 1 } },
-    { .name = "network",
-      .per_minute = 2,
-      .loss_ppm = 10000,
-      .duplicate_ppm = 20000,
-      .tail_ppm = 20000,
-      .weights = { NETWORK_WEIGHTS } },
-    { .name = "crash", .per_minute = 2, .weights = { CRASH_WEIGHTS } },
-    { .name = "clock", .per_minute = 2, .weights = { CLOCK_WEIGHTS } },
-    { .name = "storage",
-      .per_minute = 3,
-      .weights = { [SCRIPT_SERVER_CRASH_IN_COMMIT] = 6,
-                   [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = 4,
-                   [SCRIPT_DISK_SLOW] = 3 } },
-    { .name = "stall",
-      .per_minute = 4,
-      .weights = { [SCRIPT_SERVER_FREEZE] = 6, [SCRIPT_DISK_SLOW] = 3, [SCRIPT_CUT] = 3 } },
-    { .name = "mixed", MIXED_FAULTS },
-    { .name = "groups",
-      .per_minute = 2,
-      .groups = true,
-      .weights = { [SCRIPT_GROUPS] = 4,
-                   [SCRIPT_SERVER_CRASH] = 2,
-                   [SCRIPT_SERVER_CRASH_IN_COMMIT] = 1,
-                   [SCRIPT_AGENT_CRASH] = 1,
-                   [SCRIPT_REBOOT] = 1,
-                   [SCRIPT_FOREIGN] = 1 } },
-    { .name = "slow", .speeds = true, MIXED_FAULTS },
-    { .name = "types", .types = true, MIXED_FAULTS },
-    { .name = "pins", .pins = true, MIXED_FAULTS },
-    { .name = "storm",
-      .per_minute = 10,
-      .loss_ppm = 30000,
-      .duplicate_ppm = 30000,
-      .tail_ppm = 30000,
-      .weights = { NETWORK_WEIGHTS, CRASH_WEIGHTS,
-                   CLOCK_WEIGHTS, [SCRIPT_DISK_SLOW] = 2, [SCRIPT_FOREIGN] = 3 } },
-};
-
-const char *sim_profile_name(size_t i)
-{
-    return i < ELEMENTS(profiles) ? profiles[i].name : NULL;
-}
 
 static uint64_t stream_of(uint64_t seed, const char *name, uint64_t number)
 {
@@ -421,6 +352,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
     uint64_t keeper_random = stream_of(config->seed, "keeper", 0);
+    uint64_t kill_random = stream_of(config->seed, "cut-off-kill", 0);
 
     config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
     /* as the scheduler derives it */
@@ -431,6 +363,9 @@ static void make_config(struct sim_config *config, const struct profile *profile
     config->max_load_permille = (uint32_t)between(random, 900, 1000);
     config->latency = (struct sim_range){ 100, between(random, 200, 20000) };
     config->commit = (struct sim_range){ 500, between(random, 1000, 30000) };
+    config->thaw_late_ppm = profile->late_thaws ? 300000 : 0;
+    if (random_below(&kill_random, 2) == 0)
+        config->cut_off_kill_us = between(&kill_random, 10, 90) * USEC_PER_SEC;
     config->no_keeper = random_below(&keeper_random, 4) == 0;
     config->groups = profile->groups;
     config->loss_ppm = profile->loss_ppm;
@@ -521,6 +456,10 @@ static struct entry make_fault(const struct schedule *schedule, const struct pro
             break;
         }
     fill_fault(schedule, &entry.fault, number, &random);
+    random = stream_of(schedule->seed, "fault-lasts", number);
+    if (profile->most_s > 0)
+        entry.fault.for_us =
+            between(&random, profile->least_s * USEC_PER_SEC, profile->most_s * USEC_PER_SEC);
     return entry;
 }
 
@@ -606,11 +545,8 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
 {
     const char *name = options->profile != NULL ? options->profile : "mixed";
     uint64_t random = stream_of(seed, name, 0);
-    const struct profile *profile = NULL;
+    const struct profile *profile = fault_profile(name);
 
-    for (size_t i = 0; i < ELEMENTS(profiles); i++)
-        if (streq(profiles[i].name, name))
-            profile = &profiles[i];
     if (profile == NULL)
         return edl_error_set(error, -EINVAL, "there is no fault profile \"%s\"", name);
     *ret = (struct schedule){ .seed = seed };

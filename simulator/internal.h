@@ -14,6 +14,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "simulator/freezing.h"
 #include "simulator/groups.h"
 #include "simulator/keeper.h"
 #include "simulator/program.h"
@@ -52,6 +53,10 @@ enum event_kind {
     EVENT_KEEP_ASK,     /* a: node */
     EVENT_KEEP_ASKED,   /* a: node, b: generation and instant; p: number of the agent */
     EVENT_KEPT,         /* likewise */
+    EVENT_FROZEN,       /* a: node, b: process serial: all of it was seen to stand still */
+    EVENT_THAW,         /* a: node, b: process serial, p: number of an epoch: its agent says so */
+    EVENT_STOOD,      /* a: node, b: process serial, p: since when: it is not frozen for so long */
+    EVENT_LEASE_OVER, /* a: node: nothing that its lease ends acts any more */
     _EVENT_MAX,
 };
 
@@ -229,8 +234,12 @@ struct unit {
     uint32_t n_ports;
     uint64_t grace_us, commit;
     struct fence fence;
-    bool told;                   /* got SIGTERM */
-    uint64_t told_us;            /* boot time */
+    bool frozen, escapes; /* all of it stands still; one of it does not, and cannot be made to */
+    bool thaw_held;       /* its supervisor is late to take the signal, which is of */
+    uint16_t thaw_epoch;
+    uint64_t frozen_since_us, still_since_us; /* still_: freezing.c, in the calm */
+    bool told;                                /* got SIGTERM */
+    uint64_t told_us;                         /* boot time */
     uint64_t saved_us;           /* likewise: its agent heard that it has saved; 0: it did not */
     uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
     bool ignores, starts_badly;
@@ -288,7 +297,10 @@ struct sim_node {
     char boot_id[24];
     uint64_t boot_base_us; /* its boot clock counts from there, faster or slower by */
     int32_t drift_ppm;
-    uint64_t lease_deadline_us; /* the shared file; boot time */
+    struct lease_word lease; /* the shared file */
+    bool can_freeze;         /* its processes have control groups */
+    bool lease_over_due;     /* there is an EVENT_LEASE_OVER */
+    uint64_t freeze_random;
     uint64_t foreign_cpu, foreign_memory;
     /* link */
     bool cut_up, cut_down;
@@ -336,6 +348,8 @@ struct unit *machine_unit(struct sim_node *node, uint64_t serial);
 struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct order *order,
                         uint64_t commit, uint64_t lease_us);
 void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us);
+/* unit_look - its supervisor does */
+void unit_look(struct sim *sim, struct unit *unit);
 void unit_forget(struct sim *sim, struct unit *unit);
 void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const char *reason);
 void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial);
@@ -569,6 +583,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n);
 void ledger_crashed(struct sim *sim);
 void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
+/* ledger_unit_acts - it is not frozen, and neither is its machine beyond the end of the lease */
+bool ledger_unit_acts(const struct sim *sim, const struct unit *unit);
 void ledger_unit_runs(struct sim *sim, struct unit *unit);
 void ledger_unit_gone(struct sim *sim, struct unit *unit);
 /* ledger_units_stop - the job begins to end */

@@ -67,8 +67,7 @@ static void on_kept(struct sim *sim, struct sim_node *node, const struct event *
     sim->seen[SIM_SEEN_LEASES_KEPT]++;
     link_sm_kept(&node->agent->link, sent_us, sim->config.lease_us, node_boot_us(sim, node));
     agent_core_kept(node->agent->core, sent_us, sim->config.lease_us, node_boot_us(sim, node));
-    node->lease_deadline_us =
-        MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(node->agent->core));
+    freezing_extend(sim, node, agent_core_lease(node->agent->core));
 }
 
 void keep_event(struct sim *sim, const struct event *event)

@@ -9,8 +9,10 @@
 
 #include "simulator/internal.h"
 
-/* As agent/core/fence.h has it: SIGTERM a third of the lease before its end, SIGKILL a twelfth. */
+/* As agent/core/fence.h has it: SIGTERM a third of the lease before its end, or a freeze a sixth,
+ * SIGKILL a twelfth. */
 #define TERM_PART 3
+#define FREEZE_PART 6
 #define KILL_PART 12
 
 static bool lease_is_near_its_end(const struct sim *sim, const struct unit *unit,
@@ -22,8 +24,9 @@ static bool lease_is_near_its_end(const struct sim *sim, const struct unit *unit
 /* ledger_unit_fenced - its supervisor saw the lease run out; a later lease does not undo that */
 void ledger_unit_fenced(struct sim *sim, struct unit *unit)
 {
-    unit->fenced_deadline_us = unit->node->lease_deadline_us;
-    if (!lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, TERM_PART))
+    unit->fenced_deadline_us = unit->node->lease.deadline_us;
+    if (!lease_is_near_its_end(sim, unit, unit->fenced_deadline_us,
+                               unit->fence.freezes ? FREEZE_PART : TERM_PART))
         violate(sim, "stop",
                 "job %s: %s-%u.%" PRIu64 " is fenced on %s %.3f s before the end of the lease",
                 unit->job->name, unit->id.role, unit->id.index, unit->id.incarnation,
@@ -60,7 +63,7 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
     uint64_t now_us = node_boot_us(sim, unit->node);
     uint64_t since_us = now_us - unit->told_us;
 
-    if (since_us >= grace_us ||
+    if (since_us >= grace_us || unit->fence.stance != FENCE_RUNS || /* or could not be */
         (unit->saved_us != 0 && now_us - unit->saved_us >= AGENT_SAVED_GRACE_US) ||
         agent_leaves(unit->node) || /* told twice */
         (unit->fence.fenced &&

@@ -3,19 +3,22 @@
  *
  * Each check is made when something starts, against what is really there at that moment: an
  * incarnation acts while it is there, unless its machine is frozen beyond the end of its lease
- * (then it does nothing until its supervisor kills it; one that is to be kept goes on). */
+ * (then it does nothing until its supervisor kills it; one that is to be kept goes on), or it is
+ * frozen itself (freezing.h). */
 #include <inttypes.h>
 
 #include <utlist.h>
 
 #include "simulator/internal.h"
 
-static bool acts(const struct sim *sim, const struct unit *unit)
+bool ledger_unit_acts(const struct sim *sim, const struct unit *unit)
 {
     bool frozen = unit->node->frozen || unit->node->thawed_us == sim->now_us;
 
+    if (unit->frozen)
+        return false;
     return !frozen || unit->keep_cut_off ||
-           node_boot_us(sim, unit->node) < unit->node->lease_deadline_us;
+           node_boot_us(sim, unit->node) < unit->node->lease.deadline_us;
 }
 
 static bool is_there(const struct unit *unit)
@@ -35,7 +38,7 @@ static void check_slot(struct sim *sim, const struct unit *unit, const struct tr
     const struct unit *other;
 
     DL_FOREACH2(slot->live, other, slot_next)
-    if (acts(sim, other))
+    if (ledger_unit_acts(sim, other))
         violate(sim, "one-incarnation",
                 "two incarnations of job %s %s-%u act: %" PRIu64 " on %s starts, %" PRIu64
                 " is still on %s",
@@ -131,7 +134,7 @@ static void check_bounds(struct sim *sim, const struct unit *unit, const struct 
         const struct unit *other;
 
         DL_FOREACH2(role->slots[i].live, other, slot_next)
-        n += !other->told && acts(sim, other) && !is_moved_beyond_max(other, max);
+        n += !other->told && ledger_unit_acts(sim, other) && !is_moved_beyond_max(other, max);
     }
     if (n > max)
         violate(sim, "bounds", "job %s has %u of %s, more than %u", unit->job->name, n, role->name,
@@ -147,14 +150,14 @@ static void check_thawed(struct sim *sim, const struct unit *unit)
     uint32_t n = 0;
 
     DL_FOREACH2(role->slots[unit->id.index].live, other, slot_next)
-    if (other != unit && acts(sim, other))
+    if (other != unit && ledger_unit_acts(sim, other))
         violate(sim, "one-incarnation",
                 "%s thaws with job %s %s-%u.%" PRIu64 ", of which %" PRIu64 " acts on %s",
                 unit->node->name, unit->job->name, unit->id.role, unit->id.index,
                 unit->id.incarnation, other->id.incarnation, other->node->name);
     for (uint32_t i = 0; i < role->n_slots; i++)
         DL_FOREACH2(role->slots[i].live, other, slot_next)
-    n += !other->told && acts(sim, other);
+    n += !other->told && ledger_unit_acts(sim, other);
     if (n > max && !unit->told)
         violate(sim, "bounds", "%s thaws, and job %s has %u of %s, more than %u", unit->node->name,
                 unit->job->name, n, role->name, max);
@@ -167,8 +170,9 @@ void ledger_node_thawed(struct sim *sim, const struct sim_node *node)
     if (node->frozen)
         return;
     DL_FOREACH(node->units, unit)
-    if (unit->job != NULL && is_there(unit))
+    if (unit->job != NULL && is_there(unit) && !unit->frozen)
         check_thawed(sim, unit);
+    freezing_check_node(sim, node);
 }
 
 static void check_committed(struct sim *sim, const struct unit *unit, uint64_t commit)

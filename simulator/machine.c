@@ -32,7 +32,7 @@ static bool is_there(const struct unit *unit)
 
 /* --- supervisors --- */
 
-static void look(struct sim *sim, struct unit *unit)
+void unit_look(struct sim *sim, struct unit *unit)
 {
     struct sim_node *node = unit->node;
     struct fence_verdict verdict;
@@ -41,7 +41,11 @@ static void look(struct sim *sim, struct unit *unit)
 
     if (!is_there(unit))
         return;
-    verdict = fence_look(&unit->fence, node->lease_deadline_us, node_boot_us(sim, node));
+    verdict = fence_look(&unit->fence, freezing_lease(sim, unit), node_boot_us(sim, node));
+    if (verdict.freeze)
+        freezing_begin(sim, unit);
+    if (verdict.thaw)
+        freezing_end(sim, unit);
     if (unit->fence.fenced && !was_fenced)
         ledger_unit_fenced(sim, unit);
     if (verdict.term && !unit->told) {
@@ -51,11 +55,17 @@ static void look(struct sim *sim, struct unit *unit)
     }
     if (!is_there(unit))
         return;
+    if (verdict.kill && !unit->told && unit->fence.cause == FENCE_STOPPED) {
+        unit->told = true; /* as it stands */
+        ledger_unit_told(sim, unit);
+    }
     if (verdict.kill) {
+        freezing_check_end(sim, unit);
         ledger_unit_killed(sim, unit);
         unit_exit(sim, unit, 137, 9, NULL);
         return;
     }
+    verdict.look_at_us = freezing_look_at(sim, unit, verdict.look_at_us);
     if (verdict.look_at_us == NEVER_US) {
         unit->supervisor_at_us = NEVER_US;
         return;
@@ -74,7 +84,7 @@ void on_supervisor(struct sim *sim, struct sim_node *node, uint64_t serial)
     if (unit == NULL || sim->now_us < unit->supervisor_at_us)
         return;
     unit->supervisor_at_us = NEVER_US;
-    look(sim, unit);
+    unit_look(sim, unit);
 }
 
 /* --- units --- */
@@ -113,6 +123,7 @@ struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct ord
     unit->keep_cut_off = order->keep_cut_off;
     fence_init(&unit->fence, order->keep_cut_off ? 0 : fence_lease_us(sim, lease_us),
                order->grace_us);
+    freezing_may(sim, unit);
     TRACE(sim, "%s: %s-%u.%llu of job %llu starts", node->name, unit->id.role, unit->id.index,
           (unsigned long long)unit->id.incarnation, (unsigned long long)unit->id.job_id);
     sim_mix(sim, unit->id.job_id << 40 ^ unit->id.incarnation << 20 ^ node->number);
@@ -123,7 +134,7 @@ struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct ord
     unit->ignores = chance(&unit->random, work->ignores_sigterm_ppm);
     unit->starts_badly = chance(&unit->random, work->start_failure_ppm);
     sim_after(sim, draw(&unit->random, work->start), EVENT_UNIT, node->number, unit->serial);
-    look(sim, unit);
+    unit_look(sim, unit);
     return unit;
 }
 
@@ -131,7 +142,7 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
 {
     struct unit *unit = machine_unit(node, serial);
 
-    if (unit == NULL || unit->life != LIFE_STARTING)
+    if (unit == NULL || unit->life != LIFE_STARTING || unit->frozen)
         return;
     if (unit->starts_badly || sim->now_us < node->starts_fail_until_us) {
         sim->seen[SIM_SEEN_STARTS_FAILED]++;
@@ -150,8 +161,12 @@ void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
 {
     if (!is_there(unit))
         return;
+    if (sim->config.mutant == SIM_MUTANT_STOP_THAWS && unit->frozen) {
+        unit->fence.stance = FENCE_RUNS;
+        freezing_end(sim, unit);
+    }
     fence_stop(&unit->fence, grace_us, node_boot_us(sim, unit->node));
-    look(sim, unit);
+    unit_look(sim, unit);
 }
 
 /* Whoever can be heard keeps what it runs, whether the scheduler listens or not. */
@@ -160,7 +175,7 @@ static void check_fenced(struct sim *sim, const struct unit *unit)
     uint64_t excused_us = MAX_OF(unit->node->excused_until_us, sim->server.excused_until_us);
     bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
 
-    if (!is_lossy && !sim->config.no_keeper && sim->now_us > excused_us)
+    if (!is_lossy && !sim->config.no_keeper && !unit->fence.freezes && sim->now_us > excused_us)
         violate(sim, "lease", "%s ends %s-%u of %s with its lease, and nothing kept it from asking",
                 unit->node->name, unit->id.role, unit->id.index, unit->job->name);
 }
@@ -277,7 +292,7 @@ void machine_boot(struct sim *sim, struct sim_node *node)
     node->boots++;
     (void)snprintf(node->boot_id, sizeof node->boot_id, "%u-%u", node->number, node->boots);
     node->boot_base_us = sim->now_us;
-    node->lease_deadline_us = 0; /* a deadline of another boot is worth nothing */
+    node->lease = (struct lease_word){ 0 }; /* a deadline of another boot is worth nothing */
     node->up = true;
     TRACE(sim, "%s: boot %u", node->name, node->boots);
     sim_after(sim, AGENT_BOOT_US, EVENT_AGENT_START, node->number, 0);
@@ -359,7 +374,8 @@ static bool is_of_agent(const struct event *event)
 static bool is_of_machine(const struct event *event)
 {
     return is_of_agent(event) || event->kind == EVENT_UNIT || event->kind == EVENT_SUPERVISOR ||
-           event->kind == EVENT_PROGRAM;
+           event->kind == EVENT_PROGRAM || event->kind == EVENT_FROZEN ||
+           event->kind == EVENT_THAW || event->kind == EVENT_STOOD;
 }
 
 static bool is_of_server(const struct event *event)

@@ -175,6 +175,10 @@ static void deliver_answer(struct sim *sim, struct message *take_answer)
     } else if (node->agent != NULL) {
         struct unit *unit = machine_unit(node, take_answer->process);
 
+        if (unit != NULL && unit->frozen) { /* it lies in its socket */
+            sim_at(sim, sim->now_us + USEC_PER_SEC, EVENT_DELIVER, node->number, 0, take_answer);
+            return;
+        }
         if (unit != NULL && unit->call == take_answer->call)
             program_answer(sim, unit, take_answer);
     }

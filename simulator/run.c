@@ -210,6 +210,7 @@ static void settle(struct sim *sim, const struct schedule *schedule)
         if (us == DRAIN_US)
             check_rest(sim);
         check_settled(sim);
+        freezing_check_calm(sim);
         if (sim->config.groups)
             check_groups(sim);
     }

@@ -102,6 +102,25 @@ static void kill_unit(struct sim *sim, const struct script *script)
     unit_exit(sim, unit, 137, 9, "killed by signal 9 (SIGKILL)");
 }
 
+/* Its program dies with it; what that had started stays frozen, until its agent kills it. */
+static void kill_supervisor(struct sim *sim, const struct script *script)
+{
+    struct sim_node *node = target(sim, script);
+    struct unit *unit;
+    uint64_t n = 0;
+
+    DL_FOREACH(node->units, unit)
+    n += unit->life == LIFE_RUNNING && unit->frozen;
+    if (n == 0 || node->frozen)
+        return;
+    n = script->a % n;
+    DL_FOREACH(node->units, unit)
+    if (unit->life == LIFE_RUNNING && unit->frozen && n-- == 0)
+        break;
+    sim->seen[SIM_SEEN_SUPERVISORS_KILLED]++;
+    unit_exit(sim, unit, -1, 0, "its supervisor vanished");
+}
+
 static void crash_server(struct sim *sim, const struct script *script)
 {
     static const enum crash_when when[_SCRIPT_MAX] = {
@@ -228,6 +247,7 @@ static void calm(struct sim *sim, const struct script *script)
     sim->loss_ppm = 0;
     sim->clients_cut_up = sim->clients_cut_down = false;
     sim->config.loss_ppm = sim->config.duplicate_ppm = sim->config.tail_ppm = 0;
+    freezing_calm(sim);
     sim->server.disk_slow_us = 0;
     sim->server.crash_when = CRASH_NOW;
     if (sim->server.frozen)
@@ -273,6 +293,7 @@ static const struct {
     [SCRIPT_REBOOT_CHANGED] = { "reboot-changed", reboot_changed },
     [SCRIPT_GROUPS] = { "groups", regroup },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
+    [SCRIPT_KILL_SUPERVISOR] = { "kill-supervisor", kill_supervisor },
     [SCRIPT_CALM] = { "calm", calm },
 };
 

@@ -20,15 +20,16 @@ enum script_kind {
     SCRIPT_SERVER_CRASH_AFTER_COMMIT,
     SCRIPT_SERVER_REBOOT,
     SCRIPT_SERVER_FREEZE,
-    SCRIPT_WALL_JUMP,      /* a: by so much, two's complement */
-    SCRIPT_DISK_SLOW,      /* for us; a: each commit by so much */
-    SCRIPT_FOREIGN,        /* a: cpu, b: memory */
-    SCRIPT_CUT_CLIENTS,    /* for us; a: as SCRIPT_CUT */
-    SCRIPT_AGENT_STOP,     /* graceful; comes back after us */
-    SCRIPT_REBOOT_CHANGED, /* as REBOOT; a: cores and GPUs, b: memory when it is back, permille */
-    SCRIPT_GROUPS,         /* other groups of users; a: their number */
-    SCRIPT_STARTS_FAIL,    /* node for us: a program that is not installed there */
-    SCRIPT_CALM,           /* the end of everything of this kind */
+    SCRIPT_WALL_JUMP,       /* a: by so much, two's complement */
+    SCRIPT_DISK_SLOW,       /* for us; a: each commit by so much */
+    SCRIPT_FOREIGN,         /* a: cpu, b: memory */
+    SCRIPT_CUT_CLIENTS,     /* for us; a: as SCRIPT_CUT */
+    SCRIPT_AGENT_STOP,      /* graceful; comes back after us */
+    SCRIPT_REBOOT_CHANGED,  /* as REBOOT; a: cores and GPUs, b: memory when it is back, permille */
+    SCRIPT_GROUPS,          /* other groups of users; a: their number */
+    SCRIPT_STARTS_FAIL,     /* node for us: a program that is not installed there */
+    SCRIPT_KILL_SUPERVISOR, /* of a process of the node that is frozen; a: which */
+    SCRIPT_CALM,            /* the end of everything of this kind */
     _SCRIPT_MAX,
 };
 

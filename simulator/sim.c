@@ -67,6 +67,15 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_COST_OVERRATED] = "cost-overrated",
     [SIM_MUTANT_STALL_IGNORED] = "stall-ignored",
     [SIM_MUTANT_KEEPER_NOT_ASKED] = "keeper-not-asked",
+    [SIM_MUTANT_THAW_BY_LEASE] = "thaw-by-lease",
+    [SIM_MUTANT_THAW_OLD_ORDERS] = "thaw-old-orders",
+    [SIM_MUTANT_THAW_STALE] = "thaw-stale",
+    [SIM_MUTANT_THAW_UNLISTED] = "thaw-unlisted",
+    [SIM_MUTANT_STOP_THAWS] = "stop-thaws",
+    [SIM_MUTANT_FREEZE_LATE] = "freeze-late",
+    [SIM_MUTANT_FREEZE_UNVERIFIED] = "freeze-unverified",
+    [SIM_MUTANT_FROZEN_FOR_EVER] = "frozen-for-ever",
+    [SIM_MUTANT_EPOCH_KEPT] = "epoch-kept",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -80,6 +89,10 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_ENDS_ON_SIGKILL] = "ends-on-sigkill",
     [SIM_SEEN_CHECKPOINTS_DONE] = "checkpoints-done",
     [SIM_SEEN_ENDS_BY_FENCE] = "ends-by-fence",
+    [SIM_SEEN_FROZEN] = "frozen",
+    [SIM_SEEN_ESCAPES] = "escapes",
+    [SIM_SEEN_THAWED] = "thawed",
+    [SIM_SEEN_SUPERVISORS_KILLED] = "supervisors-killed",
     [SIM_SEEN_ENDS_WITH_POWER] = "ends-with-power",
     [SIM_SEEN_STARTS_FAILED] = "starts-failed",
     [SIM_SEEN_QUARANTINES] = "quarantines",
@@ -251,6 +264,7 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     node->agent_random = stream(sim, "agent", node->number, 0);
     node->keep.random = stream(sim, "keep", node->number, 0);
     node->drift_ppm = drift(sim, node->number);
+    freezing_new_node(sim, node);
     sim->seen[SIM_SEEN_CLOCKS_DRIFTING] += node->drift_ppm != 0;
     sim->server.orders_waiters[sim->n_nodes] = NULL;
     sim->nodes[sim->n_nodes++] = node;
@@ -362,7 +376,7 @@ static void on_program(struct sim *sim, struct sim_node *node, uint64_t serial)
 {
     struct unit *unit = machine_unit(node, serial);
 
-    if (unit != NULL)
+    if (unit != NULL && !unit->frozen) /* it is told anew when it thaws */
         program_on_event(sim, unit);
 }
 
@@ -422,6 +436,12 @@ static void dispatch(struct sim *sim, const struct event *event)
     case EVENT_KEEP_ASKED:
     case EVENT_KEPT:
         keep_event(sim, event);
+        break;
+    case EVENT_FROZEN:
+    case EVENT_THAW:
+    case EVENT_STOOD:
+    case EVENT_LEASE_OVER:
+        freezing_event(sim, event);
         break;
     case EVENT_SCRIPT:
         script_run(sim, event->p);

@@ -84,6 +84,15 @@ enum sim_mutant {
     SIM_MUTANT_COST_OVERRATED,   /* a change of size is believed to take ten minutes */
     SIM_MUTANT_STALL_IGNORED,    /* nobody tells the core that the scheduler stood still */
     SIM_MUTANT_KEEPER_NOT_ASKED, /* it stands still, and calls lost whom its keeper has heard */
+    SIM_MUTANT_THAW_BY_LEASE,   /* supervisors thaw when the lease is renewed, whatever its epoch */
+    SIM_MUTANT_THAW_OLD_ORDERS, /* an agent that was cut off thaws by orders from before */
+    SIM_MUTANT_THAW_STALE,      /* supervisors do not look at the epoch of a thaw */
+    SIM_MUTANT_THAW_UNLISTED,   /* what orders do not list is thawed, and not killed */
+    SIM_MUTANT_STOP_THAWS,      /* a frozen process is thawed to get SIGTERM */
+    SIM_MUTANT_FREEZE_LATE,     /* after the deadline */
+    SIM_MUTANT_FREEZE_UNVERIFIED, /* nobody looks whether all of it stands still */
+    SIM_MUTANT_FROZEN_FOR_EVER,   /* nothing is killed however long it stands */
+    SIM_MUTANT_EPOCH_KEPT,        /* a lease that is renewed after a gap keeps its epoch */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -97,10 +106,14 @@ enum sim_seen {
     SIM_SEEN_STARTS_PINNED,      /* of a role that names the node of each instance */
     SIM_SEEN_ENDS_THEMSELVES,
     SIM_SEEN_ENDS_ON_SIGTERM,
-    SIM_SEEN_ENDS_ON_SIGKILL,  /* after the grace */
-    SIM_SEEN_CHECKPOINTS_DONE, /* said while it is stopped: SIGKILL comes early */
-    SIM_SEEN_ENDS_BY_FENCE,    /* the lease ran out */
-    SIM_SEEN_ENDS_WITH_POWER,  /* of the machine */
+    SIM_SEEN_ENDS_ON_SIGKILL,    /* after the grace */
+    SIM_SEEN_CHECKPOINTS_DONE,   /* said while it is stopped: SIGKILL comes early */
+    SIM_SEEN_ENDS_BY_FENCE,      /* the lease ran out */
+    SIM_SEEN_FROZEN,             /* processes, because a lease ran out */
+    SIM_SEEN_ESCAPES,            /* of those, which could not be */
+    SIM_SEEN_THAWED,             /* and went on */
+    SIM_SEEN_SUPERVISORS_KILLED, /* of frozen ones */
+    SIM_SEEN_ENDS_WITH_POWER,    /* of the machine */
     SIM_SEEN_STARTS_FAILED,
     SIM_SEEN_QUARANTINES, /* committed */
     SIM_SEEN_RESIZES,     /* committed */
@@ -172,8 +185,10 @@ struct sim_config {
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
-    uint64_t heartbeat_us; /* 0: 1 s */
-    uint32_t drift_ppm;    /* a node's clock goes faster or slower by up to so much; < 1000000 */
+    uint64_t heartbeat_us;    /* 0: 1 s */
+    uint64_t cut_off_kill_us; /* 0: 15 min */
+    uint32_t thaw_late_ppm;   /* of thaws that a supervisor takes much later */
+    uint32_t drift_ppm;       /* a node's clock goes faster or slower by up to so much; < 1000000 */
     /* network, one way; every message draws its own */
     struct sim_range latency;
     uint32_t tail_ppm; /* so many take up to tail_us instead */

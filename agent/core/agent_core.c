@@ -36,7 +36,8 @@ struct agent_core {
     uint64_t orders_asked_us; /* the scheduler made them after this instant */
     uint64_t orders_since_us; /* older ones start nothing: there was a gap since */
     bool orders_void;         /* likewise: the scheduler had forgotten this node since */
-    uint64_t lease_deadline_us;
+    struct lease_word lease;
+    size_t n_frozen;
     uint64_t lease_us; /* as the scheduler gives it; 0 before the first report */
     bool all_told;     /* the scheduler knows of every change */
     bool report_queued;
@@ -71,11 +72,11 @@ static void view_free(struct slot_view *view)
     free(view->actions);
 }
 
-struct agent_core *agent_core_new(uint64_t lease_deadline_us)
+struct agent_core *agent_core_new(struct lease_word lease)
 {
     struct agent_core *core = xcalloc(1, sizeof *core);
 
-    core->lease_deadline_us = lease_deadline_us;
+    core->lease = lease;
     core->goodbye_at_us = NEVER_US;
     return core;
 }
@@ -95,10 +96,20 @@ static void set_off(struct agent_core *core, struct agent_unit *unit, uint64_t n
     unit->given_us = now_us;
 }
 
+static bool set_frozen(struct agent_core *core, struct agent_unit *unit, bool frozen)
+{
+    bool news = unit->frozen != frozen;
+
+    core->n_frozen += (size_t)frozen - unit->frozen;
+    unit->frozen = frozen;
+    return news;
+}
+
 /* unit_free - its slot stays, which may be empty now */
 static void unit_free(struct agent_core *core, struct agent_unit *unit)
 {
     arrived(core, unit);
+    (void)set_frozen(core, unit, false);
     slot_remove_unit(unit);
     DL_DELETE(core->units, unit);
     free(unit);
@@ -225,10 +236,21 @@ static void stop_unit(struct agent_core *core, struct agent_unit *unit, uint64_t
     (void)move(core, unit, UNIT_EVENT_STOP);
 }
 
-/* take_facts - true when the state changed */
+static bool take_frozen(struct agent_core *core, struct agent_unit *unit, bool frozen)
+{
+    if (!set_frozen(core, unit, frozen))
+        return false;
+    (void)add(core, AGENT_MOVED, &unit->id);
+    touch(core);
+    return true;
+}
+
+/* take_facts - true when the state changed, or whether it stands still */
 static bool take_facts(struct agent_core *core, struct agent_unit *unit,
                        const struct agent_facts *facts)
 {
+    bool news;
+
     if (unit->state == UNIT_EXITED) /* more of what is over changes nothing; life would be news */
         return facts->phase == AGENT_RUNNING && move(core, unit, UNIT_EVENT_STARTED);
     unit->found = facts->found;
@@ -239,10 +261,12 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
         return false;
     case AGENT_RUNNING:
         unit->started = true;
-        return move(core, unit, UNIT_EVENT_STARTED);
+        news = take_frozen(core, unit, facts->frozen);
+        return move(core, unit, UNIT_EVENT_STARTED) || news;
     case AGENT_GONE:
         break;
     }
+    (void)set_frozen(core, unit, false);
     set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
     unit->unfit = facts->unfit;
     unit->fault = facts->fault;
@@ -256,7 +280,7 @@ static bool may_start(const struct agent_core *core, uint64_t now_us)
 {
     return !core->stopping && core->lease_us > 0 && !core->orders_void &&
            core->orders_asked_us >= core->orders_since_us &&
-           now_us < fence_term_at(core->lease_deadline_us, core->lease_us);
+           now_us < fence_term_at(core->lease.deadline_us, core->lease_us);
 }
 
 static void start(struct agent_core *core, size_t idx_order, uint64_t now_us)
@@ -298,9 +322,9 @@ static void look_at(struct agent_core *core, const struct slot *slot)
     {
         make_room(view, view->n_orders + view->n_units + 1); /* one action each at most */
         view->units[view->n_units] = unit;
-        view->processes[view->n_units++] = (struct reconcile_process){ .id = unit->id,
-                                                                       .state = unit->state,
-                                                                       .grace_us = unit->grace_us };
+        view->processes[view->n_units++] = (struct reconcile_process){
+            .id = unit->id, .state = unit->state, .frozen = unit->frozen, .grace_us = unit->grace_us
+        };
     }
 }
 
@@ -325,6 +349,9 @@ static bool carry_out(struct agent_core *core, const struct reconcile_action *ac
         break;
     case RECONCILE_STOP:
         stop_unit(core, view->units[action->idx_process], action->grace_us);
+        break;
+    case RECONCILE_THAW:
+        add(core, AGENT_THAW, &view->units[action->idx_process]->id)->epoch = core->lease.epoch;
         break;
     case RECONCILE_FORGET:
         forget(core, view->units[action->idx_process]);
@@ -550,10 +577,12 @@ static void beat(struct agent_core *core, bool all_told, uint64_t now_us)
 
 void agent_core_kept(struct agent_core *core, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
 {
-    if (now_us >= core->lease_deadline_us)
+    if (now_us >= core->lease.deadline_us) {
         core->orders_since_us = now_us;
+        core->lease.epoch++;
+    }
     core->lease_us = lease_us;
-    core->lease_deadline_us = MAX_OF(core->lease_deadline_us, sent_us + lease_us);
+    core->lease.deadline_us = MAX_OF(core->lease.deadline_us, sent_us + lease_us);
 }
 
 void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
@@ -595,9 +624,14 @@ uint64_t agent_core_next_us(const struct agent_core *core)
 
 /* ---- what can be asked ---- */
 
+struct lease_word agent_core_lease(const struct agent_core *core)
+{
+    return core->lease;
+}
+
 uint64_t agent_core_lease_deadline_us(const struct agent_core *core)
 {
-    return core->lease_deadline_us;
+    return core->lease.deadline_us;
 }
 
 uint64_t agent_core_lease_us(const struct agent_core *core)
@@ -633,6 +667,11 @@ size_t agent_core_count_alive(const struct agent_core *core)
     DL_FOREACH(core->units, unit)
     n += unit->state != UNIT_EXITED;
     return n;
+}
+
+bool agent_core_any_frozen(const struct agent_core *core)
+{
+    return core->n_frozen > 0;
 }
 
 uint64_t agent_core_compared(const struct agent_core *core)

@@ -21,8 +21,11 @@
  *     wait with it.
  *  7. What one event costs does not grow with what is ordered: only its slot is looked at. Orders
  *     and reports look at all, as they list all.
- *  8. Nothing is started any more once stopping; LEAVE comes when every unit is over and the
- *     scheduler knows it, or AGENT_GOODBYE_US after the last end.
+ *  8. What stands still because a lease ran out is thawed by what a start needs (2), and by the
+ * epoch of the lease (lease_word.h); if orders do not list it or stop it, it is stopped as it
+ * stands.
+ *  9. Nothing is started or thawed any more once stopping; LEAVE comes when every unit is over and
+ * the scheduler knows it, or AGENT_GOODBYE_US after the last end.
  *
  * Use: after each input take all actions and carry them out, in their order, before new orders are
  * handed in (START speaks of them by index). Results may be handed in while actions are taken. */
@@ -32,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/lease_word.h"
 #include "agent/core/process_id.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
@@ -58,6 +62,7 @@ struct agent_unit { /* read only for others */
     char reason[AGENT_REASON_SIZE];
     enum unfit unfit;       /* likewise: this node cannot run it */
     enum start_fault fault; /* likewise: it could not be started */
+    bool frozen;            /* it stands still, since a lease ran out */
     bool started;           /* the program was seen running, now or earlier */
     bool found;             /* the runtime has found what looks after it */
     bool exit_public;       /* its last log lines were offered: the end may be reported */
@@ -73,11 +78,12 @@ struct agent_unit { /* read only for others */
 enum agent_action_kind {
     AGENT_START,     /* id, idx_order; answer: agent_core_observed or agent_core_start_failed */
     AGENT_STOP,      /* id, grace_us; ask it to end, with force after grace_us */
+    AGENT_THAW,      /* id, epoch; it stands still, and may go on in this epoch of the lease */
     AGENT_FORGET,    /* id; drop what is left of it (folder); the unit is gone already */
     AGENT_SEND_TAIL, /* id; offer the end of its log; answer: agent_core_tail_offered */
     AGENT_REFRESH,   /* id; look at it again; answer: agent_core_observed */
     AGENT_REPORT,    /* there is something new to report: link_sm_changed */
-    AGENT_MOVED,     /* id; its state changed: for people (log) */
+    AGENT_MOVED,     /* id; its state changed, or whether it stands still: for people (log) */
     AGENT_UNLISTED,  /* id; agent_core_unlisted tells of a bug: nothing was changed (log) */
     AGENT_LEAVE,     /* the program may end */
 };
@@ -87,13 +93,15 @@ struct agent_action {
     struct process_id id;
     size_t idx_order;
     uint64_t grace_us;
+    uint16_t epoch;
 };
 
 enum agent_phase { AGENT_STARTING, AGENT_RUNNING, AGENT_GONE };
 
 struct agent_facts { /* what the runtime sees of a unit */
     enum agent_phase phase;
-    bool found; /* false: looked for again with each report that is taken */
+    bool found;  /* false: looked for again with each report that is taken */
+    bool frozen; /* RUNNING: it stands still, since a lease ran out */
     int exit_code;
     int exit_signal;
     const char *reason; /* borrowed, NULL as "" */
@@ -110,8 +118,8 @@ struct agent_unit_report { /* what a report says of a unit */
     enum start_fault fault;
 };
 
-/* agent_core_new - lease_deadline_us: as an earlier agent of this boot left it, 0 for none */
-struct agent_core *agent_core_new(uint64_t lease_deadline_us);
+/* agent_core_new - lease: as an earlier agent of this boot left it, all 0 for none */
+struct agent_core *agent_core_new(struct lease_word lease);
 struct agent_core *agent_core_free(struct agent_core *core);
 
 /* agent_core_adopt - a unit that an earlier agent started, before any other input
@@ -178,6 +186,8 @@ bool agent_core_take(struct agent_core *core, struct agent_action *ret);
 /* agent_core_unlisted - the last move that no table of states lists; "" when there was none */
 const char *agent_core_unlisted(const struct agent_core *core);
 
+struct lease_word
+agent_core_lease(const struct agent_core *core); /* to be written where it is read */
 uint64_t agent_core_lease_deadline_us(const struct agent_core *core);
 uint64_t agent_core_lease_us(const struct agent_core *core); /* 0 before the first report */
 bool agent_core_is_stopping(const struct agent_core *core);
@@ -188,6 +198,9 @@ const struct agent_unit *agent_core_units(const struct agent_core *core);
 const struct agent_unit *agent_core_unit(const struct agent_core *core,
                                          const struct process_id *id);
 size_t agent_core_count_alive(const struct agent_core *core);
+
+/* agent_core_any_frozen - a unit stands still and waits for a lease and orders; O(1) */
+bool agent_core_any_frozen(const struct agent_core *core);
 
 /* agent_core_compared - orders and units that were compared with each other so far: what its plans
  * cost, for tests */

@@ -60,7 +60,7 @@ static bool plan_order(const struct reconcile_order *order, bool newer_ordered,
 
 /* plan_process - true when *ret_kind is to be done for a process */
 static bool plan_process(const struct reconcile_process *process,
-                         const struct reconcile_order *order, bool newer_ordered,
+                         const struct reconcile_order *order, bool newer_ordered, bool may_start,
                          enum reconcile_kind *ret_kind)
 {
     if (process->state == UNIT_EXITED) {
@@ -70,7 +70,10 @@ static bool plan_process(const struct reconcile_process *process,
     *ret_kind = RECONCILE_STOP;
     if (process->state == UNIT_STOPPING)
         return false;
-    return order == NULL || !order->run || newer_ordered;
+    if (order == NULL || !order->run || newer_ordered)
+        return true;
+    *ret_kind = RECONCILE_THAW;
+    return process->frozen && may_start;
 }
 
 size_t reconcile_plan(const struct reconcile_order *orders, size_t n_orders,
@@ -90,7 +93,7 @@ size_t reconcile_plan(const struct reconcile_order *orders, size_t n_orders,
         const struct reconcile_process *p = &processes[i];
         const struct reconcile_order *order = order_of(orders, n_orders, &p->id);
 
-        if (plan_process(p, order, superseded(orders, n_orders, &p->id), &kind))
+        if (plan_process(p, order, superseded(orders, n_orders, &p->id), may_start, &kind))
             ret_actions[n++] =
                 (struct reconcile_action){ .kind = kind,
                                            .idx_order = SIZE_MAX,

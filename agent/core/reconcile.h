@@ -25,6 +25,7 @@ struct reconcile_order {
 struct reconcile_process {
     struct process_id id;
     enum unit_state state;
+    bool frozen;       /* it stands still, because a lease ran out */
     uint64_t grace_us; /* of its own order; used when orders say nothing */
 };
 
@@ -34,6 +35,7 @@ enum reconcile_kind {
     RECONCILE_NEVER_STARTED, /* idx_order: report it exited, it was to be stopped and never ran here
                               */
     RECONCILE_STOP,          /* idx_process, grace_us */
+    RECONCILE_THAW,          /* idx_process: frozen, and ordered to run */
     RECONCILE_FORGET,        /* idx_process: exited and no longer listed, its end is on record */
 };
 
@@ -46,7 +48,7 @@ struct reconcile_action {
 
 /* reconcile_plan - writes the actions and returns how many
  * ret_actions: room for n_orders + n_processes. may_start: false while this node has no lease or is
- * going down; starts then wait, everything else goes on. */
+ * going down; starts and thaws then wait, everything else goes on. */
 size_t reconcile_plan(const struct reconcile_order *orders, size_t n_orders,
                       const struct reconcile_process *processes, size_t n_processes, bool may_start,
                       struct reconcile_action *ret_actions);

@@ -30,7 +30,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 120000
 
 struct fixture {
     char root[64];
@@ -44,6 +44,8 @@ struct fixture {
     char boot_id[BOOT_ID_SIZE]; /* of the order */
     json_int_t log_max;         /* the same; 0: none */
     int umask;                  /* the same; -1: none */
+    json_t *cgroup;             /* the same, owned; NULL: none */
+    json_int_t cut_off_kill_us; /* the same; 0: as of an earlier version */
     char supervisor[4096];
     pid_t pid;
     int pidfd;
@@ -86,6 +88,7 @@ static int teardown(void **state)
     (void)safe_close(f->fifo_fd);
     (void)safe_close(f->gate_fd);
     (void)safe_close(f->pidfd);
+    json_decref(f->cgroup);
     free(f);
     return 0;
 }
@@ -102,6 +105,10 @@ static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, 
 
     if (f->log_max > 0)
         (void)json_object_set_new(order, "log_max", json_integer(f->log_max));
+    if (f->cgroup != NULL)
+        (void)json_object_set(order, "cgroup", f->cgroup);
+    if (f->cut_off_kill_us > 0)
+        (void)json_object_set_new(order, "cut_off_kill_us", json_integer(f->cut_off_kill_us));
     if (f->umask >= 0)
         (void)json_object_set_new(order, "umask", json_integer(f->umask));
     assert_int_equal(process_dir_create(f->dir, order, &error), 0);
@@ -119,7 +126,7 @@ static void start(struct fixture *f)
     assert_true(f->pidfd >= 0);
 }
 
-static void start_script(struct fixture *f, const char *script, uint64_t grace_us)
+static inline void start_script(struct fixture *f, const char *script, uint64_t grace_us)
 {
     make_order(f, json_pack("[s, s, s]", "sh", "-c", script), grace_us, 0);
     start(f);

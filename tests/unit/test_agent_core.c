@@ -19,13 +19,14 @@ static struct agent_core *core;
 static uint64_t now;
 
 static const struct agent_facts running = { .phase = AGENT_RUNNING, .found = true };
+static const struct agent_facts frozen = { .phase = AGENT_RUNNING, .found = true, .frozen = true };
 static const struct agent_facts gone = { .phase = AGENT_GONE, .exit_code = 3, .reason = "why" };
 
 static int setup(void **state)
 {
     (void)state;
     now = START;
-    core = agent_core_new(0);
+    core = agent_core_new((struct lease_word){ 0 });
     return 0;
 }
 
@@ -54,9 +55,9 @@ static struct agent_action last[AGENT_LEAVE + 1];
 static const char *take(void)
 {
     static const char letters[] = {
-        [AGENT_START] = 'S',     [AGENT_STOP] = 'T',     [AGENT_FORGET] = 'F',
-        [AGENT_SEND_TAIL] = 'L', [AGENT_REFRESH] = 'R',  [AGENT_REPORT] = 'r',
-        [AGENT_MOVED] = 'm',     [AGENT_UNLISTED] = '!', [AGENT_LEAVE] = 'X'
+        [AGENT_START] = 'S',   [AGENT_STOP] = 'T',   [AGENT_FORGET] = 'F', [AGENT_SEND_TAIL] = 'L',
+        [AGENT_REFRESH] = 'R', [AGENT_REPORT] = 'r', [AGENT_MOVED] = 'm',  [AGENT_UNLISTED] = '!',
+        [AGENT_LEAVE] = 'X',   [AGENT_THAW] = 'W'
     };
     static char text[64];
     struct agent_action action;
@@ -229,6 +230,100 @@ static void test_no_start_without_a_lease(void **state)
     assert_string_equal(take(), "");
     reported(true);
     assert_string_equal(take(), "RSr");
+}
+
+/* freeze_one - it ran, and stands still since its lease ran out; then a report is taken */
+static void freeze_one(void)
+{
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    observed(0, 1, &running);
+    (void)take();
+    now += LEASE - 1;
+    observed(0, 1, &frozen);
+    assert_string_equal(take(), "r");
+    assert_true(agent_core_any_frozen(core));
+    assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_RUNNING);
+    now += 10 * LEASE;
+    reported(true);
+}
+
+static void test_frozen_is_thawed_by_orders_of_after_the_gap(void **state)
+{
+    uint16_t epoch = agent_core_lease(core).epoch;
+
+    (void)state;
+    freeze_one();
+    assert_string_equal(take(), ""); /* by those from before nothing is */
+    assert_int_equal(agent_core_lease(core).epoch, epoch + 2);
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "W");
+    assert_int_equal(last[AGENT_THAW].epoch, epoch + 2);
+    reported(true);
+    assert_string_equal(take(), "W"); /* the signal may have come too late */
+    observed(0, 1, &running);
+    assert_string_equal(take(), "r");
+    assert_false(agent_core_any_frozen(core));
+    reported(true);
+    assert_string_equal(take(), "");
+}
+
+static void test_frozen_is_stopped_when_it_is_not_ordered_any_more(void **state)
+{
+    (void)state;
+    freeze_one();
+    (void)take();
+    orders(1, order_of(0, 2, true)); /* its place has another */
+    assert_string_equal(take(), "Tr");
+    assert_int_equal(last[AGENT_STOP].id.incarnation, 1);
+    reported(true);
+    assert_string_equal(take(), "");
+    observed(0, 1, &gone);
+    assert_string_equal(take(), "rLSF"); /* the other starts */
+    assert_false(agent_core_any_frozen(core));
+}
+
+/* A report that was taken in time leaves the epoch, and its supervisor needs nobody. */
+static void test_the_epoch_rises_with_a_gap_only(void **state)
+{
+    uint16_t epoch;
+
+    (void)state;
+    reported(true);
+    epoch = agent_core_lease(core).epoch;
+    now += LEASE - 1;
+    reported(true);
+    assert_int_equal(agent_core_lease(core).epoch, epoch);
+    now += LEASE;
+    reported(true);
+    assert_int_equal(agent_core_lease(core).epoch, epoch + 1);
+}
+
+static void test_frozen_is_not_thawed_near_the_end_of_a_lease(void **state)
+{
+    (void)state;
+    freeze_one();
+    (void)take();
+    now += LEASE - LEASE / 6;
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "");
+}
+
+/* An agent that begins finds it, and knows the epoch from the lease file. */
+static void test_frozen_is_adopted(void **state)
+{
+    struct process_id id = id_of(0, 1);
+
+    core = agent_core_free(core);
+    core = agent_core_new((struct lease_word){ START - 1, 5 });
+    agent_core_adopt(core, &id, GRACE, &frozen);
+    assert_true(agent_core_any_frozen(core));
+    (void)state;
+    reported(true);
+    (void)take();
+    orders(1, order_of(0, 1, true));
+    assert_string_equal(take(), "W");
+    assert_int_equal(last[AGENT_THAW].epoch, 6);
 }
 
 /* During the gap the scheduler may have given the slot to another node. */
@@ -440,6 +535,11 @@ int main(void)
         TEST(test_nothing_before_the_first_orders),
         TEST(test_no_start_without_a_lease),
         TEST(test_orders_from_before_a_gap_start_nothing),
+        TEST(test_frozen_is_thawed_by_orders_of_after_the_gap),
+        TEST(test_frozen_is_stopped_when_it_is_not_ordered_any_more),
+        TEST(test_the_epoch_rises_with_a_gap_only),
+        TEST(test_frozen_is_not_thawed_near_the_end_of_a_lease),
+        TEST(test_frozen_is_adopted),
         TEST(test_start_that_waited),
         TEST(test_late_answer_gives_what_is_left),
         TEST(test_refused_node_starts_nothing_more),

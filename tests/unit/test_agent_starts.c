@@ -66,7 +66,7 @@ static int setup(void **state)
     (void)state;
     now = START;
     n_started = 0;
-    core = agent_core_new(0);
+    core = agent_core_new((struct lease_word){ 0 });
     agent_core_reported(core, now, LEASE, true, now);
     return 0;
 }

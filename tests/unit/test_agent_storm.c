@@ -3,8 +3,9 @@
  *
  * A pretended scheduler grants slots of one node and gives them to another node when this one was
  * silent for longer than its lease. Calls are lost, late and cut off for long; the agent dies and
- * comes back; starts fail; processes end by themselves or not even when asked. After every tick:
- * whatever runs here is granted to here. In the end every order is followed and every end known. */
+ * comes back; starts fail; processes end by themselves or not even when asked; most stand still at
+ * the end of a lease, and thaws come late. After every tick: whatever acts here is granted to here.
+ * In the end every order is followed and every end known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,6 +49,8 @@ struct process { /* as it is */
     uint64_t term_at; /* ends by SIGTERM then */
     struct process_id id;
     struct fence fence;
+    uint64_t thaw_at; /* 0: no thaw is on its way */
+    uint16_t thaw_epoch;
 };
 
 struct message {
@@ -75,10 +78,10 @@ static struct {
     uint64_t incarnations;
     uint64_t version;
     uint64_t lease_end; /* 0: lost */
-    uint64_t n_starts, n_ends, n_lost, n_fenced;
+    uint64_t n_starts, n_ends, n_lost, n_fenced, n_frozen, n_thawed;
     /* node */
     struct process processes[PROCESSES];
-    uint64_t lease_file;
+    struct lease_word lease_file;
     /* agent */
     struct agent_core *core; /* NULL: it is dead */
     struct link_sm link;
@@ -111,6 +114,7 @@ static struct agent_facts facts_of(const struct process *p)
 {
     return (struct agent_facts){ .phase = p->alive ? AGENT_RUNNING : AGENT_GONE,
                                  .found = p->found,
+                                 .frozen = p->alive && p->fence.stance == FENCE_FROZEN,
                                  .exit_code = 7,
                                  .reason = "over" };
 }
@@ -140,6 +144,8 @@ static void start(const struct agent_action *action)
     p->alive = true;
     p->found = !rarely(10);
     fence_init(&p->fence, agent_core_lease_us(w.core), 2 * USEC_PER_SEC);
+    if (p->id.index != 0) /* of that slot none has a group */
+        fence_may_freeze(&p->fence, 60 * USEC_PER_SEC);
     observe(p);
 }
 
@@ -151,16 +157,43 @@ static void end(struct process *p)
         observe(p); /* else its end is not seen before somebody looks */
 }
 
+/* A signal may be late, and the lease another one by then. */
+static void tick_thaw(struct process *p)
+{
+    if (p->thaw_at == 0 || w.now < p->thaw_at)
+        return;
+    p->thaw_at = 0;
+    if (!fence_thaw(&p->fence, p->thaw_epoch, w.lease_file, w.now))
+        return;
+    w.n_thawed++;
+    observe(p);
+}
+
+static void tick_frozen(struct process *p, const struct fence_verdict *verdict)
+{
+    w.n_frozen += verdict->freeze;
+    w.n_thawed += verdict->thaw;
+    if (verdict->freeze && dice(10) != 0) {
+        fence_verified(&p->fence);
+        observe(p);
+    } else if (verdict->thaw) {
+        observe(p);
+    }
+}
+
 static void tick_process(struct process *p)
 {
     struct fence_verdict verdict;
 
     if (p->alive) {
+        tick_thaw(p);
         verdict = fence_look(&p->fence, w.lease_file, w.now);
+        tick_frozen(p, &verdict);
         if (verdict.term && !p->stubborn)
             p->term_at = w.now + 1 + dice(3 * USEC_PER_SEC);
         w.n_fenced += verdict.kill;
-        if (verdict.kill || rarely(2000) || (p->term_at != 0 && w.now >= p->term_at))
+        if (verdict.kill || (p->fence.stance == FENCE_RUNS && rarely(2000)) ||
+            (p->term_at != 0 && w.now >= p->term_at))
             end(p);
     }
     if (p->tail_at != 0 && w.now >= p->tail_at && w.core != NULL) {
@@ -312,6 +345,11 @@ static void do_action(const struct agent_action *action)
         if (p != NULL)
             fence_stop(&p->fence, action->grace_us, w.now);
         break;
+    case AGENT_THAW:
+        assert_non_null(p);
+        p->thaw_at = w.now + 1 + dice(rarely(4) ? 3 * LEASE : TICK);
+        p->thaw_epoch = action->epoch;
+        break;
     case AGENT_FORGET:
         if (p != NULL) {
             assert_false(p->alive);
@@ -400,7 +438,7 @@ static void answer_main(enum link_result result)
     if (result != LINK_TAKEN)
         return;
     agent_core_reported(w.core, w.link.sent_us, LEASE, link_sm_all_told(&w.link), w.now);
-    w.lease_file = MAX_OF(w.lease_file, agent_core_lease_deadline_us(w.core));
+    w.lease_file = agent_core_lease(w.core);
 }
 
 static void answer_poll(enum link_result result)
@@ -483,7 +521,7 @@ static void check(void)
     for (size_t i = 0; i < PROCESSES; i++) {
         const struct process *p = &w.processes[i];
 
-        if (p->used && p->alive && slot_of(&p->id) == NULL)
+        if (p->used && p->alive && p->fence.stance != FENCE_FROZEN && slot_of(&p->id) == NULL)
             fail_msg("%llu us: slot %u incarnation %llu runs and is not granted",
                      (unsigned long long)w.now, p->id.index, (unsigned long long)p->id.incarnation);
     }
@@ -512,7 +550,8 @@ static void assert_orders_followed(void)
 
         assert_int_not_equal(w.slots[i].place, HERE_STOP);
         if (w.slots[i].place == HERE)
-            assert_true(process_of(&id) != NULL && process_of(&id)->alive);
+            assert_true(process_of(&id) != NULL && process_of(&id)->alive &&
+                        process_of(&id)->fence.stance == FENCE_RUNS);
     }
     for (const struct agent_unit *u = agent_core_units(w.core); u != NULL; u = u->next)
         assert_non_null(slot_of(&u->id)); /* the rest was forgotten */
@@ -543,7 +582,7 @@ static void storm(uint64_t seed)
 
 static void test_storms(void **state)
 {
-    uint64_t starts = 0, ends = 0, lost = 0, fenced = 0;
+    uint64_t starts = 0, ends = 0, lost = 0, fenced = 0, frozen = 0, thawed = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -552,11 +591,15 @@ static void test_storms(void **state)
         ends += w.n_ends;
         lost += w.n_lost;
         fenced += w.n_fenced;
+        frozen += w.n_frozen;
+        thawed += w.n_thawed;
     }
-    print_message("%llu starts, %llu ends told, %llu times lost, %llu killed\n",
-                  (unsigned long long)starts, (unsigned long long)ends, (unsigned long long)lost,
-                  (unsigned long long)fenced);
-    assert_true(starts > 1000 && ends > 500 && lost > 50 && fenced > 50); /* it was a storm */
+    print_message(
+        "%llu starts, %llu ends told, %llu times lost, %llu killed, %llu frozen, %llu thawed\n",
+        (unsigned long long)starts, (unsigned long long)ends, (unsigned long long)lost,
+        (unsigned long long)fenced, (unsigned long long)frozen, (unsigned long long)thawed);
+    assert_true(starts > 1000 && ends > 500 && lost > 50 && fenced > 50 && frozen > 50 &&
+                thawed > 50); /* it was a storm */
 }
 
 int main(void)

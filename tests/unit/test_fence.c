@@ -2,6 +2,7 @@
 /* test_fence.c - when a process has to end: instants, asked and unasked, and random renewals */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,35 +13,211 @@
 #include "shared/macro.h"
 #include "shared/random.h"
 
-#define LEASE 12000 /* a third is 4000, a twelfth 1000 */
+#define LEASE 12000 /* a third is 4000, a sixth 2000, a twelfth 1000 */
 #define DEADLINE 100000
+#define KILL_AFTER 900000
 
 static void test_instants(void **state)
 {
     static const struct {
-        uint64_t deadline, lease, term, kill;
+        uint64_t deadline, lease, term, freeze, kill;
     } table[] = {
-        { DEADLINE, LEASE, 96000, 99000 },
-        { 1000, LEASE, 0, 0 },               /* the lease is longer than the boot is ago */
-        { 0, LEASE, 0, 0 },                  /* there never was one */
-        { DEADLINE, 0, NEVER_US, NEVER_US }, /* not fenced */
-        { DEADLINE, 1, DEADLINE, DEADLINE }, /* nothing to divide */
+        { DEADLINE, LEASE, 96000, 98000, 99000 },
+        { 1000, LEASE, 0, 0, 0 }, /* the lease is longer than the boot is ago */
+        { 0, LEASE, 0, 0, 0 },    /* there never was one */
+        { DEADLINE, 0, NEVER_US, NEVER_US, NEVER_US }, /* not fenced */
+        { DEADLINE, 1, DEADLINE, DEADLINE, DEADLINE }, /* nothing to divide */
     };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(table); i++) {
         assert_int_equal(fence_term_at(table[i].deadline, table[i].lease), table[i].term);
+        assert_int_equal(fence_freeze_at(table[i].deadline, table[i].lease), table[i].freeze);
         assert_int_equal(fence_kill_at(table[i].deadline, table[i].lease), table[i].kill);
     }
 }
 
-/* look - the verdict as one number for tables: 1 for term, 2 for kill */
-static int look(struct fence *fence, uint64_t deadline, uint64_t now, uint64_t *ret_next)
+/* look_in - the verdict as one number for tables: 1 for term, 2 for kill, 4 for freeze, 8 for thaw
+ */
+static int look_in(struct fence *fence, uint16_t epoch, uint64_t deadline, uint64_t now,
+                   uint64_t *ret_next)
 {
-    struct fence_verdict verdict = fence_look(fence, deadline, now);
+    struct fence_verdict verdict = fence_look(fence, (struct lease_word){ deadline, epoch }, now);
 
     *ret_next = verdict.look_at_us;
-    return verdict.term + 2 * verdict.kill;
+    return verdict.term + 2 * verdict.kill + 4 * verdict.freeze + 8 * verdict.thaw;
+}
+
+static int look(struct fence *fence, uint64_t deadline, uint64_t now, uint64_t *ret_next)
+{
+    return look_in(fence, 7, deadline, now, ret_next);
+}
+
+/* freezable - with nothing on its record; killed after 900 s */
+static struct fence freezable(uint64_t grace)
+{
+    struct fence fence;
+
+    fence_init(&fence, LEASE, grace);
+    fence_may_freeze(&fence, KILL_AFTER);
+    return fence;
+}
+
+/* frozen - at 98000, in epoch 7 */
+static struct fence frozen(void)
+{
+    struct fence fence = freezable(60000);
+    uint64_t next;
+
+    assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
+    fence_verified(&fence);
+    return fence;
+}
+
+static void test_lease_word(void **state)
+{
+    struct lease_word lease = { .deadline_us = (UINT64_C(1) << 48) - 1, .epoch = UINT16_MAX };
+    uint64_t packed = lease_word_pack(lease);
+
+    (void)state;
+    assert_int_equal(packed, UINT64_MAX);
+    assert_int_equal(lease_word_unpack(packed).deadline_us, lease.deadline_us);
+    assert_int_equal(lease_word_unpack(packed).epoch, lease.epoch);
+    assert_int_equal(lease_word_unpack(0).deadline_us, 0);
+}
+
+static void test_lease_end_freezes(void **state)
+{
+    struct fence fence = freezable(60000);
+    uint64_t next;
+
+    (void)state;
+    assert_int_equal(look(&fence, DEADLINE, 90000, &next), 0);
+    assert_int_equal(next, 98000);
+    assert_int_equal(look(&fence, DEADLINE, 97999, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
+    assert_int_equal(next, 99000); /* it is verified by then */
+    fence_verified(&fence);
+    assert_int_equal(look(&fence, DEADLINE, DEADLINE, &next), 0);
+    assert_int_equal(next, 98000 + KILL_AFTER);
+    assert_int_equal(look(&fence, DEADLINE, 98000 + KILL_AFTER - 1, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE, 98000 + KILL_AFTER, &next), 2); /* no SIGTERM */
+    assert_int_equal(fence.cause, FENCE_LEASE);
+}
+
+static void test_a_freeze_that_is_not_seen_kills(void **state)
+{
+    struct fence fence = freezable(60000);
+    uint64_t next;
+
+    (void)state;
+    assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
+    assert_int_equal(look(&fence, DEADLINE, 98999, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE, 99000, &next), 2);
+    assert_int_equal(fence.cause, FENCE_LEASE);
+    fence = frozen();
+    fence_unfrozen(&fence, 200000); /* somebody else had it thawed */
+    assert_int_equal(look(&fence, DEADLINE, 200000, &next), 2);
+}
+
+/* The trap: that the lease goes on is not enough, its epoch tells of a gap. */
+static void test_a_renewal_thaws_in_the_same_epoch_only(void **state)
+{
+    struct fence fence = frozen();
+    uint64_t next;
+
+    (void)state;
+    assert_int_equal(look_in(&fence, 8, DEADLINE + 50000, 99500, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE + 50000, 99500, &next), 8);
+    assert_int_equal(next, 148000);
+    assert_int_equal(look(&fence, DEADLINE + 50000, 148000, &next), 4);
+    /* one that is over again by then is none */
+    fence = frozen();
+    assert_int_equal(look(&fence, DEADLINE + 50000, 148000, &next), 0);
+}
+
+static void test_it_is_watched_while_the_epoch_may_go_on(void **state)
+{
+    struct fence fence;
+    uint64_t next, lease = 60 * FENCE_POLL_US, deadline = 10 * lease;
+
+    (void)state;
+    fence_init(&fence, lease, 0);
+    fence_may_freeze(&fence, 100 * lease);
+    assert_int_equal(look(&fence, deadline, deadline - lease / 6, &next), 4);
+    fence_verified(&fence);
+    assert_int_equal(look(&fence, deadline, deadline - lease / 8, &next), 0);
+    assert_int_equal(next, deadline - lease / 8 + FENCE_POLL_US);
+    assert_int_equal(look(&fence, deadline, deadline, &next), 0); /* no more */
+    assert_int_equal(next, deadline - lease / 6 + 100 * lease);
+}
+
+static bool thaws(struct fence fence, uint16_t epoch, uint16_t now_epoch, uint64_t deadline,
+                  uint64_t now)
+{
+    return fence_thaw(&fence, epoch, (struct lease_word){ deadline, now_epoch }, now);
+}
+
+static void test_a_thaw_is_of_the_present_epoch(void **state)
+{
+    struct fence fence = frozen();
+    uint64_t next;
+
+    (void)state;
+    assert_true(thaws(fence, 8, 8, 300000, 250000));
+    assert_false(thaws(fence, 8, 9, 300000, 250000)); /* a second gap has overtaken it */
+    assert_false(thaws(fence, 7, 8, 300000, 250000));
+    assert_false(thaws(fence, 8, 8, 300000, 298000));        /* it would be frozen at once */
+    assert_false(thaws(freezable(0), 7, 7, 300000, 250000)); /* it runs */
+    fence_stop(&fence, 60000, 240000);
+    assert_false(thaws(fence, 8, 8, 300000, 250000));
+    fence = frozen();
+    assert_true(fence_thaw(&fence, 8, (struct lease_word){ 300000, 8 }, 250000));
+    assert_int_equal(look_in(&fence, 8, 300000, 250000, &next), 0);
+    assert_int_equal(next, 298000);
+    assert_int_equal(look_in(&fence, 8, 300000, 298000, &next), 4);
+}
+
+static void test_a_stop_kills_what_is_frozen(void **state)
+{
+    struct fence fence = frozen();
+    uint64_t next;
+
+    (void)state;
+    fence_stop(&fence, 60000, 150000);
+    assert_int_equal(look(&fence, DEADLINE, 150000, &next), 2); /* neither SIGTERM nor a thaw */
+    assert_int_equal(fence.cause, FENCE_STOPPED);
+    fence = freezable(60000); /* nor what is being frozen, when the lease is renewed as well */
+    assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
+    fence_stop(&fence, 60000, 98001);
+    assert_int_equal(look(&fence, DEADLINE + 50000, 98001, &next), 2);
+}
+
+/* It has its grace, and is no longer for the lease than before: to freeze it would only delay. */
+static void test_what_is_being_stopped_is_killed_at_the_end_of_the_lease(void **state)
+{
+    struct fence fence = freezable(60000);
+    uint64_t next;
+
+    (void)state;
+    fence_stop(&fence, 60000, 90000);
+    assert_int_equal(look(&fence, DEADLINE, 90000, &next), 1);
+    assert_int_equal(next, 99000);
+    assert_int_equal(look(&fence, DEADLINE, 98999, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE, 99000, &next), 2);
+    assert_int_equal(fence.cause, FENCE_STOPPED);
+}
+
+static void test_woken_after_the_deadline_freezes_at_once(void **state)
+{
+    struct fence fence = freezable(60000);
+    uint64_t next;
+
+    (void)state;
+    assert_int_equal(look(&fence, DEADLINE, 50000, &next), 0);
+    assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7000, &next), 4);
+    assert_int_equal(next, DEADLINE + 7000 + LEASE / 12);
+    assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7000 + LEASE / 12, &next), 2);
 }
 
 static void test_lease_runs_out(void **state)
@@ -160,7 +337,7 @@ static void one_life(uint64_t *random)
 
     fence_init(&fence, lease, random_below(random, 2 * lease));
     for (int i = 0; i < 1000; i++) {
-        struct fence_verdict verdict = fence_look(&fence, deadline, now);
+        struct fence_verdict verdict = fence_look(&fence, (struct lease_word){ deadline, 1 }, now);
 
         n_terms += verdict.term;
         assert_true(n_terms <= 1);
@@ -197,6 +374,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instants),
+        cmocka_unit_test(test_lease_word),
+        cmocka_unit_test(test_lease_end_freezes),
+        cmocka_unit_test(test_a_freeze_that_is_not_seen_kills),
+        cmocka_unit_test(test_a_renewal_thaws_in_the_same_epoch_only),
+        cmocka_unit_test(test_it_is_watched_while_the_epoch_may_go_on),
+        cmocka_unit_test(test_a_thaw_is_of_the_present_epoch),
+        cmocka_unit_test(test_a_stop_kills_what_is_frozen),
+        cmocka_unit_test(test_what_is_being_stopped_is_killed_at_the_end_of_the_lease),
+        cmocka_unit_test(test_woken_after_the_deadline_freezes_at_once),
         cmocka_unit_test(test_lease_runs_out),
         cmocka_unit_test(test_short_grace_kills_earlier),
         cmocka_unit_test(test_renewed_lease_goes_on),

@@ -57,8 +57,8 @@ static void test_plan_no_lease_waits(void **state)
 static void test_plan_running_as_ordered_does_nothing(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 1), false, 5 } };
-    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 },
-                                                   { ID(1, 1), UNIT_STOPPING, 9 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 },
+                                                   { ID(1, 1), UNIT_STOPPING, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(orders, 2, processes, 2), 0);
@@ -67,7 +67,7 @@ static void test_plan_running_as_ordered_does_nothing(void **state)
 static void test_plan_stop_order_stops_with_its_grace(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
-    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(orders, 1, processes, 1), 1);
@@ -77,8 +77,8 @@ static void test_plan_stop_order_stops_with_its_grace(void **state)
 
 static void test_plan_unlisted_is_stopped_then_forgotten(void **state)
 {
-    const struct reconcile_process running[] = { { ID(0, 1), UNIT_PREPARING, 9 } };
-    const struct reconcile_process exited[] = { { ID(0, 1), UNIT_EXITED, 9 } };
+    const struct reconcile_process running[] = { { ID(0, 1), UNIT_PREPARING, false, 9 } };
+    const struct reconcile_process exited[] = { { ID(0, 1), UNIT_EXITED, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(NULL, 0, running, 1), 1);
@@ -91,16 +91,39 @@ static void test_plan_unlisted_is_stopped_then_forgotten(void **state)
 static void test_plan_exited_stays_while_listed(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
-    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_EXITED, 9 } };
+    const struct reconcile_process processes[] = { { ID(0, 1), UNIT_EXITED, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(orders, 1, processes, 1), 0);
 }
 
+static void test_plan_frozen_is_thawed_when_it_may_start(void **state)
+{
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_order stops[] = { { ID(0, 1), false, 5 } };
+    const struct reconcile_order newer[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
+    struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, true, 9 } };
+
+    (void)state;
+    assert_int_equal(reconcile_plan(orders, 1, processes, 1, false, actions), 0);
+    assert_int_equal(reconcile_plan(orders, 1, processes, 1, true, actions), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_THAW);
+    assert_int_equal(actions[0].idx_process, 0);
+    /* what is not to run is never thawed, not even to be asked to end */
+    assert_int_equal(reconcile_plan(stops, 1, processes, 1, true, actions), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    assert_int_equal(reconcile_plan(NULL, 0, processes, 1, true, actions), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    assert_int_equal(reconcile_plan(newer, 2, processes, 1, true, actions), 1);
+    assert_int_equal(actions[0].kind, RECONCILE_STOP);
+    processes[0].state = UNIT_STOPPING;
+    assert_int_equal(reconcile_plan(orders, 1, processes, 1, true, actions), 0);
+}
+
 static void test_plan_newer_waits_until_older_is_gone(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
-    struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, 9 } };
+    struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(orders, 2, processes, 1), 1);
@@ -116,7 +139,7 @@ static void test_plan_newer_waits_until_older_is_gone(void **state)
 static void test_plan_stale_is_refused(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
-    const struct reconcile_process processes[] = { { ID(0, 2), UNIT_EXITED, 9 } };
+    const struct reconcile_process processes[] = { { ID(0, 2), UNIT_EXITED, false, 9 } };
     const struct reconcile_order both[] = { { ID(0, 2), true, 5 }, { ID(0, 1), true, 5 } };
     size_t n = plan(orders, 1, processes, 1);
 
@@ -132,7 +155,7 @@ static void test_plan_stale_is_refused(void **state)
 static void test_plan_other_slots_do_not_matter(void **state)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 9), true, 5 } };
-    const struct reconcile_process processes[] = { { ID(1, 9), UNIT_RUNNING, 9 } };
+    const struct reconcile_process processes[] = { { ID(1, 9), UNIT_RUNNING, false, 9 } };
 
     (void)state;
     assert_int_equal(plan(orders, 2, processes, 1), 1);
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_plan_stop_order_stops_with_its_grace),
         cmocka_unit_test(test_plan_unlisted_is_stopped_then_forgotten),
         cmocka_unit_test(test_plan_exited_stays_while_listed),
+        cmocka_unit_test(test_plan_frozen_is_thawed_when_it_may_start),
         cmocka_unit_test(test_plan_newer_waits_until_older_is_gone),
         cmocka_unit_test(test_plan_stale_is_refused),
         cmocka_unit_test(test_plan_other_slots_do_not_matter),

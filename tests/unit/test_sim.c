@@ -227,10 +227,71 @@ static void test_kill_drain_and_scale_are_carried_out(void **state)
     done(sim);
 }
 
-/* A node that is cut off ends its processes by itself, before they are started elsewhere. */
-static void test_cut_off_node_stops_before_its_work_is_granted_again(void **state)
+/* groups - of two nodes: whether what runs there can be frozen */
+static struct sim *two_nodes(bool groups)
 {
     struct sim *sim = small(2);
+
+    for (uint32_t i = 0; i < 2; i++)
+        sim->nodes[i]->can_freeze = groups;
+    return sim;
+}
+
+/* What a node that is cut off runs stands still, until its place is known to be another's. */
+static void test_cut_off_node_stands_still_and_is_killed_as_it_stands(void **state)
+{
+    struct sim *sim = two_nodes(true);
+    uint32_t first;
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
+    sim_run_until(sim, 30 * USEC_PER_SEC);
+    first = sim->nodes[0]->units != NULL ? 0 : 1;
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){
+                      .kind = SCRIPT_CUT, .node = first, .a = 3, .for_us = 90 * USEC_PER_SEC });
+    sim_run_until(sim,
+                  41 * USEC_PER_SEC); /* a lease of 15 s ends at 44 s at least, a sixth before */
+    assert_false(sim->nodes[first]->units->frozen);
+    sim_run_until(sim, 45 * USEC_PER_SEC);
+    assert_true(sim->nodes[first]->units->frozen);
+    sim_run_until(sim, 100 * USEC_PER_SEC);
+    assert_true(sim->nodes[first]->units->frozen);
+    assert_int_equal(sim->nodes[1 - first]->cpu_used, 1000);
+    sim_run_until(sim, 150 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_THAWED), 0);
+    done(sim);
+}
+
+static void test_scheduler_that_is_away_ends_nothing(void **state)
+{
+    struct sim *sim = two_nodes(true);
+    const struct unit *unit;
+    uint64_t serial;
+
+    (void)state;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
+    sim_run_until(sim, 30 * USEC_PER_SEC);
+    unit = sim->nodes[0]->units != NULL ? sim->nodes[0]->units : sim->nodes[1]->units;
+    serial = unit->serial;
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){ .kind = SCRIPT_SERVER_REBOOT, .for_us = 60 * USEC_PER_SEC });
+    sim_run_until(sim, 80 * USEC_PER_SEC);
+    assert_true(unit->frozen);
+    sim_run_until(sim, 110 * USEC_PER_SEC);
+    assert_false(unit->frozen);
+    assert_int_equal(unit->serial, serial);
+    assert_int_equal(unit->life, LIFE_RUNNING);
+    assert_int_equal(n_processes(sim), 2);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_THAWED), 2);
+    done(sim);
+}
+
+/* Where nothing can be frozen it ends by itself, before it is started elsewhere. */
+static void test_cut_off_node_stops_before_its_work_is_granted_again(void **state)
+{
+    struct sim *sim = two_nodes(false);
     uint32_t first;
 
     (void)state;
@@ -352,14 +413,15 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
     print_message("%" PRIu64 " seeds of each profile\n", n);
 }
 
-/* A promise proves nothing where nothing attacked it. Groups, slow machines, types of GPU and roles
- * that name nodes are in histories of their own. These seeds are fixed, since they are what
- * contains it; of a sample of less than SEEDS one in each place runs, and nothing is asked of it.
+/* A promise proves nothing where nothing attacked it. Groups, slow machines, types of GPU, roles
+ * that name nodes and gaps of leases are in histories of their own. These seeds are fixed, since
+ * they are what contains it; of a sample of less than SEEDS one in each place runs, and nothing is
+ * asked of it.
  */
 static void test_mixed_histories_contain_everything(void **state)
 {
-    static const char *const profiles[] = { "mixed",  "mixed", "mixed", "mixed",
-                                            "groups", "slow",  "types", "pins" };
+    static const char *const profiles[] = { "mixed", "mixed", "mixed", "mixed", "groups",
+                                            "slow",  "types", "pins",  "gaps" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 
@@ -442,6 +504,8 @@ int main(void)
         cmocka_unit_test(test_job_works_off_its_tasks_and_ends),
         cmocka_unit_test(test_foreign_load_makes_trainers_give_way_and_grow_back),
         cmocka_unit_test(test_kill_drain_and_scale_are_carried_out),
+        cmocka_unit_test(test_cut_off_node_stands_still_and_is_killed_as_it_stands),
+        cmocka_unit_test(test_scheduler_that_is_away_ends_nothing),
         cmocka_unit_test(test_cut_off_node_stops_before_its_work_is_granted_again),
         cmocka_unit_test(test_lease_that_timed_out_counts_whoever_is_stopped_later),
         cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),

@@ -185,7 +185,7 @@ static void test_lease_end_stops_before_the_deadline(void **state)
     uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 1500000;
 
     assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, deadline_us);
+    lease_map_extend(&lease, (struct lease_word){ deadline_us, 1 });
     make_order(f, json_pack("[s, s]", "sleep", "1000"), 60000000, 900000);
     start(f);
     assert_false(wait_readable(f->pidfd, 700)); /* 1200 ms is a third before the deadline */
@@ -204,7 +204,7 @@ static void test_lease_end_kills_before_the_deadline(void **state)
     uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + lease_us / 2;
 
     assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, deadline_us);
+    lease_map_extend(&lease, (struct lease_word){ deadline_us, 1 });
     make_order(f, json_pack("[s, s, s]", "sh", "-c", "trap '' TERM; exec sleep 1000"), 60000000,
                lease_us);
     start(f);
@@ -222,11 +222,11 @@ static void test_lease_extended_goes_on(void **state)
     struct exit_record record;
 
     assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, clock_read_us(CLOCK_BOOTTIME) + 600000);
+    lease_map_extend(&lease, (struct lease_word){ clock_read_us(CLOCK_BOOTTIME) + 600000, 1 });
     make_order(f, json_pack("[s, s, s]", "sh", "-c", "echo up >$FIFO; read x <$GATE"), 0, 600000);
     start(f);
     wait_for_text(f, "up\n");
-    lease_map_extend(&lease, clock_read_us(CLOCK_BOOTTIME) + 60000000);
+    lease_map_extend(&lease, (struct lease_word){ clock_read_us(CLOCK_BOOTTIME) + 60000000, 1 });
     assert_false(wait_readable(f->pidfd, 900));
     assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
     (void)wait_end(f, &record);

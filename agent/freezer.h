@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* freezer.h - a program that stands still: its control group is frozen, and that is verified
+ *
+ * By cgroup.freeze of version 2, which no process of the group can undo, and which a SIGCONT does
+ * not. The supervisor's own process is not in that group. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct freezer {
+    const char *group; /* borrowed; in the unified hierarchy */
+    int events_fd; /* owned; readable by priority when it stands still; -1: it cannot be frozen */
+};
+
+/* freezer_open - of this group, "": there is none. false: it cannot be frozen (no right to, no
+ * version 2, a kernel before 5.2) */
+bool freezer_open(struct freezer *ret, const char *group);
+void freezer_close(struct freezer *freezer);
+
+/* freezer_freeze, freezer_thaw - asked for; 0, or -errno */
+int freezer_freeze(const struct freezer *freezer);
+int freezer_thaw(const struct freezer *freezer);
+
+/* freezer_stands - all of it does. Takes the news of events_fd. */
+bool freezer_stands(const struct freezer *freezer);
+
+/* freezer_stands_but_for_calls - what does not stand still yet waits in a call of the kernel that
+ * no signal ends (state D): it freezes before it executes another instruction of its own. SIGKILL
+ * would do no more. Reads /proc of each of its threads. */
+bool freezer_stands_but_for_calls(const struct freezer *freezer);
+
+/* freezer_is_undone - somebody else had it thawed */
+bool freezer_is_undone(const struct freezer *freezer);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* standstill.c - see standstill.h */
+#include "agent/standstill.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/process_dir.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+
+void standstill_begin(struct standstill *ret, struct fence *fence, int dir_fd,
+                      struct supervisor_record *record, const char *group, uint64_t cut_off_kill_us)
+{
+    if (fence->lease_us == 0 || cut_off_kill_us == 0 || !freezer_open(&ret->freezer, group))
+        return;
+    ret->fence = fence;
+    ret->record = record;
+    ret->dir_fd = dir_fd;
+    fence_may_freeze(fence, cut_off_kill_us);
+}
+
+void standstill_end(struct standstill *standstill)
+{
+    freezer_close(&standstill->freezer);
+}
+
+static bool is_standing(const struct standstill *standstill)
+{
+    return standstill->fence != NULL && standstill->fence->stance != FENCE_RUNS;
+}
+
+int standstill_fd(const struct standstill *standstill)
+{
+    return is_standing(standstill) ? standstill->freezer.events_fd : -1;
+}
+
+/* tell - after it was done: a disk that is slow delays the news, and nothing else */
+static void tell(struct standstill *standstill)
+{
+    struct supervisor_record *record = standstill->record;
+    struct edl_error error = { 0 };
+
+    record->frozen_since_us =
+        standstill->fence->stance == FENCE_FROZEN ? standstill->fence->since_us : 0;
+    record->frozen_us = standstill->stood_us;
+    if (process_dir_write_supervisor(standstill->dir_fd, record, &error) < 0)
+        (void)log_failure(&error, "its agent does not hear that it %s",
+                          record->frozen_since_us > 0 ? "stands still" : "goes on");
+}
+
+static void verify_frozen(struct standstill *standstill, uint64_t now_us)
+{
+    if (!freezer_stands(&standstill->freezer) && freezer_is_undone(&standstill->freezer))
+        fence_unfrozen(standstill->fence, now_us);
+}
+
+/* verify_freezing - one that has not told yet that it runs could not be thawed: it ends */
+static void verify_freezing(struct standstill *standstill, uint64_t now_us)
+{
+    const struct freezer *freezer = &standstill->freezer;
+    bool late = now_us >= standstill->fence->verify_by_us;
+
+    if (faccessat(standstill->dir_fd, "supervisor.json", F_OK, 0) == -1) {
+        fence_unfrozen(standstill->fence, now_us);
+    } else if (freezer_stands(freezer) || (late && freezer_stands_but_for_calls(freezer))) {
+        fence_verified(standstill->fence);
+        tell(standstill);
+    }
+}
+
+void standstill_verify(struct standstill *standstill, uint64_t now_us)
+{
+    if (!is_standing(standstill))
+        return;
+    if (standstill->fence->stance == FENCE_FROZEN)
+        verify_frozen(standstill, now_us);
+    else
+        verify_freezing(standstill, now_us);
+}
+
+int standstill_freeze(struct standstill *standstill, uint64_t now_us)
+{
+    int r = freezer_freeze(&standstill->freezer);
+
+    if (r < 0) {
+        log_error("cannot freeze %s: %s", standstill->freezer.group, strerror(-r));
+        fence_unfrozen(standstill->fence, now_us);
+    }
+    return r;
+}
+
+void standstill_thaw(struct standstill *standstill, uint64_t now_us)
+{
+    int r = freezer_thaw(&standstill->freezer);
+
+    if (r < 0)
+        log_error("cannot thaw %s: %s", standstill->freezer.group, strerror(-r));
+    standstill->stood_us += now_us - standstill->fence->since_us;
+    tell(standstill);
+}
+
+uint64_t standstill_us(const struct standstill *standstill)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    return standstill->stood_us +
+           (is_standing(standstill) ? now_us - standstill->fence->since_us : 0);
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_freezer.c - what stands still at the end of a lease, under a real edl-supervisor
+ *
+ * In control groups that this test makes below its own; where it may not, or the kernel cannot
+ * freeze, it is skipped. Each program writes a line to a file again and again: its size tells
+ * whether anybody acts. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "agent/cgroup_home.h"
+#include "agent/freezer.h"
+#include "agent/lease.h"
+#include "agent/process_group.h"
+#include "agent/runtime.h"
+#include "agent/spawner.h"
+#include "tests/unit/supervisor_fixture.h"
+
+/* so long that no busy machine comes too late: a freeze is verified within a twelfth of it */
+#define LEASE_US (600 * USEC_PER_SEC)
+#define COUNTS "exec 9>$FIFO; echo up >&9; while :; do echo >>$GATE.count; done"
+#define FORKS "exec 9>$FIFO; echo up >&9; while :; do (echo >>$GATE.count); done"
+
+static struct lease_map lease;
+static uint16_t epoch;
+
+static uint64_t now_us(void)
+{
+    return clock_read_us(CLOCK_BOOTTIME);
+}
+
+static void extend(uint64_t us)
+{
+    lease_map_extend(&lease, (struct lease_word){ now_us() + us, epoch });
+}
+
+static void count_path(const struct fixture *f, char ret[128])
+{
+    (void)snprintf(ret, 128, "%s.count", f->gate);
+}
+
+static off_t count(const struct fixture *f)
+{
+    char path[128];
+    struct stat st = { 0 };
+
+    count_path(f, path);
+    (void)stat(path, &st);
+    return st.st_size;
+}
+
+static int begin(void **state)
+{
+    struct edl_error error = { 0 };
+    struct cgroup_home home;
+    struct fixture *f;
+
+    if (setup(state) < 0)
+        return -1;
+    f = *state;
+    epoch = 1;
+    f->cut_off_kill_us = 600 * USEC_PER_SEC;
+    if (cgroup_home_find(&home, &error) == 0)
+        f->cgroup = cgroup_home_to_json(&home);
+    else
+        print_message("%s\n", error.text);
+    return lease_map_open(f->lease, true, true, &lease, NULL);
+}
+
+/* end - what a test that failed has left ends as well */
+static int end(void **state)
+{
+    const struct fixture *f = *state;
+    char path[128];
+
+    if (f->pidfd >= 0)
+        (void)pidfd_send_signal(f->pidfd, SIGTERM, NULL, 0);
+    count_path(*state, path);
+    (void)unlink(path);
+    lease_map_close(&lease);
+    return teardown(state);
+}
+
+/* may_freeze - a group that this test makes for itself can be */
+static bool may_freeze(const struct fixture *f)
+{
+    json_t *order = json_object();
+    struct cgroup_paths paths;
+    bool can = false;
+
+    if (f->cgroup != NULL) {
+        (void)json_object_set(order, "cgroup", f->cgroup);
+        if (process_group_make(order, "1.test.0.1", &paths) == 0) {
+            can = cgroup_can_freeze(paths.unified);
+            process_group_remove(&paths);
+        }
+    }
+    json_decref(order);
+    return can;
+}
+
+static void tell(const struct fixture *f, int signal_number, int value)
+{
+    siginfo_t info = { .si_signo = signal_number, .si_code = SI_QUEUE };
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = value;
+    assert_int_equal(pidfd_send_signal(f->pidfd, signal_number, &info, 0), 0);
+}
+
+/* run_script - with a whole lease */
+static void run_script(struct fixture *f, const char *script)
+{
+    if (!may_freeze(f)) {
+        print_message("no control group can be made here that can be frozen\n");
+        skip();
+    }
+    extend(LEASE_US);
+    make_order(f, json_pack("[s, s, s]", "sh", "-c", script), 60 * USEC_PER_SEC, LEASE_US);
+    start(f);
+    wait_for_text(f, "up\n");
+}
+
+/* begin_script - it runs, and its lease has just come to its last sixth */
+static void begin_script(struct fixture *f, const char *script)
+{
+    struct lease_word near_its_end = { .epoch = epoch };
+
+    run_script(f, script);
+    near_its_end.deadline_us = now_us() + LEASE_US / 6;
+    atomic_store(&lease.words[1], lease_word_pack(near_its_end));
+    tell(f, SIGALRM, 0); /* it looks */
+}
+
+static void read_record(const struct fixture *f, struct supervisor_record *ret)
+{
+    _cleanup_close_ int dir_fd = process_dir_open(f->dir, NULL);
+
+    assert_int_equal(process_dir_read_supervisor(dir_fd, ret, NULL), 0);
+}
+
+/* await_frozen - until its record says that it is, or is not any more; an end fails */
+static void await_frozen(const struct fixture *f, bool frozen, struct supervisor_record *ret)
+{
+    _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+    char events[4096];
+
+    assert_true(inotify_add_watch(fd, f->dir, IN_MOVED_TO) >= 0);
+    for (;;) {
+        struct pollfd p[] = { { .fd = fd, .events = POLLIN },
+                              { .fd = f->pidfd, .events = POLLIN } };
+
+        read_record(f, ret);
+        if ((ret->frozen_since_us > 0) == frozen)
+            return;
+        assert_true(poll(p, 2, DEADLINE_MS) > 0);
+        if (p[1].revents != 0)
+            fail_msg("it has ended");
+        (void)!read(fd, events, sizeof events);
+    }
+}
+
+/* assert_still - nobody writes for some time */
+static void assert_still(struct fixture *f, int ms)
+{
+    off_t before = count(f);
+
+    assert_false(wait_readable(f->pidfd, ms));
+    assert_int_equal(count(f), before);
+}
+
+static void await_count(const struct fixture *f, off_t beyond)
+{
+    _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+    char path[128], events[4096];
+
+    count_path(f, path);
+    assert_true(inotify_add_watch(fd, path, IN_MODIFY) >= 0);
+    while (count(f) <= beyond) {
+        assert_true(wait_readable(fd, DEADLINE_MS));
+        (void)!read(fd, events, sizeof events);
+    }
+}
+
+static void assert_killed(struct fixture *f, const char *reason)
+{
+    struct exit_record record;
+
+    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_signal, SIGKILL);
+    assert_string_equal(record.reason, reason);
+    assert_true(record.frozen_us > 0);
+    assert_fifo_released(f);
+}
+
+/* assert_stops - as any other that runs */
+static void assert_stops(struct fixture *f)
+{
+    struct exit_record record;
+
+    tell(f, SIGTERM, 60000);
+    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_signal, SIGTERM);
+    assert_true(record.frozen_us > 0);
+    assert_fifo_released(f);
+}
+
+/* The lease ends, is renewed after a gap, and the agent says that it may go on. */
+static void test_stands_still_until_a_thaw_of_the_present_epoch(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    off_t frozen_at;
+
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    frozen_at = count(f);
+    assert_true(frozen_at > 0);
+    assert_still(f, 500);
+    epoch++;
+    extend(LEASE_US);
+    assert_still(f, 300); /* that the lease goes on is not enough */
+    tell(f, SIGUSR1, epoch - 1);
+    assert_still(f, 300); /* nor is a thaw from before the gap */
+    tell(f, SIGUSR1, epoch);
+    await_frozen(f, false, &record);
+    assert_true(record.frozen_us > 0);
+    await_count(f, frozen_at);
+    assert_stops(f);
+}
+
+static void test_a_renewal_in_time_goes_on_by_itself(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    off_t frozen_at;
+
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    frozen_at = count(f);
+    extend(LEASE_US);
+    await_frozen(f, false, &record);
+    await_count(f, frozen_at);
+    assert_stops(f);
+}
+
+static void test_forks_do_not_escape(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+
+    begin_script(f, FORKS);
+    await_frozen(f, true, &record);
+    assert_still(f, 500);
+    tell(f, SIGTERM, 0);
+    assert_killed(f, "stopped");
+}
+
+/* It would have a word to say, and must not: its place may be another's by now. */
+static void test_a_stop_kills_it_without_a_thaw(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    off_t frozen_at;
+
+    begin_script(f, "trap 'echo >>$GATE.count' TERM EXIT; " COUNTS);
+    await_frozen(f, true, &record);
+    frozen_at = count(f);
+    tell(f, SIGTERM, 60000);
+    assert_killed(f, "stopped");
+    assert_int_equal(count(f), frozen_at);
+}
+
+static void test_it_is_killed_when_it_stands_for_too_long(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+
+    f->cut_off_kill_us = 2 * USEC_PER_SEC;
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    assert_killed(f, "lease ended: the node was cut off");
+    assert_true(now_us() >= record.frozen_since_us + 2 * USEC_PER_SEC);
+}
+
+static void test_what_somebody_else_thaws_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    assert_int_equal(cgroup_set_frozen(record.cgroup.unified, false), 0);
+    assert_killed(f, "lease ended: the node was cut off");
+}
+
+/* Its supervisor's end takes the program along, frozen or not. */
+static void test_it_dies_with_its_supervisor(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    int status;
+
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    assert_int_equal(pidfd_send_signal(f->pidfd, SIGKILL, NULL, 0), 0);
+    assert_int_equal(waitpid(f->pid, &status, 0), f->pid);
+    assert_fifo_released(f);
+    process_group_end(&record.cgroup);
+}
+
+/* An agent of an earlier version says nothing of it, and could not thaw it. */
+static void test_an_order_of_before_is_killed_as_before(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    f->cut_off_kill_us = 0;
+    begin_script(f, COUNTS);
+    (void)wait_end(f, &record);
+    assert_string_equal(record.reason, "lease ended: the node was cut off");
+    assert_int_equal(record.frozen_us, 0);
+}
+
+/* ---- the next agent ---- */
+
+static void on_changed(void *userdata)
+{
+    (*(int *)userdata)++;
+}
+
+static void test_an_agent_that_comes_later_finds_and_thaws_it(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    struct runtime_process *process = NULL;
+    struct runtime *runtime = NULL;
+    struct runtime_state found;
+    sd_event *event = NULL;
+    int changes = 0;
+
+    begin_script(f, COUNTS);
+    await_frozen(f, true, &record);
+    assert_still(f, 500);
+    assert_true(sd_event_new(&event) >= 0);
+    assert_int_equal(runtime_new(event, spawner_new(event, f->supervisor), &runtime, NULL), 0);
+    assert_int_equal(runtime_adopt(runtime, f->dir, on_changed, &changes, &process, NULL), 0);
+    runtime_poll(process, &found);
+    assert_int_equal(found.phase, RUNTIME_RUNNING);
+    assert_int_equal(found.frozen_since_us, record.frozen_since_us);
+    epoch++;
+    extend(LEASE_US);
+    assert_int_equal(runtime_thaw(process, epoch, NULL), 0);
+    while (found.frozen_since_us > 0) {
+        assert_true(sd_event_run(event, DEADLINE_MS * USEC_PER_MSEC) > 0);
+        runtime_poll(process, &found);
+    }
+    assert_true(found.frozen_us >= 500 * USEC_PER_MSEC);
+    (void)runtime_release(process);
+    (void)runtime_free(runtime);
+    sd_event_unref(event);
+    assert_stops(f);
+}
+
+/* ---- what does not stand still yet ---- */
+
+/* await_calls - both are about to wait, and nobody can be told when they do */
+static void await_calls(const struct freezer *freezer)
+{
+    uint64_t by_us = now_us() + 120 * USEC_PER_SEC;
+
+    while (!freezer_stands_but_for_calls(freezer)) {
+        assert_true(now_us() < by_us);
+        (void)poll(NULL, 0, 10);
+    }
+}
+
+/* A parent that waits for its vfork is in a call that no signal but SIGKILL ends. */
+static void test_a_call_that_nothing_ends_is_no_escape(void **state)
+{
+    struct fixture *f = *state;
+    json_t *order = json_object();
+    struct cgroup_paths paths;
+    struct freezer freezer;
+    int ready[2], status;
+    char byte;
+    pid_t pid;
+
+    if (!may_freeze(f))
+        skip();
+    (void)json_object_set(order, "cgroup", f->cgroup);
+    assert_int_equal(process_group_make(order, "1.test.0.1", &paths), 0);
+    json_decref(order);
+    assert_true(freezer_open(&freezer, paths.unified));
+    assert_false(freezer_stands_but_for_calls(&freezer)); /* nobody is in a call */
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (cgroup_enter(paths.unified) < 0 || vfork() != 0)
+            _exit(1);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    await_calls(&freezer);
+    assert_int_equal(freezer_freeze(&freezer), 0);
+    assert_false(freezer_is_undone(&freezer));
+    assert_int_equal(freezer_thaw(&freezer), 0);
+    assert_true(freezer_is_undone(&freezer));
+    freezer_close(&freezer);
+    process_group_end(&paths);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    (void)safe_close(ready[0]);
+    (void)safe_close(ready[1]);
+}
+
+static void test_what_runs_is_an_escape(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    struct freezer freezer;
+
+    run_script(f, "exec 9>$FIFO; echo up >&9; while :; do :; done");
+    read_record(f, &record);
+    assert_true(freezer_open(&freezer, record.cgroup.unified));
+    assert_false(freezer_stands(&freezer));
+    assert_false(freezer_stands_but_for_calls(&freezer));
+    freezer_close(&freezer);
+    tell(f, SIGTERM, 0);
+    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
+    assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+}
+
+/* ---- the lease file ---- */
+
+/* An agent of an earlier version wrote the deadline alone; the next one goes on with it. */
+static void test_a_lease_file_of_before(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t deadline_us = 1234567, words[2] = { 0 };
+    struct lease_map reader = { 0 };
+    _cleanup_close_ int fd = open(f->lease, O_RDWR | O_TRUNC | O_CLOEXEC);
+
+    assert_int_equal(write(fd, &deadline_us, sizeof deadline_us), sizeof deadline_us);
+    assert_int_equal(lease_map_open(f->lease, false, false, &reader, NULL), 0);
+    assert_false(reader.has_epoch);
+    assert_int_equal(lease_map_read(&reader).deadline_us, deadline_us);
+    lease_map_close(&reader);
+    lease_map_close(&lease);
+    assert_int_equal(lease_map_open(f->lease, true, false, &lease, NULL), 0);
+    assert_true(lease.has_epoch);
+    assert_int_equal(lease_map_read(&lease).deadline_us, deadline_us);
+    lease_map_extend(&lease, (struct lease_word){ deadline_us + 1, 3 });
+    lease_map_extend(&lease, (struct lease_word){ deadline_us, 4 }); /* not back */
+    assert_int_equal(lease_map_read(&lease).deadline_us, deadline_us + 1);
+    assert_int_equal(lease_map_read(&lease).epoch, 3);
+    assert_int_equal(pread(fd, words, sizeof words, 0), sizeof words);
+    assert_int_equal(words[0], deadline_us + 1); /* as supervisors of before read it */
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_stands_still_until_a_thaw_of_the_present_epoch),
+        CASE(test_a_renewal_in_time_goes_on_by_itself),
+        CASE(test_forks_do_not_escape),
+        CASE(test_a_stop_kills_it_without_a_thaw),
+        CASE(test_it_is_killed_when_it_stands_for_too_long),
+        CASE(test_what_somebody_else_thaws_is_killed),
+        CASE(test_it_dies_with_its_supervisor),
+        CASE(test_an_order_of_before_is_killed_as_before),
+        CASE(test_an_agent_that_comes_later_finds_and_thaws_it),
+        CASE(test_a_call_that_nothing_ends_is_no_escape),
+        CASE(test_what_runs_is_an_escape),
+        CASE(test_a_lease_file_of_before),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
