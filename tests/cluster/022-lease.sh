@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The lease of what is installed, without a word about it: three machines whose units are those of the packages. A scheduler that is
 # stopped for three leases and started again, or restarted while jobs run, ends no process, because its keeper is a unit of its own;
+# without the keeper what runs is frozen meanwhile, and the same processes go on; an agent that is stopped changes nothing of that;
 # what ran on a machine that is switched off runs elsewhere within 8 s.
 # Runs alone: measures how soon work of a dead machine runs elsewhere
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
@@ -41,6 +42,7 @@ said() { machine_in s journalctl -u edl-lease-keeper --no-pager -o cat | grep -c
 
 # ---- the scheduler is away: an upgrade that takes long, a restart, a crash
 before=$(all)
+
 machine_in s systemctl is-active -q edl-lease-keeper || fail 'there is no keeper'
 machine_in s systemctl stop edl-scheduler
 await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
@@ -70,3 +72,24 @@ for round in 1 2; do
     machine_in "$node" systemctl start edl-agent || fail "no agent on $node"
     await 60 'the node is back' ready 2
 done
+
+# ---- the scheduler is away and its keeper with it, as when their machine starts again: what runs is frozen, and goes on
+groups() { # NAME: cgroup.events of the programs there; a group of an earlier boot may be left, and is empty
+    machine_in "$1" sh -c 'find /sys/fs/cgroup -path "*/edl-*.service/program/cgroup.events" -exec grep -l "^populated 1" {} + | xargs -r cat'
+}
+frozen() { [ "$(for name in n1 n2; do groups $name; done | grep -c '^frozen 1$')" = 2 ]; }
+thawed() { [ "$(for name in n1 n2; do groups $name; done | grep -c '^frozen 0$')" = 2 ]; }
+await 60 'both jobs run' running
+before=$(all)
+read -r node incarnation <<<"$(live one)"
+await 60 'the programs are in groups of their own' thawed
+machine_in s systemctl stop edl-scheduler.socket edl-scheduler edl-lease-keeper.socket edl-lease-keeper # a call would start it again
+await 60 'what runs is frozen' frozen
+machine_in "$node" systemctl stop edl-agent
+await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
+frozen || fail 'something is not frozen any more'
+machine_in "$node" systemctl start edl-agent
+machine_in s systemctl start edl-lease-keeper.socket edl-scheduler.socket edl-scheduler
+await 120 'what ran goes on' thawed
+await 60 'both are nodes' ready 2
+[ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"
