@@ -412,6 +412,10 @@ static void carry_out(struct link *l, const struct link_actions *actions)
             http_async_cancel(l->orders_call);
             l->orders_call = NULL;
             break;
+        case LINK_CANCEL_MAIN:
+            http_async_cancel(l->main_call);
+            l->main_call = NULL;
+            break;
         case LINK_DROP_CREDENTIAL:
             drop_credential(l);
             break;
@@ -522,6 +526,14 @@ void link_changed(struct link *l)
     struct link_actions actions;
 
     link_sm_changed(&l->sm, now(), &actions);
+    carry_out(l, &actions);
+}
+
+void link_eager(struct link *l, bool eager)
+{
+    struct link_actions actions;
+
+    link_sm_eager(&l->sm, eager, now(), link_noise(), &actions);
     carry_out(l, &actions);
 }
 

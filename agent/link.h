@@ -46,6 +46,9 @@ struct link *link_free(struct link *link);
 /* link_changed - there is something to report; coalesced */
 void link_changed(struct link *link);
 
+/* link_eager - whether programs stand still until the scheduler is heard (link_sm_eager) */
+void link_eager(struct link *link, bool eager);
+
 const char *link_node(const struct link *link);
 
 /* link_call - a call with this node's credential; path, body and so on are the caller's

@@ -332,15 +332,18 @@ static int read_report(const json_t *body, struct node_report *ret,
 static json_t *build_report(struct scheduler *scheduler, const char *key, uint64_t id)
 {
     const struct node *node = cluster_node(scheduler->cluster, key);
+    json_t *answer;
 
     (void)id;
     if (node == NULL)
         return NULL;
-    return agent_wire_add(json_pack("{s:I,s:I,s:I,s:o*}", "lease_us",
-                                    (json_int_t)scheduler->options.lease_us, "next_report_us",
-                                    (json_int_t)cluster_next_report_us(scheduler->cluster),
-                                    "orders_version", (json_int_t)node->orders_version, "keeper",
-                                    keeper_tell(scheduler, node)));
+    answer = json_pack("{s:I,s:I,s:I,s:o*}", "lease_us", (json_int_t)scheduler->options.lease_us,
+                       "next_report_us", (json_int_t)cluster_next_report_us(scheduler->cluster),
+                       "orders_version", (json_int_t)node->orders_version, "keeper",
+                       keeper_tell(scheduler, node));
+    if (node->start_session != 0) /* until it repeats it, who knows whether it hears us */
+        (void)json_object_set_new(answer, "session", json_integer((json_int_t)node->start_session));
+    return agent_wire_add(answer);
 }
 
 /* A report of another boot is to come once more, with what only the node that runs now can hear. */

@@ -176,6 +176,7 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
             poll_orders(sim, node, action);
             break;
         case LINK_CANCEL_POLL:
+        case LINK_CANCEL_MAIN:
             break;
         case LINK_DROP_CREDENTIAL:
             node->credential = 0;

@@ -186,8 +186,7 @@ static void on_report(struct sim *sim, struct message *request)
     answer = answer_new(sim, request, status_of(r));
     answer->lease_us = sim->config.lease_us;
     answer->next_report_us = cluster_next_report_us(sim->server.cluster);
-    if (r == EDL_ESTALE)
-        answer->session = node->session;
+    answer->session = r == EDL_ESTALE ? node->session : node->start_session;
     server_hold(sim, answer);
 }
 

@@ -17,6 +17,11 @@
 #define TIMEOUT_PART_OF_LEASE 7
 #define BACKOFF_PART_OF_LEASE 16
 #define QUICK_FAILURES 2
+/* While programs stand still, each second counts. */
+#define EAGER_TIMEOUT_US USEC_PER_SEC
+#define PATIENT_ONE_IN 16 /* tries; a scheduler that needs longer than a second is heard by them   \
+                           */
+#define EAGER_TRY_US (250 * USEC_PER_MSEC) /* up to twice that */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
 {
@@ -82,6 +87,11 @@ static bool has_lease(const struct link_sm *sm, uint64_t now_us)
     return sm->joined && now_us < sm->lease_end_us;
 }
 
+static uint64_t eager_us(uint32_t noise)
+{
+    return EAGER_TRY_US + EAGER_TRY_US * (noise % 1024) / 1024;
+}
+
 static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link_actions *ret)
 {
     unsigned n = sm->failures;
@@ -90,7 +100,25 @@ static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct lin
                            : BACKOFF_MOST_US;
 
     sm->failures += sm->failures < BACKOFF_DOUBLINGS;
-    arm_main(sm, now_us + link_backoff_us(n, most_us, noise), ret);
+    arm_main(sm, now_us + (sm->eager ? eager_us(noise) : link_backoff_us(n, most_us, noise)), ret);
+}
+
+void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
+                   struct link_actions *ret)
+{
+    ret->n = 0;
+    if (sm->eager == eager)
+        return;
+    sm->eager = eager;
+    if (!eager || !sm->joined)
+        return;
+    if (sm->main_call != 0 && now_us - sm->sent_us >= EAGER_TIMEOUT_US) {
+        add(ret, LINK_CANCEL_MAIN)->call = sm->main_call;
+        sm->main_call = 0;
+        fail(sm, now_us, noise, ret);
+    } else if (sm->main_call == 0 && sm->main_at_us > now_us + EAGER_TRY_US) {
+        arm_main(sm, now_us + EAGER_TRY_US, ret);
+    }
 }
 
 void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64_t now_us,
@@ -145,6 +173,8 @@ uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us)
     unsigned slower = sm->failures > QUICK_FAILURES ? sm->failures - QUICK_FAILURES : 0;
     uint64_t limit_us = MIN_OF(sm->lease_us / TIMEOUT_PART_OF_LEASE, LINK_REPORT_TIMEOUT_US);
 
+    if (sm->eager)
+        return sm->calls % PATIENT_ONE_IN == 0 ? LINK_REPORT_TIMEOUT_US : EAGER_TIMEOUT_US;
     return has_lease(sm, now_us) ? MIN_OF(limit_us << slower, LINK_CALL_TIMEOUT_US)
                                  : LINK_CALL_TIMEOUT_US;
 }

@@ -56,6 +56,7 @@ enum link_action_kind {
     LINK_REPORT,          /* call */
     LINK_POLL_ORDERS,     /* call, after, wait_s */
     LINK_CANCEL_POLL,     /* call: give it up; its answer would be ignored */
+    LINK_CANCEL_MAIN,     /* call: the same, of a report */
     LINK_DROP_CREDENTIAL, /* the credential is worth nothing any more */
     LINK_ARM_MAIN,        /* at_us: link_sm_main_timer then (replaces an earlier instant) */
     LINK_ARM_ORDERS,      /* at_us: link_sm_orders_timer then; NEVER_US: not at all */
@@ -86,6 +87,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t lease_us; /* as the scheduler told last; 0: it did not */
     uint64_t lease_end_us;
     bool lapsed;         /* it had ended before it was kept, and no report was taken since */
+    bool eager;          /* programs stand still until the scheduler is heard */
     uint64_t main_at_us; /* what its timer is armed for */
     uint64_t changes;    /* told so far */
     uint64_t reporting;  /* changes in the report in flight */
@@ -143,6 +145,11 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
 /* link_sm_kept - the keeper renewed the lease as if a report that was sent at sent_us had been
  * taken: tries to report stay close together while the scheduler is away */
 void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
+
+/* link_sm_eager - whether programs stand still: then a try to report takes 1 s at most (one in 16:
+ * 5 s), also one that is under way, and the next one comes 250 to 500 ms later */
+void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
+                   struct link_actions *ret);
 
 /* link_sm_all_told - does the scheduler know of every change? */
 bool link_sm_all_told(const struct link_sm *sm);

@@ -225,6 +225,16 @@ static int check_named(const struct cluster *cluster, struct edl_error *error)
 }
 
 /* cluster_check - see cluster.h */
+/* check_leases - of a list: the first to end first */
+static int check_leases(const struct node *node, struct edl_error *error)
+{
+    for (; node != NULL; node = node->lease_next)
+        if (node->lease_next != NULL &&
+            node->lease_next->lease_deadline_us < node->lease_deadline_us)
+            return BROKEN("the list of leases is not in order at %s", node->name);
+    return 0;
+}
+
 int cluster_check(const struct cluster *cluster, struct edl_error *error)
 {
     const struct node *node;
@@ -250,9 +260,10 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
     r = check_named(cluster, error);
     if (r < 0)
         return r;
-    for (node = cluster->leases; node != NULL; node = node->lease_next)
-        if (node->lease_next != NULL &&
-            node->lease_next->lease_deadline_us < node->lease_deadline_us)
-            return BROKEN("the list of leases is not in order at %s", node->name);
+    r = check_leases(cluster->leases, error);
+    if (r == 0)
+        r = check_leases(cluster->starting, error);
+    if (r < 0)
+        return r;
     return check_planner(cluster, error);
 }

@@ -94,7 +94,14 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     for (node = cluster->leases; node != NULL; node = node->lease_next) {
         struct node *to = cluster_node(copy, node->name);
 
+        node_end_lease(copy, to);
         node_renew_lease(copy, to, now);
+        to->lease_deadline_us = node->lease_deadline_us;
+    }
+    for (node = cluster->starting; node != NULL; node = node->lease_next) {
+        struct node *to = cluster_node(copy, node->name);
+
+        node_begin_lease(copy, to, now);
         to->lease_deadline_us = node->lease_deadline_us;
     }
 }

@@ -2,6 +2,7 @@
 /* cluster.c - the cluster's life time, look-ups and what time alone brings */
 #include "scheduler/core/plan_internal.h"
 #include "scheduler/core/job_hasty.h"
+#include "scheduler/core/lease.h"
 
 #include <stdio.h>
 #include <utlist.h>
@@ -27,6 +28,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 
     cluster->config = *config;
     cluster->next_job_id = 1;
+    cluster->sessions = config->first_session;
     cluster->offers_version = 1;
     figures_init(&cluster->figures);
     cluster->planner = planner_new(config->policy, config->groups);
@@ -239,8 +241,10 @@ void deadlines_fire(struct cluster *cluster, struct instant now)
 /* cluster_tick - idempotent; O(log n) for each deadline that has passed */
 void cluster_tick(struct cluster *cluster, struct instant now)
 {
-    while (cluster->leases != NULL && cluster->leases->lease_deadline_us <= now.now_us)
-        node_lost(cluster, cluster->leases, now);
+    struct node *node;
+
+    while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us)
+        node_lost(cluster, node, now);
     deadlines_fire(cluster, now);
 }
 
@@ -250,7 +254,9 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
     const struct deadline *first = deadlines_first(&cluster->planner->deadlines);
     uint64_t next = first != NULL ? first->at_us : NEVER_US;
 
-    return cluster->leases != NULL ? MIN_OF(next, cluster->leases->lease_deadline_us) : next;
+    const struct node *node = cluster_first_lease(cluster);
+
+    return node != NULL ? MIN_OF(next, node->lease_deadline_us) : next;
 }
 
 /* Reports cost tens of microseconds each: spaced so, they take a hundredth of a core or two. */

@@ -107,6 +107,8 @@ struct node {
     char former_boot_id[40];   /* the boot before; "": not known (this run of the scheduler) */
     uint64_t report_sent_us;   /* of the newest report of this boot, by the node's clock */
     uint64_t session;          /* what a report of session_boot has to repeat; 0: none */
+    uint64_t start_session;    /* what a report repeats once its node has heard this run of the
+                                  scheduler; 0: it has, or it had no lease at the start */
     char session_boot[40];     /* another boot than boot_id that says it is the present one */
     char credential_hash[65];  /* SHA-256 hex of its bearer credential */
     uint16_t port_next;        /* ports are handed out round robin */
@@ -144,7 +146,7 @@ struct node {
     bool unheard;                                                        /* it is counted as such */
     struct node *pressed_next, *pressed_prev;                            /* nodes that owe */
     struct node *draining_next, *draining_prev; /* nodes that are being emptied */
-    struct node *lease_next, *lease_prev;       /* cluster->leases */
+    struct node *lease_next, *lease_prev;       /* cluster->leases, or starting */
     uint32_t effects_pending;
     UT_hash_handle hh; /* k: name */
 };
@@ -341,6 +343,7 @@ struct cluster_config {
     uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
     uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
     uint64_t lease_floor_us;  /* no lease ends before this instant (core/lease.h) */
+    uint64_t first_session;   /* sessions count from here: random, so that runs do not meet */
     uint64_t foreign_hold_us; /* foreign load that falls is believed after so long; 0: at once */
     /* Jobs that are over leave the core: when there are more, when they ended longer ago (wall
      * clock); 0: never. */
@@ -366,9 +369,11 @@ struct cluster {
     uint64_t n_ended;
     struct archive_round archive; /* of them, that leave */
     struct job *ends;             /* list: ended, and who waits for them does not know yet */
-    struct node *leases;          /* list of the nodes with a lease, the first to end first */
+    /* lists of the nodes with a lease, the first to end first; starting: those with start_session
+     */
+    struct node *leases, *starting;
     uint64_t next_job_id;
-    uint64_t sessions;        /* given so far, in this run */
+    uint64_t sessions;        /* the last one given; of no other run of the scheduler */
     uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
     struct planner *planner;  /* what planning keeps between two plans; owned */
     struct holdings holdings; /* of active */
@@ -489,7 +494,8 @@ struct node_report {
     const char *boot_id;
     const char *machine_id; /* NULL, "": not told */
     uint64_t sent_us;       /* boot time of the node; 0: not told */
-    uint64_t session;       /* as the answer to the last report said; 0: none */
+    uint64_t session;       /* as the answer to the last report said; 0: none: node->session or
+                               start_session */
     struct node_offer offer;
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t gpus_foreign; /* mask of the devices that are not free for a reason of the machine */
@@ -607,7 +613,8 @@ struct process *cluster_restore_process(struct job *job, uint32_t role, uint32_t
                                         const char *node_name);
 struct node *cluster_restore_node(struct cluster *cluster, const char *name, enum node_state state,
                                   const struct node_offer *offer);
-/* cluster_restored - recomputes sums; every node gets a full lease before it can be called lost */
+/* cluster_restored - recomputes sums; every node gets a lease of 15 s at least before it can be
+ * called lost, until it repeats its start_session */
 void cluster_restored(struct cluster *cluster, struct instant now);
 
 /* cluster_begin_epoch - after cluster_restored, from a backup: jobs and incarnations are numbered

@@ -283,9 +283,14 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
 struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint64_t incarnation);
 struct node *node_free(struct cluster *cluster, struct node *node);
 /* lease.c
- * node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent */
+ * node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent
+ * node_begin_lease - at a start: until it repeats the session that its node gets here, no report of
+ * it makes its lease shorter: its agent may still go by what another run of the scheduler promised
+ * node_repeats - a report does; the lease that the start gave is over */
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_end_lease(struct cluster *cluster, struct node *node);
+void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
+void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);
 /* node_identity.c
  * node_admit - whether a report is to be believed, see cluster_report; node_take_identity - of one
  * that is: its machine and boot; true: the node was started again since its last report */

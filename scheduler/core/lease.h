@@ -26,6 +26,9 @@ uint32_t cluster_unheard_nodes(const struct cluster *cluster);
  * standstill. Linear in the nodes */
 void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant now);
 
+/* cluster_first_lease - of the node whose lease ends first; NULL: there is none */
+struct node *cluster_first_lease(const struct cluster *cluster);
+
 /* cluster_give_leases - every node that has a lease gets a full one from now on; neither these nor
  * any later ones end before floor_us, until when somebody else may have promised more (0: nobody).
  * Linear in the nodes */

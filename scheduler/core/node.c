@@ -496,6 +496,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
         r = cluster_check_machine(cluster, node->name, report->machine_id, report->boot_id, error);
     if (r < 0)
         return r;
+    node_repeats(cluster, node, report->session);
     node_renew_lease(cluster, node, now);
     node_note_processes(node, report->n_processes, now);
     node->last_report_wall_us = now.wall_us;

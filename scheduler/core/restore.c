@@ -123,7 +123,7 @@ void restore_links(struct cluster *cluster, struct instant now)
     HASH_SRT(hh, cluster->jobs, compare_ids);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         if (node->state != NODE_LOST)
-            node_renew_lease(cluster, node, now);
+            node_begin_lease(cluster, node, now);
         node->foreign_planned_cpu = node->foreign_cpu_millicores;
         node->foreign_planned_memory = node->foreign_memory_bytes;
     }

@@ -195,6 +195,96 @@ static void test_a_standstill_stores_nothing(void **state)
     world_free(w);
 }
 
+/* --- a start --- */
+
+/* restart - with leases of 5 s, as by default; both nodes had one */
+static struct world *restart(void)
+{
+    struct world *w = two_nodes();
+
+    w->cluster->config.lease_us = 5 * USEC_PER_SEC;
+    w->cluster->config.lease_margin_us = 1250 * USEC_PER_MSEC;
+    world_restart(w);
+    return w;
+}
+
+/* report - nothing but a sign of life, which repeats this session */
+static void report(struct world *w, unsigned i, uint64_t session)
+{
+    struct node *node = cluster_node(w->cluster, w->agents[i].name);
+    struct node_report report = {
+        .boot_id = node->boot_id, .offer = node->offer, .session = session, .complete = true
+    };
+
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+}
+
+static uint64_t session_of(const struct world *w, unsigned i)
+{
+    return cluster_node(w->cluster, w->agents[i].name)->start_session;
+}
+
+static void test_a_start_waits_for_agents_that_back_off(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    assert_int_equal(w->cluster->config.lease_us, 5 * USEC_PER_SEC);
+    pass(w, 15 * USEC_PER_SEC - 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    assert_int_equal(cluster_next_deadline_us(w->cluster), w->now.now_us + 1);
+    pass(w, 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    assert_int_equal(state_of(w, 1), NODE_LOST);
+    world_free(w);
+}
+
+/* That it was heard does not say that it hears. */
+static void test_a_start_waits_until_its_answer_is_repeated(void **state)
+{
+    struct world *w = restart();
+    uint64_t sessions[2] = { session_of(w, 0), session_of(w, 1) };
+
+    (void)state;
+    assert_true(sessions[0] != 0 && sessions[1] != 0 && sessions[0] != sessions[1]);
+    pass(w, 2 * USEC_PER_SEC);
+    report(w, 0, 0);
+    report(w, 1, sessions[0]); /* another's */
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(left_us(w, i), 13 * USEC_PER_SEC);
+    report(w, 1, sessions[1]);
+    assert_int_equal(session_of(w, 1), 0);
+    assert_int_equal(left_us(w, 1), 6250 * USEC_PER_MSEC);
+    world_check(w);
+    pass(w, 6250 * USEC_PER_MSEC);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    assert_int_equal(state_of(w, 1), NODE_LOST);
+    pass(w, 4 * USEC_PER_SEC); /* the lease of a report is longer by now */
+    report(w, 0, 0);
+    assert_int_equal(left_us(w, 0), 6250 * USEC_PER_MSEC);
+    assert_int_equal(session_of(w, 0), 0);
+    world_check(w);
+    world_free(w);
+}
+
+static void test_a_standstill_right_after_a_start_counts_for_nobody(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    report(w, 1, session_of(w, 1));
+    pass(w, 40 * USEC_PER_SEC);
+    cluster_stalled(w->cluster, 40 * USEC_PER_SEC, w->now);
+    judge(w);
+    assert_int_equal(left_us(w, 0), 15 * USEC_PER_SEC);
+    assert_int_equal(left_us(w, 1), 6250 * USEC_PER_MSEC);
+    world_check(w);
+    world_free(w);
+}
+
 /* --- the keeper --- */
 
 /* The words of the world's nodes; NULL for one whose number is not below n. */
@@ -289,6 +379,9 @@ int main(void)
         cmocka_unit_test(test_nobody_is_judged_at_once),
         cmocka_unit_test(test_no_lease_is_longer_than_a_full_one),
         cmocka_unit_test(test_a_standstill_stores_nothing),
+        cmocka_unit_test(test_a_start_waits_for_agents_that_back_off),
+        cmocka_unit_test(test_a_start_waits_until_its_answer_is_repeated),
+        cmocka_unit_test(test_a_standstill_right_after_a_start_counts_for_nobody),
         cmocka_unit_test(test_who_was_heard_by_the_keeper_is_not_lost),
         cmocka_unit_test(test_leases_stay_in_order),
     };

@@ -237,6 +237,63 @@ static void test_what_is_kept_too_late_has_lapsed(void **state)
     assert_null(action(LINK_CANCEL_POLL));
 }
 
+/* What programs that stand still wait for: the end of a call, and the next try. */
+static void test_tries_are_close_while_programs_stand_still(void **state)
+{
+    unsigned patient = 0;
+
+    (void)state;
+    settle();
+    now += LEASE; /* nobody answered */
+    for (unsigned i = 0; i < 6; i++) {
+        (void)main_timer(LINK_REPORT);
+        report_not_taken(LINK_FAILED);
+    }
+    assert_armed(LINK_ARM_MAIN, now + 500 * USEC_PER_MSEC, now + 2 * USEC_PER_SEC);
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 250 * USEC_PER_MSEC);
+    for (unsigned i = 0; i < 64; i++) {
+        uint64_t limit_us;
+
+        (void)main_timer(LINK_REPORT);
+        limit_us = link_sm_timeout_us(&sm, now);
+        patient += limit_us == LINK_REPORT_TIMEOUT_US;
+        assert_true(limit_us == USEC_PER_SEC || limit_us == LINK_REPORT_TIMEOUT_US);
+        now += limit_us;
+        link_sm_report_answered(&sm, sm.main_call,
+                                &(struct link_report_answer){ .result = LINK_FAILED }, now,
+                                i * 1023, &actions);
+        assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
+    }
+    assert_int_equal(patient, 4);
+    link_sm_eager(&sm, false, now, 0, &actions);
+    assert_int_equal(actions.n, 0);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
+}
+
+/* A connection to a machine that was off takes until its time is over, unless it is given up. */
+static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
+{
+    uint64_t call;
+
+    (void)state;
+    settle();
+    now += LEASE;
+    call = main_timer(LINK_REPORT);
+    now += USEC_PER_SEC - 1;
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_int_equal(actions.n, 0); /* not yet */
+    link_sm_eager(&sm, false, now, 0, &actions);
+    now++;
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_int_equal(action(LINK_CANCEL_MAIN)->call, call);
+    assert_false(link_sm_awaits(&sm, call));
+    assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
+    (void)main_timer(LINK_REPORT);
+    report_taken(1);
+    assert_armed(LINK_ARM_MAIN, now + HEARTBEAT, now + HEARTBEAT);
+}
+
 static void test_failures_back_off(void **state)
 {
     static const uint64_t delays_ms[] = { 50, 100, 200, 400, 800, 1000, 1000 };
@@ -672,6 +729,8 @@ int main(void)
         cmocka_unit_test(test_tries_are_close_while_there_is_a_lease),
         cmocka_unit_test(test_tries_are_close_while_the_lease_is_kept),
         cmocka_unit_test(test_what_is_kept_too_late_has_lapsed),
+        cmocka_unit_test(test_tries_are_close_while_programs_stand_still),
+        cmocka_unit_test(test_a_long_try_is_given_up_when_programs_stand_still),
         cmocka_unit_test(test_failures_back_off),
         cmocka_unit_test(test_joining_in_vain_backs_off),
         cmocka_unit_test(test_refused_drops_orders_and_poll),
