@@ -27,6 +27,7 @@
 #define SECRET_SIZE 256
 #define CREDENTIAL_BYTES 32
 #define TIMER_ACCURACY_US 1000
+#define RENEW_PART_OF_LEASE 8
 
 struct link {
     struct link_config config; /* text owned below */
@@ -47,6 +48,7 @@ struct link {
     uint64_t orders_number;
     sd_event_source *main_timer;
     sd_event_source *orders_timer;
+    sd_event_source *away_timer;
     bool complained; /* that the scheduler cannot be reached; until it is */
 };
 
@@ -349,6 +351,39 @@ static void ordered(struct link *l, enum link_result result, uint64_t version, u
     carry_out(l, &actions);
 }
 
+/* go_on - the lease, while the scheduler is away and keeps what is ours */
+static void go_on(struct link *l, uint64_t now_us)
+{
+    uint64_t sent_us;
+
+    if (!link_sm_renew_away(&l->sm, now_us, &sent_us))
+        return;
+    on_kept(sent_us, l->sm.lease_us, now_us, l);
+    arm(l->away_timer, now_us + l->sm.lease_us / RENEW_PART_OF_LEASE);
+}
+
+static int on_away_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
+    (void)usec;
+    go_on(userdata, now());
+    return 0;
+}
+
+static void take_away(struct link *l, const struct http_answer *answer, uint64_t now_us)
+{
+    json_int_t away_us = json_integer_value(json_object_get(answer->json, "lease_us"));
+    bool is_new = l->sm.away_until_us == 0;
+
+    if (away_us <= 0)
+        return;
+    link_sm_away(&l->sm, (uint64_t)away_us, now_us);
+    if (is_new && l->sm.away_until_us > now_us)
+        log_info("the scheduler leaves: what runs here goes on for %.0f s",
+                 (double)(l->sm.away_until_us - now_us) / (double)USEC_PER_SEC);
+    go_on(l, now_us);
+}
+
 static void on_orders(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
@@ -361,6 +396,8 @@ static void on_orders(const struct http_answer *answer, void *userdata)
         (!json_is_integer(version) ||
          !l->config.on_orders(answer->json, l->sm.asked_us, now_us, l->config.userdata)))
         result = LINK_UNREADABLE;
+    if (result == LINK_TAKEN)
+        take_away(l, answer, now_us);
     if (result == LINK_TAKEN)
         link_sm_is_ordered(&l->sm, json_array_size(json_object_get(answer->json, "processes")));
     ordered(l, result, (uint64_t)json_integer_value(version), now_us);
@@ -488,10 +525,15 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     if (r >= 0)
         r = sd_event_add_time_relative(event, &l->orders_timer, CLOCK_BOOTTIME, 0,
                                        TIMER_ACCURACY_US, on_orders_timer, l);
+    if (r >= 0)
+        r = sd_event_add_time_relative(event, &l->away_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
+                                       on_away_timer, l);
     if (r < 0) {
         (void)link_free(l);
         return edl_error_errno(error, r, "cannot make a timer");
     }
+    (void)sd_event_source_set_enabled(l->away_timer, SD_EVENT_OFF);
+    (void)sd_event_source_set_priority(l->away_timer, SD_EVENT_PRIORITY_IMPORTANT);
     (void)sd_event_source_set_priority(l->main_timer, SD_EVENT_PRIORITY_IMPORTANT);
     (void)sd_event_source_set_priority(l->orders_timer, SD_EVENT_PRIORITY_IMPORTANT);
     (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
@@ -507,6 +549,7 @@ struct link *link_free(struct link *l)
         return NULL;
     sd_event_source_disable_unref(l->main_timer);
     sd_event_source_disable_unref(l->orders_timer);
+    sd_event_source_disable_unref(l->away_timer);
     (void)http_async_free(l->async);
     (void)http_async_free(l->others);
     (void)keep_free(l->keep);

@@ -10,6 +10,7 @@
 
 #include "agent/core/foreign.h"
 
+#define RENEW_PART_OF_LEASE 8 /* as in agent/link.c */
 #define TAIL_US (20 * USEC_PER_MSEC)
 #define TAIL_FAILS_US (5 * USEC_PER_SEC)
 #define REPORT_STALE_US (2 * USEC_PER_SEC)
@@ -199,7 +200,8 @@ static void arm(struct sim *sim, struct sim_node *node)
 {
     struct agent_shell *agent = node->agent;
     uint64_t at_us =
-        MIN_OF(MIN_OF(agent->main_at_us, agent->orders_at_us), agent_core_next_us(agent->core));
+        MIN_OF(MIN_OF(agent->main_at_us, MIN_OF(agent->orders_at_us, agent->away_at_us)),
+               agent_core_next_us(agent->core));
     uint64_t limit_us = MIN_OF(agent->link.main_call != 0 ? agent->main_limit_us : NEVER_US,
                                agent->link.orders_call != 0 ? agent->orders_limit_us : NEVER_US);
 
@@ -242,6 +244,24 @@ static void time_out(struct sim *sim, struct sim_node *node)
     }
 }
 
+/* As go_on of agent/link.c. */
+static void go_on(struct sim *sim, struct sim_node *node)
+{
+    struct agent_shell *agent = node->agent;
+    uint64_t now_us = node_boot_us(sim, node);
+    uint64_t sent_us;
+
+    agent->away_at_us = NEVER_US;
+    if (!link_sm_renew_away(&agent->link, now_us, &sent_us))
+        return;
+    sim->seen[SIM_SEEN_LEASES_ALONE]++;
+    link_sm_kept(&agent->link, sent_us, agent->link.lease_us, now_us);
+    agent_core_kept(agent->core, sent_us, agent->link.lease_us, now_us);
+    node->lease_deadline_us =
+        MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(agent->core));
+    agent->away_at_us = now_us + agent->link.lease_us / RENEW_PART_OF_LEASE;
+}
+
 void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number)
 {
     struct agent_shell *agent = node->agent;
@@ -267,6 +287,8 @@ void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number)
         link_sm_orders_timer(&agent->link, now_us, &actions);
         act(sim, node, &actions);
     }
+    if (agent->away_at_us <= now_us)
+        go_on(sim, node);
     if (agent_core_next_us(agent->core) <= now_us)
         agent_core_timer(agent->core, now_us);
     carry_out(sim, node);
@@ -542,6 +564,10 @@ static void on_orders(struct sim *sim, struct sim_node *node, struct message *an
         agent->orders = TAKE_PTR(answer->orders);
         agent->report = report_data_unref(agent->report);
         hand_in_orders(sim, node, agent->link.asked_us);
+        if (answer->lease_us > 0) {
+            link_sm_away(&agent->link, answer->lease_us, node_boot_us(sim, node));
+            go_on(sim, node);
+        }
     }
     link_sm_orders_answered(&agent->link, answer->call,
                             answer->status == 200 ? LINK_TAKEN : LINK_FAILED, answer->version,
@@ -573,7 +599,7 @@ void agent_start(struct sim *sim, struct sim_node *node)
         return;
     agent = node->agent = xcalloc(1, sizeof *agent);
     agent->number = ++sim->agent_serial;
-    agent->main_at_us = agent->orders_at_us = NEVER_US;
+    agent->main_at_us = agent->orders_at_us = agent->away_at_us = NEVER_US;
     agent->timer_at_us = agent->limit_at_us = NEVER_US;
     agent->foreign_cpu = node->foreign_cpu;
     agent->foreign_memory = node->foreign_memory;

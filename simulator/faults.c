@@ -351,6 +351,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
+    uint64_t away_random = stream_of(config->seed, "away", 0);
     uint64_t keeper_random = stream_of(config->seed, "keeper", 0);
     uint64_t kill_random = stream_of(config->seed, "cut-off-kill", 0);
 
@@ -366,6 +367,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
     config->thaw_late_ppm = profile->late_thaws ? 300000 : 0;
     if (random_below(&kill_random, 2) == 0)
         config->cut_off_kill_us = between(&kill_random, 10, 90) * USEC_PER_SEC;
+    config->away_us = between(&away_random, 40, 150) * USEC_PER_SEC;
     config->no_keeper = random_below(&keeper_random, 4) == 0;
     config->groups = profile->groups;
     config->loss_ppm = profile->loss_ppm;
@@ -413,6 +415,10 @@ static void fill_fault(const struct schedule *schedule, struct script *fault, ui
     case SCRIPT_SERVER_CRASH_AFTER_COMMIT:
         if (random_below(random, 3) != 0)
             fault->for_us = between(random, 10, 3000) * USEC_PER_MSEC;
+        break;
+    case SCRIPT_SERVER_STOP:
+        fault->for_us = between(random, 10, 120) * USEC_PER_SEC;
+        fault->b = random_below(random, 3) == 0 ? 0 : between(random, 10, 200) * USEC_PER_SEC;
         break;
     case SCRIPT_WALL_JUMP:
         fault->a = between(random, 0, 7200) * USEC_PER_SEC - 3600 * USEC_PER_SEC;

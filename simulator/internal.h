@@ -44,6 +44,7 @@ enum event_kind {
     EVENT_SERVER_TIMER, /* b: generation */
     EVENT_SERVER_START,
     EVENT_SERVER_CRASH, /* b: generation: in the middle of a commit */
+    EVENT_SERVER_GONE,  /* b: generation: it has left in order */
     EVENT_POLL_END,     /* a: node, b: call: a long poll for orders is over */
     EVENT_LEASE_END,    /* a: job, b: call: a long poll for a task is over */
     EVENT_CLIENT,       /* a: operation, b: call or 0 */
@@ -173,6 +174,7 @@ struct message {
     uint64_t lease_us, next_report_us, version;
     bool has_version;
     uint64_t wait_us;
+    uint64_t arrived_us; /* a long poll */
     struct orders_data *orders;
     /* tasks */
     struct task_ref ref;
@@ -269,6 +271,7 @@ struct agent_shell {
     struct report_data *report;              /* as last made; NULL: something changed since */
     uint64_t number;                         /* of this agent in the simulation */
     uint64_t main_at_us, orders_at_us;       /* boot time; NEVER_US */
+    uint64_t away_at_us;                     /* likewise: the lease goes on without a scheduler */
     uint64_t main_limit_us, orders_limit_us; /* of the calls in flight; boot time */
     uint64_t timer_at_us, limit_at_us;       /* simulation time of the events that are due */
     uint64_t foreign_cpu, foreign_memory, sampled_us; /* smoothed */
@@ -422,6 +425,9 @@ struct server {
     uint64_t turns;
     enum crash_when crash_when; /* when it is to end; NOW: it is not */
     uint64_t down_us;           /* and for how long then */
+    bool leaves;                /* in order: nothing else is served any more */
+    bool leaves_late;           /* it is to, after the commit that is under way */
+    bool tells_away;            /* and nodes may know */
     bool planned;               /* the turn under way may have moved the next deadline */
     bool timer_late;            /* it came during a commit */
     bool regrouped;             /* what is being committed was planned with other groups */
@@ -439,6 +445,12 @@ struct instant server_instant(const struct sim *sim);
 void server_start(struct sim *sim);
 /* server_crash - now or with the next commit; comes back after down_us */
 void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
+/* server_leave - in order: stores for how long it is away, tells its nodes, and is down for so
+ * long; dies: on the way to the disk. server_on_gone - it is that far. server_add_away - to the
+ * orders of a node that it knows well */
+void server_leave(struct sim *sim, uint64_t down_us, bool dies);
+void server_on_gone(struct sim *sim, uint64_t generation);
+void server_add_away(const struct sim *sim, const struct node *node, struct message *answer);
 /* server_regroup - people made other groups: sim->groups */
 void server_regroup(struct sim *sim);
 void server_receive(struct sim *sim, struct message *take_request);
@@ -670,6 +682,7 @@ struct sim {
     uint64_t clients_until_us;
     struct server server;
     struct sim_groups groups;
+    bool calm;                     /* SCRIPT_CALM was */
     uint64_t sums_differ_since_us; /* check_groups.c */
     struct ledger ledger;
     struct message *free_messages; /* owned list */

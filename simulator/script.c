@@ -28,6 +28,8 @@ static void cut(struct sim *sim, const struct script *script)
 {
     struct sim_node *node = target(sim, script);
 
+    if (sim->calm) /* it was to follow another fault */
+        return;
     if ((script->a & 1) != 0) {
         node->cut_up = true;
         last_until(sim, script, &node->cut_up_until_us);
@@ -131,6 +133,27 @@ static void crash_server(struct sim *sim, const struct script *script)
 
     if (!sim->server.frozen)
         server_crash(sim, when[script->kind], script->for_us);
+}
+
+/* What it tells has arrived when the cut begins, as a rule. Half of the nodes that are cut off can
+ * be heard by the next one at first, and hear nothing. */
+static void cut_off_later(struct sim *sim, const struct script *script)
+{
+    struct script cut_off = { .kind = SCRIPT_CUT, .node = script->node, .for_us = script->b };
+    uint64_t kind = script->a / 4 % 6;
+
+    cut_off.a = kind < 3 ? 1 + kind : 2;
+    sim_script_at(sim, sim->now_us + USEC_PER_SEC, &cut_off);
+    cut_off.a = 3;
+    if (kind >= 3)
+        sim_script_at(sim, sim->now_us + script->for_us + kind * USEC_PER_SEC, &cut_off);
+}
+
+static void stop_server(struct sim *sim, const struct script *script)
+{
+    if (script->b > 0)
+        cut_off_later(sim, script);
+    server_leave(sim, script->for_us, script->a % 4 == 0);
 }
 
 /* Its boot clock begins anew; wall time goes on. */
@@ -244,12 +267,14 @@ static void restore_offer(struct sim *sim, struct sim_node *node)
 static void calm(struct sim *sim, const struct script *script)
 {
     (void)script;
+    sim->calm = true;
     sim->loss_ppm = 0;
     sim->clients_cut_up = sim->clients_cut_down = false;
     sim->config.loss_ppm = sim->config.duplicate_ppm = sim->config.tail_ppm = 0;
     freezing_calm(sim);
     sim->server.disk_slow_us = 0;
     sim->server.crash_when = CRASH_NOW;
+    sim->server.down_us = 0; /* if it leaves in this very moment */
     if (sim->server.frozen)
         thaw_server(sim);
     server_start(sim);
@@ -285,6 +310,7 @@ static const struct {
     [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = { "scheduler-crash-after-commit", crash_server },
     [SCRIPT_SERVER_REBOOT] = { "scheduler-reboot", reboot_server },
     [SCRIPT_SERVER_FREEZE] = { "scheduler-freeze", freeze_server },
+    [SCRIPT_SERVER_STOP] = { "scheduler-stop", stop_server },
     [SCRIPT_WALL_JUMP] = { "wall-jump", jump },
     [SCRIPT_DISK_SLOW] = { "disk-slow", slow_disk },
     [SCRIPT_FOREIGN] = { "foreign", foreign },

@@ -19,6 +19,8 @@ enum script_kind {
     SCRIPT_SERVER_CRASH_IN_COMMIT,
     SCRIPT_SERVER_CRASH_AFTER_COMMIT,
     SCRIPT_SERVER_REBOOT,
+    SCRIPT_SERVER_STOP, /* in order, for us; a: one in four dies on its way; b: then node is cut off
+                           from it for so long */
     SCRIPT_SERVER_FREEZE,
     SCRIPT_WALL_JUMP,       /* a: by so much, two's complement */
     SCRIPT_DISK_SLOW,       /* for us; a: each commit by so much */

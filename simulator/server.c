@@ -5,13 +5,15 @@
  * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
  * crash before the end of a commit leaves nothing of it. */
 #include "scheduler/core/core_internal.h" /* what is learnt of a job, for a mutant */
+#include "scheduler/core/away.h"
 #include "scheduler/core/lease.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
 #include <utlist.h>
 
-#define LOSE_ONE_IN 20  /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
+#define LOSE_ONE_IN 20                   /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
+#define LEAVING_US (300 * USEC_PER_MSEC) /* for what it tells */
 #define OVERRATED_S 600 /* SIM_MUTANT_COST_OVERRATED: no change here takes longer than 60 s */
 
 struct instant server_instant(const struct sim *sim)
@@ -113,6 +115,31 @@ void server_hold(struct sim *sim, struct message *take_answer)
         DL_APPEND(sim->server.answers, take_answer);
 }
 
+/* As scheduler/leaving.c: from the instant on in which it was asked. */
+void server_add_away(const struct sim *sim, const struct node *node, struct message *answer)
+{
+    uint64_t waited_us = answer->arrived_us != 0 ? sim->now_us - answer->arrived_us : 0;
+
+    if (sim->server.tells_away && node->heard && node->state != NODE_LOST)
+        answer->lease_us = sim->config.away_us + waited_us;
+}
+
+static void tell_away(struct sim *sim)
+{
+    struct message *request, *next, *answer;
+
+    sim->server.tells_away = true;
+    for (uint32_t i = 0; i < sim->n_nodes; i++)
+        DL_FOREACH_SAFE(sim->server.orders_waiters[i], request, next)
+        {
+            DL_DELETE(sim->server.orders_waiters[i], request);
+            answer = answer_new(sim, request, 200);
+            answer->arrived_us = request->arrived_us;
+            server_answer_orders(sim, answer);
+            (void)message_free(sim, request);
+        }
+}
+
 static void wake_orders(struct sim *sim, uint32_t number)
 {
     struct message **waiters = &sim->server.orders_waiters[number];
@@ -190,6 +217,10 @@ static void finish_turn(struct sim *sim, bool committed)
         return;
     }
     answer_all(sim);
+    if (server->leaves) {
+        tell_away(sim);
+        sim_after(sim, LEAVING_US, EVENT_SERVER_GONE, 0, server->generation);
+    }
     for (size_t i = 0; i < n_numbers; i++)
         wake_orders(sim, numbers[i]);
     free(numbers);
@@ -305,6 +336,40 @@ static void turn(struct sim *sim)
     commit(sim);
 }
 
+void server_leave(struct sim *sim, uint64_t down_us, bool dies)
+{
+    struct server *server = &sim->server;
+
+    if (!server->up || server->frozen || server->leaves)
+        return;
+    server->down_us = down_us;
+    server->leaves_late = server->busy;
+    if (server->busy)
+        return;
+    TRACE(sim, "scheduler leaves");
+    server->leaves = true;
+    if (dies)
+        server->crash_when = CRASH_IN_COMMIT;
+    cluster_leave(server->cluster, sim->config.away_us);
+    if (sim->config.mutant == SIM_MUTANT_AWAY_BEFORE_COMMIT)
+        tell_away(sim);
+    turn(sim);
+}
+
+void server_on_gone(struct sim *sim, uint64_t generation)
+{
+    struct server *server = &sim->server;
+
+    if (generation != server->generation || !server->leaves)
+        return;
+    if (server->frozen) {
+        sim_after(sim, LEAVING_US, EVENT_SERVER_GONE, 0, generation);
+        return;
+    }
+    sim->seen[SIM_SEEN_SCHEDULER_LEFT]++;
+    server_crash(sim, CRASH_NOW, server->down_us);
+}
+
 static void take_inbox(struct sim *sim)
 {
     struct message *list = sim->server.inbox;
@@ -336,8 +401,11 @@ void server_hears_again(struct sim *sim)
         cluster_stalled(server->cluster, missed_us, server_instant(sim));
 }
 
+/* Who was told that he may go on is not judged any more. */
 static void judge(struct sim *sim)
 {
+    if (sim->server.leaves)
+        return;
     keep_judge(sim, server_instant(sim));
     cluster_tick(sim->server.cluster, server_instant(sim));
 }
@@ -352,8 +420,10 @@ void server_on_committed(struct sim *sim, uint64_t generation)
     finish_turn(sim, true);
     if (server->up && server->timer_late)
         judge(sim);
-    if (server->up && (server->inbox != NULL || server->timer_late))
+    if (server->up && !server->leaves && (server->inbox != NULL || server->timer_late))
         take_inbox(sim);
+    if (server->up && server->leaves_late && !server->busy)
+        server_leave(sim, server->down_us, false);
 }
 
 void server_receive(struct sim *sim, struct message *take_request)
@@ -362,6 +432,11 @@ void server_receive(struct sim *sim, struct message *take_request)
 
     /* nobody listens, or it was said to a scheduler that is no more */
     if (!server->up || take_request->generation != server->generation) {
+        send_answer(sim, answer_new(sim, take_request, 0));
+        (void)message_free(sim, take_request);
+        return;
+    }
+    if (server->leaves && (take_request->kind != CALL_ORDERS || !server->tells_away)) {
         send_answer(sim, answer_new(sim, take_request, 0));
         (void)message_free(sim, take_request);
         return;
@@ -385,6 +460,8 @@ void server_on_timer(struct sim *sim, uint64_t generation)
         server->timer_late = true;
         return;
     }
+    if (server->leaves)
+        return;
     server->timer_at_us = NEVER_US;
     judge(sim);
     server->planned = true;
@@ -441,6 +518,7 @@ static void end(struct sim *sim)
     if (server->busy && sim->config.mutant == SIM_MUTANT_STORE_KEEPS_TORN)
         keep_half(sim);
     server->up = server->busy = server->frozen = server->timer_late = server->regrouped = false;
+    server->leaves = server->leaves_late = server->tells_away = false;
     server->crash_when = CRASH_NOW;
     server->generation++;
     server->timer_at_us = NEVER_US;
@@ -496,6 +574,19 @@ static struct cluster_config cluster_config(const struct sim *sim)
     return config;
 }
 
+/* SIM_MUTANT_AWAY_FORGOTTEN: nobody is waited for because of it */
+static void restore(struct sim *sim)
+{
+    struct cluster *cluster = sim->server.cluster;
+    uint64_t away_us = cluster->away_us;
+
+    if (sim->config.mutant == SIM_MUTANT_AWAY_FORGOTTEN)
+        cluster->away_us = 0;
+    cluster_restored(cluster, server_instant(sim));
+    if (sim->config.mutant == SIM_MUTANT_AWAY_FORGOTTEN && cluster->starting != NULL)
+        cluster->away_us = away_us;
+}
+
 void server_start(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -514,7 +605,7 @@ void server_start(struct sim *sim)
     }
     keep_begin(sim);
     ledger_restored(sim);
-    cluster_restored(server->cluster, server_instant(sim));
+    restore(sim);
     server->forgets_at_us = sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION
                                 ? sim->now_us + sim->config.lease_us / 2
                                 : NEVER_US;

@@ -181,6 +181,10 @@ static void on_report(struct sim *sim, struct message *request)
     if (sim->config.mutant == SIM_MUTANT_FOREIGN_HIDDEN)
         report.foreign_cpu_millicores = report.foreign_memory_bytes = 0;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
+    if (sim->config.mutant == SIM_MUTANT_AWAY_SHARE_EARLY && r == 0 && node->start_session != 0) {
+        report.session = node->start_session; /* as if it said so as well */
+        r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
+    }
     if (sim->config.mutant == SIM_MUTANT_NOBODY_SPARED)
         fail_with_one(sim);
     answer = answer_new(sim, request, status_of(r));
@@ -198,7 +202,7 @@ static void on_orders(struct sim *sim, struct message *request)
     if (node == NULL)
         return;
     if (!request->has_version || request->version != node->orders_version ||
-        request->wait_us == 0) {
+        request->wait_us == 0 || sim->server.tells_away) {
         struct message *answer = answer_new(sim, request, 200);
 
         if (is_ahead(sim))
@@ -212,6 +216,7 @@ static void on_orders(struct sim *sim, struct message *request)
     waiter->call = request->call;
     waiter->has_version = true;
     waiter->version = request->version;
+    waiter->arrived_us = sim->now_us;
     DL_APPEND(sim->server.orders_waiters[request->node], waiter);
     sim_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
 }
@@ -272,6 +277,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->refs = 1;
     take_answer->version = take_answer->orders->version = node->orders_version;
     take_answer->orders->commit = sim->server.commits;
+    server_add_away(sim, node, take_answer);
     /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
     take_answer->orders->uncommitted = has_news(sim);
     turn = node_orders_begin(node);

@@ -76,6 +76,9 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_FREEZE_UNVERIFIED] = "freeze-unverified",
     [SIM_MUTANT_FROZEN_FOR_EVER] = "frozen-for-ever",
     [SIM_MUTANT_EPOCH_KEPT] = "epoch-kept",
+    [SIM_MUTANT_AWAY_BEFORE_COMMIT] = "away-before-commit",
+    [SIM_MUTANT_AWAY_FORGOTTEN] = "away-forgotten",
+    [SIM_MUTANT_AWAY_SHARE_EARLY] = "away-share-early",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -124,6 +127,8 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_FAULTS_OVERLAPPING] = "faults-overlapping",
     [SIM_SEEN_SCHEDULER_CRASHES] = "scheduler-crashes",
     [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
+    [SIM_SEEN_SCHEDULER_LEFT] = "scheduler-left",
+    [SIM_SEEN_LEASES_ALONE] = "leases-alone",
     [SIM_SEEN_LEASES_KEPT] = "leases-kept",
     [SIM_SEEN_STALLS] = "stalls",
     [SIM_SEEN_COMMITS] = "commits",
@@ -177,6 +182,7 @@ struct sim *sim_new(const struct sim_config *config)
         sim->config.max_load_permille = 970;
     set_default(&sim->config.lease_us, 15 * USEC_PER_SEC);
     set_default(&sim->config.lease_margin_us, 2 * USEC_PER_SEC);
+    set_default(&sim->config.away_us, 60 * USEC_PER_SEC);
     set_default(&sim->config.foreign_hold_us, FOREIGN_HOLD_US);
     set_default(&sim->config.heartbeat_us, USEC_PER_SEC);
     sim->server.random = stream(sim, "server", 0, 0);
@@ -422,6 +428,9 @@ static void dispatch(struct sim *sim, const struct event *event)
     case EVENT_SERVER_CRASH:
         if (event->b == sim->server.generation && !sim->server.frozen)
             server_crash(sim, CRASH_NOW, sim->server.down_us);
+        break;
+    case EVENT_SERVER_GONE:
+        server_on_gone(sim, event->b);
         break;
     case EVENT_POLL_END:
         server_on_poll_end(sim, event->a, event->b);

@@ -93,6 +93,10 @@ enum sim_mutant {
     SIM_MUTANT_FREEZE_UNVERIFIED, /* nobody looks whether all of it stands still */
     SIM_MUTANT_FROZEN_FOR_EVER,   /* nothing is killed however long it stands */
     SIM_MUTANT_EPOCH_KEPT,        /* a lease that is renewed after a gap keeps its epoch */
+    SIM_MUTANT_AWAY_BEFORE_COMMIT, /* nodes are told that it leaves before that is on disk */
+    SIM_MUTANT_AWAY_FORGOTTEN,     /* the next scheduler is not told what is on disk of it */
+    SIM_MUTANT_AWAY_SHARE_EARLY,   /* a node is waited for no more once it is heard */
+    SIM_MUTANT_KEEPER_NOT_ASKED,   /* it stands still, and calls lost whom its keeper has heard */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -144,8 +148,10 @@ enum sim_seen {
     SIM_SEEN_FAULTS_OVERLAPPING,  /* one more of a kind that had not healed */
     SIM_SEEN_SCHEDULER_CRASHES,
     SIM_SEEN_SCHEDULER_FREEZES,
-    SIM_SEEN_LEASES_KEPT, /* answers of the keeper that agents heard */
-    SIM_SEEN_STALLS,      /* freezes and commits so long that leases were made longer */
+    SIM_SEEN_SCHEDULER_LEFT, /* in order */
+    SIM_SEEN_LEASES_ALONE,   /* that went on because the scheduler had said that it leaves */
+    SIM_SEEN_LEASES_KEPT,    /* answers of the keeper that agents heard */
+    SIM_SEEN_STALLS,         /* freezes and commits so long that leases were made longer */
     SIM_SEEN_COMMITS,
     SIM_SEEN_ARCHIVED,       /* jobs that were over long enough */
     SIM_SEEN_COMMITS_TORN,   /* the scheduler ended in the middle: nothing of it is there */
@@ -178,6 +184,7 @@ struct sim_config {
     const struct policy *policy;
     uint32_t max_load_permille;         /* 0: 970 */
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
+    uint64_t away_us;                   /* told when it leaves in order; 0: 60 s */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */

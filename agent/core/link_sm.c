@@ -19,8 +19,9 @@
 #define QUICK_FAILURES 2
 /* While programs stand still, each second counts. */
 #define EAGER_TIMEOUT_US USEC_PER_SEC
-#define PATIENT_ONE_IN 16 /* tries; a scheduler that needs longer than a second is heard by them   \
-                           */
+#define PATIENT_ONE_IN                                                                             \
+    16 /* tries; a scheduler that needs longer than a second is heard by them                      \
+        */
 #define EAGER_TRY_US (250 * USEC_PER_MSEC) /* up to twice that */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
@@ -269,6 +270,27 @@ void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint6
     sm->lease_end_us = MAX_OF(sm->lease_end_us, sent_us + lease_us);
 }
 
+void link_sm_away(struct link_sm *sm, uint64_t away_us, uint64_t now_us)
+{
+    if (!has_lease(sm, now_us) || sm->lapsed)
+        return;
+    sm->away_until_us = sm->asked_us + MIN_OF(away_us, LINK_AWAY_MOST_US);
+    sm->away_told_us = now_us;
+}
+
+bool link_sm_renew_away(struct link_sm *sm, uint64_t now_us, uint64_t *ret_sent_us)
+{
+    uint64_t last_us;
+
+    if (!has_lease(sm, now_us) || sm->away_until_us <= sm->lease_end_us) {
+        sm->away_until_us = 0;
+        return false;
+    }
+    last_us = sm->away_until_us - sm->lease_us; /* it ends after this lease, which lasts so long */
+    *ret_sent_us = MIN_OF(now_us, last_us);
+    return true;
+}
+
 void link_sm_report_answered(struct link_sm *sm, uint64_t call,
                              const struct link_report_answer *answer, uint64_t now_us,
                              uint32_t noise, struct link_actions *ret)
@@ -292,6 +314,10 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
     }
     sm->failures = 0;
     sm->lapsed = false;
+    if (sm->sent_us >= sm->away_told_us)
+        sm->away_until_us = 0;
+    else
+        sm->session = 0; /* repeated, it would say that we have dropped what we were told */
     if (!answer->not_stored)
         sm->reported = sm->reporting;
     arm_main(sm,

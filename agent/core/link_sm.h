@@ -37,6 +37,7 @@
 /* REPORT while there is a lease, at most */
 #define LINK_REPORT_TIMEOUT_US (UINT64_C(5) * 1000000)
 #define LINK_ORDERS_WAIT_S 25
+#define LINK_AWAY_MOST_US (UINT64_C(925) * 1000000) /* what is believed: 15 min, and one poll */
 #define LINK_ORDERS_TIMEOUT_US ((LINK_ORDERS_WAIT_S + UINT64_C(10)) * 1000000)
 #define LINK_ACTIONS_MAX 8
 /* From one to the next, for each process in the last one beyond the first ones. */
@@ -83,6 +84,9 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
+    uint64_t
+        away_until_us; /* the scheduler has left, and keeps our slots until then; 0: it has not */
+    uint64_t away_told_us; /* no report that was sent before speaks of another run of it */
     uint64_t session;  /* the next report repeats it: it shows that we hear the answers; 0: none */
     uint64_t lease_us; /* as the scheduler told last; 0: it did not */
     uint64_t lease_end_us;
@@ -145,6 +149,17 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
 /* link_sm_kept - the keeper renewed the lease as if a report that was sent at sent_us had been
  * taken: tries to report stay close together while the scheduler is away */
 void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
+
+/* link_sm_away - the orders that are awaited say that the scheduler leaves, and for how long this
+ * node may go on from the instant on in which it asked. Without a lease there is nothing to go on
+ * with.
+ * link_sm_renew_away - whether the lease goes on for that reason alone: then from *ret_sent_us on,
+ * as if a report that was sent at that instant had been taken (link_sm_kept), and this is to be
+ * asked again within a part of the lease. False: until it is told again. A report that a scheduler
+ * takes ends it: that one counts the lease anew. No lease that was given is ever made shorter, so
+ * whoever watches one has to look no sooner than it did. */
+void link_sm_away(struct link_sm *sm, uint64_t away_us, uint64_t now_us);
+bool link_sm_renew_away(struct link_sm *sm, uint64_t now_us, uint64_t *ret_sent_us);
 
 /* link_sm_eager - whether programs stand still: then a try to report takes 1 s at most (one in 16:
  * 5 s), also one that is under way, and the next one comes 250 to 500 ms later */

@@ -94,14 +94,13 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     for (node = cluster->leases; node != NULL; node = node->lease_next) {
         struct node *to = cluster_node(copy, node->name);
 
-        node_end_lease(copy, to);
+        node_end_lease(copy, to); /* that of a start */
         node_renew_lease(copy, to, now);
         to->lease_deadline_us = node->lease_deadline_us;
     }
     for (node = cluster->starting; node != NULL; node = node->lease_next) {
         struct node *to = cluster_node(copy, node->name);
 
-        node_begin_lease(copy, to, now);
         to->lease_deadline_us = node->lease_deadline_us;
     }
 }
@@ -232,6 +231,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
+    copy->away_us = cluster->away_us; /* what is stored, as the rest */
     copy_families(copy, cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))

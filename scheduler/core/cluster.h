@@ -305,6 +305,7 @@ enum effect_kind {
     EFFECT_SAVE_DATASET,    /* job's task queue is new: all its tasks */
     EFFECT_SAVE_RENDEZVOUS, /* job's generations, one for each role */
     EFFECT_SAVE_FAMILY,     /* what is learnt of job's family: now and then, not at each change */
+    EFFECT_SAVE_AWAY,       /* for how long nodes may go on without a scheduler: id, us */
     EFFECT_FORGET_NODE,     /* node was removed: name */
     EFFECT_ARCHIVE_JOB, /* it is over and leaves the core; all of it stays where it is kept: id */
     EFFECT_FORGET_PROCESS, /* superseded incarnation of job: role, index, id; name is the role's */
@@ -321,7 +322,7 @@ struct effect {
     struct process *process;      /* borrowed; SAVE_PROCESS */
     struct node *node;            /* borrowed; SAVE_NODE, ORDERS */
     uint64_t id;                  /* ARCHIVE_JOB: its number; FORGET_PROCESS: incarnation; EVENT:
-                                     the same, 0 when it is of no process */
+                                     the same, 0 when it is of no process; SAVE_AWAY: us */
     uint32_t role, index;         /* FORGET_PROCESS; EVENT of a process */
     char name[NODE_NAME_MAX + 1]; /* FORGET_NODE; EVENT: node or ""; FORGET_PROCESS: its role */
     char event[32]; /* EVENT: "job-queued", "job-resized", "process-exited", "node-lost", ... */
@@ -372,6 +373,9 @@ struct cluster {
     /* lists of the nodes with a lease, the first to end first; starting: those with start_session
      */
     struct node *leases, *starting;
+    uint64_t away_us; /* for so long nodes may go on without a scheduler: told by the last run, or
+                         by this one when it leaves (core/away.h) */
+    bool leaves;
     uint64_t next_job_id;
     uint64_t sessions;        /* the last one given; of no other run of the scheduler */
     uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */

@@ -259,6 +259,8 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
                        HASH_COUNT(b->nodes), HASH_CNT(hh, a->jobs), HASH_CNT(hh, b->jobs));
     if (job_names_count(a) != job_names_count(b))
         return DIFFERS("%u and %u names of jobs", job_names_count(a), job_names_count(b));
+    if (a->away_us != b->away_us)
+        return DIFFERS("nodes may be alone for %llu and %llu us", ULL(a->away_us), ULL(b->away_us));
     if (a->next_job_id != b->next_job_id)
         return DIFFERS("the next job is %llu and %llu", ULL(a->next_job_id), ULL(b->next_job_id));
     for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)

@@ -38,6 +38,7 @@ void process_free(struct process *process);
 void effect_save_job(struct cluster *cluster, struct job *job);
 void effect_save_spec(struct cluster *cluster, struct job *job);
 void effect_save_process(struct cluster *cluster, struct process *process);
+void effect_save_away(struct cluster *cluster);
 void effect_save_node(struct cluster *cluster, struct node *node);
 void effect_save_tasks(struct cluster *cluster, struct job *job);
 void effect_save_dataset(struct cluster *cluster, struct job *job);
@@ -291,6 +292,11 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
 void node_end_lease(struct cluster *cluster, struct node *node);
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);
+/* away.c
+ * away_wait_us - from a start on, until nothing holds any more that the last run told its nodes
+ * away_settle - somebody is waited for no more */
+uint64_t away_wait_us(const struct cluster *cluster);
+void away_settle(struct cluster *cluster);
 /* node_identity.c
  * node_admit - whether a report is to be believed, see cluster_report; node_take_identity - of one
  * that is: its machine and boot; true: the node was started again since its last report */

@@ -90,6 +90,11 @@ void effect_save_node(struct cluster *cluster, struct node *node)
         effect_new(cluster, EFFECT_SAVE_NODE)->node = node;
 }
 
+void effect_save_away(struct cluster *cluster)
+{
+    effect_new(cluster, EFFECT_SAVE_AWAY)->id = cluster->away_us;
+}
+
 void effect_orders(struct cluster *cluster, struct node *node)
 {
     node->orders_version++;

@@ -28,7 +28,7 @@ static uint64_t full_lease_us(const struct cluster *cluster)
 
 static uint64_t start_lease_us(const struct cluster *cluster)
 {
-    return MAX_OF(full_lease_us(cluster), START_LEASE_US);
+    return MAX_OF(MAX_OF(full_lease_us(cluster), START_LEASE_US), away_wait_us(cluster));
 }
 
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)
@@ -45,7 +45,6 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
 
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now)
 {
-    node_end_lease(cluster, node);
     node->start_session = ++cluster->sessions;
     node->lease_deadline_us =
         MAX_OF(now.now_us + start_lease_us(cluster), cluster->config.lease_floor_us);
@@ -69,6 +68,7 @@ void node_end_lease(struct cluster *cluster, struct node *node)
     node->start_session = 0;
     node->lease_prev = NULL;
     node->lease_next = NULL;
+    away_settle(cluster);
 }
 
 struct node *cluster_first_lease(const struct cluster *cluster)

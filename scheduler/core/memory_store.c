@@ -49,6 +49,7 @@ struct memory_store {
     struct family_row *families; /* in the order in which they were written */
     struct node_row *nodes;
     struct job_row *jobs;
+    uint64_t away_us;
     uint64_t commits;
 };
 
@@ -380,6 +381,9 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
         for (unsigned i = 0; i < FAMILY_RECORDS; i++)
             put_family(store, effect->job, i);
         break;
+    case EFFECT_SAVE_AWAY:
+        store->away_us = effect->id;
+        break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
         break;
@@ -458,6 +462,7 @@ int memory_store_load(const struct memory_store *store, struct cluster *cluster,
     const struct job_row *job;
     int r = 0;
 
+    cluster->away_us = store->away_us;
     for (family = store->families; r == 0 && family != NULL; family = family->hh.next)
         r = cluster_restore_family_record(cluster, &family->record, error);
     for (node = store->nodes; r == 0 && node != NULL; node = node->hh.next)

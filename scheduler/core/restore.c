@@ -127,6 +127,7 @@ void restore_links(struct cluster *cluster, struct instant now)
         node->foreign_planned_cpu = node->foreign_cpu_millicores;
         node->foreign_planned_memory = node->foreign_memory_bytes;
     }
+    away_settle(cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         restore_job(cluster, job, now);
     ended_restored(cluster);

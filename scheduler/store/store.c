@@ -105,6 +105,8 @@ static const char *const statement_texts[ST_N] = {
         " fit, program, tries) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     /* As goodput_families_bound: of whoever has the most, his oldest. The last places of all lists
      * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
+    [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
+    [ST_AWAY_ALL] = "SELECT us FROM away",
     [ST_FAMILY_TRIM] =
         "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
         " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"

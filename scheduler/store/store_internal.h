@@ -35,6 +35,8 @@ enum statement {
     ST_RENDEZVOUS_ALL,
     ST_FAMILY_PUT,
     ST_FAMILY_TRIM,
+    ST_AWAY_PUT,
+    ST_AWAY_ALL,
     ST_FAMILY_ALL,
     ST_EVENT_ADD,
     ST_TAIL_PUT,

@@ -398,6 +398,12 @@ static int delete_node(struct store *store, const char *name, struct edl_error *
     return store_step_done(store, ST_NODE_DELETE, error);
 }
 
+static int put_away(struct store *store, uint64_t us, struct edl_error *error)
+{
+    store_bind_u64(store->statements[ST_AWAY_PUT], 1, us);
+    return store_step_done(store, ST_AWAY_PUT, error);
+}
+
 static int add_event(struct store *store, const struct effect *effect, struct edl_error *error)
 {
     sqlite3_stmt *statement = store->statements[ST_EVENT_ADD];
@@ -432,6 +438,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_rendezvous(store, effect->job, error);
     case EFFECT_SAVE_FAMILY:
         return store_put_family(store, effect->job, error);
+    case EFFECT_SAVE_AWAY:
+        return put_away(store, effect->id, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
     case EFFECT_ARCHIVE_JOB:

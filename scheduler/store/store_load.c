@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scheduler/core/away.h"
 #include "scheduler/core/queue_rules.h"
 #include "scheduler/core/records.h"
 #include "scheduler/store/row.h"
@@ -90,6 +91,15 @@ static void read_offer(struct row *row, struct node_offer *ret)
         (uint8_t)row_element(row, 18, value, UINT8_MAX);
     json_decref(array);
     read_labels(row, 16, &ret->labels);
+}
+
+static int load_away(struct loader *loader, sqlite3_stmt *statement)
+{
+    struct row row;
+
+    row_begin(&row, statement, loader->error, "away");
+    loader->cluster->away_us = row_u64(&row, 0, CLUSTER_AWAY_MOST_US);
+    return row.r;
 }
 
 static int load_node(struct loader *loader, sqlite3_stmt *statement)
@@ -504,11 +514,9 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         enum statement which;
         row_fn fn;
     } steps[] = {
-        { ST_FAMILY_ALL, load_family },
-        { ST_NODE_ALL, load_node },
-        { ST_JOB_ALL, load_job },
-        { ST_PROCESS_ALL, load_process },
-        { ST_RENDEZVOUS_ALL, load_rendezvous },
+        { ST_AWAY_ALL, load_away },       { ST_FAMILY_ALL, load_family },
+        { ST_NODE_ALL, load_node },       { ST_JOB_ALL, load_job },
+        { ST_PROCESS_ALL, load_process }, { ST_RENDEZVOUS_ALL, load_rendezvous },
         { ST_QUEUE_ALL, load_queue },
     };
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };

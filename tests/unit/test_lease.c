@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "scheduler/core/away.h"
 #include "scheduler/core/lease.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -285,6 +286,96 @@ static void test_a_standstill_right_after_a_start_counts_for_nobody(void **state
     world_free(w);
 }
 
+/* leave - in order, for a minute; what is stored is what the next one loads */
+static void leave(struct world *w)
+{
+    cluster_leave(w->cluster, 60 * USEC_PER_SEC);
+    world_commit(w);
+    world_restart(w);
+}
+
+#define AWAY_US (62450 * USEC_PER_MSEC) /* a fiftieth for clocks, and the margin */
+
+static void test_the_next_start_waits_for_what_was_told(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        report(w, i, session_of(w, i));
+    leave(w);
+    w->now.wall_us += 3600 * USEC_PER_SEC; /* set at the boot; it says nothing */
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(left_us(w, i), AWAY_US);
+    pass(w, 30 * USEC_PER_SEC);
+    report(w, 0, 0);
+    report(w, 1, session_of(w, 1));
+    assert_int_equal(left_us(w, 0), AWAY_US - 30 * USEC_PER_SEC);
+    assert_int_equal(left_us(w, 1), 6250 * USEC_PER_MSEC);
+    assert_int_equal(w->cluster->away_us, 60 * USEC_PER_SEC);
+    pass(w, 32450 * USEC_PER_MSEC - 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_READY);
+    assert_int_equal(state_of(w, 1), NODE_LOST);
+    pass(w, 1);
+    judge(w);
+    assert_int_equal(state_of(w, 0), NODE_LOST);
+    assert_int_equal(w->cluster->away_us, 0); /* it is over for all */
+    world_commit(w);
+    world_restart(w);
+    assert_int_equal(w->cluster->away_us, 0);
+    world_free(w);
+}
+
+/* A crash meanwhile forgets nothing, and the wait begins anew. */
+static void test_what_was_told_outlasts_a_crash(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    leave(w);
+    report(w, 1, session_of(w, 1));
+    pass(w, 10 * USEC_PER_SEC);
+    world_commit(w);
+    world_restart(w);
+    assert_int_equal(left_us(w, 0), AWAY_US);
+    world_free(w);
+}
+
+/* A second stop, before all have heard that the first is over, for a shorter time. */
+static void test_a_shorter_absence_does_not_end_a_longer_one(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    leave(w);
+    report(w, 1, session_of(w, 1));
+    cluster_leave(w->cluster, USEC_PER_SEC);
+    assert_int_equal(w->cluster->away_us, 60 * USEC_PER_SEC);
+    world_commit(w);
+    world_restart(w);
+    for (unsigned i = 0; i < 2; i++)
+        report(w, i, session_of(w, i));
+    assert_int_equal(w->cluster->away_us, 0);
+    cluster_leave(w->cluster, USEC_PER_SEC);
+    assert_int_equal(w->cluster->away_us, USEC_PER_SEC);
+    cluster_leave(w->cluster, UINT64_MAX);
+    assert_int_equal(w->cluster->away_us, CLUSTER_AWAY_MOST_US);
+    world_free(w);
+}
+
+static void test_without_nodes_nobody_is_waited_for(void **state)
+{
+    struct world *w = restart();
+
+    (void)state;
+    pass(w, 15 * USEC_PER_SEC);
+    judge(w);
+    cluster_leave(w->cluster, 60 * USEC_PER_SEC);
+    assert_int_equal(w->cluster->away_us, 0);
+    world_free(w);
+}
+
 /* --- the keeper --- */
 
 /* The words of the world's nodes; NULL for one whose number is not below n. */
@@ -382,6 +473,10 @@ int main(void)
         cmocka_unit_test(test_a_start_waits_for_agents_that_back_off),
         cmocka_unit_test(test_a_start_waits_until_its_answer_is_repeated),
         cmocka_unit_test(test_a_standstill_right_after_a_start_counts_for_nobody),
+        cmocka_unit_test(test_the_next_start_waits_for_what_was_told),
+        cmocka_unit_test(test_what_was_told_outlasts_a_crash),
+        cmocka_unit_test(test_a_shorter_absence_does_not_end_a_longer_one),
+        cmocka_unit_test(test_without_nodes_nobody_is_waited_for),
         cmocka_unit_test(test_who_was_heard_by_the_keeper_is_not_lost),
         cmocka_unit_test(test_leases_stay_in_order),
     };

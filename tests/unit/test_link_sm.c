@@ -237,6 +237,89 @@ static void test_what_is_kept_too_late_has_lapsed(void **state)
     assert_null(action(LINK_CANCEL_POLL));
 }
 
+/* renew - as the agent does; the instant until when the lease goes then, 0: it does not go on */
+static uint64_t renew(void)
+{
+    uint64_t sent_us;
+
+    if (!link_sm_renew_away(&sm, now, &sent_us))
+        return 0;
+    assert_true(sent_us <= now);
+    link_sm_kept(&sm, sent_us, sm.lease_us, now);
+    return sm.lease_end_us;
+}
+
+/* away - the scheduler leaves for a minute, counted from when it was asked */
+static uint64_t away(void)
+{
+    settle();
+    now += USEC_PER_SEC;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    return sm.asked_us + 60 * USEC_PER_SEC;
+}
+
+static void test_the_lease_goes_on_while_the_scheduler_is_away(void **state)
+{
+    uint64_t until_us = away();
+
+    (void)state;
+    assert_int_equal(renew(), now + LEASE); /* never further than one lease */
+    (void)main_timer(LINK_REPORT);
+    while (now < until_us - LEASE) {
+        now += LEASE / 8;
+        assert_int_equal(renew(), MIN_OF(now + LEASE, until_us));
+        report_not_taken(LINK_FAILED); /* tries stay close */
+        assert_true(sm.main_at_us <= now + LEASE / 16);
+        (void)main_timer(LINK_REPORT);
+    }
+    now += LEASE / 8;
+    assert_int_equal(renew(), 0);
+    assert_int_equal(sm.lease_end_us, until_us);
+    assert_false(sm.lapsed);
+    now = until_us;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now); /* too late */
+    assert_int_equal(renew(), 0);
+}
+
+/* It repeats the session only once it goes by that scheduler's leases again. */
+static void test_a_report_ends_what_was_told(void **state)
+{
+    struct link_report_answer taken = { .result = LINK_TAKEN, .lease_us = LEASE, .session = 77 };
+
+    (void)state;
+    (void)away();
+    now += USEC_PER_SEC;
+    (void)main_timer(LINK_REPORT);
+    link_sm_report_answered(&sm, sm.main_call, &taken, now, 0, &actions);
+    assert_int_equal(sm.session, 77);
+    assert_int_equal(renew(), 0);
+    settle();
+    (void)main_timer(LINK_REPORT); /* under way when the scheduler leaves */
+    now += USEC_PER_SEC;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    link_sm_report_answered(&sm, sm.main_call, &taken, now, 0, &actions);
+    assert_int_equal(sm.session, 0);
+    assert_int_equal(renew(), now + LEASE);
+    report_not_taken(LINK_REFUSED);
+}
+
+static void test_without_a_lease_nothing_goes_on(void **state)
+{
+    (void)state;
+    settle();
+    now += LEASE;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    assert_int_equal(renew(), 0);
+    (void)away();
+    now += LEASE; /* it stood still itself: the programs are fenced */
+    assert_int_equal(renew(), 0);
+    now -= 1;
+    assert_int_equal(renew(), 0); /* for good */
+    settle();
+    link_sm_away(&sm, UINT64_MAX, now);
+    assert_int_equal(sm.away_until_us, sm.asked_us + LINK_AWAY_MOST_US);
+}
+
 /* What programs that stand still wait for: the end of a call, and the next try. */
 static void test_tries_are_close_while_programs_stand_still(void **state)
 {
@@ -729,6 +812,9 @@ int main(void)
         cmocka_unit_test(test_tries_are_close_while_there_is_a_lease),
         cmocka_unit_test(test_tries_are_close_while_the_lease_is_kept),
         cmocka_unit_test(test_what_is_kept_too_late_has_lapsed),
+        cmocka_unit_test(test_the_lease_goes_on_while_the_scheduler_is_away),
+        cmocka_unit_test(test_a_report_ends_what_was_told),
+        cmocka_unit_test(test_without_a_lease_nothing_goes_on),
         cmocka_unit_test(test_tries_are_close_while_programs_stand_still),
         cmocka_unit_test(test_a_long_try_is_given_up_when_programs_stand_still),
         cmocka_unit_test(test_failures_back_off),

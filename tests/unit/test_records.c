@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/away.h"
 #include "scheduler/core/records.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
@@ -299,6 +300,9 @@ static void change(struct world *w, enum effect_kind kind)
                              0);
         assert_int_equal(agreed, RENDEZVOUS_AGREED);
         break;
+    case EFFECT_SAVE_AWAY:
+        cluster_leave(w->cluster, 60 * USEC_PER_SEC);
+        break;
     case EFFECT_FORGET_NODE:
         assert_int_equal(cluster_remove_node(w->cluster, cluster_node(w->cluster, "node-2"), w->now,
                                              NULL),
@@ -344,7 +348,8 @@ static void test_a_lost_effect_is_reported(void **state)
     static const enum effect_kind kinds[] = { EFFECT_SAVE_JOB,     EFFECT_SAVE_SPEC,
                                               EFFECT_SAVE_PROCESS, EFFECT_SAVE_NODE,
                                               EFFECT_SAVE_TASKS,   EFFECT_SAVE_DATASET,
-                                              EFFECT_FORGET_NODE,  EFFECT_SAVE_RENDEZVOUS };
+                                              EFFECT_FORGET_NODE,  EFFECT_SAVE_RENDEZVOUS,
+                                              EFFECT_SAVE_AWAY };
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++)

@@ -390,6 +390,49 @@ static void test_crashes_of_scheduler_and_agent_disturb_nothing(void **state)
     done(sim);
 }
 
+/* A scheduler that leaves in order is not missed, while nobody keeps leases for it. */
+static void test_orderly_absence_disturbs_nothing(void **state)
+{
+    struct sim *sim = small(2);
+
+    (void)state;
+    sim->config.no_keeper = true;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){
+                      .kind = SCRIPT_SERVER_STOP, .a = 1, .for_us = 50 * USEC_PER_SEC });
+    sim_run_until(sim, 79 * USEC_PER_SEC);
+    assert_null(sim_cluster(sim));
+    assert_int_equal(n_processes(sim), 2);
+    sim_run_until(sim, 200 * USEC_PER_SEC);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_SCHEDULER_LEFT), 1);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_ENDS_BY_FENCE), 0);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_NODES_LOST), 0);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_STARTS), 2);
+    assert_int_equal(sim_cluster(sim)->away_us, 0);
+    done(sim);
+}
+
+/* Longer than it said: its nodes end what they run when that time is over, and not before. */
+static void test_absence_ends_with_what_was_said(void **state)
+{
+    struct sim *sim = small(1);
+
+    (void)state;
+    sim->config.no_keeper = true;
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){
+                      .kind = SCRIPT_SERVER_STOP, .a = 1, .for_us = 110 * USEC_PER_SEC });
+    sim_run_until(sim, 80 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    sim_run_until(sim, 91 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 0);
+    sim_run_until(sim, 200 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 1);
+    done(sim);
+}
+
 /* --- seeds --- */
 
 static void test_seeds_of_every_profile_hold_every_promise(void **state)
@@ -421,7 +464,7 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
 static void test_mixed_histories_contain_everything(void **state)
 {
     static const char *const profiles[] = { "mixed", "mixed", "mixed", "mixed", "groups",
-                                            "slow",  "types", "pins",  "gaps" };
+                                            "slow",  "types", "pins",  "gaps",  "away" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 
@@ -510,6 +553,8 @@ int main(void)
         cmocka_unit_test(test_lease_that_timed_out_counts_whoever_is_stopped_later),
         cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
         cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
+        cmocka_unit_test(test_orderly_absence_disturbs_nothing),
+        cmocka_unit_test(test_absence_ends_with_what_was_said),
         cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
         cmocka_unit_test(test_mixed_histories_contain_everything),
         cmocka_unit_test(test_failing_schedule_is_shrunk),
