@@ -145,7 +145,11 @@ static void refuse_change(struct scheduler *scheduler, struct http_request *requ
 static void call_handler(struct scheduler *scheduler, struct http_request *request,
                          const struct http_route *route)
 {
-    if (scheduler->degraded.on && !degraded_serves(request, route)) {
+    struct edl_error error = { 0 };
+
+    if (!leaving_serves(scheduler, route, &error)) {
+        http_reply_error(request, &error);
+    } else if (scheduler->degraded.on && !degraded_serves(request, route)) {
         refuse_change(scheduler, request, route);
     } else if ((route->flags & ROUTE_KEYED) == 0) {
         route->handler(request, scheduler);

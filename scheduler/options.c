@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scheduler/core/away.h"
 #include "scheduler/core/policy.h"
 #include "shared/conf.h"
 #include "shared/error.h"
@@ -41,6 +42,8 @@
 #define MAX_JOB_DATASET_BYTES (UINT64_C(16) << 20)
 #define MAX_USER_TASK_BYTES (UINT64_C(256) << 20)
 #define MAX_TASK_BYTES (UINT64_C(1) << 30)
+#define AWAY_US (60 * USEC_PER_SEC)
+#define AWAY_REBOOT_US (300 * USEC_PER_SEC)
 #define LEASE_MAX_US (24 * 3600 * USEC_PER_SEC)
 
 static const char usage[] =
@@ -58,6 +61,9 @@ static const char usage[] =
     "  --policy NAME            allocation policy (default goodput)\n"
     "  --max-load FRACTION      grow jobs up to this part of all cores (default 0.97)\n"
     "  --lease TIME             a node silent for so long is lost (default 5s)\n"
+    "  --away STOP,REBOOT       nodes may go on alone for so long after an orderly stop, and after "
+    "a\n"
+    "                           shutdown of this machine (default 60s,5m; 0: told nothing)\n"
     "  --lease-keeper SOCKET    where edl-lease-keeper is called (default: a child of its own)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
@@ -185,6 +191,27 @@ static int set_max_load(const char *text, struct scheduler_options *options, voi
     return 0;
 }
 
+/* One time for both, or two. */
+static int set_away(const char *text, struct scheduler_options *options, void *field,
+                    struct edl_error *error)
+{
+    const char *comma = strchr(text, ',');
+    char first[24] = "";
+    uint64_t us[2];
+
+    (void)field;
+    (void)snprintf(first, sizeof first, "%.*s", (int)MIN_OF(strcspn(text, ","), sizeof first - 1),
+                   text);
+    if (parse_seconds(first, &us[0]) < 0 ||
+        parse_seconds(comma != NULL ? comma + 1 : first, &us[1]) < 0 ||
+        MAX_OF(us[0], us[1]) > CLUSTER_AWAY_MOST_US) {
+        (void)edl_error_set(error, -EINVAL, "%.80s is not one or two times up to 15m", text);
+        return edl_error_remedy(error, "for example --away 60s,5m");
+    }
+    memcpy(options->away_us, us, sizeof us);
+    return 0;
+}
+
 static int set_lease(const char *text, struct scheduler_options *options, void *field,
                      struct edl_error *error)
 {
@@ -282,6 +309,7 @@ static const struct setting {
     { "policy", set_policy, AT(policy), USE_AT_START },
     { "max-load", set_max_load, AT(max_load_permille), USE_AT_START },
     { "lease", set_lease, AT(lease_us), USE_AT_START },
+    { "away", set_away, AT(away_us), USE_LIVE },
     { "lease-keeper", set_file, AT(lease_keeper), USE_AT_START },
     { "restore", set_file, AT(restore_file), USE_ONCE },
     { "keep-events", set_keep, AT(keep_events), USE_LIVE },
@@ -423,6 +451,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         .policy = policy_default,
         .max_load_permille = 970,
         .lease_us = LEASE_US,
+        .away_us = { AWAY_US, AWAY_REBOOT_US },
         .keep_events = KEEP_EVENTS,
         .keep_jobs = KEEP_JOBS,
         .keep_jobs_bytes = KEEP_JOBS_BYTES,

@@ -32,6 +32,7 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     uint64_t lease_us;
+    uint64_t away_us[2]; /* told when it stops in order, and when its machine ends; 0: nothing */
     struct holding_limits limits;  /* of jobs that are not over */
     struct dataset_limits dataset; /* of one job */
     struct workspace_limits workspaces;

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scheduler/core/away.h"
 #include "scheduler/core/cluster.h"
 #include "scheduler/keeper.h"
 #include "scheduler/keeper_record.h"
@@ -147,6 +148,8 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
         return r;
     cluster_restored(cluster, now);
     cluster_begin_epoch(cluster, store_first_number(store), now);
+    /* what nodes were told since the backup was made, nobody knows */
+    cluster_leave(cluster, MAX_OF(options->away_us[0], options->away_us[1]));
     r = cluster_check(cluster, error);
     if (r < 0) {
         edl_error_prefix(error, "the stored state contradicts itself: ");

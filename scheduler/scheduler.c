@@ -71,7 +71,9 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         return 0;
     }
     log_info("stopping (%s)", info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
-    return sd_event_exit(scheduler->event, 0);
+    (void)sd_notify(0, "STOPPING=1");
+    leaving_begin(scheduler);
+    return 0;
 }
 
 static int add_signals(struct scheduler *scheduler, struct edl_error *error)
@@ -181,6 +183,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     progresses_done(&scheduler->progresses);
     degraded_done(scheduler);
     pulse_done(&scheduler->pulse);
+    leaving_done(&scheduler->leaving);
     keeper_done(&scheduler->keeper);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
@@ -226,7 +229,7 @@ int scheduler_run(struct scheduler *scheduler)
     r = sd_event_loop(scheduler->event);
     (void)sd_notify(0, "STOPPING=1");
     (void)log_hub_pending(scheduler->logs, &n_tails);
-    if (!scheduler->failed && (scheduler->turn_wanted || n_tails > 0))
+    if (!scheduler->failed && !scheduler->leaving.told && (scheduler->turn_wanted || n_tails > 0))
         (void)scheduler_turn(scheduler); /* what came in with the signal is not lost */
     return scheduler->failed || r != 0 ? -EIO : 0;
 }

@@ -23,6 +23,7 @@
 #include "scheduler/dispatch.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/keeper.h"
+#include "scheduler/leaving.h"
 #include "scheduler/listeners.h"
 #include "scheduler/machine.h"
 #include "scheduler/options.h"
@@ -80,6 +81,7 @@ struct scheduler {
     struct degraded degraded;     /* whether changes can be stored */
     struct keeper keeper;         /* hears nodes while it stands still */
     struct pulse pulse;           /* whether it stood still */
+    struct leaving leaving;       /* whether it stops */
     struct members_told members_told;
     struct held *answers; /* owned list: requests to answer after the commit */
     struct keyed *keyed;  /* uthash: Idempotency-Keys of the turn; their helds own them */

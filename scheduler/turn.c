@@ -533,6 +533,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
+    if (scheduler->leaving.on) /* who was told that he may go on is not judged any more */
+        return 0;
     pulse_look(scheduler);
     now = clock_instant();
     keeper_ask(scheduler, now);

@@ -445,6 +445,8 @@ struct instant server_instant(const struct sim *sim);
 void server_start(struct sim *sim);
 /* server_crash - now or with the next commit; comes back after down_us */
 void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
+/* server_has_news - is the core ahead of the disk, in what anybody is told? */
+bool server_has_news(const struct sim *sim);
 /* server_leave - in order: stores for how long it is away, tells its nodes, and is down for so
  * long; dies: on the way to the disk. server_on_gone - it is that far. server_add_away - to the
  * orders of a node that it knows well */

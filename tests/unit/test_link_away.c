@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_link_away.c - what an agent does while its scheduler is away: by its word, and when programs
+ * stand still */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/core/link_sm.h"
+#include "shared/macro.h"
+
+#define HEARTBEAT USEC_PER_SEC
+#define LEASE (10 * USEC_PER_SEC)
+#define START (100 * USEC_PER_SEC)
+
+static struct link_sm sm;
+static struct link_actions actions;
+static uint64_t now;
+
+/* action - of this kind among the last ones, NULL when there is none */
+static const struct link_action *action(enum link_action_kind kind)
+{
+    for (size_t i = 0; i < actions.n; i++)
+        if (actions.list[i].kind == kind)
+            return &actions.list[i];
+    return NULL;
+}
+
+static void assert_armed(enum link_action_kind timer, uint64_t from_us, uint64_t to_us)
+{
+    const struct link_action *armed = action(timer);
+
+    assert_non_null(armed);
+    assert_in_range(armed->at_us, from_us, to_us);
+}
+
+static uint64_t assert_call(enum link_action_kind kind)
+{
+    assert_non_null(action(kind));
+    assert_true(link_sm_awaits(&sm, action(kind)->call));
+    return action(kind)->call;
+}
+
+static void init(bool joined)
+{
+    now = START;
+    link_sm_init(&sm, HEARTBEAT, joined, now, &actions);
+    assert_armed(LINK_ARM_MAIN, now, now);
+}
+
+static uint64_t main_timer(enum link_action_kind kind)
+{
+    link_sm_main_timer(&sm, now, &actions);
+    return assert_call(kind);
+}
+
+static void report_taken(uint64_t version)
+{
+    link_sm_report_answered(&sm, sm.main_call,
+                            &(struct link_report_answer){ .result = LINK_TAKEN,
+                                                          .lease_us = LEASE,
+                                                          .has_version = true,
+                                                          .version = version },
+                            now, 0, &actions);
+}
+
+static void report_not_taken(enum link_result result)
+{
+    link_sm_report_answered(&sm, sm.main_call, &(struct link_report_answer){ .result = result },
+                            now, 0, &actions);
+}
+
+static void orders(enum link_result result, uint64_t version)
+{
+    link_sm_orders_answered(&sm, sm.orders_call, result, version, now, 0, &actions);
+}
+
+/* settle - joined, reported, version 1 of the orders is here and the long poll waits */
+static void settle(void)
+{
+    init(true);
+    (void)main_timer(LINK_REPORT);
+    report_taken(1);
+    now += 50 * USEC_PER_MSEC;
+    orders(LINK_TAKEN, 1);
+    assert_int_equal(action(LINK_POLL_ORDERS)->wait_s, LINK_ORDERS_WAIT_S);
+}
+
+/* renew - as the agent does; the instant until when the lease goes then, 0: it does not go on */
+static uint64_t renew(void)
+{
+    uint64_t sent_us;
+
+    if (!link_sm_renew_away(&sm, now, &sent_us))
+        return 0;
+    assert_true(sent_us <= now);
+    link_sm_kept(&sm, sent_us, sm.lease_us, now);
+    return sm.lease_end_us;
+}
+
+/* away - the scheduler leaves for a minute, counted from when it was asked */
+static uint64_t away(void)
+{
+    settle();
+    now += USEC_PER_SEC;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    return sm.asked_us + 60 * USEC_PER_SEC;
+}
+
+static void test_the_lease_goes_on_while_the_scheduler_is_away(void **state)
+{
+    uint64_t until_us = away();
+
+    (void)state;
+    assert_int_equal(renew(), now + LEASE); /* never further than one lease */
+    (void)main_timer(LINK_REPORT);
+    while (now < until_us - LEASE) {
+        now += LEASE / 8;
+        assert_int_equal(renew(), MIN_OF(now + LEASE, until_us));
+        report_not_taken(LINK_FAILED); /* tries stay close */
+        assert_true(sm.main_at_us <= now + LEASE / 16);
+        (void)main_timer(LINK_REPORT);
+    }
+    now += LEASE / 8;
+    assert_int_equal(renew(), 0);
+    assert_int_equal(sm.lease_end_us, until_us);
+    assert_false(sm.lapsed);
+    now = until_us;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now); /* too late */
+    assert_int_equal(renew(), 0);
+}
+
+/* It repeats the session only once it goes by that scheduler's leases again. */
+static void test_a_report_ends_what_was_told(void **state)
+{
+    struct link_report_answer taken = { .result = LINK_TAKEN, .lease_us = LEASE, .session = 77 };
+
+    (void)state;
+    (void)away();
+    now += USEC_PER_SEC;
+    (void)main_timer(LINK_REPORT);
+    link_sm_report_answered(&sm, sm.main_call, &taken, now, 0, &actions);
+    assert_int_equal(sm.session, 77);
+    assert_int_equal(renew(), 0);
+    settle();
+    (void)main_timer(LINK_REPORT); /* under way when the scheduler leaves */
+    now += USEC_PER_SEC;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    link_sm_report_answered(&sm, sm.main_call, &taken, now, 0, &actions);
+    assert_int_equal(sm.session, 0);
+    assert_int_equal(renew(), now + LEASE);
+    report_not_taken(LINK_REFUSED);
+}
+
+static void test_without_a_lease_nothing_goes_on(void **state)
+{
+    (void)state;
+    settle();
+    now += LEASE;
+    link_sm_away(&sm, 60 * USEC_PER_SEC, now);
+    assert_int_equal(renew(), 0);
+    (void)away();
+    now += LEASE; /* it stood still itself: the programs are fenced */
+    assert_int_equal(renew(), 0);
+    now -= 1;
+    assert_int_equal(renew(), 0); /* for good */
+    settle();
+    link_sm_away(&sm, UINT64_MAX, now);
+    assert_int_equal(sm.away_until_us, sm.asked_us + LINK_AWAY_MOST_US);
+}
+
+/* What programs that stand still wait for: the end of a call, and the next try. */
+static void test_tries_are_close_while_programs_stand_still(void **state)
+{
+    unsigned patient = 0;
+
+    (void)state;
+    settle();
+    now += LEASE; /* nobody answered */
+    for (unsigned i = 0; i < 6; i++) {
+        (void)main_timer(LINK_REPORT);
+        report_not_taken(LINK_FAILED);
+    }
+    assert_armed(LINK_ARM_MAIN, now + 500 * USEC_PER_MSEC, now + 2 * USEC_PER_SEC);
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 250 * USEC_PER_MSEC);
+    for (unsigned i = 0; i < 64; i++) {
+        uint64_t limit_us;
+
+        (void)main_timer(LINK_REPORT);
+        limit_us = link_sm_timeout_us(&sm, now);
+        patient += limit_us == LINK_REPORT_TIMEOUT_US;
+        assert_true(limit_us == USEC_PER_SEC || limit_us == LINK_REPORT_TIMEOUT_US);
+        now += limit_us;
+        link_sm_report_answered(&sm, sm.main_call,
+                                &(struct link_report_answer){ .result = LINK_FAILED }, now,
+                                i * 1023, &actions);
+        assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
+    }
+    assert_int_equal(patient, 4);
+    link_sm_eager(&sm, false, now, 0, &actions);
+    assert_int_equal(actions.n, 0);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
+}
+
+/* A connection to a machine that was off takes until its time is over, unless it is given up. */
+static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
+{
+    uint64_t call;
+
+    (void)state;
+    settle();
+    now += LEASE;
+    call = main_timer(LINK_REPORT);
+    now += USEC_PER_SEC - 1;
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_int_equal(actions.n, 0); /* not yet */
+    link_sm_eager(&sm, false, now, 0, &actions);
+    now++;
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_int_equal(action(LINK_CANCEL_MAIN)->call, call);
+    assert_false(link_sm_awaits(&sm, call));
+    assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
+    (void)main_timer(LINK_REPORT);
+    report_taken(1);
+    assert_armed(LINK_ARM_MAIN, now + HEARTBEAT, now + HEARTBEAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_lease_goes_on_while_the_scheduler_is_away),
+        cmocka_unit_test(test_a_report_ends_what_was_told),
+        cmocka_unit_test(test_without_a_lease_nothing_goes_on),
+        cmocka_unit_test(test_tries_are_close_while_programs_stand_still),
+        cmocka_unit_test(test_a_long_try_is_given_up_when_programs_stand_still),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
