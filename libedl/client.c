@@ -13,6 +13,7 @@
 #include "shared/clock.h"
 #include "shared/http_plain.h"
 #include "shared/macro.h"
+#include "shared/patience.h"
 
 #define PATIENCE_US (300 * USEC_PER_SEC)
 #define CALL_TIMEOUT_US (90 * USEC_PER_SEC)  /* longer than the agent bridges an outage */
@@ -181,20 +182,20 @@ static int client_call(struct edl_client *client, struct http_call *call,
                        const struct effort *effort, struct http_answer *ret_answer)
 {
     struct edl_error *error = &client->error;
-    uint64_t started_us = clock_read_us(CLOCK_BOOTTIME);
-    uint64_t give_up_us = after_us(started_us, client->patience_us);
+    struct patience patience = patience_of(client->patience_us);
     unsigned pause_ms = PAUSE_FIRST_MS;
 
     for (;;) {
         uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-        uint64_t end_us = MIN_OF(give_up_us, effort->deadline_us);
-        uint64_t left_us = MAX_OF(end_us - MIN_OF(now_us, end_us), USEC_PER_SEC);
+        uint64_t end_us = effort->deadline_us - MIN_OF(now_us, effort->deadline_us);
+        uint64_t left_us = MAX_OF(MIN_OF(end_us, patience.left_us), USEC_PER_SEC);
         unsigned status;
         int r;
 
         call->timeout_us =
             effort->wait_us +
             MIN_OF(left_us, effort->late_us != 0 ? effort->late_us : CALL_TIMEOUT_US);
+        (void)patience_plan(&patience, call->timeout_us, now_us);
         try_once(client, call, ret_answer);
         if (!worth_retrying(ret_answer))
             return 0;
@@ -202,16 +203,19 @@ static int client_call(struct edl_client *client, struct http_call *call,
         status = ret_answer->status;
         http_answer_clear(ret_answer);
         now_us = clock_read_us(CLOCK_BOOTTIME);
+        patience_spend(&patience, now_us);
         if (status == NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
-            give_up_us = after_us(now_us, client->patience_us);
-        if (now_us >= MIN_OF(give_up_us, effort->deadline_us)) {
+            patience = patience_of(client->patience_us);
+        if (patience_is_over(&patience) || now_us >= effort->deadline_us) {
             edl_error_prefix(error, "%s %.100s: ", call->method, call->path);
-            if (now_us < give_up_us)
+            if (!patience_is_over(&patience))
                 return -ETIMEDOUT;
             return r == EDL_ETOOMANY ? r : EDL_EUNREACHABLE;
         }
+        (void)patience_plan(&patience, pause_ms * USEC_PER_MSEC, now_us);
         if (pause_for(client, pause_ms) < 0)
             return edl_error_set(error, -EINTR, "%s %.100s: stopped", call->method, call->path);
+        patience_spend(&patience, clock_read_us(CLOCK_BOOTTIME));
         pause_ms = MIN_OF(pause_ms * 2, PAUSE_MOST_MS);
     }
 }

@@ -11,6 +11,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/patience.h"
 
 static size_t total_of(const struct iovec *parts, size_t n)
 {
@@ -168,9 +169,9 @@ static int drive(struct ps_link *link, struct edl_error *error)
 
 /* Waits for one link that can go on; links are few, so the array is built each time. */
 static int wait_any(const struct ps_link *links, uint32_t n, struct pollfd *polled,
-                    uint64_t deadline_us)
+                    struct patience *patience)
 {
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t wait_us;
     nfds_t used = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -181,18 +182,19 @@ static int wait_any(const struct ps_link *links, uint32_t n, struct pollfd *poll
             };
     if (used == 0)
         return 0;
-    if (now_us >= deadline_us)
+    if (patience_is_over(patience))
         return -ETIMEDOUT;
-    if (poll(polled, used, (int)MIN_OF((deadline_us - now_us) / 1000 + 1, 60000u)) < 0 &&
-        errno != EINTR)
+    wait_us = patience_plan(patience, USEC_PER_SEC, clock_read_us(CLOCK_BOOTTIME));
+    if (poll(polled, used, (int)(wait_us / USEC_PER_MSEC + 1)) < 0 && errno != EINTR)
         return -errno;
+    patience_spend(patience, clock_read_us(CLOCK_BOOTTIME));
     return 1;
 }
 
 int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, struct edl_error *error)
 {
     _cleanup_free_ struct pollfd *polled = xcalloc(n, sizeof *polled);
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + timeout_us;
+    struct patience patience = patience_of(timeout_us);
     int r;
 
     do {
@@ -201,9 +203,9 @@ int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, struct 
             if (r < 0)
                 return r;
             if (r > 0)
-                deadline_us = clock_read_us(CLOCK_BOOTTIME) + timeout_us;
+                patience = patience_of(timeout_us);
         }
-        r = wait_any(links, n, polled, deadline_us);
+        r = wait_any(links, n, polled, &patience);
     } while (r > 0);
     if (r == -ETIMEDOUT)
         return edl_error_set(error, r, "no parameter server has answered for %llu s",

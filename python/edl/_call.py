@@ -13,6 +13,8 @@ import threading
 import time
 from typing import Any, Callable, Dict, Iterator, Optional, TypeVar
 
+from ._patience import Patience
+
 PATIENCE_S = 300.0
 CALL_TIMEOUT_S = 90.0  # longer than the agent bridges an outage
 WAIT_MAX_S = 20  # of one call; the scheduler waits no longer
@@ -198,29 +200,32 @@ class Caller:
     ) -> Dict[str, Any]:
         """One call until it is answered: tried for as long as patience and deadline allow."""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        give_up = time.monotonic() + self.patience
+        patience = Patience(self.patience)
         pause = PAUSE_FIRST_S
         while True:
-            end = min(give_up, deadline)
-            left = max(end - time.monotonic(), 1.0)
+            left = max(min(patience.left, deadline - time.monotonic()), 1.0)
+            limit = wait + min(left, CALL_TIMEOUT_S)
+            patience.plan(limit)
             answer = None
             try:
-                answer = _try(self.path, method, target, data, wait + min(left, CALL_TIMEOUT_S))
+                answer = _try(self.path, method, target, data, limit)
                 if answer.status not in AWAY:
                     _check(answer)
                     return answer.json if isinstance(answer.json, dict) else {}
                 why = f"status {answer.status}"
-                if answer.status == NOTHING_STORED:  # however long, nothing is wrong with us
-                    give_up = time.monotonic() + self.patience
             except (OSError, http.client.HTTPException) as error:
                 why = str(error) or type(error).__name__
-            now = time.monotonic()
-            if now >= min(give_up, deadline):
-                if answer is not None and answer.status == TOO_MANY and now >= give_up:
+            patience.spend()
+            if answer is not None and answer.status == NOTHING_STORED:  # however long, nothing is wrong with us
+                patience = Patience(self.patience)
+            if patience.over or time.monotonic() >= deadline:
+                if answer is not None and answer.status == TOO_MANY and patience.over:
                     _check(answer)
                 text = f"{method} {target} over {self.path}: {why}"
-                raise Unreachable(text) if now >= give_up else Timeout(text)
+                raise Unreachable(text) if patience.over else Timeout(text)
+            patience.plan(pause)
             time.sleep(pause)
+            patience.spend()
             pause = min(pause * 2, PAUSE_MOST_S)
 
     def ask(self, method: str, target: str, body: Any = None) -> Dict[str, Any]:

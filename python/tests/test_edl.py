@@ -2,8 +2,11 @@
 """The module against an agent that says whatever the test wants; tests/unit/test_libedl.c asks the same of the library."""
 import json
 import os
+import queue
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -12,6 +15,7 @@ from typing import Any, List, Optional, Tuple
 
 import edl
 from edl import _call
+from edl._patience import Patience
 
 HEAD = "HTTP/1.1 {}\r\nContent-Type: application/json\r\n"
 HELD = "held"  # nothing is said until the client goes
@@ -113,6 +117,21 @@ class Beside(Agent):
                 self.came.set()
                 self.go_on.wait(10)
             connection.sendall(answer.encode())
+
+
+class Stopping(Agent):
+    """Stops its caller for longer than that one's patience lasts, in the middle of the first call."""
+
+    def __init__(self, *answers: str) -> None:
+        self.callers: "queue.Queue[int]" = queue.Queue()
+        super().__init__(*answers)
+
+    def _read(self, connection: socket.socket) -> None:
+        super()._read(connection)
+        if len(self.asked) == 1:
+            caller = self.callers.get(timeout=120)
+            os.kill(caller, signal.SIGSTOP)
+            threading.Timer(8, os.kill, (caller, signal.SIGCONT)).start()
 
 
 class Test(unittest.TestCase):
@@ -361,6 +380,30 @@ class Test(unittest.TestCase):
             self.assertEqual(agent.asked, [agent.asked[0]] * 6)  # the same call each time
             with self.assertRaises(edl.Timeout):
                 client.next_task(0)
+
+    def test_time_that_a_process_stood_still_costs_no_patience(self) -> None:
+        code = (
+            "import sys, edl; from edl import _call; _call.CALL_TIMEOUT_S = 1.0\n"
+            "sys.exit(0 if edl.Client(sys.argv[1], patience=4).checkpoint_done() else 3)"
+        )
+        with Stopping(refuses("503 Service Unavailable"), says({"stopping": True})) as agent:
+            child = subprocess.Popen([sys.executable, "-c", code, agent.path])
+            agent.callers.put(child.pid)
+            self.assertEqual(child.wait(120), 0)
+
+    def test_patience_spends_what_was_waited(self) -> None:
+        now = 100.0
+        patience = Patience(10.0, lambda: now)
+        for took, left in ((1.0, 9.0), (0.25, 8.75), (3.0, 5.75), (3.5, 4.75), (900.0, 3.75), (-5.0, 3.75)):
+            self.assertEqual(patience.plan(1.0), 1.0)
+            now += took
+            patience.spend()
+            self.assertEqual(patience.left, left)
+        self.assertEqual(patience.plan(9.0), 3.75)
+        now += 4.0
+        patience.spend()
+        self.assertTrue(patience.over)
+        self.assertTrue(Patience(-1.0).over)
 
     def test_nobody_there(self) -> None:
         client = edl.Client("/nonexistent/socket", patience=0.1)
