@@ -103,7 +103,10 @@ static void add_end(struct table *table, const json_t *process)
     const char *reason = json_text(process, "reason");
     uint64_t sig = json_u64(process, "exit_signal");
 
-    if (!streq(json_text(process, "state"), "exited"))
+    if (reason[0] == '\0' && json_u64(process, "frozen_us") > 0)
+        table_add(table, "stood still for %.1f s: its node was cut off",
+                  (double)json_u64(process, "frozen_us") / USEC_PER_SEC);
+    else if (!streq(json_text(process, "state"), "exited"))
         table_add(table, "%s", reason);
     else if (sig != 0)
         table_add(table, "signal %" PRIu64 "%s%s", sig, reason[0] != '\0' ? ", " : "", reason);

@@ -98,6 +98,17 @@ static void print_deadline(const json_t *deadline)
                      "may, or a later deadline\n");
 }
 
+/* "trainer-0 stood still for 24.1 s: its node n2 was cut off" */
+static void print_stood_still(const json_t *array)
+{
+    size_t i;
+    const json_t *item;
+
+    json_array_foreach(array, i, item)(void)
+        printf("%s stood still for %.1f s: its node %s was cut off\n", json_text(item, "process"),
+               (double)json_u64(item, "frozen_us") / USEC_PER_SEC, json_text(item, "node"));
+}
+
 static void print_outlook(const json_t *outlook)
 {
     char left[32];
@@ -155,6 +166,7 @@ static void print_why(const char *job, const json_t *answer)
         (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
     job_print_skipped("skipped:", json_u64(json_object_get(answer, "skipped"), "tasks"),
                       json_u64(json_object_get(answer, "skipped"), "records"));
+    print_stood_still(json_object_get(answer, "stood_still"));
     print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));
 }

@@ -4,6 +4,8 @@
 #include "scheduler/api.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <utlist.h>
 
 #include "scheduler/core/account.h"
 #include "scheduler/core/outlook.h"
@@ -139,6 +141,26 @@ static json_t *skipped_to_json(const struct job *job)
                      (json_int_t)counts.records_discarded_total);
 }
 
+/* Nor is what stood still. */
+static json_t *stood_still_to_json(const struct job *job)
+{
+    json_t *array = json_array();
+    const struct process *process;
+    char name[ROLE_NAME_MAX + 16];
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (process->frozen_us == 0 || process_state_is_final(process->state))
+            continue;
+        (void)snprintf(name, sizeof name, "%s-%u", job->spec->roles[process->role].name,
+                       process->index);
+        (void)json_array_append_new(array, json_pack("{s:s,s:s,s:I}", "process", name, "node",
+                                                     process->node_name, "frozen_us",
+                                                     (json_int_t)process->frozen_us));
+    }
+    return array;
+}
+
 void api_job_why(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -153,7 +175,7 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o}", "state",
                               job_state_to_string(job->state), "code",
                               cluster_explain_code(scheduler->cluster, job), "reason",
                               *now != '\0' ? now : job->reason, "needs",
@@ -164,5 +186,5 @@ void api_job_why(struct http_request *request, void *userdata)
                               job_moved(job), "pservers",
                               job_describe_servers(job, servers, sizeof servers), "gpu_types",
                               gpu_types_to_json(scheduler->cluster, job), "skipped",
-                              skipped_to_json(job)));
+                              skipped_to_json(job), "stood_still", stood_still_to_json(job)));
 }

@@ -232,6 +232,8 @@ json_t *process_to_json(const struct process *process)
     set_u64(object, "memory_used_bytes", process->memory_used_bytes);
     set_u64(object, "memory_peak_bytes", process->memory_peak_bytes);
     set_u64(object, "tasks", process->tasks);
+    if (process->frozen_us > 0)
+        set_u64(object, "frozen_us", process->frozen_us);
     if (process->stuck != NULL)
         (void)json_object_set_new(object, "stuck", json_string(process->stuck));
     if (process->steps != NULL)

@@ -171,8 +171,12 @@ struct process {
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
-    uint64_t ran_us;    /* likewise: for how long it has run, by a clock that nobody sets */
-    uint64_t frozen_us; /* likewise: of that it stood still, as its node was cut off */
+    uint64_t ran_us;           /* likewise: for how long it has run, by a clock that nobody sets */
+    uint64_t frozen_us;        /* of that it stood still, as its node was cut off */
+    uint64_t frozen_before_us; /* of that, before the last time */
+    uint64_t still_seen_us;    /* the last report that told of more came then; 0: none */
+    bool stands_still;         /* the last report did */
+    bool steps_stale;          /* the next step that it tells of lasted while it stood still */
     /* for its usage, forgotten by a restart: asked to stop then, its work is safe until then */
     uint64_t stopping_wall_us, credited_wall_us;
     uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */

@@ -292,6 +292,12 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
 void node_end_lease(struct cluster *cluster, struct node *node);
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);
+/* process_frozen.c
+ * process_take_frozen - what a report says of it; process_stood_still_since - did a report that
+ * came at since_us or later tell that it stood still? */
+void process_take_frozen(struct cluster *cluster, struct process *process,
+                         const struct process_report *report, struct instant now);
+bool process_stood_still_since(const struct process *process, uint64_t since_us);
 /* away.c
  * away_wait_us - from a start on, until nothing holds any more that the last run told its nodes
  * away_settle - somebody is waited for no more */
@@ -438,6 +444,7 @@ struct exchange {
  * would decide otherwise than the one before it.
  */
 struct job_learned {
+    bool stood_still;              /* a process did, since the last look at what was measured */
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */

@@ -157,6 +157,11 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     job_touch(cluster, job);
 }
 
+static uint64_t worked_us(const struct process *process)
+{
+    return process->ran_us - MIN_OF(process->frozen_us, process->ran_us);
+}
+
 /* Of one that has run before anybody learnt: what its instances that live have run, together. By
  * what their agents tell of them: the wall clock of a start may have been wrong, or be so now. */
 static double work_before(const struct job *job, const struct goodput_learned *learned)
@@ -172,7 +177,7 @@ static double work_before(const struct job *job, const struct goodput_learned *l
         if (process == NULL || process->ran_us == 0)
             continue;
         told++;
-        ran_s += (double)process->ran_us / USEC_PER_SEC;
+        ran_s += (double)worked_us(process) / USEC_PER_SEC;
     }
     return told > 0 ? ran_s / told * goodput_learn_speedup(learned, running) : 0;
 }
@@ -256,11 +261,11 @@ static void note_length(struct cluster *cluster, const struct process *process)
     char name[JOB_FAMILY_SIZE];
 
     if (job_elastic_role(job) >= 0 ||
-        process->ran_us < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
+        worked_us(process) < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
         return;
     job_length_name(job, name);
-    job->plan.noted_us = process->ran_us;
-    goodput_family_done(cluster->families, name, length_of(job, process->ran_us));
+    job->plan.noted_us = worked_us(process);
+    goodput_family_done(cluster->families, name, length_of(job, worked_us(process)));
 }
 
 /* Those that run now, or did last, for the longest. */
@@ -355,10 +360,14 @@ static void note_family(struct cluster *cluster, struct job *job, struct instant
 static bool measure(struct cluster *cluster, struct job *job,
                     const struct goodput_progress *progress, struct instant now)
 {
+    struct goodput_progress seen = *progress;
     bool measured;
 
     job_learn_size(job, now);
-    measured = goodput_learn_note(&job->learned->of, progress);
+    if (job->learned->stood_still)
+        seen.instances = 0; /* from here on anew */
+    job->learned->stood_still = false;
+    measured = goodput_learn_note(&job->learned->of, &seen);
     if (measured)
         note_family(cluster, job, now);
     return measured;

@@ -239,6 +239,8 @@ void job_pace_finished(struct cluster *cluster, struct process *process, uint64_
     if (pace->finished_us != 0)
         busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
     pace->finished_us = now.now_us;
+    if (process_stood_still_since(process, now.now_us - MIN_OF(held_us, now.now_us)))
+        return;
     note_pace(cluster, process, units, busy_us, now);
 }
 

@@ -421,7 +421,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;
     process->ran_us = MAX_OF(process->ran_us, report->ran_us); /* its end is told without */
-    process->frozen_us = MAX_OF(process->frozen_us, report->frozen_us);
+    process_take_frozen(cluster, process, report, now);
     process->told_progress |= report->told_progress;
     process_take_steps(cluster, process, &report->steps, now);
     job_learn_seen(cluster, process, now);

@@ -46,8 +46,15 @@ void process_take_steps(struct cluster *cluster, struct process *process,
         begin(cluster, process, told, now);
         return;
     }
+    if (process->steps_stale)
+        steps_begin_note(process->steps, now.now_us);
     noted = steps_take(process->steps, told, now.now_us, &more) > 0;
     count(&cluster->figures, &more);
+    if (process->steps_stale && more.steps > 0) {
+        process->steps_stale = process->stands_still;
+        steps_begin_note(process->steps, now.now_us);
+        return;
+    }
     if (!noted || process->job->queue != NULL)
         return;
     job_pace_stepped(cluster, process, now);

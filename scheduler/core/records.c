@@ -106,6 +106,7 @@ void record_of_process(const struct process *process, struct process_record *ret
         .ended_wall_us = process->ended_wall_us,
         .cpu_used_us = process->cpu_used_us,
         .memory_used_bytes = process->memory_used_bytes,
+        .frozen_us = process->frozen_us,
     };
     COPY(ret->node_name, process->node_name);
     COPY(ret->ports, process->ports);
@@ -335,6 +336,7 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
     process->ended_wall_us = record->ended_wall_us;
     process->cpu_used_us = record->cpu_used_us;
     process->memory_used_bytes = record->memory_used_bytes;
+    process->frozen_us = process->frozen_before_us = record->frozen_us;
     COPY(process->ports, record->ports);
     COPY(process->reason, record->reason);
     return 0;

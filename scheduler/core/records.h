@@ -60,7 +60,7 @@ struct process_record {
     bool stop_wanted, start_failed;
     char reason[PROCESS_REASON_SIZE];
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
-    uint64_t cpu_used_us, memory_used_bytes;
+    uint64_t cpu_used_us, memory_used_bytes, frozen_us;
 };
 
 struct queue_record {

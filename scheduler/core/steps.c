@@ -70,6 +70,13 @@ uint64_t steps_take(struct process_steps *steps, const struct steps_told *told, 
     return steps->last_us;
 }
 
+void steps_begin_note(struct process_steps *steps, uint64_t now_us)
+{
+    steps->undone = (struct step_sums){ 0 };
+    steps->at_us = MAX_OF(steps->at_us, now_us);
+    steps->since_us = steps->at_us;
+}
+
 double steps_samples_per_s(const struct process_steps *steps, uint64_t now_us)
 {
     /* before the first note: by what there is */

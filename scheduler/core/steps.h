@@ -40,5 +40,7 @@ void steps_begin(struct process_steps *steps, const struct steps_told *told, uin
  */
 uint64_t steps_take(struct process_steps *steps, const struct steps_told *told, uint64_t now_us,
                     struct step_sums *ret_new);
+/* steps_begin_note - what was told so far is part of no note: the next one begins now */
+void steps_begin_note(struct process_steps *steps, uint64_t now_us);
 /* steps_samples_per_s - by the last note; less when nothing was told for longer than that took */
 double steps_samples_per_s(const struct process_steps *steps, uint64_t now_us);

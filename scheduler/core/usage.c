@@ -50,7 +50,7 @@ static bool loses_work(const struct process *process)
            (process->exit_code != 0 || process->exit_signal != 0);
 }
 
-/* How long each kind lasted; idle is not among them yet. */
+/* How long each kind lasted; idle is what it stood still, so far. */
 static void split_time(const struct process *process, uint64_t now_wall_us, uint64_t *ret_us)
 {
     uint64_t end_us = process_state_is_final(process->state) ? process->ended_wall_us : now_wall_us;
@@ -65,7 +65,8 @@ static void split_time(const struct process *process, uint64_t now_wall_us, uint
     ret_us[USAGE_USEFUL] = run_us - ret_us[USAGE_WASTED];
     ret_us[USAGE_RESIZE] = span_us(process->assigned_wall_us, end_us);
     ret_us[USAGE_RESIZE] -= MIN_OF(run_us, ret_us[USAGE_RESIZE]);
-    ret_us[USAGE_IDLE] = 0;
+    ret_us[USAGE_IDLE] = MIN_OF(process->frozen_us, ret_us[USAGE_USEFUL]);
+    ret_us[USAGE_USEFUL] -= ret_us[USAGE_IDLE];
 }
 
 void usage_of_process(const struct process *process, uint64_t now_wall_us, struct usage *ret)
@@ -73,7 +74,8 @@ void usage_of_process(const struct process *process, uint64_t now_wall_us, struc
     const struct role_spec *role = &process->job->spec->roles[process->role];
     uint64_t spans_us[USAGE_KINDS];
     struct resource_time *useful = &ret->kinds[USAGE_USEFUL];
-    uint64_t granted, used, idle;
+    uint64_t *not_used = &ret->kinds[USAGE_IDLE].cpu_millicore_ms;
+    uint64_t granted, used, most, idle;
 
     split_time(process, now_wall_us, spans_us);
     for (int kind = 0; kind < USAGE_KINDS; kind++) {
@@ -83,11 +85,12 @@ void usage_of_process(const struct process *process, uint64_t now_wall_us, struc
         ret->kinds[kind].gpu_ms = ms * role->gpus;
         ret->kinds[kind].memory_mib_ms = ms * (role->memory_bytes >> 20);
     }
-    granted = useful->cpu_millicore_ms + ret->kinds[USAGE_WASTED].cpu_millicore_ms;
+    most = useful->cpu_millicore_ms + *not_used;
+    granted = most + ret->kinds[USAGE_WASTED].cpu_millicore_ms;
     used = process->cpu_used_us; /* one core for a microsecond is one millicore for a millisecond */
-    idle = MIN_OF(granted > used ? granted - used : 0, useful->cpu_millicore_ms);
-    useful->cpu_millicore_ms -= idle;
-    ret->kinds[USAGE_IDLE].cpu_millicore_ms = idle;
+    idle = MIN_OF(granted > used ? granted - used : 0, most);
+    useful->cpu_millicore_ms = most - idle;
+    *not_used = idle;
 }
 
 void usage_of_ended(struct job *job, const struct usage *what)

@@ -29,7 +29,7 @@
 #define PROCESS_COLUMNS                                                                            \
     "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
     " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
-    " memory_used_bytes, gpus, start_failed"
+    " memory_used_bytes, gpus, start_failed, frozen_us"
 #define QUEUE_COLUMNS                                                                              \
     "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
     " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path"
@@ -62,12 +62,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
-        " cpu_used_us, memory_used_bytes, gpus, start_failed)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"
+        " cpu_used_us, memory_used_bytes, gpus, start_failed, frozen_us)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET state=?5, node=?6, ports=?7,"
         " pid=?8, exit_code=?9, exit_signal=?10, stop_wanted=?11, reason=?12,"
         " assigned_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, cpu_used_us=?16,"
-        " memory_used_bytes=?17, gpus=?18, start_failed=?19",
+        " memory_used_bytes=?17, gpus=?18, start_failed=?19, frozen_us=?20",
     [ST_NODE_PUT] =
         "INSERT INTO node (name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"

@@ -180,6 +180,7 @@ static int put_process(struct store *store, const struct process *live, struct e
     store_bind_u64(statement, 17, process.memory_used_bytes);
     store_bind_text(statement, 18, gpus);
     store_bind_u64(statement, 19, process.start_failed);
+    store_bind_u64(statement, 20, process.frozen_us);
     return store_step_done(store, ST_PROCESS_PUT, error);
 }
 

@@ -296,6 +296,7 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
     process.memory_used_bytes = row_u64(&row, 16, INT64_MAX);
     read_gpus(&row, 17, &process);
     process.start_failed = row_bool(&row, 18);
+    process.frozen_us = row_u64(&row, 19, INT64_MAX);
     return row.r < 0 ? row.r
                      : prefixed(loader, cluster_restore_process_record(loader->cluster, &process,
                                                                        loader->error));
