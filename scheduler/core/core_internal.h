@@ -285,22 +285,17 @@ struct process *process_new(struct job *job, uint32_t role, uint32_t index, uint
 struct node *node_free(struct cluster *cluster, struct node *node);
 /* lease.c
  * node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent
- * node_begin_lease - at a start: until it repeats the session that its node gets here, no report of
- * it makes its lease shorter: its agent may still go by what another run of the scheduler promised
- * node_repeats - a report does; the lease that the start gave is over */
+ * node_begin_lease - at a start; no report makes it shorter until one repeats the session that its
+ * node gets here, which node_repeats looks at */
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_end_lease(struct cluster *cluster, struct node *node);
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);
-/* process_frozen.c
- * process_take_frozen - what a report says of it; process_stood_still_since - did a report that
- * came at since_us or later tell that it stood still? */
+/* process_frozen.c; process_stood_still_since - by a report that came at since_us or later */
 void process_take_frozen(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now);
 bool process_stood_still_since(const struct process *process, uint64_t since_us);
-/* away.c
- * away_wait_us - from a start on, until nothing holds any more that the last run told its nodes
- * away_settle - somebody is waited for no more */
+/* away.c; away_wait_us - from a start on; away_settle - one node fewer is waited for */
 uint64_t away_wait_us(const struct cluster *cluster);
 void away_settle(struct cluster *cluster);
 /* node_identity.c
