@@ -258,6 +258,7 @@ static void carry_out(struct agent *a)
         (void)sd_event_source_set_time(a->core_timer, next_us);
     (void)sd_event_source_set_enabled(a->core_timer,
                                       next_us != NEVER_US ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+    link_eager(a->link, agent_core_any_frozen(a->core));
 }
 
 static int on_carry_out(sd_event_source *source, void *userdata)

@@ -257,8 +257,7 @@ static void go_on(struct sim *sim, struct sim_node *node)
     sim->seen[SIM_SEEN_LEASES_ALONE]++;
     link_sm_kept(&agent->link, sent_us, agent->link.lease_us, now_us);
     agent_core_kept(agent->core, sent_us, agent->link.lease_us, now_us);
-    node->lease_deadline_us =
-        MAX_OF(node->lease_deadline_us, agent_core_lease_deadline_us(agent->core));
+    freezing_extend(sim, node, agent_core_lease(agent->core));
     agent->away_at_us = now_us + agent->link.lease_us / RENEW_PART_OF_LEASE;
 }
 
@@ -442,6 +441,7 @@ static void carry_out(struct sim *sim, struct sim_node *node)
 {
     struct agent_shell *agent = node->agent;
     struct agent_action action;
+    struct link_actions actions;
 
     if (agent->acting)
         return;
@@ -451,10 +451,16 @@ static void carry_out(struct sim *sim, struct sim_node *node)
         carry_out_one(sim, node, &action);
     }
     agent->acting = false;
-    if (agent->leaves)
+    if (agent->leaves) {
         leave(sim, node);
-    else
-        arm(sim, node);
+        return;
+    }
+    if (agent->link.eager != agent_core_any_frozen(agent->core)) {
+        link_sm_eager(&agent->link, !agent->link.eager, node_boot_us(sim, node), noise(node),
+                      &actions);
+        act(sim, node, &actions);
+    }
+    arm(sim, node);
 }
 
 void agent_unit_changed(struct sim *sim, struct unit *unit)
