@@ -4,7 +4,7 @@
  *
  * Leases and ends are known from calls that were answered; that a holder ended, and how, from the
  * machine that it was on. A lease that nobody ended is looked at when somebody else gets the task
- * or its pass is over: its holder has ended by then, or had it for as long as a task may take.
+ * or its pass is over: its holder has ended by then, or had it for as long as the shortest lease.
  * Failures are counted generously, so that one too few is an error and one too many is not. */
 #include <inttypes.h>
 
@@ -37,15 +37,17 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
     bool ended = has_ended(truth, task->holder);
     const struct truth_process *holder = ended ? &truth->processes[task->holder] : NULL;
     uint64_t until_us = ended ? holder->heard_us : sim->now_us;
+    bool may_expire;
 
     if (!task->held)
         return;
     task->held = false;
-    if (until_us - task->leased_us >= TASK_LEASE_TIMEOUT_US) {
-        time_out(sim, task);
-    } else if (ended) {
-        task->failures += has_failed(holder);
+    may_expire = until_us - task->leased_us >= TASK_LEASE_LEAST_US;
+    if (ended) {
+        task->failures += has_failed(holder) || may_expire;
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
+    } else if (may_expire) {
+        time_out(sim, task);
     } else {
         violate(sim, "tasks",
                 "job %s: task %zu of pass %" PRIu32 " is taken from incarnation %" PRIu64

@@ -7,9 +7,10 @@
 #include "shared/macro.h"
 
 #define TASK_FAILURES_MAX 3
-/* As upstream's master. Tasks of a process that died come back at once; this is for one that hangs.
- */
+/* Tasks of a process that died come back at once; a lease is for one that hangs. It follows what
+ * tasks take (task_times.h); the longest is that of upstream's master. */
 #define TASK_LEASE_TIMEOUT_US (20 * 60 * USEC_PER_SEC)
+#define TASK_LEASE_LEAST_US (20 * USEC_PER_SEC)
 
 static inline struct task_queue_config queue_rules(const struct job_spec *spec)
 {
@@ -17,5 +18,6 @@ static inline struct task_queue_config queue_rules(const struct job_spec *spec)
         .passes = spec->passes,
         .failures_max = TASK_FAILURES_MAX,
         .lease_timeout_us = TASK_LEASE_TIMEOUT_US,
+        .lease_least_us = TASK_LEASE_LEAST_US,
     };
 }

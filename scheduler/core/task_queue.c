@@ -7,9 +7,9 @@
  * end of the pass, so that a pass whose last task is discarded ends as well. If every task was
  * discarded, nothing follows: the next pass would fare no better, and its job fails.
  *
- * Lists: todo is a FIFO; leased is in the order of the deadlines, because all leases have one
- * length; each holder lists what it holds. Lease, finish and fail are O(1) plus the tasks of that
- * one holder. */
+ * Lists: todo is a FIFO; each holder lists what it holds, in the order in which it took that up.
+ * Holders with tasks are in a tree by their deadline, that of their oldest task. Lease, finish and
+ * fail are O(log holders) plus the tasks of that one holder. */
 #include "scheduler/core/task_queue.h"
 
 #include <assert.h>
@@ -20,6 +20,8 @@
 #include <utlist.h>
 
 #include "scheduler/core/task_parts.h"
+#include "scheduler/core/task_times.h"
+#include "scheduler/core/tree.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -27,16 +29,22 @@
 struct entry {
     struct task task;       /* first: a struct task * handed out is an entry */
     uint32_t counted_lease; /* the lease whose finish was counted last; 0 none */
+    uint32_t n_beside;      /* tasks that its holder had, with this one, when it took it up */
     bool changed;
     bool leased_before;                      /* in this pass: another lease of it is a retry */
-    struct entry *next, *prev;               /* todo or leased */
+    struct entry *next, *prev;               /* todo */
     struct entry *holder_next, *holder_prev; /* holder's list */
     struct entry *changed_next, *changed_prev;
 };
 
 struct holder {
+    struct tree_node by_deadline; /* first; in the tree while it holds a task */
     uint64_t incarnation;
-    struct entry *held;
+    uint64_t deadline_us;
+    uint64_t finished_us; /* when it ended a task last; 0: it did not yet */
+    uint64_t own_us;      /* what its tasks took lately, the longer ones; 0: none yet */
+    struct entry *held;   /* the oldest first */
+    uint32_t n_held;
     UT_hash_handle hh;
 };
 
@@ -54,8 +62,10 @@ struct task_queue {
     size_t n_entries, cap_entries;
     struct entry_block *blocks; /* owned list; the first has room */
     struct task_parts *parts;   /* a reference: the chunks */
-    struct entry *todo, *leased, *changed;
+    struct entry *todo, *changed;
     struct holder *holders;
+    struct tree deadlines; /* of holders */
+    struct task_times times;
     uint32_t n_stored; /* see task_queue_set_stored */
     bool closed;       /* the tasks are gone */
     bool model_saved;
@@ -65,11 +75,22 @@ struct task_queue {
     struct task_queue_counts counts; /* kept up to date, never recounted */
 };
 
+static int compare_deadlines(const struct tree_node *a, const struct tree_node *b)
+{
+    const struct holder *x = (const struct holder *)(const void *)a; /* why: first member */
+    const struct holder *y = (const struct holder *)(const void *)b;
+
+    if (x->deadline_us != y->deadline_us)
+        return x->deadline_us < y->deadline_us ? -1 : 1;
+    return (x->incarnation > y->incarnation) - (x->incarnation < y->incarnation);
+}
+
 struct task_queue *task_queue_new(const struct task_queue_config *config)
 {
     struct task_queue *queue = xcalloc(1, sizeof *queue);
 
     queue->config = *config;
+    queue->deadlines.compare = compare_deadlines;
     queue->parts = task_parts_new();
     return queue;
 }
@@ -192,32 +213,94 @@ struct task *task_queue_add(struct task_queue *queue, const struct task_chunk *c
 /* --- moves between the lists: each keeps the counts
  * -------------------------------------------------- */
 
-static void leave_holder(struct task_queue *queue, struct entry *entry)
-{
-    struct holder *holder;
-
-    HASH_FIND(hh, queue->holders, &entry->task.holder, sizeof entry->task.holder, holder);
-    if (holder == NULL)
-        return;
-    DL_DELETE2(holder->held, entry, holder_prev, holder_next);
-    if (holder->held == NULL) {
-        HASH_DEL(queue->holders, holder);
-        free(holder);
-    }
-}
-
-static void join_holder(struct task_queue *queue, struct entry *entry, uint64_t incarnation)
+static struct holder *find_holder(const struct task_queue *queue, uint64_t incarnation)
 {
     struct holder *holder;
 
     HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
-    if (holder == NULL) {
-        holder = xcalloc(1, sizeof *holder);
-        holder->incarnation = incarnation;
-        HASH_ADD(hh, queue->holders, incarnation, sizeof holder->incarnation, holder);
-    }
+    return holder;
+}
+
+static struct holder *add_holder(struct task_queue *queue, uint64_t incarnation)
+{
+    struct holder *holder = find_holder(queue, incarnation);
+
+    if (holder != NULL)
+        return holder;
+    holder = xcalloc(1, sizeof *holder);
+    holder->incarnation = incarnation;
+    HASH_ADD(hh, queue->holders, incarnation, sizeof holder->incarnation, holder);
+    return holder;
+}
+
+/* deadline_of - by when a holder that has tasks should have ended one */
+static uint64_t deadline_of(const struct task_queue *queue, const struct holder *holder)
+{
+    const struct task_queue_config *config = &queue->config;
+    uint64_t lease_us = task_times_lease_us(&queue->times, holder->own_us, config->lease_least_us,
+                                            config->lease_timeout_us);
+    uint64_t from_us = MAX_OF(holder->held->task.taken_us, holder->finished_us);
+
+    if (lease_us >= config->lease_timeout_us / holder->n_held)
+        return from_us + config->lease_timeout_us;
+    return from_us + lease_us * holder->n_held;
+}
+
+/* arm - its tasks, or what is known of its speed, have changed */
+static void arm(struct task_queue *queue, struct holder *holder)
+{
+    tree_remove(&queue->deadlines, &holder->by_deadline);
+    if (holder->held == NULL)
+        return;
+    holder->deadline_us = deadline_of(queue, holder);
+    tree_insert(&queue->deadlines, &holder->by_deadline);
+}
+
+static struct holder *first_holder(const struct task_queue *queue)
+{
+    return (struct holder *)(void *)tree_first(&queue->deadlines); /* why: first member */
+}
+
+static void leave_holder(struct task_queue *queue, struct entry *entry)
+{
+    struct holder *holder = find_holder(queue, entry->task.holder);
+
+    if (holder == NULL)
+        return;
+    DL_DELETE2(holder->held, entry, holder_prev, holder_next);
+    holder->n_held--;
+    arm(queue, holder);
+}
+
+static void join_holder(struct task_queue *queue, struct entry *entry, uint64_t incarnation)
+{
+    struct holder *holder = add_holder(queue, incarnation);
+
     DL_APPEND2(holder->held, entry, holder_prev, holder_next);
     entry->task.holder = incarnation;
+    entry->n_beside = ++holder->n_held;
+    arm(queue, holder);
+}
+
+/* note_time - a task that is held took so long by now; beside others, only its part of it */
+static void note_time(struct task_queue *queue, const struct entry *entry, uint64_t held_us)
+{
+    struct holder *holder = find_holder(queue, entry->task.holder);
+    uint64_t took_us = held_us / MAX_OF(entry->n_beside, 1U);
+
+    task_times_add(&queue->times, took_us);
+    holder->own_us = MAX_OF(took_us, holder->own_us - holder->own_us / 8);
+}
+
+/* note_end - its holder says that it is over */
+static void note_end(struct task_queue *queue, const struct entry *entry, uint64_t now_us)
+{
+    find_holder(queue, entry->task.holder)->finished_us = now_us;
+}
+
+static uint64_t held_for_us(const struct entry *entry, uint64_t now_us)
+{
+    return now_us - MIN_OF(entry->task.taken_us, now_us);
 }
 
 /* take_out - removes an entry from the list that its state names */
@@ -229,7 +312,6 @@ static void take_out(struct task_queue *queue, struct entry *entry)
         queue->counts.todo--;
         break;
     case TASK_LEASED:
-        DL_DELETE(queue->leased, entry);
         leave_holder(queue, entry);
         queue->counts.leased--;
         break;
@@ -247,7 +329,6 @@ static void move_todo(struct task_queue *queue, struct entry *entry, bool at_hea
     take_out(queue, entry);
     entry->task.state = TASK_TODO;
     entry->task.holder = 0;
-    entry->task.deadline_us = NEVER_US;
     queue->counts.todo++;
     if (at_head)
         DL_PREPEND(queue->todo, entry);
@@ -262,13 +343,12 @@ static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head
 }
 
 static void put_leased(struct task_queue *queue, struct entry *entry, uint64_t holder,
-                       uint64_t deadline_us)
+                       uint64_t now_us)
 {
     take_out(queue, entry);
     entry->task.state = TASK_LEASED;
-    entry->task.deadline_us = deadline_us;
+    entry->task.taken_us = now_us;
     queue->counts.leased++;
-    DL_APPEND(queue->leased, entry);
     join_holder(queue, entry, holder);
     mark_changed(queue, entry);
 }
@@ -336,20 +416,40 @@ static void copy_entries(struct task_queue *copy, const struct task_queue *queue
     }
 }
 
+static void copy_holder(struct task_queue *copy, const struct holder *holder)
+{
+    struct holder *own = add_holder(copy, holder->incarnation);
+    const struct entry *entry;
+
+    own->finished_us = holder->finished_us;
+    own->own_us = holder->own_us;
+    DL_FOREACH2(holder->held, entry, holder_next)
+    {
+        join_holder(copy, copy->entries[entry->task.id], holder->incarnation);
+        copy->entries[entry->task.id]->n_beside = entry->n_beside;
+    }
+    tree_remove(&copy->deadlines, &own->by_deadline);
+    own->deadline_us = holder->deadline_us; /* as it was when it was set */
+    if (own->held != NULL)
+        tree_insert(&copy->deadlines, &own->by_deadline);
+}
+
+static void copy_holders(struct task_queue *copy, const struct task_queue *queue)
+{
+    copy->times = queue->times;
+    for (const struct holder *holder = queue->holders; holder != NULL; holder = holder->hh.next)
+        copy_holder(copy, holder);
+}
+
 struct task_queue *task_queue_copy(const struct task_queue *queue)
 {
     struct task_queue *copy = task_queue_new(&queue->config);
-    const struct holder *holder;
     const struct entry *entry;
 
     copy_entries(copy, queue);
     DL_FOREACH(queue->todo, entry)
     DL_APPEND(copy->todo, copy->entries[entry->task.id]);
-    DL_FOREACH(queue->leased, entry)
-    DL_APPEND(copy->leased, copy->entries[entry->task.id]);
-    for (holder = queue->holders; holder != NULL; holder = holder->hh.next)
-        DL_FOREACH2(holder->held, entry, holder_next)
-    join_holder(copy, copy->entries[entry->task.id], holder->incarnation);
+    copy_holders(copy, queue);
     copy->closed = queue->closed;
     copy->model_saved = queue->model_saved;
     copy->saver = queue->saver;
@@ -383,7 +483,7 @@ int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_sta
     entry->task.lease = lease;
     entry->task.failures = failures;
     if (state == TASK_LEASED)
-        put_leased(queue, entry, holder, now_us + queue->config.lease_timeout_us);
+        put_leased(queue, entry, holder, now_us);
     else if (state != TASK_TODO)
         put_ended(queue, entry, state);
     if (state == TASK_DONE) {
@@ -410,10 +510,9 @@ static bool is_known(uint32_t id, const uint32_t *known, size_t n_known)
 static struct entry *held_unknown(struct task_queue *queue, uint64_t incarnation,
                                   const uint32_t *known, size_t n_known)
 {
-    struct holder *holder;
+    struct holder *holder = find_holder(queue, incarnation);
     struct entry *entry;
 
-    HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
     if (holder == NULL)
         return NULL;
     DL_FOREACH2(holder->held, entry, holder_next)
@@ -441,7 +540,7 @@ enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holde
         queue->counts.retries_total += entry->leased_before;
         entry->leased_before = true;
     }
-    put_leased(queue, entry, holder, now_us + queue->config.lease_timeout_us);
+    put_leased(queue, entry, holder, now_us);
     *ret_task = &entry->task;
     return TASK_LEASE_GIVEN;
 }
@@ -467,7 +566,8 @@ static int check_lease(struct task_queue *queue, uint32_t id, uint32_t pass, uin
 }
 
 int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
-                      uint64_t holder, bool *ret_pass_ended, struct edl_error *error)
+                      uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
+                      struct edl_error *error)
 {
     struct entry *entry = NULL;
     int r;
@@ -479,6 +579,8 @@ int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint
         return 0; /* the answer was lost and it asks again: counted already */
     if (r != 0)
         return check_lease(queue, id, pass, lease, holder, &entry, error);
+    note_time(queue, entry, held_for_us(entry, now_us));
+    note_end(queue, entry, now_us);
     put_ended(queue, entry, TASK_DONE);
     entry->task.holder = holder;
     entry->counted_lease = lease;
@@ -491,13 +593,14 @@ int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint
 }
 
 int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
-                    uint64_t holder, bool returned, struct edl_error *error)
+                    uint64_t holder, uint64_t now_us, bool returned, struct edl_error *error)
 {
     struct entry *entry;
     int r = check_lease(queue, id, pass, lease, holder, &entry, error);
 
     if (r != 0)
         return r;
+    note_end(queue, entry, now_us);
     if (returned)
         put_todo(queue, entry, true);
     else
@@ -507,47 +610,52 @@ int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32
 
 size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation, bool failed)
 {
-    struct holder *holder;
+    struct holder *holder = find_holder(queue, incarnation);
     size_t n = 0;
 
     if (queue->saver == incarnation && !queue->model_saved)
         queue->saver = 0;
-    for (;;) {
-        struct entry *entry;
-
-        /* looked up afresh: its record goes with its last task */
-        HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
-        if (holder == NULL)
-            return n;
-        entry = holder->held;
+    if (holder == NULL)
+        return 0;
+    for (; holder->held != NULL; n++) {
         if (failed)
-            count_failure(queue, entry, true);
+            count_failure(queue, holder->held, true);
         else
-            put_todo(queue, entry, true);
-        n++;
+            put_todo(queue, holder->held, true);
     }
+    HASH_DEL(queue->holders, holder);
+    free(holder);
+    return n;
 }
 
 uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t incarnation)
 {
-    uint64_t first_us = NEVER_US;
-    const struct holder *holder;
-    const struct entry *entry;
+    const struct holder *holder = find_holder(queue, incarnation);
 
-    HASH_FIND(hh, queue->holders, &incarnation, sizeof incarnation, holder);
-    if (holder == NULL)
-        return NEVER_US;
-    DL_FOREACH2(holder->held, entry, holder_next)
-    first_us = MIN_OF(first_us, entry->task.deadline_us - queue->config.lease_timeout_us);
-    return first_us;
+    return holder != NULL && holder->held != NULL ? holder->held->task.taken_us : NEVER_US;
+}
+
+/* Its lease may have been set before tasks were seen to take so long. */
+static bool has_expired(struct task_queue *queue, struct holder *holder, uint64_t now_us)
+{
+    if (deadline_of(queue, holder) > now_us)
+        arm(queue, holder);
+    return holder->deadline_us <= now_us;
 }
 
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
 {
+    struct holder *holder;
     size_t n = 0;
 
-    while (queue->leased != NULL && queue->leased->task.deadline_us <= now_us) {
-        count_failure(queue, queue->leased, false);
+    while ((holder = first_holder(queue)) != NULL && holder->deadline_us <= now_us) {
+        struct entry *entry = holder->held;
+
+        if (!has_expired(queue, holder, now_us))
+            continue;
+        /* it takes longer than this, if it is ever done: the next lease is twice as long */
+        note_time(queue, entry, 2 * held_for_us(entry, now_us));
+        count_failure(queue, entry, false);
         n++;
     }
     return n;
@@ -555,7 +663,9 @@ size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
 
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue)
 {
-    return queue->leased != NULL ? queue->leased->task.deadline_us : NEVER_US;
+    const struct holder *holder = first_holder(queue);
+
+    return holder != NULL ? holder->deadline_us : NEVER_US;
 }
 
 uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us)
@@ -573,7 +683,7 @@ uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, ui
     if (task == NULL || task->state != TASK_LEASED || task->lease != lease ||
         task->holder != holder)
         return 0;
-    return now_us - MIN_OF(task->deadline_us - queue->config.lease_timeout_us, now_us);
+    return held_for_us(queue->entries[id], now_us);
 }
 
 bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)

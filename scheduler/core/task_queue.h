@@ -30,7 +30,7 @@ struct task {
     uint32_t lease;    /* rises with each lease: the task's incarnation; a stale one is refused */
     uint32_t failures; /* in this pass */
     uint64_t holder;   /* incarnation of the process that holds it; 0 none */
-    uint64_t deadline_us;
+    uint64_t taken_us; /* when that took it up */
     const struct task_chunk *chunks; /* as long as the queue and its copies */
     uint32_t n_chunks;
     uint64_t n_records;
@@ -50,7 +50,8 @@ struct task_queue; /* opaque */
 struct task_queue_config {
     uint32_t passes;
     uint32_t failures_max;     /* 3: a fourth failure discards */
-    uint64_t lease_timeout_us; /* a leased task not finished by then fails */
+    uint64_t lease_timeout_us; /* a leased task not finished by then fails; in truth it is */
+    uint64_t lease_least_us;   /* what task_times.h says, from this on; 0: it does not count */
 };
 
 enum task_lease_result {
@@ -94,22 +95,25 @@ enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holde
 /* task_queue_finish - 0 counted or already counted by the same lease; EDL_ESTALE when the lease is
  * not the current one; -ENOENT no such task. *ret_pass_ended: this finish ended the pass. */
 int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
-                      uint64_t holder, bool *ret_pass_ended, struct edl_error *error);
+                      uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
+                      struct edl_error *error);
 
 /* task_queue_fail - back to the end of todo; counts a failure unless `returned` (the holder was
  * asked to stop) */
 int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
-                    uint64_t holder, bool returned, struct edl_error *error);
+                    uint64_t holder, uint64_t now_us, bool returned, struct edl_error *error);
 
 /* task_queue_release_holder - everything that this incarnation held goes back to the head of todo;
- * returns how many */
+ * returns how many. It has ended: what is known of its speed goes too */
 size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool failed);
 
 /* task_queue_held_since_us - when this holder took up the task that it has worked on longest;
  * NEVER_US when it holds none. Linear in what it holds, which is one or two. */
 uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t holder);
 
-/* task_queue_expire - leases over their deadline fail; returns how many */
+/* task_queue_expire - leases over their deadline fail; returns how many. A holder of n tasks may
+ * take n times the lease, from when it took up the oldest or last finished one: so one that takes
+ * many at once has the time for them, and one that works loses none. */
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us);
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_US when none */
 

@@ -153,7 +153,8 @@ int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_
         return r;
     held_us = task_queue_task_held_us(job->queue, task, lease, holder->incarnation, now.now_us);
     records = task_queue_counts(job->queue).records_total;
-    r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, NULL, error);
+    r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, now.now_us, NULL,
+                          error);
     if (r < 0)
         return r;
     records = task_queue_counts(job->queue).records_total - records;
@@ -180,7 +181,8 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
     if (r >= 0 && returned)
         job_learn_lost(holder, now);
     if (r >= 0)
-        r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, returned, error);
+        r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, now.now_us,
+                            returned, error);
     if (r < 0)
         return r;
     cluster->figures.task_ends[returned ? TASK_END_RETURNED : TASK_END_FAILED]++;

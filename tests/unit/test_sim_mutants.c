@@ -33,7 +33,7 @@ static const struct mutant_case {
     { SIM_MUTANT_FENCE_IGNORES_LEASE, "storm", "frozen", NULL, 5, 60 },
     { SIM_MUTANT_STORE_LOSES_RECORD, "none", "replay", NULL, 1, 20 },
     { SIM_MUTANT_STORE_KEEPS_TORN, "storage", "restart", NULL, 1, 30 },
-    { SIM_MUTANT_STALE_FINISH_ACCEPTED, "storm", "tasks", NULL, 125, 400 },
+    { SIM_MUTANT_STALE_FINISH_ACCEPTED, "storm", "tasks", NULL, 170, 600 },
     { SIM_MUTANT_PROCESS_NOT_COUNTED, "none", "end-forgotten", NULL, 1, 20 },
     { SIM_MUTANT_CAPACITY_DOUBLED, "none", "capacity", NULL, 1, 20 },
     { SIM_MUTANT_REASON_EMPTIED, "none", "reason", NULL, 1, 20 },

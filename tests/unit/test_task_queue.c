@@ -48,7 +48,7 @@ static struct task *lease(struct task_queue *queue, uint64_t holder, uint64_t no
 
 static int finish(struct task_queue *queue, const struct task *task)
 {
-    return task_queue_finish(queue, task->id, task_queue_pass(queue), task->lease, task->holder,
+    return task_queue_finish(queue, task->id, task_queue_pass(queue), task->lease, task->holder, 0,
                              NULL, NULL);
 }
 
@@ -69,7 +69,7 @@ static void test_pass_with_two_holders_counts_each_record_once(void **state)
     assert_int_equal(task_queue_lease(queue, 2, &known, 1, 0, &none), TASK_LEASE_WAIT);
     assert_int_equal(finish(queue, a), 0);
     assert_int_equal(finish(queue, b), 0);
-    assert_int_equal(task_queue_finish(queue, c->id, 0, c->lease, 1, &ended, NULL), 0);
+    assert_int_equal(task_queue_finish(queue, c->id, 0, c->lease, 1, 0, &ended, NULL), 0);
     assert_true(ended);
     assert_int_equal(task_queue_pass(queue), 1);
     assert_int_equal(task_queue_counts(queue).records_total, 30);
@@ -93,14 +93,14 @@ static void test_finish_repeated_is_counted_once_and_stale_is_refused(void **sta
     assert_int_equal(task_queue_release_holder(queue, 7, true), 1);
     task = lease(queue, 8, 0);
     assert_int_equal(task->id, 0); /* what a dead holder had comes first */
-    assert_int_equal(task_queue_finish(queue, 0, 0, old, 7, NULL, &error), EDL_ESTALE);
+    assert_int_equal(task_queue_finish(queue, 0, 0, old, 7, 0, NULL, &error), EDL_ESTALE);
     assert_non_null(strstr(error.text, "task 0"));
-    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 7, NULL, NULL), EDL_ESTALE);
-    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, NULL, NULL), 0);
-    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, NULL, NULL), 0);
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 7, 0, NULL, NULL), EDL_ESTALE);
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, 0, NULL, NULL), 0);
+    assert_int_equal(task_queue_finish(queue, 0, 0, task->lease, 8, 0, NULL, NULL), 0);
     assert_int_equal(task_queue_counts(queue).records_total, 10);
     assert_int_equal(task_queue_counts(queue).retries_total, 1);
-    assert_int_equal(task_queue_finish(queue, 9, 0, 1, 8, NULL, NULL), -ENOENT);
+    assert_int_equal(task_queue_finish(queue, 9, 0, 1, 8, 0, NULL, NULL), -ENOENT);
     task_queue_free(queue);
 }
 
@@ -130,12 +130,12 @@ static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state
         struct task *bad = lease(queue, 1, 0);
 
         assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
-        assert_int_equal(task_queue_fail(queue, 0, 0, bad->lease, 1, true, NULL), 0);
+        assert_int_equal(task_queue_fail(queue, 0, 0, bad->lease, 1, 0, true, NULL), 0);
         for (uint32_t k = 0; k <= limits[i]; k++) {
             struct task *task = lease(queue, 1, 0);
 
             assert_int_equal(task_queue_pass(queue), 0);
-            assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, false, NULL), 0);
+            assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, 0, false, NULL), 0);
         }
         /* the last task of the pass failing starts the next pass, in which it is tried afresh */
         assert_int_equal(task_queue_pass(queue), 1);
@@ -158,7 +158,7 @@ static void test_pass_without_any_trained_task_fails_the_queue(void **state)
         struct task *task = lease(queue, 1, 0);
 
         assert_false(task_queue_has_failed(queue));
-        assert_int_equal(task_queue_fail(queue, task->id, 0, task->lease, 1, false, NULL), 0);
+        assert_int_equal(task_queue_fail(queue, task->id, 0, task->lease, 1, 0, false, NULL), 0);
     }
     assert_true(task_queue_has_failed(queue));
     assert_false(task_queue_is_finished(queue));
@@ -183,8 +183,8 @@ static void test_returned_tasks_count_no_failure(void **state)
     (void)state;
     for (int i = 0; i < 10; i++) {
         task = lease(queue, 1, 0);
-        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, true, NULL), 0);
-        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, true, NULL), EDL_ESTALE);
+        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, 0, true, NULL), 0);
+        assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, 0, true, NULL), EDL_ESTALE);
     }
     (void)lease(queue, 1, 0);
     assert_int_equal(task_queue_release_holder(queue, 1, false), 1);
@@ -245,13 +245,13 @@ static void test_copy_goes_on_by_itself(void **state)
     assert_int_equal(finish(queue, done), 0);
     (void)lease(queue, 2, 20);
     (void)lease(queue, 3, 30);
-    assert_int_equal(task_queue_fail(queue, 1, 0, 1, 2, true, NULL), 0); /* to the head */
+    assert_int_equal(task_queue_fail(queue, 1, 0, 1, 2, 0, true, NULL), 0); /* to the head */
     (void)lease(queue, 4, 40);
     copy = task_queue_copy(queue);
     assert_int_equal(task_queue_next_deadline_us(copy), task_queue_next_deadline_us(queue));
     assert_int_equal(task_queue_lease(copy, 3, NULL, 0, 50, &again), TASK_LEASE_GIVEN);
     assert_int_equal(again->id, 2); /* whose answer was lost */
-    assert_int_equal(task_queue_finish(copy, 0, 0, 1, 1, NULL, NULL), 0);
+    assert_int_equal(task_queue_finish(copy, 0, 0, 1, 1, 0, NULL, NULL), 0);
     assert_int_equal(task_queue_counts(copy).records_total, 10); /* counted before */
     assert_int_equal(task_queue_release_holder(copy, 4, false), 1);
     assert_int_equal(lease(copy, 5, 60)->id, 1);
@@ -312,8 +312,8 @@ static void test_restore_continues_where_it_was(void **state)
     assert_int_equal(counts.leased, 1);
     assert_int_equal(counts.todo, 1);
     assert_int_equal(counts.records_done, 10);
-    assert_int_equal(task_queue_finish(queue, 0, 1, 5, 11, NULL, NULL), 0); /* asked again */
-    assert_int_equal(task_queue_finish(queue, 1, 1, 6, 12, NULL, NULL), 0);
+    assert_int_equal(task_queue_finish(queue, 0, 1, 5, 11, 0, NULL, NULL), 0); /* asked again */
+    assert_int_equal(task_queue_finish(queue, 1, 1, 6, 12, 0, NULL, NULL), 0);
     assert_int_equal(task_queue_counts(queue).records_total, 50);
     assert_int_equal(finish(queue, lease(queue, 12, 0)), 0);
     assert_true(task_queue_is_finished(queue));
@@ -355,7 +355,7 @@ static void test_random_history_counts_exactly(void **state)
                 assert_int_equal(finish(queue, task), 0);
                 counted += task->n_records;
             } else if (task->state == TASK_TODO && task->lease > 0) {
-                (void)task_queue_finish(queue, id, pass, task->lease, 1, NULL, NULL);
+                (void)task_queue_finish(queue, id, pass, task->lease, 1, 0, NULL, NULL);
             }
             break;
         case 6:

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_task_leases.c - how long a task may be held: it follows what tasks of the job take, so that
+ * a slow one is not done twice, and that of a holder that hangs comes back soon */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scheduler/core/task_queue.h"
+#include "scheduler/core/task_times.h"
+#include "shared/macro.h"
+
+#define S USEC_PER_SEC
+#define LEAST_US (20 * S)
+#define MOST_US (1200 * S)
+
+static struct task_queue *make_queue(uint32_t n_tasks)
+{
+    const struct task_queue_config config = {
+        .passes = 3, .failures_max = 3, .lease_timeout_us = MOST_US, .lease_least_us = LEAST_US
+    };
+    struct task_queue *queue = task_queue_new(&config);
+
+    for (uint32_t i = 0; i < n_tasks; i++) {
+        const struct task_chunk chunk = { .path = "/data", .offset_bytes = i, .n_records = 10 };
+
+        (void)task_queue_add(queue, &chunk, 1);
+    }
+    return queue;
+}
+
+/* take - one more; a well-behaved holder names all that it has */
+static struct task *take(struct task_queue *queue, uint64_t holder, uint64_t now_us)
+{
+    uint32_t known[64];
+    size_t n_known = 0;
+    struct task *task = NULL;
+
+    for (uint32_t i = 0; i < task_queue_n_tasks(queue); i++)
+        if (task_queue_task(queue, i)->state == TASK_LEASED &&
+            task_queue_task(queue, i)->holder == holder)
+            known[n_known++] = i;
+    assert_int_equal(task_queue_lease(queue, holder, known, n_known, now_us, &task),
+                     TASK_LEASE_GIVEN);
+    return task;
+}
+
+static void finish(struct task_queue *queue, const struct task *task, uint64_t now_us)
+{
+    assert_int_equal(task_queue_finish(queue, task->id, task_queue_pass(queue), task->lease,
+                                       task->holder, now_us, NULL, NULL),
+                     0);
+}
+
+/* work - a holder does n tasks, one after the other, and loses none; returns when it is done */
+static uint64_t work(struct task_queue *queue, uint64_t holder, uint32_t n, uint64_t each_us,
+                     uint64_t now_us)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct task *task = take(queue, holder, now_us);
+
+        now_us += each_us;
+        assert_int_equal(task_queue_expire(queue, now_us), 0);
+        finish(queue, task, now_us);
+    }
+    return now_us;
+}
+
+/* lease_us - what a new holder of one task would have */
+static uint64_t lease_us(struct task_queue *queue, uint64_t now_us)
+{
+    struct task *task = take(queue, 99, now_us);
+    uint64_t us = task_queue_next_deadline_us(queue) - now_us;
+
+    assert_int_equal(task_queue_fail(queue, task->id, task_queue_pass(queue), task->lease, 99,
+                                     now_us, true, NULL),
+                     0);
+    (void)task_queue_release_holder(queue, 99, false);
+    return us;
+}
+
+static void test_lease_follows_what_tasks_take(void **state)
+{
+    static const struct {
+        uint64_t each_us, least_us, most_us;
+    } cases[] = {
+        { 0, LEAST_US, LEAST_US },     { S / 10, LEAST_US, LEAST_US },
+        { 4 * S, LEAST_US, LEAST_US }, { 6 * S, 24 * S, 30 * S },
+        { 60 * S, 240 * S, 300 * S },  { 250 * S, 1000 * S, MOST_US },
+        { 900 * S, MOST_US, MOST_US },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct task_queue *queue = make_queue(200);
+        uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST - 1, cases[i].each_us, 0);
+
+        assert_int_equal(lease_us(queue, now_us), MOST_US); /* too few were seen */
+        now_us = work(queue, 1, 1, cases[i].each_us, now_us);
+        assert_in_range(lease_us(queue, now_us), cases[i].least_us, cases[i].most_us);
+        now_us = work(queue, 1, 150, cases[i].each_us, now_us);
+        assert_in_range(lease_us(queue, now_us), cases[i].least_us, cases[i].most_us);
+        task_queue_free(queue);
+    }
+}
+
+/* linger - as work, where nobody looks whether leases are over */
+static uint64_t linger(struct task_queue *queue, uint64_t holder, uint32_t n, uint64_t each_us,
+                       uint64_t now_us)
+{
+    for (uint32_t i = 0; i < n; i++, now_us += each_us)
+        finish(queue, take(queue, holder, now_us), now_us + each_us);
+    return now_us;
+}
+
+/* One in twenty may be longer. */
+static void test_rare_long_tasks_say_little(void **state)
+{
+    struct task_queue *queue = make_queue(200);
+    uint64_t now_us = work(queue, 1, 39, S, 0);
+
+    (void)state;
+    now_us = linger(queue, 2, 1, 100 * S, now_us);
+    assert_int_equal(lease_us(queue, now_us), LEAST_US);
+    now_us = linger(queue, 2, 4, 100 * S, now_us);
+    assert_in_range(lease_us(queue, now_us), 400 * S, 500 * S);
+    now_us = work(queue, 1, TASK_TIMES_WINDOW, S, now_us); /* these were long ago */
+    assert_int_equal(lease_us(queue, now_us), LEAST_US);
+    task_queue_free(queue);
+}
+
+static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
+{
+    struct task_queue *queue = make_queue(40);
+    uint64_t now_us = work(queue, 1, 20, S, 0);
+    struct task *hung = take(queue, 2, now_us);
+
+    (void)state;
+    assert_int_equal(task_queue_expire(queue, now_us + LEAST_US - 1), 0);
+    assert_int_equal(hung->state, TASK_LEASED);
+    assert_int_equal(task_queue_expire(queue, now_us + LEAST_US), 1);
+    assert_int_equal(hung->state, TASK_TODO);
+    assert_int_equal(hung->failures, 1);
+    assert_int_equal(task_queue_next_deadline_us(queue), NEVER_US);
+    task_queue_free(queue);
+}
+
+/* A slow machine among fast ones: what others take says little of it. It loses one task. */
+static void test_slow_holder_has_longer_leases_than_others(void **state)
+{
+    struct task_queue *queue = make_queue(400);
+    uint64_t now_us = work(queue, 1, 20, S, 0);
+    size_t lost = 0;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct task *task = take(queue, 2, now_us);
+
+        for (int k = 0; k < 50; k++) {
+            struct task *other = take(queue, 1, now_us);
+
+            now_us += S;
+            lost += task_queue_expire(queue, now_us);
+            finish(queue, other, now_us);
+        }
+        if (task->state == TASK_LEASED && task->holder == 2)
+            finish(queue, task, now_us);
+    }
+    assert_int_equal(lost, 1);
+    task_queue_free(queue);
+}
+
+/* All of a job's tasks take longer from some moment on: each holder loses one at most. */
+static void test_job_that_slows_down_loses_each_task_once(void **state)
+{
+    enum { HOLDERS = 8 };
+    struct task_queue *queue = make_queue(100);
+    uint64_t now_us = work(queue, 1, 64, S, 0);
+    struct task *tasks[HOLDERS];
+
+    (void)state;
+    for (int i = 0; i < HOLDERS; i++)
+        tasks[i] = take(queue, (uint64_t)(10 + i), now_us);
+    assert_true(task_queue_expire(queue, now_us + 30 * S) <= HOLDERS);
+    now_us += 60 * S;
+    for (int i = 0; i < HOLDERS; i++)
+        tasks[i] = take(queue, (uint64_t)(10 + i), now_us);
+    assert_int_equal(task_queue_expire(queue, now_us + 60 * S), 0);
+    for (int i = 0; i < HOLDERS; i++)
+        finish(queue, tasks[i], now_us + 60 * S);
+    task_queue_free(queue);
+}
+
+/* Who takes many at once has the time for all of them, and what each took is its part. */
+static void test_holder_of_many_has_the_time_for_them(void **state)
+{
+    enum { MANY = 10 };
+    struct task_queue *queue = make_queue(100);
+    uint64_t now_us = work(queue, 1, 10, 10 * S, 0);
+    struct task *tasks[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        tasks[i] = take(queue, 2, now_us);
+    now_us += MANY * 10 * S;
+    assert_int_equal(task_queue_expire(queue, now_us), 0);
+    for (int i = 0; i < MANY; i++)
+        finish(queue, tasks[i], now_us);
+    assert_in_range(lease_us(queue, now_us), 40 * S, 400 * S);
+
+    /* one by one, each is a sign of life for the rest; one that hangs then loses them together */
+    for (int i = 0; i < 5; i++)
+        tasks[i] = take(queue, 3, now_us);
+    for (int i = 0; i < 2; i++) {
+        now_us += 30 * S;
+        assert_int_equal(task_queue_expire(queue, now_us), 0);
+        finish(queue, tasks[i], now_us);
+    }
+    assert_int_equal(task_queue_expire(queue, now_us + 119 * S), 0);
+    assert_int_equal(task_queue_expire(queue, now_us + MOST_US), 3);
+    task_queue_free(queue);
+}
+
+/* However many it holds, the longest lease is the longest. */
+static void test_many_tasks_are_held_no_longer_than_the_longest_lease(void **state)
+{
+    struct task_queue *queue = make_queue(200);
+    uint64_t now_us = work(queue, 1, 10, 60 * S, 0);
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        (void)take(queue, 2, now_us);
+    assert_int_equal(task_queue_next_deadline_us(queue), now_us + MOST_US);
+    assert_int_equal(task_queue_expire(queue, now_us + MOST_US), 60);
+    task_queue_free(queue);
+}
+
+static void test_copy_has_the_same_leases(void **state)
+{
+    struct task_queue *queue = make_queue(100), *copy;
+    uint64_t now_us = work(queue, 1, 20, 30 * S, 0);
+
+    (void)state;
+    (void)take(queue, 1, now_us);
+    (void)take(queue, 2, now_us + S);
+    copy = task_queue_copy(queue);
+    assert_int_equal(task_queue_next_deadline_us(copy), task_queue_next_deadline_us(queue));
+    assert_int_equal(task_queue_expire(copy, task_queue_next_deadline_us(copy)), 1);
+    assert_int_equal(task_queue_expire(queue, task_queue_next_deadline_us(queue)), 1);
+    assert_int_equal(task_queue_next_deadline_us(copy), task_queue_next_deadline_us(queue));
+    assert_int_equal(lease_us(copy, now_us), lease_us(queue, now_us));
+    task_queue_free(queue);
+    task_queue_free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lease_follows_what_tasks_take),
+        cmocka_unit_test(test_rare_long_tasks_say_little),
+        cmocka_unit_test(test_task_of_a_hung_holder_comes_back_in_time),
+        cmocka_unit_test(test_slow_holder_has_longer_leases_than_others),
+        cmocka_unit_test(test_job_that_slows_down_loses_each_task_once),
+        cmocka_unit_test(test_holder_of_many_has_the_time_for_them),
+        cmocka_unit_test(test_many_tasks_are_held_no_longer_than_the_longest_lease),
+        cmocka_unit_test(test_copy_has_the_same_leases),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
