@@ -5,6 +5,7 @@
  * scheduler. */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct http_route;
 struct http_sink;
 struct job;
 struct node;
+struct process;
 struct process_report;
 struct scheduler;
 
@@ -87,6 +89,12 @@ void api_job_why(struct http_request *request, void *userdata);
 /* api_tasks.c: what processes call */
 void api_job_tasks(struct http_request *request, void *userdata);
 void api_job_hosts(struct http_request *request, void *userdata);
+/* api_process_call - one call of a process: who, what it says, what the core makes of it, and the
+ * answer (NULL: error is it), which goes out after the commit */
+typedef json_t *(*process_call_fn)(struct scheduler *scheduler, struct process *process,
+                                   const json_t *body, struct edl_error *error);
+void api_process_call(struct http_request *request, struct scheduler *scheduler,
+                      process_call_fn fn);
 void api_task_lease(struct http_request *request, void *userdata);
 void api_task_finish(struct http_request *request, void *userdata);
 void api_task_fail(struct http_request *request, void *userdata);

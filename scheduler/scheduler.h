@@ -172,6 +172,9 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
  */
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
                          const struct edl_error *error);
+/* held_refuse - the same for a request that is held */
+void held_refuse(struct scheduler *scheduler, struct held *take_held,
+                 const struct edl_error *error);
 
 /* scheduler_tell_groups - the core hears of groups or members that changed; the caller touches */
 void scheduler_tell_groups(struct scheduler *scheduler);

@@ -126,19 +126,24 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
         http_reply_json(request, status, take_json);
 }
 
+void held_refuse(struct scheduler *scheduler, struct held *take_held, const struct edl_error *error)
+{
+    if (!scheduler->turn_wanted) {
+        held_reply_error(take_held, error);
+        return;
+    }
+    take_held->refusal = xcalloc(1, sizeof *take_held->refusal);
+    *take_held->refusal = *error;
+    queue_answer(scheduler, take_held, 0, NULL);
+}
+
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
                          const struct edl_error *error)
 {
-    struct held *held;
-
-    if (!scheduler->turn_wanted) {
+    if (!scheduler->turn_wanted)
         http_reply_error(request, error);
-        return;
-    }
-    held = held_new(request);
-    held->refusal = xcalloc(1, sizeof *held->refusal);
-    *held->refusal = *error;
-    queue_answer(scheduler, held, 0, NULL);
+    else
+        held_refuse(scheduler, held_new(request), error);
 }
 
 json_t *held_json(struct scheduler *scheduler, struct held *held)

@@ -122,6 +122,33 @@ const char *error_code_text(int code)
     return strerror(code < 0 ? -code : code);
 }
 
+/* What a lease says of a pass; the texts of these codes are those of upstream's master. */
+static const struct {
+    int code;
+    const char *word;
+} words[] = {
+    { EDL_EPASSBEFORE, "pass-before" },
+    { EDL_EPASSAFTER, "pass-after" },
+    { EDL_ENOMORETASK, "no-more-task" },
+    { EDL_EALLTASKSFAILED, "all-tasks-failed" },
+};
+
+const char *error_code_word(int code)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].code == code)
+            return words[i].word;
+    return NULL;
+}
+
+int error_code_of_word(const char *word)
+{
+    for (size_t i = 0; word != NULL && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i].word, word) == 0)
+            return words[i].code;
+    return 0;
+}
+
 int error_code_http_status(int code)
 {
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)

@@ -23,7 +23,11 @@
     XX(EDL_ECOMPACTED, -1010, 410, "that part of the history is gone")                             \
     XX(EDL_ETOOMANY, -1011, 429, "too many at once")                                               \
     XX(EDL_EWIRE, -1012, 426, "agent and scheduler have no version in common")                     \
-    XX(EDL_ECONFIG, -1013, 422, "options or files of this program cannot be followed")
+    XX(EDL_ECONFIG, -1013, 422, "options or files of this program cannot be followed")             \
+    XX(EDL_EPASSBEFORE, -1014, 409, "pass number smaller than master")                             \
+    XX(EDL_EPASSAFTER, -1015, 409, "pass number larger than master")                               \
+    XX(EDL_ENOMORETASK, -1016, 409, "no more available task")                                      \
+    XX(EDL_EALLTASKSFAILED, -1017, 409, "all task finished")
 
 enum {
 #define XX(name, value, status, text) name = (value),
@@ -65,6 +69,11 @@ void edl_error_prefix(struct edl_error *error, const char *format, ...)
 
 /* error_code_text - static text of a code; never NULL */
 const char *error_code_text(int code);
+
+/* error_code_word - what stands for a code in an answer's "code", where its status does not say
+ * enough; NULL: nothing does. error_code_of_word is its reverse; 0: no such word. */
+const char *error_code_word(int code);
+int error_code_of_word(const char *word);
 
 /* error_code_http_status - HTTP status that reports this code to a client */
 int error_code_http_status(int code);

@@ -49,7 +49,9 @@ int http_answer_error(const struct http_answer *answer, struct edl_error *error)
     }
     if (answer->status < 300)
         return 0;
-    code = status_code(answer->status);
+    code = error_code_of_word(json_string_value(json_object_get(answer->json, "code")));
+    if (code == 0)
+        code = status_code(answer->status);
     detail = json_string_value(json_object_get(answer->json, "detail"));
     remedy = json_string_value(json_object_get(answer->json, "remedy"));
     pointer = json_string_value(

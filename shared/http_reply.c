@@ -158,6 +158,8 @@ static json_t *problem(const struct edl_error *error, unsigned status)
     (void)json_object_set_new(document, "title", json_string(MHD_get_reason_phrase_for(status)));
     (void)json_object_set_new(document, "status", json_integer((json_int_t)status));
     (void)json_object_set_new(document, "detail", safe_string(error->text));
+    if (error_code_word(error->code) != NULL)
+        (void)json_object_set_new(document, "code", json_string(error_code_word(error->code)));
     if (error->remedy[0] != '\0')
         (void)json_object_set_new(document, "remedy", safe_string(error->remedy));
     if (error->pointer[0] != '\0')

@@ -553,6 +553,25 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
                        size_t n_known, struct instant now, enum task_lease_result *ret,
                        struct task **ret_task, bool *ret_save_model,
                        struct edl_error *error); /* FINISHED: ret_save_model: this one saves */
+/* What became of a wish. */
+struct tasks_given {
+    enum task_lease_result result;
+    struct task **tasks; /* the caller's array, with room for wish->n */
+    size_t n;
+    bool save_model; /* FINISHED: this one saves */
+};
+/* also EDL_EPASSBEFORE and EDL_EALLTASKSFAILED: nothing of the pass that is asked for will come */
+int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
+                        const struct task_wish *wish, struct instant now, struct tasks_given *ret,
+                        struct edl_error *error);
+/* A task that its holder finished. */
+struct task_finish {
+    uint32_t task, pass, lease;
+    int result; /* of task_queue_finish */
+};
+/* each has a result of its own; negative: none was looked at */
+int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct task_finish *ends,
+                         size_t n, struct instant now, struct edl_error *error);
 int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error);
 /* reason: in its own words, for people; NULL: none */

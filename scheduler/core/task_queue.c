@@ -29,6 +29,7 @@
 struct entry {
     struct task task;       /* first: a struct task * handed out is an entry */
     uint32_t counted_lease; /* the lease whose finish was counted last; 0 none */
+    uint32_t named;         /* the question of its holder that named it last */
     uint32_t n_beside;      /* tasks that its holder had, with this one, when it took it up */
     bool changed;
     bool leased_before;                      /* in this pass: another lease of it is a retry */
@@ -66,6 +67,7 @@ struct task_queue {
     struct holder *holders;
     struct tree deadlines; /* of holders */
     struct task_times times;
+    uint32_t question; /* how often tasks were asked for */
     uint32_t n_stored; /* see task_queue_set_stored */
     bool closed;       /* the tasks are gone */
     bool model_saved;
@@ -282,25 +284,24 @@ static void join_holder(struct task_queue *queue, struct entry *entry, uint64_t 
     arm(queue, holder);
 }
 
-/* note_time - a task that is held took so long by now; beside others, only its part of it */
-static void note_time(struct task_queue *queue, const struct entry *entry, uint64_t held_us)
+/* took_us - for how long a task was held; beside others, only its part of that */
+static uint64_t took_us(const struct entry *entry, uint64_t now_us)
+{
+    return (now_us - MIN_OF(entry->task.taken_us, now_us)) / MAX_OF(entry->n_beside, 1U);
+}
+
+static void note_time(struct task_queue *queue, const struct entry *entry, uint64_t us)
 {
     struct holder *holder = find_holder(queue, entry->task.holder);
-    uint64_t took_us = held_us / MAX_OF(entry->n_beside, 1U);
 
-    task_times_add(&queue->times, took_us);
-    holder->own_us = MAX_OF(took_us, holder->own_us - holder->own_us / 8);
+    task_times_add(&queue->times, us);
+    holder->own_us = MAX_OF(us, holder->own_us - holder->own_us / 8);
 }
 
 /* note_end - its holder says that it is over */
 static void note_end(struct task_queue *queue, const struct entry *entry, uint64_t now_us)
 {
     find_holder(queue, entry->task.holder)->finished_us = now_us;
-}
-
-static uint64_t held_for_us(const struct entry *entry, uint64_t now_us)
-{
-    return now_us - MIN_OF(entry->task.taken_us, now_us);
 }
 
 /* take_out - removes an entry from the list that its state names */
@@ -498,51 +499,122 @@ int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_sta
     return 0;
 }
 
-static bool is_known(uint32_t id, const uint32_t *known, size_t n_known)
+/* name_known - entries that the holder knows of bear the number of its question */
+static void name_known(struct task_queue *queue, const struct task_wish *wish)
 {
-    for (size_t i = 0; i < n_known; i++)
-        if (known[i] == id)
-            return true;
-    return false;
+    queue->question++;
+    for (size_t i = 0; i < wish->n_known; i++)
+        if (wish->known[i] < queue->n_entries)
+            queue->entries[wish->known[i]]->named = queue->question;
 }
 
-/* held_unknown - a task that this holder was given in an answer that it never saw */
-static struct entry *held_unknown(struct task_queue *queue, uint64_t incarnation,
-                                  const uint32_t *known, size_t n_known)
+/* What one question brings. */
+struct handing {
+    struct task_queue *queue;
+    uint64_t incarnation, now_us;
+    struct task **tasks;
+    size_t n, room;
+    uint64_t n_chunks;
+};
+
+static bool has_room(const struct handing *handing, const struct entry *entry)
 {
-    struct holder *holder = find_holder(queue, incarnation);
+    return handing->n < handing->room &&
+           (handing->n == 0 || handing->n_chunks + entry->task.n_chunks <= TASK_LEASE_CHUNKS_MAX);
+}
+
+static void hand(struct handing *handing, struct entry *entry)
+{
+    put_leased(handing->queue, entry, handing->incarnation, handing->now_us);
+    entry->named = handing->queue->question;
+    handing->n_chunks += entry->task.n_chunks;
+    handing->tasks[handing->n++] = &entry->task;
+}
+
+/* hand_again - what this holder was given in an answer that it never saw; it goes behind the others
+ * that it holds, of which there are as many before as afterwards */
+static void hand_again(struct handing *handing)
+{
+    struct holder *holder = find_holder(handing->queue, handing->incarnation);
+    struct entry *entry = holder != NULL ? holder->held : NULL;
+
+    for (uint32_t left = holder != NULL ? holder->n_held : 0; left > 0; left--) {
+        struct entry *next = entry->holder_next;
+
+        if (entry->named != handing->queue->question && has_room(handing, entry))
+            hand(handing, entry);
+        entry = next;
+    }
+}
+
+static void hand_new(struct handing *handing)
+{
+    struct task_queue *queue = handing->queue;
     struct entry *entry;
 
-    if (holder == NULL)
-        return NULL;
-    DL_FOREACH2(holder->held, entry, holder_next)
-    {
-        if (!is_known(entry->task.id, known, n_known))
-            return entry;
+    while ((entry = queue->todo) != NULL && has_room(handing, entry)) {
+        entry->task.lease++;
+        queue->counts.retries_total += entry->leased_before;
+        entry->leased_before = true;
+        hand(handing, entry);
     }
-    return NULL;
+}
+
+/* The holder has the time for all of them, so each is a part of all that it has now. */
+static void note_beside(const struct handing *handing)
+{
+    const struct holder *holder = find_holder(handing->queue, handing->incarnation);
+
+    for (size_t i = 0; i < handing->n; i++) {
+        struct entry *entry = (struct entry *)handing->tasks[i]; /* why: first member */
+
+        entry->n_beside = holder->n_held;
+    }
+}
+
+enum task_lease_result task_queue_lease_some(struct task_queue *queue, uint64_t holder,
+                                             const struct task_wish *wish, uint64_t now_us,
+                                             struct task **ret, size_t *ret_n)
+{
+    struct handing handing = {
+        .queue = queue, .incarnation = holder, .now_us = now_us, .tasks = ret, .room = wish->n
+    };
+
+    if (task_queue_is_finished(queue))
+        return TASK_LEASE_FINISHED;
+    name_known(queue, wish);
+    hand_again(&handing);
+    hand_new(&handing);
+    if (handing.n == 0)
+        return TASK_LEASE_WAIT;
+    note_beside(&handing);
+    *ret_n = handing.n;
+    return TASK_LEASE_GIVEN;
 }
 
 enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holder,
                                         const uint32_t *known, size_t n_known, uint64_t now_us,
                                         struct task **ret_task)
 {
-    struct entry *entry;
+    const struct task_wish wish = { .known = known, .n_known = n_known, .n = 1 };
+    size_t n;
 
-    if (task_queue_is_finished(queue))
-        return TASK_LEASE_FINISHED;
-    entry = held_unknown(queue, holder, known, n_known);
-    if (entry == NULL) {
-        entry = queue->todo;
-        if (entry == NULL)
-            return TASK_LEASE_WAIT;
-        entry->task.lease++;
-        queue->counts.retries_total += entry->leased_before;
-        entry->leased_before = true;
-    }
-    put_leased(queue, entry, holder, now_us);
-    *ret_task = &entry->task;
-    return TASK_LEASE_GIVEN;
+    return task_queue_lease_some(queue, holder, &wish, now_us, ret_task, &n);
+}
+
+int task_queue_check_pass(const struct task_queue *queue, uint32_t pass, struct edl_error *error)
+{
+    int code = 0;
+
+    if (pass < queue->pass)
+        code = EDL_EPASSBEFORE;
+    else if (task_queue_is_finished(queue))
+        return 0;
+    else if (pass > queue->pass)
+        code = EDL_EPASSAFTER;
+    else if (task_queue_has_failed(queue))
+        code = EDL_EALLTASKSFAILED;
+    return code < 0 ? edl_error_set(error, code, "%s", error_code_text(code)) : 0;
 }
 
 /* check_lease - the entry, if (id, pass, lease, holder) is what is current */
@@ -579,7 +651,7 @@ int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint
         return 0; /* the answer was lost and it asks again: counted already */
     if (r != 0)
         return check_lease(queue, id, pass, lease, holder, &entry, error);
-    note_time(queue, entry, held_for_us(entry, now_us));
+    note_time(queue, entry, took_us(entry, now_us));
     note_end(queue, entry, now_us);
     put_ended(queue, entry, TASK_DONE);
     entry->task.holder = holder;
@@ -654,7 +726,7 @@ size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
         if (!has_expired(queue, holder, now_us))
             continue;
         /* it takes longer than this, if it is ever done: the next lease is twice as long */
-        note_time(queue, entry, 2 * held_for_us(entry, now_us));
+        note_time(queue, entry, 2 * took_us(entry, now_us));
         count_failure(queue, entry, false);
         n++;
     }
@@ -675,7 +747,7 @@ uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uin
     return since_us == NEVER_US ? 0 : now_us - MIN_OF(since_us, now_us);
 }
 
-uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
+uint64_t task_queue_task_took_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
                                  uint64_t holder, uint64_t now_us)
 {
     const struct task *task = id < queue->n_entries ? &queue->entries[id]->task : NULL;
@@ -683,7 +755,7 @@ uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, ui
     if (task == NULL || task->state != TASK_LEASED || task->lease != lease ||
         task->holder != holder)
         return 0;
-    return held_for_us(queue->entries[id], now_us);
+    return took_us(queue->entries[id], now_us);
 }
 
 bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)

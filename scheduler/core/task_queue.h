@@ -58,6 +58,16 @@ enum task_lease_result {
     TASK_LEASE_GIVEN,    /* *ret_task */
     TASK_LEASE_WAIT,     /* nothing to hand out now, but the pass has not ended */
     TASK_LEASE_FINISHED, /* all passes ended */
+    TASK_LEASE_EARLY,    /* the pass that is asked for has not begun */
+};
+
+/* What a holder asks for. */
+struct task_wish {
+    const uint32_t *known; /* tasks that it holds as far as it knows: n_known */
+    size_t n_known;
+    uint32_t n;    /* so many at most */
+    bool of_pass;  /* of this pass and no other: */
+    uint32_t pass; /* from 0 */
 };
 
 struct task_queue *task_queue_new(const struct task_queue_config *config);
@@ -86,11 +96,25 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
                             uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us);
 
-/* task_queue_lease - next task for a holder. First any task that this holder already holds and does
- * not name in `known` (its answer was lost), then the head of todo. O(log n) or better. */
+/* Of one question: an answer tells the chunks of all its tasks. One task may have more. */
+#define TASK_LEASE_CHUNKS_MAX 4096
+
+/* task_queue_lease_some - tasks for a holder, at most wish->n into ret, *ret_n; one at least when
+ * GIVEN. First those that it already holds and does not name as known (their answer was lost), then
+ * the head of todo. It is not looked at which pass it wants. O(log n) for each, and linear in what
+ * is held and known. */
+enum task_lease_result task_queue_lease_some(struct task_queue *queue, uint64_t holder,
+                                             const struct task_wish *wish, uint64_t now_us,
+                                             struct task **ret, size_t *ret_n);
+/* task_queue_lease - one task */
 enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holder,
                                         const uint32_t *known, size_t n_known, uint64_t now_us,
                                         struct task **ret_task);
+
+/* task_queue_check_pass - 0, or why nothing of this pass is given out now: EDL_EPASSBEFORE it is
+ * over, EDL_EPASSAFTER it has not begun, EDL_EALLTASKSFAILED all its tasks were discarded. What
+ * upstream's master says; 0 too for any pass behind the last one once all are over. */
+int task_queue_check_pass(const struct task_queue *queue, uint32_t pass, struct edl_error *error);
 
 /* task_queue_finish - 0 counted or already counted by the same lease; EDL_ESTALE when the lease is
  * not the current one; -ENOENT no such task. *ret_pass_ended: this finish ended the pass. */
@@ -120,8 +144,9 @@ uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_U
 /* task_queue_held_us - how long this incarnation has held its oldest task; 0 when it holds none */
 uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us);
 
-/* task_queue_task_held_us - the same of one task; 0 when it does not hold that by this lease */
-uint64_t task_queue_task_held_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
+/* task_queue_task_took_us - what one task has taken its holder so far: of the time for which it was
+ * held, its part beside the others. 0 when it does not hold that by this lease */
+uint64_t task_queue_task_took_us(const struct task_queue *queue, uint32_t id, uint32_t lease,
                                  uint64_t holder, uint64_t now_us);
 
 /* Model saving: after the last pass one holder is elected, until it reports done or is released. */

@@ -112,30 +112,114 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     return 0;
 }
 
-/* cluster_lease_task - see cluster.h; one that is asked to stop gets no more work */
+/* wish_of_pass - 0, or why nothing of the pass that is asked for is given; of one that has not
+ * begun *ret_result says it, as that may be waited for */
+static int wish_of_pass(const struct job *job, const struct task_wish *wish,
+                        enum task_lease_result *ret_result, struct edl_error *error)
+{
+    struct edl_error why = { 0 };
+    int r = wish->of_pass ? task_queue_check_pass(job->queue, wish->pass, &why) : 0;
+
+    if (r == EDL_EPASSAFTER)
+        *ret_result = TASK_LEASE_EARLY;
+    else if (r < 0 && error != NULL)
+        *error = why;
+    return r == EDL_EPASSAFTER ? 0 : r;
+}
+
+/* cluster_lease_tasks - see cluster.h; one that is asked to stop gets no more work */
+int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
+                        const struct task_wish *wish, struct instant now, struct tasks_given *ret,
+                        struct edl_error *error)
+{
+    struct job *job = holder->job;
+    int r = check_holder(holder, true, error);
+
+    ret->n = 0;
+    ret->save_model = false;
+    ret->result = TASK_LEASE_WAIT;
+    if (r == 0)
+        r = wish_of_pass(job, wish, &ret->result, error);
+    if (r < 0 || ret->result == TASK_LEASE_EARLY)
+        return r;
+    if (holder->stop_wanted || job_gives_up(cluster, holder, now)) {
+        if (task_queue_is_finished(job->queue))
+            ret->result = TASK_LEASE_FINISHED;
+        return 0;
+    }
+    process_works(holder, now);
+    ret->result = task_queue_lease_some(job->queue, holder->incarnation, wish, now.now_us,
+                                        ret->tasks, &ret->n);
+    if (ret->result == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
+        ret->save_model = task_queue_elect_saver(job->queue, holder->incarnation);
+    cluster->figures.task_leases += ret->n;
+    if (ret->n > 0 || ret->save_model)
+        effect_save_tasks(cluster, job);
+    return 0;
+}
+
 int cluster_lease_task(struct cluster *cluster, struct process *holder, const uint32_t *known,
                        size_t n_known, struct instant now, enum task_lease_result *ret,
                        struct task **ret_task, bool *ret_save_model, struct edl_error *error)
 {
+    const struct task_wish wish = { .known = known, .n_known = n_known, .n = 1 };
+    struct tasks_given given = { .tasks = ret_task };
+    int r = cluster_lease_tasks(cluster, holder, &wish, now, &given, error);
+
+    if (r < 0)
+        return r;
+    *ret = given.result;
+    *ret_save_model = given.save_model;
+    return 0;
+}
+
+static int finish_one(struct cluster *cluster, struct process *holder, const struct task_finish *end,
+                      struct instant now, struct edl_error *error)
+{
     struct job *job = holder->job;
-    bool save_model = false;
+    /* counted before; the same finish said again counts nothing */
+    uint64_t records = task_queue_counts(job->queue).records_total;
+    uint64_t took_us =
+        task_queue_task_took_us(job->queue, end->task, end->lease, holder->incarnation, now.now_us);
+    int r = task_queue_finish(job->queue, end->task, end->pass, end->lease, holder->incarnation,
+                              now.now_us, NULL, error);
+
+    if (r < 0)
+        return r;
+    records = task_queue_counts(job->queue).records_total - records;
+    holder->credited_wall_us = now.wall_us;
+    if (records > 0)
+        job_pace_finished(cluster, holder, took_us, records, now);
+    cluster->figures.task_records += records;
+    cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
+    return 0;
+}
+
+/* ends_changed - what follows from finishes, however many there were */
+static void ends_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
+                         struct instant now)
+{
+    job_learn(cluster, job, now);
+    tasks_changed(cluster, job, before, now);
+    tasks_settle(cluster, job, now);
+}
+
+/* cluster_finish_tasks - see cluster.h; EDL_ESTALE for a dead incarnation */
+int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct task_finish *ends,
+                         size_t n, struct instant now, struct edl_error *error)
+{
+    const struct tasks_mark before = tasks_mark(holder->job);
+    bool any = false;
     int r = check_holder(holder, true, error);
 
     if (r < 0)
         return r;
-    if (holder->stop_wanted || job_gives_up(cluster, holder, now)) {
-        *ret = task_queue_is_finished(job->queue) ? TASK_LEASE_FINISHED : TASK_LEASE_WAIT;
-        *ret_save_model = false;
-        return 0;
+    for (size_t i = 0; i < n; i++) {
+        ends[i].result = finish_one(cluster, holder, &ends[i], now, NULL);
+        any = any || ends[i].result == 0;
     }
-    process_works(holder, now);
-    *ret = task_queue_lease(job->queue, holder->incarnation, known, n_known, now.now_us, ret_task);
-    if (*ret == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
-        save_model = task_queue_elect_saver(job->queue, holder->incarnation);
-    *ret_save_model = save_model;
-    cluster->figures.task_leases += *ret == TASK_LEASE_GIVEN;
-    if (*ret == TASK_LEASE_GIVEN || save_model)
-        effect_save_tasks(cluster, job);
+    if (any)
+        ends_changed(cluster, holder->job, &before, now);
     return 0;
 }
 
@@ -143,29 +227,15 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
 int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
 {
-    struct job *job = holder->job;
-    const struct tasks_mark before = tasks_mark(job);
-    uint64_t records; /* counted before; the same finish said again counts nothing */
-    uint64_t held_us;
+    const struct tasks_mark before = tasks_mark(holder->job);
+    const struct task_finish end = { .task = task, .pass = pass, .lease = lease };
     int r = check_holder(holder, true, error);
 
+    if (r == 0)
+        r = finish_one(cluster, holder, &end, now, error);
     if (r < 0)
         return r;
-    held_us = task_queue_task_held_us(job->queue, task, lease, holder->incarnation, now.now_us);
-    records = task_queue_counts(job->queue).records_total;
-    r = task_queue_finish(job->queue, task, pass, lease, holder->incarnation, now.now_us, NULL,
-                          error);
-    if (r < 0)
-        return r;
-    records = task_queue_counts(job->queue).records_total - records;
-    holder->credited_wall_us = now.wall_us;
-    if (records > 0)
-        job_pace_finished(cluster, holder, held_us, records, now);
-    job_learn(cluster, job, now);
-    cluster->figures.task_records += records;
-    cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
-    tasks_changed(cluster, job, &before, now);
-    tasks_settle(cluster, job, now);
+    ends_changed(cluster, holder->job, &before, now);
     return 0;
 }
 
