@@ -98,6 +98,10 @@ static int outside_code(int code)
         { EDL_EUNREACHABLE, -EHOSTUNREACH },
         { EDL_ECORRUPT, -EPROTO },
         { EDL_ETOOMANY, -EAGAIN },
+        { EDL_EPASSBEFORE, EDL_PASS_BEFORE },
+        { EDL_EPASSAFTER, EDL_PASS_AFTER },
+        { EDL_ENOMORETASK, EDL_NO_MORE_TASK },
+        { EDL_EALLTASKSFAILED, EDL_ALL_TASKS_FAILED },
     };
 
     for (size_t i = 0; i < ELEMENTS(map); i++)
@@ -304,6 +308,12 @@ static int look(struct edl_client *client, const struct client_wait *wait, unsig
     return r;
 }
 
+/* The call waited as long as it may, and another may bring more. */
+static bool may_come(int code)
+{
+    return code == CLIENT_NO_NEWS || code == EDL_EPASSAFTER || code == EDL_ENOMORETASK;
+}
+
 int client_await(struct edl_client *client, const struct client_wait *wait)
 {
     uint64_t until_us = after_us(clock_read_us(CLOCK_BOOTTIME), wait->timeout_us);
@@ -319,10 +329,12 @@ int client_await(struct edl_client *client, const struct client_wait *wait)
             return edl_error_set(&client->error, -EINTR, "%s: stopped", wait->path);
         r = look(client, wait, (unsigned)MIN_OF(left_s, (uint64_t)most_s),
                  after_us(until_us, LATE_US));
-        if (r != CLIENT_NO_NEWS)
+        if (!may_come(r))
             return r;
         if (clock_read_us(CLOCK_BOOTTIME) >= until_us)
-            return edl_error_set(&client->error, -ETIMEDOUT, "%s: no news in time", wait->path);
+            return r != CLIENT_NO_NEWS ? r
+                                       : edl_error_set(&client->error, -ETIMEDOUT,
+                                                       "%s: no news in time", wait->path);
         /* a scheduler that ends answers early */
         if (clock_read_us(CLOCK_BOOTTIME) - now_us < SLICE_MS * USEC_PER_MSEC)
             (void)pause_for(client, SLICE_MS);

@@ -70,7 +70,8 @@ struct client_wait {
     void *userdata;
 };
 
-/* client_await - read's result, or -ETIMEDOUT when it had none by the end of timeout_us */
+/* client_await - read's result; when it had none by the end of timeout_us -ETIMEDOUT, or
+ * EDL_EPASSAFTER or EDL_ENOMORETASK, which are no end before */
 int client_await(struct edl_client *client, const struct client_wait *wait);
 
 /* client_end_steps - what was not told yet is told, for a moment at most */

@@ -154,20 +154,51 @@ static int read_task(json_t *json, struct edl_client *client, struct edl_task **
     return 0;
 }
 
+/* What a question for tasks brings. */
 struct next {
     struct edl_client *client;
-    struct edl_task *task;
+    struct edl_task **tasks; /* the caller's, with room for: */
+    size_t room, n;
 };
+
+static void forget(struct next *next)
+{
+    while (next->n > 0)
+        (void)edl_task_free(next->tasks[--next->n]);
+}
+
+static int read_tasks(json_t *list, struct next *next)
+{
+    json_t *task;
+    size_t i;
+
+    if (json_array_size(list) == 0 || json_array_size(list) > next->room)
+        return -EINVAL;
+    json_array_foreach(list, i, task)
+    {
+        if (read_task(task, next->client, &next->tasks[next->n]) < 0) {
+            forget(next);
+            return -EINVAL;
+        }
+        next->n++;
+    }
+    return 0;
+}
 
 static int read_next(const json_t *answer, void *userdata, struct edl_error *error)
 {
     struct next *next = userdata;
+    json_t *list = json_object_get(answer, "tasks");
     json_t *task = json_object_get(answer, "task");
+    int r;
 
-    if (task != NULL)
-        return read_task(task, next->client, &next->task) < 0
-                   ? client_answer_bad("the next task", error)
-                   : EDL_NEXT_TASK;
+    if (list != NULL || task != NULL) {
+        r = list != NULL ? read_tasks(list, next) : read_task(task, next->client, &next->tasks[0]);
+        if (r < 0)
+            return client_answer_bad("the next task", error);
+        next->n = MAX_OF(next->n, (size_t)1);
+        return EDL_NEXT_TASK;
+    }
     if (json_is_true(json_object_get(answer, "finished")))
         return json_is_true(json_object_get(answer, "save_model")) ? EDL_NEXT_SAVE_MODEL
                                                                    : EDL_NEXT_FINISHED;
@@ -176,32 +207,64 @@ static int read_next(const json_t *answer, void *userdata, struct edl_error *err
     return client_answer_bad("the next task", error);
 }
 
-int edl_task_next(struct edl_client *client, uint64_t timeout_us, struct edl_task **ret_task)
+/* ask_next - take_body: what is asked beside what is known */
+static int ask_next(struct next *next, uint64_t timeout_us, json_t *take_body)
 {
-    struct next next = { .client = client };
     struct client_wait wait = { .method = "POST",
                                 .path = "/jobs/self/tasks/lease",
+                                .body = take_body,
                                 .timeout_us = timeout_us,
                                 .read = read_next,
-                                .userdata = &next };
+                                .userdata = next };
     json_t *known = json_array();
     const struct held_task *held;
     int r;
 
-    DL_FOREACH(client->tasks, held)
+    DL_FOREACH(next->client->tasks, held)
     if (!held->over)
         (void)json_array_append_new(known, json_integer((json_int_t)held->task.id));
-    if (json_array_size(known) >= HELD_MAX) {
-        json_decref(known);
-        return client_refuse(client, -EINVAL,
-                             "4096 tasks are held: say of some that they are done");
-    }
-    wait.body = json_pack("{s:o}", "known", known);
-    r = client_await(client, &wait);
-    json_decref(wait.body);
+    (void)json_object_set_new(take_body, "known", known);
+    if (json_array_size(known) < HELD_MAX)
+        r = client_await(next->client, &wait);
+    else
+        r = edl_error_set(&next->client->error, -EINVAL,
+                          "4096 tasks are held: say of some that they are done");
+    json_decref(take_body);
+    return client_result(next->client, r);
+}
+
+int edl_task_next(struct edl_client *client, uint64_t timeout_us, struct edl_task **ret_task)
+{
+    struct edl_task *task = NULL;
+    struct next next = { .client = client, .tasks = &task, .room = 1 };
+    int r = ask_next(&next, timeout_us, json_object());
+
     if (r == EDL_NEXT_TASK)
-        *ret_task = next.task;
-    return client_result(client, r);
+        *ret_task = task;
+    return r;
+}
+
+int edl_tasks_next(struct edl_client *client, uint64_t pass, size_t n, uint64_t timeout_us,
+                   struct edl_task **ret, size_t *ret_n)
+{
+    struct edl_task *tasks[EDL_TASKS_MAX] = { NULL };
+    struct next next = { .client = client, .tasks = tasks, .room = n };
+    json_t *body;
+    int r;
+
+    if (n == 0 || n > EDL_TASKS_MAX)
+        return client_refuse(client, -EINVAL, "1 to 256 tasks can be asked for in one call");
+    if (pass != EDL_ANY_PASS && pass > UINT32_MAX)
+        return client_refuse(client, -EINVAL, "a pass is a number below 2^32, or EDL_ANY_PASS");
+    body = json_pack("{s:I}", "n", (json_int_t)n);
+    if (pass != EDL_ANY_PASS)
+        (void)json_object_set_new(body, "pass", json_integer((json_int_t)pass));
+    r = ask_next(&next, timeout_us, body);
+    if (r != EDL_NEXT_TASK)
+        return r;
+    memcpy(ret, tasks, next.n * sizeof *ret);
+    *ret_n = next.n;
+    return r;
 }
 
 /* ---- what became of it ---- */
@@ -227,6 +290,51 @@ static int tell(struct edl_client *client, const struct edl_task *task, const ch
 int edl_task_done(struct edl_client *client, const struct edl_task *task)
 {
     return tell(client, task, "/jobs/self/tasks/finish", task_to_json(task));
+}
+
+/* read_counted - how many of n are counted, or -EPROTO */
+static int read_counted(const json_t *results, size_t n, int *ret_counted)
+{
+    int counted = 0;
+
+    if (json_array_size(results) != n)
+        return EDL_ECORRUPT;
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_boolean(json_object_get(json_array_get(results, i), "counted")))
+            return EDL_ECORRUPT;
+    for (size_t i = 0; i < n; i++) {
+        bool is = json_is_true(json_object_get(json_array_get(results, i), "counted"));
+
+        counted += is;
+        if (ret_counted != NULL)
+            ret_counted[i] = is;
+    }
+    return counted;
+}
+
+int edl_tasks_done(struct edl_client *client, struct edl_task *const *tasks, size_t n,
+                   int *ret_counted)
+{
+    json_t *answer = NULL;
+    json_t *list, *body;
+    int r;
+
+    if (n == 0 || n > EDL_TASKS_MAX)
+        return client_refuse(client, -EINVAL, "1 to 256 tasks can be done in one call");
+    list = json_array();
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(list, task_to_json(tasks[i]));
+    body = json_pack("{s:o}", "tasks", list);
+    r = client_ask(client, "POST", "/jobs/self/tasks/finish", body, &answer);
+    json_decref(body);
+    if (r == 0)
+        r = read_counted(json_object_get(answer, "results"), n, ret_counted);
+    json_decref(answer);
+    if (r == EDL_ECORRUPT)
+        (void)client_answer_bad("what became of tasks", &client->error);
+    for (size_t i = 0; i < n && (r >= 0 || r == -EEXIST || r == EDL_ESTALE); i++)
+        held_of(tasks[i])->over = true;
+    return client_result(client, r);
 }
 
 static int give_back(struct edl_client *client, const struct edl_task *task, bool returned,

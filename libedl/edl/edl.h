@@ -23,6 +23,7 @@
  *                  are being restarted
  *   -ENOSPC        of edl_progress: nothing can be stored, as a disk is full; other calls wait
  *   -EREMOTEIO     any other error of the scheduler
+ * or, of edl_tasks_next, an enum edl_pass_error.
  * When memory is out the program is aborted.
  *
  * Times are in microseconds. A timeout of 0 looks once, EDL_FOREVER never ends; the scheduler
@@ -143,6 +144,32 @@ enum edl_next {
  * -ETIMEDOUT: there was none. A task that is freed unanswered is given again. */
 EDL_API int edl_task_next(struct edl_client *client, uint64_t timeout_us,
                           struct edl_task **ret_task);
+
+/* What edl_tasks_next returns of a pass that is named; edl_last_error has the words of upstream's
+ * master. */
+enum edl_pass_error {
+    EDL_PASS_BEFORE = -2001,      /* it is over: "pass number smaller than master" */
+    EDL_PASS_AFTER = -2002,       /* it has not begun: "pass number larger than master" */
+    EDL_NO_MORE_TASK = -2003,     /* others hold the rest of it: "no more available task" */
+    EDL_ALL_TASKS_FAILED = -2004, /* none of it could be done: "all task finished" */
+};
+
+#define EDL_ANY_PASS UINT64_MAX
+#define EDL_TASKS_MAX 256 /* of one call */
+
+/* edl_tasks_next - as edl_task_next, with several tasks in one call, or those of one pass
+ * EDL_NEXT_TASK: *ret_n of them, at most n, are in ret, which has room for n (1 to EDL_TASKS_MAX).
+ * pass: from 0, or EDL_ANY_PASS; of a pass that is named an enum edl_pass_error says why there are
+ * none, EDL_PASS_AFTER and EDL_NO_MORE_TASK at the end of timeout_us. A pass is over for all when
+ * that is EDL_PASS_BEFORE; until then a task that others hold may come back. */
+EDL_API int edl_tasks_next(struct edl_client *client, uint64_t pass, size_t n, uint64_t timeout_us,
+                           struct edl_task **ret, size_t *ret_n);
+
+/* edl_tasks_done - as edl_task_done, of n tasks (1 to EDL_TASKS_MAX) in one call
+ * Returns how many of them are counted. ret_counted: NULL, or room for n: whether each is; one that
+ * is not is somebody else's by now. */
+EDL_API int edl_tasks_done(struct edl_client *client, struct edl_task *const *tasks, size_t n,
+                           int *ret_counted);
 
 /* edl_task_done - counted: exactly once, however often it is said
  * 0 or, -ESTALE, somebody else's by now: forget what was made of it, and take the next. */

@@ -26,7 +26,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Iterable, Iterator, Optional
 
-from ._call import BadAnswer, Error, NotFound, NotInJob, Refused, Stale, Timeout, Unreachable
+from ._call import AllTasksFailed, BadAnswer, Error, NoMoreTasks, NotFound, NotInJob, PassAfter, PassBefore, PassError
+from ._call import Refused, Stale, Timeout, Unreachable
 from ._checkpoint import Checkpoint, CheckpointError, Checkpoints, OldWriter, TrainStatus, Where
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
@@ -36,6 +37,7 @@ from ._sampler import Sampler
 from ._steps import Steps, Waiting
 
 __all__ = [
+    "AllTasksFailed",
     "BadAnswer",
     "Changed",
     "Checkpoint",
@@ -46,9 +48,13 @@ __all__ = [
     "Error",
     "Hosts",
     "NoData",
+    "NoMoreTasks",
     "NotFound",
     "NotInJob",
     "OldWriter",
+    "PassAfter",
+    "PassBefore",
+    "PassError",
     "Peer",
     "Refused",
     "Sampler",

@@ -11,7 +11,7 @@ import socket
 import stat
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, Optional, TypeVar
+from typing import Any, Callable, Dict, Iterator, Optional, Type, TypeVar
 
 from ._patience import Patience
 
@@ -52,6 +52,26 @@ class Refused(Error):
 
 class Stale(Refused):
     """Another has taken the place: this process should end."""
+
+
+class PassError(Refused):
+    """What the scheduler says of a pass that was named, in the words of upstream's master."""
+
+
+class PassBefore(PassError):
+    """It is over."""
+
+
+class PassAfter(PassError):
+    """It has not begun."""
+
+
+class NoMoreTasks(PassError):
+    """Others hold the rest of it; one of these may come back."""
+
+
+class AllTasksFailed(PassError):
+    """None of its tasks could be done."""
 
 
 class NotFound(Refused):
@@ -134,6 +154,21 @@ def _try(path: str, method: str, target: str, body: Optional[bytes], timeout: fl
         connection.close()
 
 
+_OF_PASS: Dict[str, Type[Refused]] = {
+    "pass-before": PassBefore,
+    "pass-after": PassAfter,
+    "no-more-task": NoMoreTasks,
+    "all-tasks-failed": AllTasksFailed,
+}
+
+
+def _kind(answer: _Answer, code: Any) -> Type[Refused]:
+    if isinstance(code, str) and code in _OF_PASS:
+        return _OF_PASS[code]
+    by_status: Dict[int, Type[Refused]] = {404: NotFound, 409: Stale}
+    return by_status.get(answer.status, Refused)
+
+
 def _check(answer: _Answer) -> None:
     """The exception that an answer is."""
     if 200 <= answer.status < 300:
@@ -141,8 +176,7 @@ def _check(answer: _Answer) -> None:
     problem: Dict[str, Any] = answer.json if isinstance(answer.json, dict) else {}
     text = problem.get("detail")
     remedy = problem.get("remedy")
-    kind = {404: NotFound, 409: Stale}.get(answer.status, Refused)
-    raise kind(
+    raise _kind(answer, problem.get("code"))(
         text if isinstance(text, str) else f"the agent answered with status {answer.status}",
         remedy if isinstance(remedy, str) else "",
         answer.status,
@@ -265,7 +299,8 @@ class Caller:
         read: Callable[[Dict[str, Any]], Result],
         lock: Optional[threading.Lock] = None,
     ) -> Result:
-        """The same call until `read` makes something of its answer; Timeout when that is not in time.
+        """The same call until `read` makes something of its answer; Timeout when that is not in time, PassAfter and
+        NoMoreTasks when the last answer was that.
 
         What is asked is made anew each time. With a lock no two threads ask at once, each question and what is
         made of its answer on its own; between two of them others have their turn."""
@@ -276,11 +311,13 @@ class Caller:
                 wait = min(WAIT_MAX_S, math.ceil(min(max(until - began, 0.0), WAIT_MAX_S)))
                 asked = None if body is None else {**body(), "wait": wait}
                 path = target if body is not None else f"{target}wait={wait}"
-                answer = self._call(method, path, asked, wait, until + LATE_S)
                 try:
-                    return self._read(target, answer, read)
+                    return self._read(target, self._call(method, path, asked, wait, until + LATE_S), read)
                 except NoNews:
                     pass
+                except (PassAfter, NoMoreTasks):
+                    if time.monotonic() >= until:
+                        raise
             if time.monotonic() >= until:
                 raise Timeout(f"{target}: no news in time")
             if time.monotonic() - began < EARLY_S:  # a scheduler that ends answers early

@@ -7,7 +7,7 @@ import atexit
 import threading
 import weakref
 from types import TracebackType
-from typing import Any, Dict, Iterable, Iterator, Optional, Tuple, Type, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import quote
 
 from ._call import PATIENCE_S, Caller, NoNews, NotFound, Stale, Timeout, Unreachable
@@ -177,26 +177,55 @@ class Client:
             return False
         return True
 
-    def _read_task(self, json: Dict[str, Any]) -> Optional[Task]:
-        if "task" in json:
-            task = Task(self, json["task"])
-            self._held.add(task)
-            return task
+    def _read_tasks(self, json: Dict[str, Any]) -> List[Task]:
+        found = items(json["tasks"]) if "tasks" in json else [json["task"]] if "task" in json else []
+        tasks = [Task(self, one) for one in found]
+        if tasks:
+            self._held.update(tasks)
+            return tasks
         if json.get("wait") is True:
             raise NoNews
         if json.get("finished") is not True:
             raise ValueError("neither a task nor the end of them")
         self.elected = json.get("save_model") is True
-        return None
+        return []
+
+    def _next(self, timeout: Optional[float], **wish: int) -> List[Task]:
+        def body() -> Dict[str, Any]:
+            return {**wish, "known": sorted(task.id for task in self._held if not task._over)}
+
+        # one at a time: to a question that does not name what the answer before it brought, that is given again
+        return self.caller.wait("POST", "/jobs/self/tasks/lease", body, timeout, self._read_tasks, self._asking)
 
     def next_task(self, timeout: Optional[float] = None) -> Optional[Task]:
         """The next task, None when all passes are done; waits while all are with others. Timeout."""
+        found = self._next(timeout)
+        return found[0] if found else None
 
-        def known() -> Dict[str, Any]:
-            return {"known": sorted(task.id for task in self._held if not task._over)}
+    def next_tasks(
+        self, n: int, timeout: Optional[float] = None, pass_number: Optional[int] = None
+    ) -> List[Task]:
+        """At most n (1 to 256) tasks in one call, none when all passes are done. Timeout.
 
-        # one at a time: to a question that does not name what the answer before it brought, that is given again
-        return self.caller.wait("POST", "/jobs/self/tasks/lease", known, timeout, self._read_task, self._asking)
+        pass_number: of this pass only, from 0. PassBefore: it is over; AllTasksFailed: none of it could be done;
+        at the end of `timeout` PassAfter: it has not begun, and NoMoreTasks: others hold the rest of it."""
+        wish = {"n": n} if pass_number is None else {"n": n, "pass": pass_number}
+        return self._next(timeout, **wish)
+
+    def finish(self, tasks: Sequence[Task]) -> List[bool]:
+        """Task.done of several tasks (1 to 256) in one call: whether each is counted."""
+
+        def read(json: Dict[str, Any]) -> List[bool]:
+            counted = [flag(one["counted"]) for one in items(json["results"])]
+            if len(counted) != len(tasks):
+                raise ValueError("not of all tasks")
+            return counted
+
+        said = [{"task": task.id, "pass": task.pass_number, "lease": task.lease} for task in tasks]
+        counted = self.caller.ask_for("POST", "/jobs/self/tasks/finish", read, {"tasks": said})
+        for task in tasks:
+            task._over = True
+        return counted
 
     def tasks(self) -> Iterator[Task]:
         """Tasks until all passes are done."""

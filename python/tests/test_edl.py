@@ -148,6 +148,45 @@ class Test(unittest.TestCase):
         with self.assertRaises(edl.NotInJob):
             edl.tasks()
 
+    def test_several_tasks(self) -> None:
+        def some(*ids: int) -> str:
+            return says({"tasks": [{"id": i, "pass": 1, "lease": 9, "chunks": []} for i in ids]})
+
+        def of_pass(code: str, detail: str) -> str:
+            body = json.dumps({"detail": detail, "code": code})
+            return f"HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\n\r\n{body}"
+
+        counted = says({"pass_ended": False, "results": [{"task": 5, "counted": True}, {"task": 6, "counted": False}]})
+        answers = (
+            [some(5, 6, 7), counted, says({"results": []})]
+            + [of_pass("pass-before", "pass number smaller than master")]
+            + [of_pass("pass-after", "pass number larger than master"), of_pass("no-more-task", "no more available task")]
+            + [of_pass("all-tasks-failed", "all task finished"), of_pass("no-more-task", "x"), some(8)]
+            + [says({"finished": True, "save_model": True})]
+        )
+        with Agent(*answers) as agent:
+            client = agent.client()
+            tasks = client.next_tasks(3, 0, pass_number=1)
+            self.assertEqual([task.id for task in tasks], [5, 6, 7])
+            self.assertEqual(agent.asked[-1][1], {"n": 3, "pass": 1, "known": [], "wait": 0})
+            self.assertEqual(client.finish(tasks[:2]), [True, False])
+            said = [{"task": i, "pass": 1, "lease": 9} for i in (5, 6)]
+            self.assertEqual(agent.asked[-1], ("POST /jobs/self/tasks/finish", {"tasks": said}))
+            with self.assertRaises(edl.BadAnswer):
+                client.finish(tasks[2:])
+            with self.assertRaisesRegex(edl.PassBefore, "^pass number smaller than master$"):
+                client.next_tasks(2, pass_number=0)
+            self.assertEqual(agent.asked[-1][1], {"n": 2, "pass": 0, "known": [7], "wait": 20})
+            with self.assertRaisesRegex(edl.PassAfter, "^pass number larger than master$"):
+                client.next_tasks(2, 0, pass_number=2)
+            with self.assertRaisesRegex(edl.NoMoreTasks, "^no more available task$"):
+                client.next_tasks(2, 0, pass_number=1)
+            with self.assertRaisesRegex(edl.AllTasksFailed, "^all task finished$"):
+                client.next_tasks(2, pass_number=1)
+            self.assertEqual([task.id for task in client.next_tasks(2, pass_number=1)], [8])  # it had come back
+            self.assertEqual(client.next_tasks(2), [])
+            self.assertTrue(client.elected)
+
     def test_tasks(self) -> None:
         answers = (
             [refuses("404 Not Found"), says({"tasks": 1}), refuses("409 Conflict"), says({"wait": True}), task(5), task(6)]

@@ -78,6 +78,93 @@ static void test_self(void **state)
 
 /* ---- tasks ---- */
 
+#define TASK_OF(id) "{\"id\":" id ",\"pass\":1,\"lease\":9,\"chunks\":[]}"
+#define SAYS_OF_PASS(code, detail)                                                                 \
+    "HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nConnection: "              \
+    "close\r\n\r\n{\"status\":409,\"detail\":\"" detail "\",\"code\":\"" code "\"}"
+
+static void test_several_tasks(void **state)
+{
+    static const char *const answers[] = {
+        SAYS("{\"tasks\":[" TASK_OF("5") "," TASK_OF("6") "," TASK_OF("7") "]}"),
+        SAYS("{\"pass_ended\":false,\"results\":[{\"task\":5,\"counted\":true},"
+             "{\"task\":7,\"counted\":false}]}"),
+        SAYS("{\"tasks\":[" TASK_OF("8") ",{}]}"),
+        SAYS("{\"tasks\":[" TASK_OF("8") "," TASK_OF("9") "," TASK_OF("10") "]}"),
+        SAYS("{\"pass_ended\":false,\"results\":[]}"),
+        SAYS("{\"finished\":true,\"save_model\":false}"),
+        NULL
+    };
+    struct edl_task *tasks[3] = { NULL };
+    struct edl_task *two[2], *more[2] = { NULL };
+    int counted[2] = { 7, 7 };
+    struct agent agent;
+    size_t n = 99;
+
+    (void)state;
+    edl_agent_begin(&agent, answers);
+    assert_int_equal(edl_tasks_next(agent.client, EDL_ANY_PASS, 0, 0, tasks, &n), -EINVAL);
+    assert_int_equal(edl_tasks_next(agent.client, EDL_ANY_PASS, 257, 0, tasks, &n), -EINVAL);
+    assert_int_equal(edl_tasks_next(agent.client, 1, 3, 0, tasks, &n), EDL_NEXT_TASK);
+    assert_int_equal(n, 3);
+    assert_int_equal(tasks[2]->id, 7);
+    assert_string_equal(agent.asked->text[0],
+                        "POST /jobs/self/tasks/lease {\"n\":3,\"pass\":1,\"known\":[],\"wait\":0}");
+    two[0] = tasks[0];
+    two[1] = tasks[2];
+    assert_int_equal(edl_tasks_done(agent.client, two, 2, counted), 1);
+    assert_true(counted[0] == 1 && counted[1] == 0);
+    assert_string_equal(
+        agent.asked->text[1],
+        "POST /jobs/self/tasks/finish {\"tasks\":[{\"task\":5,\"pass\":1,\"lease\":9}"
+        ",{\"task\":7,\"pass\":1,\"lease\":9}]}");
+    /* an answer that is no answer, or too long, leaves nothing behind: 6 alone is held */
+    n = 99;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(edl_tasks_next(agent.client, EDL_ANY_PASS, 2, 0, more, &n), -EPROTO);
+    assert_true(n == 99 && more[0] == NULL);
+    assert_string_equal(agent.asked->text[3],
+                        "POST /jobs/self/tasks/lease {\"n\":2,\"known\":[6],\"wait\":0}");
+    assert_int_equal(edl_tasks_done(agent.client, &tasks[1], 1, NULL), -EPROTO);
+    assert_int_equal(edl_tasks_next(agent.client, 0, 2, 0, more, &n), EDL_NEXT_FINISHED);
+    edl_agent_end(&agent);
+}
+
+static void test_what_is_said_of_a_pass(void **state)
+{
+    static const char *const answers[] = {
+        SAYS_OF_PASS("pass-before", "pass number smaller than master"),
+        SAYS_OF_PASS("pass-after", "pass number larger than master"),
+        SAYS_OF_PASS("no-more-task", "no more available task"),
+        SAYS_OF_PASS("all-tasks-failed", "all task finished"),
+        SAYS_OF_PASS("pass-after", "pass number larger than master"),
+        SAYS_OF_PASS("no-more-task", "no more available task"),
+        SAYS("{\"tasks\":[" TASK_OF("5") "]}"),
+        NULL
+    };
+    static const struct {
+        int code;
+        const char *text;
+    } told[] = { { EDL_PASS_BEFORE, "pass number smaller than master" },
+                 { EDL_PASS_AFTER, "pass number larger than master" },
+                 { EDL_NO_MORE_TASK, "no more available task" },
+                 { EDL_ALL_TASKS_FAILED, "all task finished" } };
+    struct edl_task *task = NULL;
+    struct agent agent;
+    size_t n = 0;
+
+    (void)state;
+    edl_agent_begin(&agent, answers);
+    for (size_t i = 0; i < ELEMENTS(told); i++) {
+        assert_int_equal(edl_tasks_next(agent.client, 1, 1, 0, &task, &n), told[i].code);
+        assert_string_equal(edl_last_error(agent.client), told[i].text);
+    }
+    /* with time left they are no end */
+    assert_int_equal(edl_tasks_next(agent.client, 1, 1, EDL_FOREVER, &task, &n), EDL_NEXT_TASK);
+    assert_int_equal(task->id, 5);
+    edl_agent_end(&agent);
+}
+
 static void test_tasks(void **state)
 {
     static const char *const answers[] = { REFUSES("404 Not Found", "no dataset"),
@@ -554,6 +641,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_self),
+        cmocka_unit_test(test_several_tasks),
+        cmocka_unit_test(test_what_is_said_of_a_pass),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_world),
         cmocka_unit_test(test_secret),
