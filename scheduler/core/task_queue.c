@@ -290,12 +290,22 @@ static uint64_t took_us(const struct entry *entry, uint64_t now_us)
     return (now_us - MIN_OF(entry->task.taken_us, now_us)) / MAX_OF(entry->n_beside, 1U);
 }
 
+/* arm_all - tasks begin to tell how long a lease is: who hangs since the first of them has one too
+ */
+static void arm_all(struct task_queue *queue)
+{
+    for (struct holder *holder = queue->holders; holder != NULL; holder = holder->hh.next)
+        arm(queue, holder);
+}
+
 static void note_time(struct task_queue *queue, const struct entry *entry, uint64_t us)
 {
     struct holder *holder = find_holder(queue, entry->task.holder);
 
     task_times_add(&queue->times, us);
     holder->own_us = MAX_OF(us, holder->own_us - holder->own_us / 8);
+    if (queue->times.n == TASK_TIMES_LEAST)
+        arm_all(queue);
 }
 
 /* note_end - its holder says that it is over */

@@ -147,6 +147,21 @@ static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
     task_queue_free(queue);
 }
 
+/* It took its task before anything was known of what tasks take. */
+static void test_holder_that_hangs_from_the_first_is_found_too(void **state)
+{
+    struct task_queue *queue = make_queue(40);
+    struct task *hung = take(queue, 2, 0);
+    uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, S, 0);
+
+    (void)state;
+    assert_true(now_us < LEAST_US);
+    assert_int_equal(task_queue_next_deadline_us(queue), LEAST_US);
+    assert_int_equal(task_queue_expire(queue, LEAST_US), 1);
+    assert_int_equal(hung->state, TASK_TODO);
+    task_queue_free(queue);
+}
+
 /* A slow machine among fast ones: what others take says little of it. It loses one task. */
 static void test_slow_holder_has_longer_leases_than_others(void **state)
 {
@@ -261,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_lease_follows_what_tasks_take),
         cmocka_unit_test(test_rare_long_tasks_say_little),
         cmocka_unit_test(test_task_of_a_hung_holder_comes_back_in_time),
+        cmocka_unit_test(test_holder_that_hangs_from_the_first_is_found_too),
         cmocka_unit_test(test_slow_holder_has_longer_leases_than_others),
         cmocka_unit_test(test_job_that_slows_down_loses_each_task_once),
         cmocka_unit_test(test_holder_of_many_has_the_time_for_them),
