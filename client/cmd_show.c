@@ -231,6 +231,21 @@ static void print_progress(const json_t *processes)
     }
 }
 
+/* In which order tasks come, when that is not the order of the files. */
+static void print_order(const json_t *tasks)
+{
+    const json_t *next = json_object_get(tasks, "next");
+
+    if (!json_is_integer(json_object_get(tasks, "shuffle")))
+        return;
+    (void)printf("order      shuffled anew in each pass, with seed %" PRIu64,
+                 json_u64(tasks, "shuffle"));
+    for (size_t i = 0; i < json_array_size(next); i++)
+        (void)printf("%s%" JSON_INTEGER_FORMAT, i == 0 ? "; next: " : ", ",
+                     json_integer_value(json_array_get(next, i)));
+    (void)fputc('\n', stdout);
+}
+
 static void print_tasks(const json_t *tasks)
 {
     if (json_u64(tasks, "records_pass") == 0)
@@ -243,6 +258,7 @@ static void print_tasks(const json_t *tasks)
     (void)printf("records    %" PRIu64 " of %" PRIu64 " in this pass, %" PRIu64 " in all\n",
                  json_u64(tasks, "records_done"), json_u64(tasks, "records_pass"),
                  json_u64(tasks, "records_total"));
+    print_order(tasks);
     job_print_skipped("skipped   ", json_u64(tasks, "tasks_discarded"),
                       json_u64(tasks, "records_discarded"));
     if (json_is_true(json_object_get(tasks, "model_saved")))

@@ -63,6 +63,22 @@ static json_t *roles_to_json(const struct job *job)
     return array;
 }
 
+#define NEXT_TASKS 8 /* so many are told of */
+
+/* In which order its tasks come: the seed, if they are shuffled, and those that are next. */
+static void add_order(json_t *object, const struct job *job)
+{
+    uint32_t ids[NEXT_TASKS];
+    size_t n = job->queue != NULL ? task_queue_next(job->queue, ids, NEXT_TASKS) : 0;
+    json_t *next = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(next, json_integer((json_int_t)ids[i]));
+    (void)json_object_set_new(object, "next", next);
+    if (job->spec->shuffled)
+        set_u64(object, "shuffle", job->spec->shuffle_seed);
+}
+
 static void add_queue(json_t *object, const struct job *job, bool with_tasks)
 {
     struct task_queue_counts counts = { 0 };
@@ -82,8 +98,10 @@ static void add_queue(json_t *object, const struct job *job, bool with_tasks)
     set_u64(object, "records_total", counts.records_total);
     set_u64(object, "tasks_discarded", counts.tasks_discarded_total);
     set_u64(object, "records_discarded", counts.records_discarded_total);
-    if (with_tasks)
+    if (with_tasks) {
         set_u64(object, "retries", counts.retries_total);
+        add_order(object, job);
+    }
     set_text(object, "model_path", job->queue != NULL ? task_queue_model_path(job->queue) : "");
     (void)json_object_set_new(object, "model_saved",
                               json_boolean(job->queue != NULL &&

@@ -34,6 +34,8 @@
 
 static int read_array(struct document_reader *reader, const char *key, const json_t *value,
                       void *target);
+static int read_dataset(struct document_reader *reader, const char *key, const json_t *value,
+                        void *target);
 static int read_deadline(struct document_reader *reader, const char *key, const json_t *value,
                          void *target);
 static int read_master(struct document_reader *reader, const char *key, const json_t *value,
@@ -44,6 +46,15 @@ static const struct document_rule deadline_rule = { .key = "deadline",
                                                     .offset = AT(deadline),
                                                     .min = 1,
                                                     .max = DEADLINE_MAX_US };
+
+static const struct document_rule files_rule = { .key = "files",
+                                                 .kind = DOCUMENT_TEXT,
+                                                 .offset = AT(dataset) };
+
+static const struct document_rule dataset_rules[] = {
+    { .key = "files", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
+    { .key = "shuffle", .kind = DOCUMENT_INTEGER, .offset = AT(shuffle), .max = INT64_MAX },
+};
 
 static const struct document_rule metadata_rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
@@ -138,7 +149,7 @@ static const struct document_rule common_rules[] = {
       .kind = DOCUMENT_NESTED,
       .nested = restart_rules,
       .n_nested = ELEMENTS(restart_rules) },
-    { .key = "dataset", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
+    { .key = "dataset", .kind = DOCUMENT_CALL, .call = read_dataset },
     { .key = "on_disconnect", .kind = DOCUMENT_TEXT, .offset = AT(on_disconnect) },
     { .key = "nodeSelector", .kind = DOCUMENT_IGNORED }, /* in a role it counts */
     { .key = "user", .kind = DOCUMENT_TEXT, .offset = AT(user) },
@@ -242,6 +253,21 @@ static int read_deadline(struct document_reader *reader, const char *key, const 
     return r;
 }
 
+/* The files alone, or with what is to be done with them. */
+static int read_dataset(struct document_reader *reader, const char *key, const json_t *value,
+                        void *target)
+{
+    (void)key;
+    if (json_is_object(value))
+        return document_read(reader, value, dataset_rules, ELEMENTS(dataset_rules), target);
+    if (json_is_string(value))
+        return document_value(reader, &files_rule, value, target);
+    (void)document_expected(reader, "text or an object", value);
+    (void)edl_error_remedy(reader->error, "write dataset: /data/train-*, or dataset: {files: "
+                                          "/data/train-*, shuffle: 7}");
+    return EDL_EBADSPEC;
+}
+
 static void draft_init(struct job_draft *draft)
 {
     *draft = (struct job_draft){
@@ -249,6 +275,7 @@ static void draft_init(struct job_draft *draft)
         .env_key = "env",
         .priority = 0,
         .passes = -1,
+        .shuffle = -1,
         .port = 7164,
         .ports_num = 1,
         .ports_num_for_sparse = 1,
@@ -573,6 +600,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
         spec->tries_at_once = (uint32_t)draft->tries_at_once;
     spec->dataset =
         draft->dataset != NULL && *draft->dataset != '\0' ? xstrdup(draft->dataset) : NULL;
+    spec->shuffled = draft->shuffle >= 0;
+    spec->shuffle_seed = spec->shuffled ? (uint64_t)draft->shuffle : 0;
     if (draft->n_roles == 0) {
         (void)job_draft_refuse(reader, draft, "trainer", "the job has no role");
         (void)edl_error_remedy(reader->error, "add trainer with an entrypoint, or roles");

@@ -90,6 +90,20 @@ static json_t *env_to_json(const struct job_spec *spec)
     return json;
 }
 
+/* The files alone where there is nothing to say of them. */
+static json_t *dataset_to_json(const struct job_spec *spec)
+{
+    json_t *dataset;
+
+    if (!spec->shuffled)
+        return json_string(spec->dataset);
+    dataset = json_object();
+    if (spec->dataset != NULL)
+        set(dataset, "files", json_string(spec->dataset));
+    set(dataset, "shuffle", json_integer((json_int_t)spec->shuffle_seed));
+    return dataset;
+}
+
 static json_t *checkpoint_to_json(const struct job_spec *spec)
 {
     json_t *json = json_object();
@@ -136,8 +150,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)
         set(json, "after", texts_to_json(spec->after));
-    if (spec->dataset != NULL)
-        set(json, "dataset", json_string(spec->dataset));
+    if (spec->dataset != NULL || spec->shuffled)
+        set(json, "dataset", dataset_to_json(spec));
     if (spec->workspace_folder != NULL)
         set(json, "workspace-folder", json_string(spec->workspace_folder));
     if (spec->teacher != NULL)

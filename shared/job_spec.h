@@ -90,9 +90,11 @@ struct job_spec {
     char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
     uint64_t checkpoint_period_us; /* 0: as the programs like */
     char *dataset;                 /* glob of RecordIO files; NULL: none */
-    char *workspace_folder;        /* where each node unpacks the archive of its roles, once for all
-                                      processes there; NULL: a copy for each process; owned */
-    struct env_pair *env;          /* n_env pairs, owned */
+    bool shuffled;                 /* each pass takes the tasks in another order, that of: */
+    uint64_t shuffle_seed;
+    char *workspace_folder; /* where each node unpacks the archive of its roles, once for all
+                               processes there; NULL: a copy for each process; owned */
+    struct env_pair *env;   /* n_env pairs, owned */
     size_t n_env;
     struct role_spec
         *roles; /* n_roles of at most JOB_ROLES_MAX; pserver before trainer: start order */

@@ -19,5 +19,7 @@ static inline struct task_queue_config queue_rules(const struct job_spec *spec)
         .failures_max = TASK_FAILURES_MAX,
         .lease_timeout_us = TASK_LEASE_TIMEOUT_US,
         .lease_least_us = TASK_LEASE_LEAST_US,
+        .shuffled = spec->shuffled,
+        .seed = spec->shuffle_seed,
     };
 }

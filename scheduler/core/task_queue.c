@@ -24,6 +24,7 @@
 #include "scheduler/core/tree.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/permutation.h"
 
 /* A task with its places in the lists. */
 struct entry {
@@ -375,20 +376,58 @@ static void put_ended(struct task_queue *queue, struct entry *entry, enum task_s
     mark_changed(queue, entry);
 }
 
-/* end_pass_if_over - the roll-over: everything is to do again, in the order of the ids */
+static struct permutation order_of_pass(const struct task_queue *queue)
+{
+    return permutation_of(queue->n_entries, queue->config.seed, queue->pass);
+}
+
+/* entry_at - which one comes at a place of the pass */
+static struct entry *entry_at(const struct task_queue *queue, const struct permutation *order,
+                              size_t place)
+{
+    return queue->entries[queue->config.shuffled ? permutation_at(order, place) : place];
+}
+
+void task_queue_order(struct task_queue *queue)
+{
+    const struct permutation order = order_of_pass(queue);
+
+    if (!queue->config.shuffled)
+        return;
+    queue->todo = NULL;
+    for (size_t i = 0; i < queue->n_entries; i++)
+        DL_APPEND(queue->todo, entry_at(queue, &order, i));
+}
+
+size_t task_queue_next(const struct task_queue *queue, uint32_t *ret, size_t n)
+{
+    const struct entry *entry = task_queue_is_finished(queue) ? NULL : queue->todo;
+    size_t k = 0;
+
+    for (; entry != NULL && k < n; entry = entry->next)
+        ret[k++] = entry->task.id;
+    return k;
+}
+
+/* end_pass_if_over - the roll-over: everything is to do again, in the order of the next pass */
 static bool end_pass_if_over(struct task_queue *queue)
 {
+    struct permutation order;
+
     if (queue->counts.todo + queue->counts.leased > 0 || task_queue_is_finished(queue) ||
         task_queue_has_failed(queue))
         return false;
     queue->pass++;
     if (task_queue_is_finished(queue))
         return true; /* the last pass keeps its states and counts for the record */
+    order = order_of_pass(queue);
     /* not marked: that the pass has moved on says it of all of them */
     for (size_t i = 0; i < queue->n_entries; i++) {
-        move_todo(queue, queue->entries[i], false);
-        queue->entries[i]->task.failures = 0;
-        queue->entries[i]->leased_before = false;
+        struct entry *entry = entry_at(queue, &order, i);
+
+        move_todo(queue, entry, false);
+        entry->task.failures = 0;
+        entry->leased_before = false;
     }
     queue->counts.records_done = 0;
     return true;
@@ -481,6 +520,7 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
     queue->counts.records_discarded_total = totals->records_discarded_total;
     queue->counts.tasks_discarded_total = totals->tasks_discarded_total;
     queue->counts.retries_total = totals->retries_total;
+    task_queue_order(queue);
 }
 
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,

@@ -52,6 +52,8 @@ struct task_queue_config {
     uint32_t failures_max;     /* 3: a fourth failure discards */
     uint64_t lease_timeout_us; /* a leased task not finished by then fails; in truth it is */
     uint64_t lease_least_us;   /* what task_times.h says, from this on; 0: it does not count */
+    bool shuffled;             /* each pass has its tasks in another order, that of: */
+    uint64_t seed;             /* permutation.h, the pass is the epoch; else that of the ids */
 };
 
 enum task_lease_result {
@@ -82,6 +84,13 @@ struct task_queue *task_queue_copy(const struct task_queue *queue);
 struct task *task_queue_add(struct task_queue *queue, const struct task_chunk *chunks,
                             uint32_t n_chunks);
 
+/* task_queue_order - all tasks are there and none was given out: they are to come in the order of
+ * the first pass. Linear; nothing to do without shuffled. */
+void task_queue_order(struct task_queue *queue);
+
+/* task_queue_next - at most n of the tasks that come next, by id; returns how many */
+size_t task_queue_next(const struct task_queue *queue, uint32_t *ret, size_t n);
+
 /* task_queue_close - its job is over: the tasks go, what was counted stays; nothing is leased,
  * finished or added any more. Idempotent. */
 void task_queue_close(struct task_queue *queue);
@@ -89,8 +98,9 @@ bool task_queue_is_closed(const struct task_queue *queue);
 /* task_queue_restore_closed - an empty one as it was closed: what its tasks were when they went */
 void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts);
 
-/* task_queue_restore - pass and totals as stored; then the caller sets the tasks' states through
- * task_queue_restore_task. Of `totals` only the members named *_total are read. */
+/* task_queue_restore - pass and totals as stored: the tasks are in the order of that pass; then the
+ * caller sets the tasks' states through task_queue_restore_task. Of `totals` only the members named
+ * *_total are read. */
 void task_queue_restore(struct task_queue *queue, uint32_t pass,
                         const struct task_queue_counts *totals);
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,

@@ -99,6 +99,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
         (void)task_queue_free(take_queue);
         return 0;
     }
+    task_queue_order(take_queue);
     job->queue = take_queue;
     job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
     job_learn(cluster, job, now);

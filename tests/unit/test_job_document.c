@@ -448,6 +448,57 @@ static void test_memory_by_default(void **state)
     (void)job_spec_free(spec);
 }
 
+/* The files alone, or files and a seed, each of which may be absent. */
+static void test_dataset_with_an_order(void **state)
+{
+    static const struct {
+        const char *text, *files;
+        bool shuffled;
+        uint64_t seed;
+    } good[] = {
+        { "/data/train-*", "/data/train-*", false, 0 },
+        { "{files: /data/train-*}", "/data/train-*", false, 0 },
+        { "{files: /data/train-*, shuffle: 0}", "/data/train-*", true, 0 },
+        { "{shuffle: 9223372036854775807}", NULL, true, INT64_MAX },
+        { "{}", NULL, false, 0 },
+    };
+    static const char *const bad[][2] = {
+        { "{\"files\":7}", "/dataset/files" },
+        { "{\"shuffle\":-1}", "/dataset/shuffle" },
+        { "{\"shuffle\":\"yes\"}", "/dataset/shuffle" },
+        { "{\"shuffel\":1}", "/dataset/shuffel" },
+        { "[\"/a\"]", "/dataset" },
+    };
+    struct job_spec *spec = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(good); i++) {
+        char text[200], ignored[16];
+
+        (void)snprintf(text, sizeof text, "name: a\ndataset: %s\ntrainer: {entrypoint: x}\n",
+                       good[i].text);
+        spec = read_good(text, ignored, sizeof ignored);
+        if (good[i].files == NULL)
+            assert_null(spec->dataset);
+        else
+            assert_string_equal(spec->dataset, good[i].files);
+        assert_int_equal(spec->shuffled, good[i].shuffled);
+        assert_int_equal(spec->shuffle_seed, good[i].seed);
+        check_round_trip(spec);
+        spec = job_spec_free(spec);
+    }
+    for (size_t i = 0; i < ELEMENTS(bad); i++) {
+        json_t *document = json_pack("{s:s, s:o, s:{s:s}}", "name", "a", "dataset",
+                                     json_loads(bad[i][0], 0, NULL), "trainer", "entrypoint", "x");
+        struct edl_error error = { 0 };
+
+        assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), EDL_EBADSPEC);
+        assert_string_equal(error.pointer, bad[i][1]);
+        assert_string_not_equal(error.remedy[0] != '\0' ? error.remedy : error.text, "");
+        json_decref(document);
+    }
+}
+
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
 static void test_container_keys(void **state)
 {
@@ -571,14 +622,23 @@ static void test_long_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),        cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything),     cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_built_document), cmocka_unit_test(test_long_key),
-        cmocka_unit_test(test_places),         cmocka_unit_test(test_older_submission),
-        cmocka_unit_test(test_older_sizes),    cmocka_unit_test(test_container_keys),
-        cmocka_unit_test(test_order_in_time),  cmocka_unit_test(test_array),
-        cmocka_unit_test(test_sweep),          cmocka_unit_test(test_operator_document),
-        cmocka_unit_test(test_stored_amounts), cmocka_unit_test(test_memory_by_default),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_built_document),
+        cmocka_unit_test(test_long_key),
+        cmocka_unit_test(test_dataset_with_an_order),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_older_submission),
+        cmocka_unit_test(test_older_sizes),
+        cmocka_unit_test(test_container_keys),
+        cmocka_unit_test(test_order_in_time),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_operator_document),
+        cmocka_unit_test(test_stored_amounts),
+        cmocka_unit_test(test_memory_by_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
