@@ -233,9 +233,7 @@ static struct task_queue *make_queue(const struct sim *sim, const struct job *jo
     if (sim->config.mutant == SIM_MUTANT_TASKS_TAKEN_EARLY)
         config.lease_timeout_us = 3 * USEC_PER_SEC;
     if (sim->config.mutant == SIM_MUTANT_TASKS_NEVER_TAKEN)
-        config.lease_timeout_us = NEVER_US / 2;
-    if (config.lease_timeout_us != TASK_LEASE_TIMEOUT_US)
-        config.lease_least_us = 0; /* that it follows what tasks take is no part of these */
+        config.lease_timeout_us = config.lease_least_us = NEVER_US / 2;
     queue = task_queue_new(&config);
     for (uint32_t i = 0; i < work->tasks; i++) {
         const struct task_chunk chunk = { .path = "data",
