@@ -413,8 +413,8 @@ static void test_orderly_absence_disturbs_nothing(void **state)
     done(sim);
 }
 
-/* Longer than it said: its nodes end what they run when that time is over, and not before. */
-static void test_absence_ends_with_what_was_said(void **state)
+/* Longer than it said: its nodes freeze what they run when that time is over, and not before. */
+static void test_absence_beyond_what_was_said_freezes(void **state)
 {
     struct sim *sim = small(1);
 
@@ -425,11 +425,13 @@ static void test_absence_ends_with_what_was_said(void **state)
                   &(struct script){
                       .kind = SCRIPT_SERVER_STOP, .a = 1, .for_us = 110 * USEC_PER_SEC });
     sim_run_until(sim, 80 * USEC_PER_SEC);
-    assert_int_equal(n_processes(sim), 1);
+    assert_false(sim->nodes[0]->units->frozen);
     sim_run_until(sim, 91 * USEC_PER_SEC);
-    assert_int_equal(n_processes(sim), 0);
+    assert_true(sim->nodes[0]->units->frozen);
     sim_run_until(sim, 200 * USEC_PER_SEC);
+    assert_false(sim->nodes[0]->units->frozen);
     assert_int_equal(n_processes(sim), 1);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_STARTS), 1);
     done(sim);
 }
 
@@ -554,7 +556,7 @@ int main(void)
         cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
         cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
         cmocka_unit_test(test_orderly_absence_disturbs_nothing),
-        cmocka_unit_test(test_absence_ends_with_what_was_said),
+        cmocka_unit_test(test_absence_beyond_what_was_said_freezes),
         cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
         cmocka_unit_test(test_mixed_histories_contain_everything),
         cmocka_unit_test(test_failing_schedule_is_shrunk),
