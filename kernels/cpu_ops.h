@@ -34,6 +34,7 @@ void NAME(scatter_add_rows)(const real *in, const uint32_t *indices, size_t B, s
 void NAME(add)(const real *x, size_t N, real *sum);
 void NAME(scale)(const real *x, size_t N, real factor, real *y);
 void NAME(multiply)(const real *x, const real *y, size_t N, real *z);
+int NAME(finite)(const void *in, size_t N);
 void NAME(column_sums)(const real *in, size_t B, size_t N, real *out);
 void NAME(sigmoid_forward)(const real *x, size_t N, real *y);
 void NAME(sigmoid_backward)(const real *y, const real *dy, size_t N, real *dx);

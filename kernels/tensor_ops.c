@@ -33,17 +33,6 @@ static void zero(void *out, size_t N)
     memset(out, 0, N * sizeof(real));
 }
 
-/* An exponent of all ones is infinity or NaN; their difference with themselves is not 0. */
-static int all_finite(const void *in, size_t N)
-{
-    const real *x = in;
-    real sum = 0;
-
-    for (size_t i = 0; i < N; i++)
-        sum += x[i] - x[i];
-    return sum == 0;
-}
-
 /* ---- the ops of kernels.h with untyped arrays ---- */
 
 static void gather_rows(const void *table, const uint32_t *indices, size_t B, size_t D, void *out)
@@ -122,7 +111,7 @@ static const struct tensor_ops ops = {
     .add = add,
     .scale = scale,
     .multiply = multiply,
-    .finite = all_finite,
+    .finite = NAME(finite),
     .dot = NAME(dot),
     .sigmoid_forward = sigmoid_forward,
     .sigmoid_backward = sigmoid_backward,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/optimizer.h"
+#include "kernels/tensor_ops.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -200,21 +201,6 @@ uint64_t *table_touched(struct table *table, size_t *ret_n)
     return table->touched;
 }
 
-/* On the bits, because a reduction over floats does not vectorise: exponent all ones = infinity or
- * NaN. */
-static int all_finite(const float *values, size_t n)
-{
-    uint32_t bad = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &values[i], sizeof bits);
-        bad |= (bits & UINT32_C(0x7f800000)) + UINT32_C(0x00800000); /* carries into the sign bit */
-    }
-    return (bad & UINT32_C(0x80000000)) == 0;
-}
-
 static int check_ids(const struct table *table, uint32_t param, const uint32_t *ids, uint32_t n,
                      struct edl_error *error)
 {
@@ -229,7 +215,8 @@ static int check_ids(const struct table *table, uint32_t param, const uint32_t *
 int table_check(const struct table *table, const struct wire_push_pull *request,
                 struct edl_error *error)
 {
-    if (request->dense != NULL && !all_finite(request->dense, table->shape.dense_values))
+    if (request->dense != NULL &&
+        !tensor_ops_f32()->finite(request->dense, table->shape.dense_values))
         return edl_error_set(error, -EINVAL, "a dense gradient is infinite or not a number");
     for (uint32_t s = 0; s < request->n_sections; s++) {
         const struct wire_section *section = &request->sections[s];
@@ -240,7 +227,7 @@ int table_check(const struct table *table, const struct wire_push_pull *request,
             r = check_ids(table, section->param, section->pull_ids, section->n_pull, error);
         if (r < 0)
             return r;
-        if (!all_finite(section->push_rows, section->n_push * columns))
+        if (!tensor_ops_f32()->finite(section->push_rows, section->n_push * columns))
             return edl_error_set(error, -EINVAL, "a gradient of %s is infinite or not a number",
                                  table->declaration.params[section->param].name);
     }
