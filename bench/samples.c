@@ -27,7 +27,8 @@ struct sample_figures samples_figures(struct samples *samples)
     if (samples->n == 0)
         return (struct sample_figures){ 0 };
     qsort(samples->us, samples->n, sizeof *samples->us, compare);
-    return (struct sample_figures){ .p50 = samples->us[samples->n / 2],
+    return (struct sample_figures){ .p10 = samples->us[samples->n / 10],
+                                    .p50 = samples->us[samples->n / 2],
                                     .p99 = samples->us[samples->n * 99 / 100],
                                     .most = samples->us[samples->n - 1] };
 }

@@ -10,7 +10,7 @@ struct samples {
 };
 
 struct sample_figures {
-    double p50, p99, most; /* 0 when there were none */
+    double p10, p50, p99, most; /* 0 when there were none */
 };
 
 void samples_add(struct samples *samples, double us);
