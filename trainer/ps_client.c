@@ -15,6 +15,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/handshake.h"
+#include "trainer/low_water.h"
 #include "trainer/ps_link.h"
 #include "trainer/shard.h"
 
@@ -148,6 +149,7 @@ static int connect_host(struct ps_link *link, uint32_t s, const struct ps_host *
     if (r < 0)
         return edl_error_set(error, EDL_EUNREACHABLE, "%s: %s", link->name, strerror(-r));
     link->fd = r;
+    link->low_water = LOW_WATER_NONE;
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/low_water.h"
 
 #define HEAD_MAX (WIRE_HEADER_BYTES + WIRE_DECLARE_MAX)
 
@@ -32,6 +33,7 @@ struct ps_connection {
     uint8_t header_bytes[WIRE_HEADER_BYTES];
     struct wire_header header;
     size_t header_got, body_got;
+    int low_water;
     uint8_t *body;
     size_t body_capacity;
     uint64_t body_max;
@@ -58,6 +60,7 @@ int ps_connection_new(sd_event *event, int take_fd, const struct ps_connection_e
     connection->events = *events;
     connection->body_max = WIRE_CONTROL_MAX;
     connection->armed = EPOLLIN;
+    connection->low_water = LOW_WATER_NONE;
     connection->peer.accepted_us = clock_read_us(CLOCK_BOOTTIME);
     /* Buffers are left to the kernel: setting SO_SNDBUF or SO_RCVBUF would switch off its
      * autotuning, which goes further than an unprivileged process may ask for. */
@@ -249,8 +252,13 @@ static int read_frame(struct ps_connection *connection, struct edl_error *error)
             return r;
         connection->body_got = 0;
     }
-    return receive(connection->fd, connection->body, (size_t)connection->header.body_bytes,
-                   &connection->body_got);
+    r = receive(connection->fd, connection->body, (size_t)connection->header.body_bytes,
+                &connection->body_got);
+    low_water_set(connection->fd,
+                  r == 0 ? (size_t)connection->header.body_bytes - connection->body_got
+                         : LOW_WATER_NONE,
+                  &connection->low_water);
+    return r;
 }
 
 /* One frame and its reply. Returns 1 to go on, 0 to wait for the socket, negative to close. */

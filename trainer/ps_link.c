@@ -12,6 +12,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/patience.h"
+#include "trainer/low_water.h"
 
 static size_t total_of(const struct iovec *parts, size_t n)
 {
@@ -105,6 +106,7 @@ static int finish(struct ps_link *link, struct edl_error *error)
 {
     int r;
 
+    low_water_set(link->fd, LOW_WATER_NONE, &link->low_water);
     link->state = PS_LINK_IDLE;
     if (!link->refused)
         return 1;
@@ -129,6 +131,8 @@ static int receive_some(struct ps_link *link, struct edl_error *error)
                  WIRE_HEADER_BYTES - link->in_header_got, MSG_DONTWAIT);
     else
         n = recvmsg(link->fd, &message, MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN && !in_header)
+        low_water_set(link->fd, total_of(link->in, link->n_in), &link->low_water);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0)

@@ -22,6 +22,7 @@ struct ps_link {
     uint64_t sequence;
     enum wire_type expected;
     uint64_t expected_bytes;
+    int low_water; /* of the socket: low_water.h */
 
     uint8_t head[PS_LINK_HEAD];
     struct iovec out[PS_LINK_PARTS];
