@@ -7,14 +7,16 @@
  * `echo` the other end answers when it has everything: so does a server that applies a push as a
  * whole. The bounds and each set of servers have one exchange in every turn, one after the other.
  *
- * Usage: ps_exchange --secret-file FILE [--turns N] HOST:PORT[,HOST:PORT]...
- * Each argument is a set of servers of job 1. Prints one JSON object. */
+ * Usage: ps_exchange --secret-file FILE [--turns N] [--cpu N] [--peer-cpu N] HOST:PORT,...
+ * Each argument is a set of servers of job 1. This process keeps to one core, and the bounds' other
+ * ends to another. Prints one JSON object. */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@
 enum { SETS_MAX = 4, SERVERS_MAX = 8, WARM_UP = 20, VOCABULARY = 2073, DENSE = NGRAM_PARAMS - 1 };
 
 #define JOB_ID 1
+#define ANY_CPU UINT64_MAX
 
 /* The dense parameters, what is pushed for them and what comes back. */
 struct model {
@@ -65,6 +68,19 @@ static int die(const char *what, const char *why)
 {
     (void)fprintf(stderr, "ps_exchange: %s: %s\n", what, why);
     exit(1);
+}
+
+/* One core for each side: where the kernel puts the two decides more than what they do. */
+static void pin(uint64_t cpu)
+{
+    cpu_set_t one;
+
+    if (cpu == ANY_CPU)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) < 0)
+        (void)die("cannot keep to a core", strerror(errno));
 }
 
 static double now_us(void)
@@ -172,7 +188,7 @@ static int connect_to(const struct sockaddr_in *address)
     return fd;
 }
 
-static void peer_start(struct peer *peer, size_t bytes, bool echo)
+static void peer_start(struct peer *peer, size_t bytes, bool echo, uint64_t cpu)
 {
     static const int on = 1;
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -191,6 +207,7 @@ static void peer_start(struct peer *peer, size_t bytes, bool echo)
     if (peer->pid < 0)
         (void)die("fork", strerror(errno));
     if (peer->pid == 0) {
+        pin(cpu);
         peer->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         (void)setsockopt(peer->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         answer(peer, echo);
@@ -304,11 +321,21 @@ static void measure(struct model *model, struct set *sets, size_t n_sets, uint64
     json_decref(root);
 }
 
+static int usage(void)
+{
+    (void)fputs("usage: ps_exchange --secret-file FILE [--turns N] [--cpu N] [--peer-cpu N] "
+                "HOST:PORT[,HOST:PORT]...\n",
+                stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
         { "secret-file", required_argument, NULL, 's' },
         { "turns", required_argument, NULL, 't' },
+        { "cpu", required_argument, NULL, 'c' },
+        { "peer-cpu", required_argument, NULL, 'p' },
         { NULL, 0, NULL, 0 },
     };
     const char *secret_file = NULL;
@@ -316,24 +343,28 @@ int main(int argc, char **argv)
     struct peer peers[2];
     struct model model;
     uint64_t turns = 300;
+    uint64_t cpus[2] = { ANY_CPU, ANY_CPU };
     size_t n;
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        uint64_t *number = option == 't'   ? &turns
+                           : option == 'c' ? &cpus[0]
+                           : option == 'p' ? &cpus[1]
+                                           : NULL;
+
         if (option == 's')
             secret_file = optarg;
-        else if (option != 't' || parse_u64(optarg, &turns) < 0 || turns == 0)
-            return 2;
+        else if (number == NULL || parse_u64(optarg, number) < 0)
+            return usage();
     }
     n = (size_t)(argc - optind);
-    if (secret_file == NULL || n == 0 || n > SETS_MAX) {
-        (void)fputs("usage: ps_exchange --secret-file FILE [--turns N] HOST:PORT[,HOST:PORT]...\n",
-                    stderr);
-        return 2;
-    }
+    if (secret_file == NULL || turns == 0 || n == 0 || n > SETS_MAX)
+        return usage();
     model_open(&model);
+    pin(cpus[0]);
     for (int b = 0; b < 2; b++)
-        peer_start(&peers[b], model.bytes, b == 1);
+        peer_start(&peers[b], model.bytes, b == 1, cpus[1]);
     for (size_t s = 0; s < n; s++) {
         set_parse(&sets[s], argv[optind + (int)s]);
         set_open(&sets[s], &model, secret_file);
