@@ -213,12 +213,12 @@ static void peer_start(struct peer *peer, size_t bytes, bool echo, uint64_t cpu)
         answer(peer, echo);
     }
     peer->fd = connect_to(&address);
-    (void)close(listener);
+    (void)safe_close(listener);
 }
 
 static void peer_stop(struct peer *peer)
 {
-    (void)close(peer->fd);
+    (void)safe_close(peer->fd);
     while (waitpid(peer->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(peer->out);
