@@ -363,13 +363,14 @@ static int pull(struct study *s, struct edl_error *error)
     return r;
 }
 
-/* next_save - up to which sample to train: whole groups, of as many batches as lie between saves */
+/* next_save - up to which sample to train: whole groups, of as many batches as lie between saves;
+ * the flags are bounded (network_main.c), so that no product wraps */
 static size_t next_save(const struct study *s, size_t position)
 {
     const uint64_t every = s->job->saving_period_batches, group = s->job->push_every;
-    const uint64_t groups = (every + group - 1) / group;
+    const uint64_t groups = every / group + (every % group > 0);
 
-    if (every == 0 || !saves(s) || groups > SIZE_MAX / (group * batch_of(s)) - position)
+    if (every == 0 || !saves(s))
         return sample_set_n(s->data.train);
     return MIN_OF(position + groups * group * batch_of(s), sample_set_n(s->data.train));
 }

@@ -141,6 +141,11 @@ static int run(const struct network_job *given, size_t command, const char *devi
         return edl_error_set(error, -EINVAL, "--trainer_id is at most %d", UINT16_MAX);
     if (job->saving_period == 0)
         return edl_error_set(error, -EINVAL, "--saving_period is 0; 1 or more is possible");
+    if (job->saving_period_batches > UINT32_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--saving_period_by_batches is %llu; at most 4294967295 is possible, "
+                             "and 0 saves nothing within a pass",
+                             (unsigned long long)job->saving_period_batches);
     if (job->batch > 65536 || job->push_every == 0 || job->push_every > 1024)
         return edl_error_set(error, -EINVAL,
                              "--batch is at most 65536, and --push-every 1 to 1024");
