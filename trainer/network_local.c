@@ -386,6 +386,12 @@ static int train_until(struct study *s, size_t *position, size_t until, struct e
     return r;
 }
 
+/* check_stop - behind a piece of a pass, and behind each pass: the learner looks within a piece */
+static int check_stop(const struct study *s, struct edl_error *error)
+{
+    return s->job->stop != NULL && *s->job->stop ? edl_error_set(error, -EINTR, "told to stop") : 0;
+}
+
 static int train_samples(struct study *s, uint64_t pass, struct edl_error *error)
 {
     const size_t n = sample_set_n(s->data.train);
@@ -395,6 +401,8 @@ static int train_samples(struct study *s, uint64_t pass, struct edl_error *error
 
     while (r >= 0 && position < n) {
         r = train_until(s, &position, next_save(s, position), error);
+        if (r >= 0 && position < n)
+            r = check_stop(s, error);
         if (r >= 0 && position < n)
             r = pull(s, error);
         if (r >= 0 && position < n)
@@ -456,8 +464,11 @@ int network_train(const struct network_job *job, struct edl_error *error)
         r = network_learner_measure(s.learner, s.data.train, FIRST_BATCHES, error);
     if (r >= 0)
         r = test(&s, error);
-    for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++)
+    for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
         r = train_pass(&s, pass, error);
+        if (r >= 0 && pass + 1 < passes_of(&s))
+            r = check_stop(&s, error);
+    }
     study_close(&s);
     return r;
 }

@@ -11,6 +11,21 @@ cd "$work"
 edl-trainer data recommendation --out data --samples 600 --users 60 --movies 40 --noise 0.2 >/dev/null
 small=(--config=recommendation --config_args=width=16 --data=data --log-period=0)
 alone=(edl-trainer --local "${small[@]}" --batch=50)
+ended() { ! kill -0 "$1" 2>/dev/null; } # PID
+
+# SIGTERM ends a training that saves behind each batch, and one whose pass is a single batch
+ends() { # FOLDER FLAG...
+    local pid status=0
+    "${alone[@]}" --num_passes=1000000 --save_only_one=1 --save_dir="$@" >ends.log 2>&1 &
+    pid=$!
+    await 120 'it saves' grep -q 'Saving parameters to' ends.log
+    kill -TERM "$pid"
+    await 120 'it ends when told to' ended "$pid"
+    wait "$pid" || status=$?
+    [ $status = 143 ] && grep -q 'stopped as told, before the training was over' ends.log || fail "status $status: $(tail -n 3 ends.log)"
+}
+ends each-batch --saving_period_by_batches=1
+ends one-batch --batch=10000
 
 # a period that does not fit is refused; the largest one saves nothing within a pass
 if "${alone[@]}" --num_passes=1 --saving_period_by_batches=4294967296 --save_dir=wide >wide.log 2>&1; then fail "it trains: $(cat wide.log)"; fi
