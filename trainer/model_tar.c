@@ -4,12 +4,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "shared/cleanup.h"
@@ -134,6 +136,7 @@ int model_tar_save(const char *path, const struct model_contents *contents, stru
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, MEMBER_MODE);
     if (fd < 0)
         return edl_error_errno(error, -errno, "cannot create %s", temporary);
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* until it is closed: model_tar_clean leaves it alone */
     r = write_all(fd, temporary, contents, error);
     if (r >= 0 && rename(temporary, path) < 0)
         r = edl_error_errno(error, -errno, "cannot rename %s to %s", temporary, path);
@@ -142,4 +145,35 @@ int model_tar_save(const char *path, const struct model_contents *contents, stru
         return r;
     }
     return name_sync(path, error);
+}
+
+/* is_temporary - of a saved pass: pass-00000.tar.tmp.123, pass-00000-001.tar.tmp.123 */
+static bool is_temporary(const char *name)
+{
+    static const char begin[] = "pass-", middle[] = ".tar.tmp.", digits[] = "0123456789";
+    const char *rest = name + strlen(begin);
+
+    if (strncmp(name, begin, strlen(begin)) != 0)
+        return false;
+    rest += strspn(rest, "0123456789-");
+    if (strncmp(rest, middle, strlen(middle)) != 0)
+        return false;
+    rest += strlen(middle);
+    return *rest != '\0' && rest[strspn(rest, digits)] == '\0';
+}
+
+void model_tar_clean(const char *dir)
+{
+    _cleanup_closedir_ DIR *folder = opendir(dir);
+    struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        _cleanup_close_ int fd = -1;
+
+        if (!is_temporary(entry->d_name))
+            continue;
+        fd = openat(dirfd(folder), entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    }
 }

@@ -14,3 +14,7 @@ struct model_contents;
  * place of an older one. The folder of path exists. */
 int model_tar_save(const char *path, const struct model_contents *contents,
                    struct edl_error *error);
+
+/* model_tar_clean - removes from a folder of saved passes the tars that processes which are dead
+ * had begun; one that is being written stays */
+void model_tar_clean(const char *dir);

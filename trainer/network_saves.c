@@ -11,6 +11,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/model_file.h"
+#include "trainer/model_tar.h"
 #include "trainer/network_files.h"
 
 static int path_of(const struct network_saves *saves, uint64_t pass, uint64_t inner,
@@ -62,7 +63,10 @@ int network_saves_open(const struct network_saves_config *config, struct network
         return r;
     if (config->start_pass > 0 && config->before != NULL && streq(config->before, path))
         memcpy(ret->last, path, sizeof path);
-    return model_file_prepare(path, error);
+    r = model_file_prepare(path, error);
+    if (r >= 0)
+        model_tar_clean(config->dir);
+    return r;
 }
 
 int network_saves_write(struct network_saves *saves, float *const *values, uint64_t pass,

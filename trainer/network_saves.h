@@ -29,7 +29,8 @@ struct network_saves {
 };
 
 /* network_saves_open - makes dir (one level), and looks whether it can be written to; the error has
- * a remedy. With only_one, before is removed as well if it is dir's pass before start_pass. */
+ * a remedy. Tars that dead processes had begun are removed. With only_one, before is removed as
+ * well if it is dir's pass before start_pass. */
 int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
                        struct edl_error *error);
 

@@ -8,7 +8,7 @@ PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
-edl-trainer data recommendation --out data --samples 600 --users 60 --movies 40 --noise 0.2 >/dev/null
+edl-trainer data recommendation --out data --samples 1500 --users 60 --movies 40 --noise 0.2 >/dev/null
 small=(--config=recommendation --config_args=width=16 --data=data --log-period=0)
 alone=(edl-trainer --local "${small[@]}" --batch=50)
 ended() { ! kill -0 "$1" 2>/dev/null; } # PID
@@ -32,3 +32,11 @@ if "${alone[@]}" --num_passes=1 --saving_period_by_batches=4294967296 --save_dir
 grep -q -- '--saving_period_by_batches is 4294967296; at most 4294967295' wide.log || fail "a period too large: $(cat wide.log)"
 "${alone[@]}" --num_passes=1 --push-every=7 --saving_period_by_batches=4294967295 --save_dir=wide >wide.log 2>&1 || fail "the largest period: $(cat wide.log)"
 [ "$(cd wide && echo *)" = pass-00000 ] || fail "the largest period: $(ls wide)"
+
+# a tar that a dead process had begun is removed by the next training; one that is being written stays, and so does another file
+for name in pass-00000.tar.tmp.77 pass-00003-012.tar.tmp.12345 pass-00000.tar.tmp.78 pass-00000.tar.tmp.x; do : >"wide/$name"; done
+exec 9>wide/pass-00000.tar.tmp.78
+flock 9
+"${alone[@]}" --num_passes=1 --save_dir=wide >wide.log 2>&1 || fail "tars: $(cat wide.log)"
+[ "$(cd wide && echo *)" = 'pass-00000 pass-00000.tar.tmp.78 pass-00000.tar.tmp.x' ] || fail "tars: $(ls wide)"
+exec 9>&-
