@@ -242,8 +242,9 @@ static int check_passes(const struct study *s, struct edl_error *error)
                             s->job->start_pass + 1);
 }
 
-/* The network comes first: which data it needs is said of one that is there. */
-static int study_open(struct study *s, const struct network_job *job, struct edl_error *error)
+/* study_read - files only: what can be wrong with them is told before a server is asked for
+ * anything. The network comes first: which data it needs is said of one that is there. */
+static int study_read(struct study *s, const struct network_job *job, struct edl_error *error)
 {
     int r;
 
@@ -256,13 +257,15 @@ static int study_open(struct study *s, const struct network_job *job, struct edl
     s->file.source = job->source;
     if (r >= 0)
         r = open_data(s, error);
-    if (r >= 0)
-        r = open_network(s, error);
-    if (r >= 0)
-        r = open_learner(s, error);
-    if (r >= 0 && job->init_model != NULL)
-        r = begin_saved(s, error);
-    return r;
+    return r < 0 ? r : open_network(s, error);
+}
+
+/* study_begin - connects to the servers where there are some, and begins with the saved pass */
+static int study_begin(struct study *s, struct edl_error *error)
+{
+    int r = open_learner(s, error);
+
+    return r >= 0 && s->job->init_model != NULL ? begin_saved(s, error) : r;
 }
 
 /* ---- saving ---- */
@@ -450,12 +453,14 @@ static void describe(const struct study *s)
 int network_train(const struct network_job *job, struct edl_error *error)
 {
     struct study s;
-    int r = study_open(&s, job, error);
+    int r = study_read(&s, job, error);
 
     if (r >= 0)
         r = check_passes(&s, error);
     if (r >= 0 && saves(&s))
         r = open_saves(&s, error);
+    if (r >= 0)
+        r = study_begin(&s, error);
     if (r >= 0) {
         describe(&s);
         r = pull(&s, error);
@@ -484,7 +489,9 @@ static int ask(const struct network_job *job,
         (void)edl_error_set(error, -EINVAL, "--init_model_path is missing");
         return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
     }
-    r = study_open(&s, job, error);
+    r = study_read(&s, job, error);
+    if (r >= 0)
+        r = study_begin(&s, error);
     if (r >= 0)
         r = network_learner_pull(s.learner, error);
     if (r >= 0 && sample_set_n(s.data.test) == 0)

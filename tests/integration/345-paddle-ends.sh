@@ -40,3 +40,39 @@ flock 9
 "${alone[@]}" --num_passes=1 --save_dir=wide >wide.log 2>&1 || fail "tars: $(cat wide.log)"
 [ "$(cd wide && echo *)" = 'pass-00000 pass-00000.tar.tmp.78 pass-00000.tar.tmp.x' ] || fail "tars: $(ls wide)"
 exec 9>&-
+
+# ---- with parameter servers ----
+read -r port < <("$python" -c '
+import socket
+for first in range(21000, 30000, 3):
+    try:
+        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
+    except OSError: continue
+    print(first - 3); break')
+printf '%064d\n' 7 >secret
+chmod 600 secret
+declare -A server
+serve() { # INDEX...
+    for i in "$@"; do
+        edl-pserver --listen="127.0.0.1:$((port + i))" --index="$i" --secret-file=secret >>"server-$i.log" 2>&1 &
+        server[$i]=$!
+    done
+}
+stop() { # INDEX...
+    for i in "$@"; do
+        kill -9 "${server[$i]}"
+        wait "${server[$i]}" || true
+    done
+}
+again() { stop 0 1 2 && serve 0 1 2; }
+count_set() { cat server-*.log | grep -c 'has set the values of its saved model' || true; }
+set_by_1() { grep -c 'trainer-0 has set the values' server-1.log; }
+given=(edl-trainer "${small[@]}" --batch=50 "--servers=127.0.0.1:$port,127.0.0.1:$((port + 1)),127.0.0.1:$((port + 2))" --secret-file=secret)
+"${alone[@]}" --num_passes=2 --save_dir=two >two.log 2>&1 || fail "two passes: $(cat two.log)"
+serve 0 1 2
+
+# what a trainer cannot do it says before it sets any value
+if "${given[@]}" --start_pass=2 --num_passes=2 --save_dir=two >none.log 2>&1; then fail 'it trains although no pass is left'; fi
+grep -q 'none is left' none.log || fail "none left: $(cat none.log)"
+if "${given[@]}" --init_model_path=two/pass-00000 --save_dir=secret/folder >none.log 2>&1; then fail 'it trains although it cannot save'; fi
+[ "$(count_set)" = 0 ] || fail "the servers have values of a training that cannot begin: $(cat server-*.log)"
