@@ -138,15 +138,31 @@ static int come_back(const struct network_begin *begin, struct edl_error *error)
     return network_servers_again(begin->servers, error);
 }
 
+/* mixed - a server began again while the others have been trained */
+static int mixed(const struct ps_client *client, struct edl_error *error)
+{
+    (void)edl_error_set(error, EDL_ESTALE,
+                        "%s was started again and has no values, and another one has %" PRIu64
+                        " updates",
+                        ps_client_awaits(client), ps_client_most_updates(client));
+    return edl_error_remedy(error, "restart all servers and trainers, behind the last saved pass: "
+                                   "--start_pass");
+}
+
+/* Servers take values again as long as they have no updates, and only the same ones. If another
+ * trainer pushes meanwhile, all had values. */
 int network_begin_servers(const struct network_begin *begin, struct edl_error *error)
 {
     struct ps_client *client = network_servers_client(begin->servers);
     int r = 0;
 
-    while (r >= 0 && ps_client_awaits(client)) {
+    while (r >= 0) {
+        if (ps_client_most_updates(client) > 0)
+            return ps_client_awaits(client) != NULL ? mixed(client, error) : 0;
         r = network_begin_set(begin, ps_client_exchange, client, error);
-        if (network_servers_may_come_back(r))
-            r = come_back(begin, error);
+        if (r >= 0 || (r != -EALREADY && !network_servers_may_come_back(r)))
+            return r;
+        r = come_back(begin, error);
     }
     return r;
 }
@@ -164,15 +180,21 @@ static int too_late(uint64_t wait_us, struct edl_error *error)
                             "--init_model_path or --start_pass; its log tells what is wrong");
 }
 
+/* One look asks the servers one after the other, and training may begin meanwhile. So a server that
+ * has no values counts as one that began again only when the look before has seen updates. */
 int network_begin_wait(const struct network_begin *begin, uint64_t wait_us, struct edl_error *error)
 {
     struct ps_client *client = network_servers_client(begin->servers);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
     uint64_t report_us = now_us + USEC_PER_SEC;
     unsigned pause_ms = 20;
+    bool has_begun = false;
     int r = 0;
 
-    while (r >= 0 && ps_client_awaits(client)) {
+    while (r >= 0 && ps_client_awaits(client) != NULL) {
+        if (has_begun)
+            return mixed(client, error);
+        has_begun = ps_client_most_updates(client) > 0;
         now_us = clock_read_us(CLOCK_BOOTTIME);
         if (now_us >= deadline_us)
             return too_late(wait_us, error);

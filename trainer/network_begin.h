@@ -36,11 +36,13 @@ int network_begin_read(const struct network_begin *begin, struct edl_error *erro
 int network_begin_set(const struct network_begin *begin, exchange_fn exchange, void *userdata,
                       struct edl_error *error);
 
-/* network_begin_servers - the same to servers, unless all have values already: those of a training
- * that goes on */
+/* network_begin_servers - the same to servers, unless they have updates: those of a training that
+ * goes on
+ * EDL_ESTALE: a server began again and the others have updates; -EINVAL: they have the values of
+ * another saved pass, which other trainers may have pulled */
 int network_begin_servers(const struct network_begin *begin, struct edl_error *error);
 
 /* network_begin_wait - until trainer 0 has set them; the log tells of it now and then
- * -ETIMEDOUT: not in time; -EINTR: told to stop */
+ * -ETIMEDOUT: not in time; -EINTR: told to stop; EDL_ESTALE: as above */
 int network_begin_wait(const struct network_begin *begin, uint64_t wait_us,
                        struct edl_error *error);

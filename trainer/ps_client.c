@@ -36,9 +36,9 @@ struct ps_client {
     struct ps_link *links;
     struct packed *packed;
     bool connected;
-    bool unproved;    /* the last try to connect failed by a proof */
-    const char *lost; /* name of a server that began again, NULL: none */
-    bool awaits;      /* a server has no values yet */
+    bool unproved;      /* the last try to connect failed by a proof */
+    const char *lost;   /* name of a server that began again, NULL: none */
+    const char *awaits; /* of one that has no values yet, NULL: none */
 };
 
 int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
@@ -261,7 +261,7 @@ static int declare(struct ps_client *client, struct edl_error *error)
                                          client->links[s].head + WIRE_HEADER_BYTES);
     r = ask_all(client, WIRE_DECLARE, head_bytes, WIRE_DECLARE_OK, replies, WIRE_DECLARE_OK_BYTES,
                 error);
-    client->awaits = false;
+    client->awaits = NULL;
     for (uint32_t s = 0; r >= 0 && s < n; s++) {
         struct wire_declare_ok ok;
 
@@ -274,7 +274,8 @@ static int declare(struct ps_client *client, struct edl_error *error)
         if (r >= 0 && ok.created && ok.updates < client->packed[s].updates)
             client->lost = client->links[s].name;
         client->packed[s].updates = ok.updates;
-        client->awaits = client->awaits || ok.awaits > 0;
+        if (ok.awaits > 0)
+            client->awaits = client->links[s].name;
     }
     return r;
 }
@@ -463,11 +464,12 @@ int ps_client_exchange(void *userdata, const struct exchange *exchange, struct e
     }
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
-    client->awaits = client->awaits && !exchange->set;
+    if (exchange->set)
+        client->awaits = NULL;
     return 0;
 }
 
-bool ps_client_awaits(const struct ps_client *client)
+const char *ps_client_awaits(const struct ps_client *client)
 {
     return client->awaits;
 }
@@ -500,4 +502,13 @@ uint64_t ps_client_updates(const struct ps_client *client)
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         least = MIN_OF(least, client->packed[s].updates);
     return least;
+}
+
+uint64_t ps_client_most_updates(const struct ps_client *client)
+{
+    uint64_t most = 0;
+
+    for (uint32_t s = 0; s < client->config.n_servers; s++)
+        most = MAX_OF(most, client->packed[s].updates);
+    return most;
 }

@@ -46,9 +46,9 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
 /* ps_client_exchange - an exchange_fn; userdata is the client */
 int ps_client_exchange(void *client, const struct exchange *exchange, struct edl_error *error);
 
-/* ps_client_awaits - whether a server had no values when last asked, and trainer 0 has them to set.
- * ps_client_look - asks again; fails as an exchange */
-bool ps_client_awaits(const struct ps_client *client);
+/* ps_client_awaits - the name of a server that had no values when last asked, so that trainer 0 has
+ * them to set; NULL: there is none. ps_client_look - asks again; fails as an exchange */
+const char *ps_client_awaits(const struct ps_client *client);
 int ps_client_look(struct ps_client *client, struct edl_error *error);
 
 /* ps_client_unproved - whether the last ps_client_connect failed because something answers that
@@ -61,3 +61,6 @@ const char *ps_client_lost(const struct ps_client *client);
 
 /* ps_client_updates - of the server that has applied fewest, as of its last reply */
 uint64_t ps_client_updates(const struct ps_client *client);
+
+/* ps_client_most_updates - of the server that has applied most, as of its last reply */
+uint64_t ps_client_most_updates(const struct ps_client *client);

@@ -347,6 +347,39 @@ static int check_whole(const struct table *table, const struct wire_push_pull *r
                : edl_error_set(error, -EINVAL, "the dense parameters are not set");
 }
 
+/* same_rows - whether the section has the values that are there */
+static bool same_rows(const struct table *table, const struct wire_section *section)
+{
+    const struct shard_param *part = &table->shape.params[section->param];
+
+    for (uint32_t i = 0; i < section->n_push; i++) {
+        const size_t local =
+            (size_t)shard_local_row(&table->shape, section->param, section->push_ids[i]);
+
+        if (memcmp(table->values + part->offset + local * part->columns,
+                   section->push_rows + (size_t)i * part->columns,
+                   part->columns * sizeof(float)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* check_same - values that are set again: bit by bit those that are there, as trainers may have
+ * pulled them */
+static int check_same(const struct table *table, const struct wire_push_pull *request,
+                      struct edl_error *error)
+{
+    bool same = request->dense == NULL || memcmp(table->values, request->dense,
+                                                 table->shape.dense_values * sizeof(float)) == 0;
+
+    for (uint32_t s = 0; same && s < request->n_sections; s++)
+        same = same_rows(table, &request->sections[s]);
+    return same ? 0
+                : edl_error_set(error, -EINVAL,
+                                "it has the values of another saved model already: restart all "
+                                "parameter servers, and then the trainers");
+}
+
 static void set_rows(struct table *table, const struct wire_section *section)
 {
     const struct shard_param *part = &table->shape.params[section->param];
@@ -364,8 +397,10 @@ int table_set(struct table *table, const struct wire_push_pull *request, struct 
 {
     int r = table->updates == 0
                 ? check_whole(table, request, error)
-                : edl_error_set(error, -EINVAL, "values come before the first push");
+                : edl_error_set(error, -EALREADY, "values come before the first push");
 
+    if (r >= 0 && !table->awaits_values)
+        return check_same(table, request, error);
     if (r < 0)
         return r;
     if (request->dense != NULL)

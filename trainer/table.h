@@ -54,8 +54,9 @@ void table_push(struct table *table, const struct wire_push_pull *request);
 bool table_awaits_values(const struct table *table);
 void table_set_restored(struct table *table);
 
-/* table_set - all values of the shard, from a checked request; -EINVAL: some are missing, or pushes
- * have been applied already */
+/* table_set - all values of the shard, from a checked request; those that are there already may be
+ * set again, with the same bits. -EINVAL: some are missing, or others are there; -EALREADY: pushes
+ * have been applied */
 int table_set(struct table *table, const struct wire_push_pull *request, struct edl_error *error);
 
 /* table_pull_rows - rows of all sections of a checked request, one after the other, into out */

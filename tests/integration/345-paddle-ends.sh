@@ -76,3 +76,22 @@ if "${given[@]}" --start_pass=2 --num_passes=2 --save_dir=two >none.log 2>&1; th
 grep -q 'none is left' none.log || fail "none left: $(cat none.log)"
 if "${given[@]}" --init_model_path=two/pass-00000 --save_dir=secret/folder >none.log 2>&1; then fail 'it trains although it cannot save'; fi
 [ "$(count_set)" = 0 ] || fail "the servers have values of a training that cannot begin: $(cat server-*.log)"
+
+# values without an update: the same may be set again, others are refused
+"${given[@]}" --init_model_path=two/pass-00001 --num_passes=0 >set.log 2>&1 || fail "values only: $(cat set.log)"
+if "${given[@]}" --init_model_path=two/pass-00000 --num_passes=1 >other.log 2>&1; then fail 'it trains with the values of another saved pass'; fi
+grep -q 'has the values of another saved model already: restart all parameter servers' other.log || fail "other values: $(cat other.log)"
+"${given[@]}" --init_model_path=two/pass-00001 --num_passes=1 >same.log 2>&1 || fail "the same values: $(cat same.log)"
+[ "$(count_set)" = 6 ] || fail "set $(count_set) times: $(cat server-*.log)"
+"${given[@]}" --init_model_path=two/pass-00000 --num_passes=1 >on.log 2>&1 || fail "a training goes on: $(cat on.log)"
+grep -q 'goes on with .* updates that the servers have' on.log || fail "a training goes on: $(cat on.log)"
+[ "$(count_set)" = 6 ] || fail "set $(count_set) times: $(cat server-*.log)"
+
+# one of the servers has begun again: nobody trains on what is mixed, whoever tries and however often
+stop 2
+serve 2
+for i in 0 1 0; do
+    if "${given[@]}" --trainer_id=$i --init_model_path=two/pass-00001 --num_passes=1 >mixed.log 2>&1; then fail "trainer $i trains with mixed values: $(cat mixed.log)"; fi
+    grep -q "parameter server 2 at 127.0.0.1:$((port + 2)) was started again and has no values, and another one has [0-9]* updates" mixed.log || fail "mixed, trainer $i: $(cat mixed.log)"
+    grep -q 'restart all servers and trainers' mixed.log || fail "mixed, trainer $i: $(cat mixed.log)"
+done

@@ -161,7 +161,7 @@ static void test_values_come_first(void **unused)
     assert_same(&c, learners[0], learners[1]);
 
     push_one(clients[1], 0);
-    assert_int_equal(network_begin_set(&begin, ps_client_exchange, clients[0], &error), -EINVAL);
+    assert_int_equal(network_begin_set(&begin, ps_client_exchange, clients[0], &error), -EALREADY);
     assert_non_null(strstr(error.text, "values come before the first push"));
     for (uint32_t i = 0; i < 2; i++) {
         (void)network_learner_free(learners[i]);
