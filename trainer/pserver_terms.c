@@ -59,13 +59,34 @@ static int check_ports(const struct pserver_terms *terms, const struct declarati
     return r;
 }
 
+/* check_begin - all trainers begin with start values, or all with a saved pass */
+static int check_begin(const struct declaration *before, const struct declaration *declaration,
+                       uint32_t trainer, struct edl_error *error)
+{
+    if (before == NULL || before->awaits_values == declaration->awaits_values)
+        return 0;
+    if (before->awaits_values > 0)
+        return edl_error_set(error, -EINVAL,
+                             "trainer-%u begins with start values, and the first trainer with a "
+                             "saved model: give all trainers --start_pass or --init_model_path; "
+                             "for a training from the beginning, restart the parameter servers",
+                             trainer);
+    return edl_error_set(error, -EINVAL,
+                         "trainer-%u begins with a saved model (--start_pass or "
+                         "--init_model_path), and the first trainer with start values: restart "
+                         "the parameter servers, and give all trainers these flags or none",
+                         trainer);
+}
+
 int pserver_terms_check(const struct pserver_terms *terms, const struct declaration *before,
                         const struct wire_hello *hello, const struct declaration *declaration,
                         struct edl_error *error)
 {
     int r = check_agreement(terms, hello, error);
 
-    return r < 0 ? r : check_ports(terms, before, &declaration->placement, error);
+    if (r >= 0)
+        r = check_ports(terms, before, &declaration->placement, error);
+    return r < 0 ? r : check_begin(before, declaration, hello->trainer, error);
 }
 
 void pserver_terms_add(struct pserver_terms *terms, const struct wire_hello *hello)

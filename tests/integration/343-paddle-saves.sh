@@ -54,7 +54,7 @@ given=(edl-trainer "${small[@]}" "--servers=127.0.0.1:$port,127.0.0.1:$((port + 
 if "${given[@]}" --trainer_id=1 --start_pass=1 --servers-wait=1s >vain.log 2>&1; then fail 'it trains without values'; fi
 grep -q 'trainer 0 has not set the values of its saved model.*' vain.log || fail "in vain: $(cat vain.log)"
 if "${given[@]}" --trainer_id=0 >other.log 2>&1; then fail 'another declaration is taken'; fi
-grep -q 'the parameters were declared differently before' other.log || fail "other: $(cat other.log)"
+grep -q 'trainer-0 begins with start values, and the first trainer with a saved model: give all trainers --start_pass or --init_model_path' other.log || fail "other: $(cat other.log)"
 # local SGD, and a model by its name
 "${given[@]}" --num_batches_per_send_parameter=2 --init_model_path=killed-0/pass-00002 >mixed.log 2>&1 && fail 'local SGD on servers of another training'
 kill $servers

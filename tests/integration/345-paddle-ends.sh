@@ -95,3 +95,13 @@ for i in 0 1 0; do
     grep -q "parameter server 2 at 127.0.0.1:$((port + 2)) was started again and has no values, and another one has [0-9]* updates" mixed.log || fail "mixed, trainer $i: $(cat mixed.log)"
     grep -q 'restart all servers and trainers' mixed.log || fail "mixed, trainer $i: $(cat mixed.log)"
 done
+
+# a flag that one trainer has and the other has not is named
+again
+"${given[@]}" --num_passes=0 >fresh.log 2>&1 || fail "start values: $(cat fresh.log)"
+if "${given[@]}" --trainer_id=1 --init_model_path=two/pass-00001 >one-side.log 2>&1; then fail 'it trains beside another training'; fi
+grep -q 'trainer-1 begins with a saved model (--start_pass or --init_model_path), and the first trainer with start values: restart' one-side.log || fail "one side: $(cat one-side.log)"
+again
+"${given[@]}" --num_passes=0 --init_model_path=two/pass-00001 >fresh.log 2>&1 || fail "saved values: $(cat fresh.log)"
+if "${given[@]}" --trainer_id=1 >one-side.log 2>&1; then fail 'it trains beside another training'; fi
+grep -q 'trainer-1 begins with start values, and the first trainer with a saved model: give all trainers --start_pass or --init_model_path' one-side.log || fail "one side: $(cat one-side.log)"
