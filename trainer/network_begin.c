@@ -54,7 +54,8 @@ static int not_a_pass(const char *folder, const char *why, struct edl_error *err
     return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
 }
 
-int network_begin_read(const struct network_begin *begin, struct edl_error *error)
+/* read_params - shared_only: those that an exchange carries */
+static int read_params(const struct network_begin *begin, bool shared_only, struct edl_error *error)
 {
     float *const *values = network_learner_values(begin->learner);
     uint32_t found = 0;
@@ -62,11 +63,13 @@ int network_begin_read(const struct network_begin *begin, struct edl_error *erro
 
     if (access(begin->folder, F_OK) == -1)
         return not_a_pass(begin->folder, strerror(errno), error);
-    network_learner_start_values(begin->learner);
+    network_learner_start_values(begin->learner, shared_only);
     for (uint32_t p = 0; r >= 0 && p < begin->network->n_params; p++) {
         const struct param_spec *spec = &begin->network->params[p].spec;
         char path[PATH_MAX];
 
+        if (shared_only && begin->network->params[p].is_static)
+            continue;
         if ((size_t)snprintf(path, sizeof path, "%s/%s", begin->folder, spec->name) >= sizeof path)
             return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", begin->folder);
         r = read_param(begin->missing, path, values[p], (size_t)spec->rows * spec->columns, error);
@@ -75,6 +78,11 @@ int network_begin_read(const struct network_begin *begin, struct edl_error *erro
     if (r >= 0 && found == 0 && begin->network->n_params > 0)
         return not_a_pass(begin->folder, "no parameter of this network is there", error);
     return MIN_OF(r, 0);
+}
+
+int network_begin_read(const struct network_begin *begin, struct edl_error *error)
+{
+    return read_params(begin, false, error);
 }
 
 /* ---- setting ---- */
@@ -210,4 +218,19 @@ int network_begin_wait(const struct network_begin *begin, uint64_t wait_us, stru
             r = come_back(begin, error);
     }
     return r;
+}
+
+/* ---- again ---- */
+
+int network_begin_again(const struct network_begin *begin, uint64_t wait_us,
+                        struct edl_error *error)
+{
+    int r;
+
+    if (ps_client_awaits(network_servers_client(begin->servers)) == NULL)
+        return 0;
+    if (!begin->sets)
+        return network_begin_wait(begin, wait_us, error);
+    r = read_params(begin, true, error);
+    return r < 0 ? r : network_begin_servers(begin, error);
 }

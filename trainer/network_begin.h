@@ -24,6 +24,7 @@ struct network_begin {
     struct network_learner *learner;
     bool all_dense; /* where values are kept, as local_sgd_center declares them */
     struct network_servers *servers;
+    bool sets; /* this is trainer 0, which has the folder */
     const volatile sig_atomic_t *stop;
 };
 
@@ -46,3 +47,9 @@ int network_begin_servers(const struct network_begin *begin, struct edl_error *e
  * -ETIMEDOUT: not in time; -EINTR: told to stop; EDL_ESTALE: as above */
 int network_begin_wait(const struct network_begin *begin, uint64_t wait_us,
                        struct edl_error *error);
+
+/* network_begin_again - behind network_servers_again: a server that began again before any update
+ * gets the values anew. Trainer 0 reads and sets them, the others wait. The learner's own averages
+ * stay; its shared values are to be pulled. Fails as reading, setting and waiting do. */
+int network_begin_again(const struct network_begin *begin, uint64_t wait_us,
+                        struct edl_error *error);

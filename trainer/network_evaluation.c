@@ -102,12 +102,14 @@ int network_learner_measure(struct network_learner *l, const struct sample_set *
 
 /* ---- costs ---- */
 
-void network_learner_start_values(struct network_learner *l)
+void network_learner_start_values(struct network_learner *l, bool shared_only)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++) {
         const struct param_spec *spec = &l->network->params[p].spec;
         float *out = l->values[p];
 
+        if (shared_only && l->network->params[p].is_static)
+            continue;
         for (uint32_t row = 0; row < spec->rows; row++)
             for (uint32_t column = 0; column < spec->columns; column++)
                 *out++ = param_init_value(spec, l->config.declaration.seed, row, column);

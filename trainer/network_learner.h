@@ -64,8 +64,9 @@ int network_learner_train_until(struct network_learner *learner, const struct sa
 /* network_learner_pull - fresh values of all parameters */
 int network_learner_pull(struct network_learner *learner, struct edl_error *error);
 
-/* network_learner_start_values - those that every process can work out for itself */
-void network_learner_start_values(struct network_learner *learner);
+/* network_learner_start_values - those that every process can work out for itself
+ * shared_only: of the parameters that an exchange carries */
+void network_learner_start_values(struct network_learner *learner, bool shared_only);
 
 /* network_learner_has_averages - of batches, as batch_norm keeps: no exchange carries them */
 bool network_learner_has_averages(const struct network_learner *learner);

@@ -195,16 +195,22 @@ static bool has_saved(const struct study *s)
     return s->job->init_model != NULL && (s->servers == NULL || s->job->trainer_id == 0);
 }
 
+static struct network_begin begin_of(const struct study *s)
+{
+    return (struct network_begin){ .network = s->network,
+                                   .folder = s->job->init_model,
+                                   .missing = s->job->missing,
+                                   .learner = s->learner,
+                                   .all_dense = s->local != NULL,
+                                   .servers = s->servers,
+                                   .sets = s->job->trainer_id == 0,
+                                   .stop = s->job->stop };
+}
+
 /* A saved pass into the learner, and from there to where parameters are kept. */
 static int begin_saved(struct study *s, struct edl_error *error)
 {
-    const struct network_begin begin = { .network = s->network,
-                                         .folder = s->job->init_model,
-                                         .missing = s->job->missing,
-                                         .learner = s->learner,
-                                         .all_dense = s->local != NULL,
-                                         .servers = s->servers,
-                                         .stop = s->job->stop };
+    const struct network_begin begin = begin_of(s);
     int r = 0;
 
     if (has_saved(s))
@@ -213,8 +219,8 @@ static int begin_saved(struct study *s, struct edl_error *error)
         return r;
     if (s->servers == NULL)
         return network_begin_set(&begin, table_exchange, s->table, error);
-    return s->job->trainer_id == 0 ? network_begin_servers(&begin, error)
-                                   : network_begin_wait(&begin, s->servers_wait_us, error);
+    return begin.sets ? network_begin_servers(&begin, error)
+                      : network_begin_wait(&begin, s->servers_wait_us, error);
 }
 
 static int open_data(struct study *s, struct edl_error *error)
@@ -345,8 +351,12 @@ static bool is_broken(const struct study *s, int code)
 
 static int come_back(struct study *s, struct edl_error *error)
 {
+    const struct network_begin begin = begin_of(s);
+    int r;
+
     log_warning("%s; connecting again", error->text);
-    return network_servers_again(s->servers, error);
+    r = network_servers_again(s->servers, error);
+    return r < 0 ? r : network_begin_again(&begin, s->servers_wait_us, error);
 }
 
 /* At its start, and at the end of a pass, a trainer takes what the servers have then. Others may

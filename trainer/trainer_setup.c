@@ -249,7 +249,7 @@ int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct 
     int r = held_out(workshop, workshop->config->evaluate_max, &lesson, error);
 
     if (r >= 0 && workshop->network != NULL) {
-        network_learner_start_values(workshop->network_learner);
+        network_learner_start_values(workshop->network_learner, false);
         r = network_learner_measure(workshop->network_learner, lesson.set, BASELINE_BATCHES, error);
         if (r >= 0)
             r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);

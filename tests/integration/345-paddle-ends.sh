@@ -105,3 +105,16 @@ again
 "${given[@]}" --num_passes=0 --init_model_path=two/pass-00001 >fresh.log 2>&1 || fail "saved values: $(cat fresh.log)"
 if "${given[@]}" --trainer_id=1 >one-side.log 2>&1; then fail 'it trains beside another training'; fi
 grep -q 'trainer-1 begins with start values, and the first trainer with a saved model: give all trainers --start_pass or --init_model_path' one-side.log || fail "one side: $(cat one-side.log)"
+
+# a server begins again before the first update: trainer 0 sets the values anew. Its lines of a pass are more than a pipe holds, so it waits
+# for the reader meanwhile.
+again
+exec 8< <(exec "${given[@]}" --batch=1 --num_batches_per_send_parameter=1000000 --init_model_path=two/pass-00001 --num_passes=20 --log-period=1 2>&1)
+trainer=$!
+while read -r line <&8; do case $line in *'Batch 2'[,\ ]*) break ;; esac; done
+before=$(set_by_1)
+stop 1
+serve 1
+rest=$(cat <&8)
+wait "$trainer" || fail "begun again: $(tail -n 5 <<<"$rest")"
+grep -q 'Pass 19 done' <<<"$rest" && [ "$(set_by_1)" = $((before + 1)) ] || fail "begun again: $(tail -n 5 <<<"$rest") $(cat server-1.log)"

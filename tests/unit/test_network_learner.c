@@ -169,7 +169,7 @@ static void test_pull(void **unused)
     config.declaration = s.declaration;
     config.exchange_userdata = s.table;
     assert_int_equal(network_learner_new(&config, &other, NULL), 0);
-    network_learner_start_values(other);
+    network_learner_start_values(other, false);
     assert_int_equal(network_learner_evaluate(other, s.samples, &evaluation, NULL), 0);
     assert_float_equal(evaluation.cost, cost_of(&s), 1e-5 * evaluation.cost);
     train(&s, 2);
