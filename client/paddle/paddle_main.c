@@ -21,6 +21,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 #define EXIT_BAD_USAGE 2
 #define EXIT_NOT_STARTED 127
@@ -111,15 +112,31 @@ static enum paddle_way way_of_train(const struct paddle_flags *flags)
     return paddle_flag_is(flags, FLAG_LOCAL) ? PADDLE_ALONE : PADDLE_WITH_SERVERS;
 }
 
+/* too_many - the list is told of up to PADDLE_SERVERS_MAX */
+static int too_many(const char *n, struct edl_error *error)
+{
+    (void)edl_error_set(error, -E2BIG,
+                        "the job has %.20s parameter servers, and PADDLE_INIT_PSERVERS tells where "
+                        "they are of at most %d",
+                        n, PADDLE_SERVERS_MAX);
+    return edl_error_remedy(error,
+                            "ask for at most %d servers: pserver: min-instance; --local=1 trains "
+                            "without servers",
+                            PADDLE_SERVERS_MAX);
+}
+
 /* check_told - a trainer of a job with servers that are nowhere now: it would train alone */
 static int check_told(const struct paddle_flags *flags, enum paddle_way way,
                       struct edl_error *error)
 {
     const char *n = getenv("PSERVERS");
+    uint64_t servers = 0;
 
     if (way != PADDLE_ALONE || flags->given[FLAG_LOCAL] || getenv("EDL_SOCKET") == NULL ||
         n == NULL || *n == '\0' || streq(n, "0"))
         return 0;
+    if (parse_u64(n, &servers) >= 0 && servers > PADDLE_SERVERS_MAX)
+        return too_many(n, error);
     (void)edl_error_set(error, EDL_EUNREACHABLE,
                         "the job has %.20s parameter servers, and PADDLE_INIT_PSERVERS does not "
                         "tell where they are: one waits to be placed again",

@@ -12,8 +12,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define SERVERS_MAX 1024
-
 __attribute__((format(printf, 2, 3))) static void add(struct paddle_command *command,
                                                       const char *format, ...)
 {
@@ -90,11 +88,11 @@ static int check_servers(const struct paddle_flags *flags, struct edl_error *err
     n = count_addresses(flags->values[FLAG_PSERVERS], error);
     if (n == 0)
         return -EINVAL;
-    if (n > SERVERS_MAX / (size_t)ports)
+    if (n > PADDLE_SERVERS_MAX / (size_t)ports)
         return edl_error_set(error, -EINVAL,
                              "--pservers has %zu addresses with %d ports each; %d servers are "
                              "possible",
-                             n, ports, SERVERS_MAX);
+                             n, ports, PADDLE_SERVERS_MAX);
     return 0;
 }
 

@@ -22,6 +22,9 @@ struct paddle_command {
     size_t n;
 };
 
+#define PADDLE_SERVERS_MAX                                                                         \
+    1024 /* that a list names, of the scheduler (PADDLE_INIT_PSERVERS) or a person */
+
 /* In which way a program runs: each heeds other flags. */
 enum paddle_way {
     PADDLE_ALONE,          /* trains without servers */

@@ -118,3 +118,9 @@ serve 1
 rest=$(cat <&8)
 wait "$trainer" || fail "begun again: $(tail -n 5 <<<"$rest")"
 grep -q 'Pass 19 done' <<<"$rest" && [ "$(set_by_1)" = $((before + 1)) ] || fail "begun again: $(tail -n 5 <<<"$rest") $(cat server-1.log)"
+
+# more servers than a list names are no servers that wait
+if PSERVERS=1025 EDL_SOCKET=$work/none edl-paddle train --config=recommendation --data=data >many.log 2>&1; then fail 'it trains alone'; fi
+grep -q 'the job has 1025 parameter servers, and PADDLE_INIT_PSERVERS tells where they are of at most 1024' many.log || fail "many servers: $(cat many.log)"
+if PSERVERS=2 EDL_SOCKET=$work/none edl-paddle train --config=recommendation --data=data >many.log 2>&1; then fail 'it trains alone'; fi
+grep -q 'one waits to be placed again' many.log || fail "servers that wait: $(cat many.log)"
