@@ -43,6 +43,17 @@ static const struct {
     { "delta_add_rate", delta_add_rate, NULL },
 };
 
+struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
+                                    float delta_add_rate)
+{
+    if (send_every <= 1)
+        return (struct agreement){ .trainers = trainers, .send_every = send_every };
+    return (struct agreement){ .trainers = MAX_OF(trainers, UINT32_C(1)),
+                               .send_every = send_every,
+                               .center = center,
+                               .delta_add_rate = delta_add_rate };
+}
+
 static void describe(size_t term, double value, char ret[VALUE_SIZE])
 {
     if (terms[term].words != NULL)

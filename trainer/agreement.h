@@ -19,6 +19,12 @@ struct agreement {
     float delta_add_rate;
 };
 
+/* agreement_of_flags - what a trainer says of its own flags
+ * trainers: 0: not given. With local SGD, send_every above 1, that says 1: a meeting shares by it.
+ * center and delta_add_rate are of meetings, and not said without them. */
+struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
+                                    float delta_add_rate);
+
 /* agreement_check - that other may train with those who said first
  * first_trainer: who said it; AGREEMENT_NOBODY: the server's own flags. A value that one of both
  * has not said is no difference. -EINVAL: the error names the flag, both values and what to do. */

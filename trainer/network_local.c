@@ -101,14 +101,8 @@ static enum local_sgd_method method_of(const struct network_job *job)
 /* What the servers compare with the other trainers'. */
 static struct agreement agreement_of(const struct network_job *job)
 {
-    struct agreement agreement = { .trainers = (uint32_t)job->trainers,
-                                   .send_every = (uint32_t)job->send_every };
-
-    if (job->send_every > 1) {
-        agreement.center = method_of(job) + 1;
-        agreement.delta_add_rate = job->delta_add_rate;
-    }
-    return agreement;
+    return agreement_of_flags((uint32_t)job->trainers, (uint32_t)job->send_every,
+                              method_of(job) + 1, job->delta_add_rate);
 }
 
 static int open_local(struct study *s, struct edl_error *error)

@@ -308,7 +308,7 @@ static size_t server_options(struct network_job *job, struct option_value *ret)
         { .name = "num_gradient_servers",
           .fallback = "0",
           .u64 = &job->trainers,
-          .help = "trainers that share the servers; 0: not said" },
+          .help = "trainers that share the servers; 0: not said, 1 for local SGD" },
         { .name = "ports_num",
           .fallback = "1",
           .u64 = &job->ports_num,

@@ -77,6 +77,28 @@ static void test_what_is_not_said(void **state)
     assert_int_equal(known.trainers, 4);
 }
 
+/* Local SGD divides by the number of trainers: one that was not given divides by 1, and says so. */
+static void test_local_sgd_says_how_many(void **state)
+{
+    static const struct {
+        uint32_t given, send_every, said;
+    } cases[] = { { 0, 1, 0 }, { 2, 1, 2 }, { 0, 2, 1 }, { 1, 2, 1 }, { 3, 2, 3 } };
+    struct agreement said, two = agreement_of_flags(2, 2, 1, 1);
+    struct edl_error error = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        said = agreement_of_flags(cases[i].given, cases[i].send_every, 1, 0.5f);
+        assert_int_equal(said.trainers, cases[i].said);
+        assert_int_equal(said.center, cases[i].send_every > 1 ? 1 : 0);
+        assert_true(said.delta_add_rate == (cases[i].send_every > 1 ? 0.5f : 0));
+    }
+    said = agreement_of_flags(0, 2, 1, 1);
+    assert_int_equal(agreement_check(&two, 0, &said, 1, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "trainer-1 has --num_gradient_servers=1, and trainer-0 has "
+                                       "2: start all"));
+}
+
 /* ---- ports ---- */
 
 static int check_ports(const struct block_placement *own, const struct block_placement *before,
@@ -139,7 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_term),        cmocka_unit_test(test_servers_count),
         cmocka_unit_test(test_what_is_not_said), cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_first_trainer),
+        cmocka_unit_test(test_first_trainer),    cmocka_unit_test(test_local_sgd_says_how_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
