@@ -36,11 +36,11 @@ static const struct {
     const char *flag;
     double (*value)(const struct agreement *agreement);
     const char *const *words; /* of a value that is a choice; NULL: it is a number */
-} terms[] = {
-    { "num_gradient_servers", trainers, NULL },
-    { "num_batches_per_send_parameter", send_every, NULL },
-    { "center_parameter_update_method", center, centers },
-    { "delta_add_rate", delta_add_rate, NULL },
+} terms[TERMS] = {
+    [TERM_TRAINERS] = { "num_gradient_servers", trainers, NULL },
+    [TERM_SEND_EVERY] = { "num_batches_per_send_parameter", send_every, NULL },
+    [TERM_CENTER] = { "center_parameter_update_method", center, centers },
+    [TERM_DELTA_ADD_RATE] = { "delta_add_rate", delta_add_rate, NULL },
 };
 
 struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
@@ -79,26 +79,33 @@ static int differs(size_t term, const double values[2], uint32_t first, uint32_t
                          first == AGREEMENT_NOBODY ? " and servers" : "");
 }
 
-int agreement_check(const struct agreement *first, uint32_t first_trainer,
-                    const struct agreement *other, uint32_t other_trainer, struct edl_error *error)
+int agreement_check(const struct agreement_known *known, const struct agreement *other,
+                    uint32_t other_trainer, struct edl_error *error)
 {
-    for (size_t i = 0; i < ELEMENTS(terms); i++) {
-        const double values[2] = { terms[i].value(first), terms[i].value(other) };
+    for (size_t i = 0; i < TERMS; i++) {
+        const double values[2] = { terms[i].value(&known->said), terms[i].value(other) };
 
         if (values[0] != 0 && values[1] != 0 && values[0] != values[1])
-            return differs(i, values, first_trainer, other_trainer, error);
+            return differs(i, values, known->speakers[i], other_trainer, error);
     }
     return 0;
 }
 
-void agreement_add(struct agreement *known, const struct agreement *other)
+void agreement_add(struct agreement_known *known, const struct agreement *other,
+                   uint32_t other_trainer)
 {
-    if (known->trainers == 0)
-        known->trainers = other->trainers;
-    if (known->send_every == 0)
-        known->send_every = other->send_every;
-    if (known->center == 0)
-        known->center = other->center;
-    if (known->delta_add_rate == 0)
-        known->delta_add_rate = other->delta_add_rate;
+    struct agreement *said = &known->said;
+    const struct agreement before = *said;
+
+    if (said->trainers == 0)
+        said->trainers = other->trainers;
+    if (said->send_every == 0)
+        said->send_every = other->send_every;
+    if (said->center == 0)
+        said->center = other->center;
+    if (said->delta_add_rate == 0)
+        said->delta_add_rate = other->delta_add_rate;
+    for (size_t i = 0; i < TERMS; i++)
+        if (terms[i].value(&before) == 0)
+            known->speakers[i] = other_trainer;
 }

@@ -25,11 +25,21 @@ struct agreement {
 struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
                                     float delta_add_rate);
 
-/* agreement_check - that other may train with those who said first
- * first_trainer: who said it; AGREEMENT_NOBODY: the server's own flags. A value that one of both
- * has not said is no difference. -EINVAL: the error names the flag, both values and what to do. */
-int agreement_check(const struct agreement *first, uint32_t first_trainer,
-                    const struct agreement *other, uint32_t other_trainer, struct edl_error *error);
+enum agreement_term { TERM_TRAINERS, TERM_SEND_EVERY, TERM_CENTER, TERM_DELTA_ADD_RATE, TERMS };
 
-/* agreement_add - takes from other what nobody has said before */
-void agreement_add(struct agreement *known, const struct agreement *other);
+/* What was said, term by term, and which trainer said it first. All 0: nothing. */
+struct agreement_known {
+    struct agreement said;
+    uint32_t speakers[TERMS]; /* of terms that were said; AGREEMENT_NOBODY: the server's own flag */
+};
+
+/* agreement_check - that other may train with those who said first
+ * A value that one of both has not said is no difference. -EINVAL: the error names the flag, both
+ * values, who has them and what to do. */
+int agreement_check(const struct agreement_known *known, const struct agreement *other,
+                    uint32_t other_trainer, struct edl_error *error);
+
+/* agreement_add - takes from other what nobody has said before
+ * other_trainer: who says it; AGREEMENT_NOBODY: the server's own flags */
+void agreement_add(struct agreement_known *known, const struct agreement *other,
+                   uint32_t other_trainer);

@@ -13,21 +13,8 @@
 void pserver_terms_init(struct pserver_terms *terms, const struct block_placement *ports,
                         uint32_t trainers)
 {
-    *terms = (struct pserver_terms){ .ports = *ports,
-                                     .trainers = trainers,
-                                     .said_first = AGREEMENT_NOBODY };
-}
-
-static int check_agreement(const struct pserver_terms *terms, const struct wire_hello *hello,
-                           struct edl_error *error)
-{
-    const struct agreement own = { .trainers = terms->trainers };
-    int r = agreement_check(&own, AGREEMENT_NOBODY, &hello->agreement, hello->trainer, error);
-
-    if (r < 0 || terms->said_first == AGREEMENT_NOBODY)
-        return r;
-    return agreement_check(&terms->said, terms->said_first, &hello->agreement, hello->trainer,
-                           error);
+    *terms = (struct pserver_terms){ .ports = *ports };
+    agreement_add(&terms->known, &(struct agreement){ .trainers = trainers }, AGREEMENT_NOBODY);
 }
 
 static int compare_ports(const struct block_placement *here, const char *whose,
@@ -82,7 +69,7 @@ int pserver_terms_check(const struct pserver_terms *terms, const struct declarat
                         const struct wire_hello *hello, const struct declaration *declaration,
                         struct edl_error *error)
 {
-    int r = check_agreement(terms, hello, error);
+    int r = agreement_check(&terms->known, &hello->agreement, hello->trainer, error);
 
     if (r >= 0)
         r = check_ports(terms, before, &declaration->placement, error);
@@ -91,7 +78,5 @@ int pserver_terms_check(const struct pserver_terms *terms, const struct declarat
 
 void pserver_terms_add(struct pserver_terms *terms, const struct wire_hello *hello)
 {
-    agreement_add(&terms->said, &hello->agreement);
-    if (terms->said_first == AGREEMENT_NOBODY)
-        terms->said_first = hello->trainer;
+    agreement_add(&terms->known, &hello->agreement, hello->trainer);
 }

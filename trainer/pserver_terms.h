@@ -14,11 +14,10 @@ struct wire_hello;
 
 struct pserver_terms {
     struct block_placement ports; /* the server's flags; 0, 0: as the first trainer says */
-    uint32_t trainers;            /* the server's flag; 0: not given */
-    struct agreement said;        /* by those that have declared */
-    uint32_t said_first;          /* who; AGREEMENT_NOBODY: nobody yet */
+    struct agreement_known known; /* by the server's flag, and by those that have declared */
 };
 
+/* pserver_terms_init - trainers: the server's flag; 0: not given */
 void pserver_terms_init(struct pserver_terms *terms, const struct block_placement *ports,
                         uint32_t trainers);
 

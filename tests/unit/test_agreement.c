@@ -20,6 +20,14 @@ static const struct agreement usual = {
     .trainers = 4, .send_every = 3, .center = LOCAL_SGD_AVERAGE + 1, .delta_add_rate = 0.5f
 };
 
+static struct agreement_known known_of(const struct agreement *said, uint32_t trainer)
+{
+    struct agreement_known known = { 0 };
+
+    agreement_add(&known, said, trainer);
+    return known;
+}
+
 static void test_each_term(void **state)
 {
     struct agreement others[] = { usual, usual, usual, usual };
@@ -31,6 +39,7 @@ static void test_each_term(void **state)
         "average:",
         "trainer-7 has --delta_add_rate=0.25, and trainer-1 has 0.5:",
     };
+    const struct agreement_known known = known_of(&usual, 1);
     struct edl_error error = { 0 };
 
     (void)state;
@@ -38,24 +47,25 @@ static void test_each_term(void **state)
     others[1].send_every = 1;
     others[2].center = LOCAL_SGD_ELASTIC + 1;
     others[3].delta_add_rate = 0.25f;
-    assert_int_equal(agreement_check(&usual, 1, &usual, 7, &error), 0);
+    assert_int_equal(agreement_check(&known, &usual, 7, &error), 0);
     for (size_t i = 0; i < ELEMENTS(others); i++) {
-        assert_int_equal(agreement_check(&usual, 1, &others[i], 7, &error), -EINVAL);
+        assert_int_equal(agreement_check(&known, &others[i], 7, &error), -EINVAL);
         if (strstr(error.text, texts[i]) == NULL)
             fail_msg("%s", error.text);
     }
     others[2].center = UINT32_MAX; /* of a peer that says nonsense */
-    assert_int_equal(agreement_check(&usual, 1, &others[2], 7, &error), -EINVAL);
+    assert_int_equal(agreement_check(&known, &others[2], 7, &error), -EINVAL);
     assert_non_null(strstr(error.text, "=?, and trainer-1 has average"));
 }
 
 static void test_servers_count(void **state)
 {
-    const struct agreement servers = { .trainers = 2 };
+    const struct agreement_known servers =
+        known_of(&(struct agreement){ .trainers = 2 }, AGREEMENT_NOBODY);
     struct edl_error error = { 0 };
 
     (void)state;
-    assert_int_equal(agreement_check(&servers, AGREEMENT_NOBODY, &usual, 0, &error), -EINVAL);
+    assert_int_equal(agreement_check(&servers, &usual, 0, &error), -EINVAL);
     assert_non_null(strstr(error.text, "trainer-0 has --num_gradient_servers=4, and the parameter "
                                        "servers have 2: start all trainers and servers with"));
 }
@@ -64,17 +74,17 @@ static void test_servers_count(void **state)
 static void test_what_is_not_said(void **state)
 {
     const struct agreement silent = { .send_every = 3 };
-    struct agreement known = { 0 }, other = usual;
+    struct agreement_known known = known_of(&silent, 0);
+    struct agreement other = usual;
 
     (void)state;
-    agreement_add(&known, &silent);
-    assert_int_equal(agreement_check(&known, 0, &usual, 1, NULL), 0);
-    agreement_add(&known, &usual);
-    assert_memory_equal(&known, &usual, sizeof known);
-    assert_int_equal(agreement_check(&known, 0, &silent, 1, NULL), 0);
+    assert_int_equal(agreement_check(&known, &usual, 1, NULL), 0);
+    agreement_add(&known, &usual, 1);
+    assert_memory_equal(&known.said, &usual, sizeof usual);
+    assert_int_equal(agreement_check(&known, &silent, 1, NULL), 0);
     other.trainers = 9;
-    agreement_add(&known, &other); /* what was said first stays */
-    assert_int_equal(known.trainers, 4);
+    agreement_add(&known, &other, 2); /* what was said first stays */
+    assert_int_equal(known.said.trainers, 4);
 }
 
 /* Local SGD divides by the number of trainers: one that was not given divides by 1, and says so. */
@@ -83,7 +93,9 @@ static void test_local_sgd_says_how_many(void **state)
     static const struct {
         uint32_t given, send_every, said;
     } cases[] = { { 0, 1, 0 }, { 2, 1, 2 }, { 0, 2, 1 }, { 1, 2, 1 }, { 3, 2, 3 } };
-    struct agreement said, two = agreement_of_flags(2, 2, 1, 1);
+    const struct agreement two = agreement_of_flags(2, 2, 1, 1);
+    const struct agreement_known known = known_of(&two, 0);
+    struct agreement said;
     struct edl_error error = { 0 };
 
     (void)state;
@@ -94,7 +106,7 @@ static void test_local_sgd_says_how_many(void **state)
         assert_true(said.delta_add_rate == (cases[i].send_every > 1 ? 0.5f : 0));
     }
     said = agreement_of_flags(0, 2, 1, 1);
-    assert_int_equal(agreement_check(&two, 0, &said, 1, &error), -EINVAL);
+    assert_int_equal(agreement_check(&known, &said, 1, &error), -EINVAL);
     assert_non_null(strstr(error.text, "trainer-1 has --num_gradient_servers=1, and trainer-0 has "
                                        "2: start all"));
 }
@@ -156,12 +168,37 @@ static void test_first_trainer(void **state)
                                        "trainer-3 has 3"));
 }
 
+/* A refusal names the trainer that said the value, not the one that came first. */
+static void test_who_said_it(void **state)
+{
+    const struct declaration declaration = { .placement = { 1, 0 } };
+    struct wire_hello first = { .trainer = 3, .agreement = { .send_every = 3 } };
+    struct wire_hello second = { .trainer = 5, .agreement = { .trainers = 2, .send_every = 3 } };
+    struct wire_hello third = { .trainer = 6, .agreement = { .trainers = 4, .send_every = 3 } };
+    struct edl_error error = { 0 };
+    struct pserver_terms terms;
+
+    (void)state;
+    pserver_terms_init(&terms, &declaration.placement, 0);
+    pserver_terms_add(&terms, &first);
+    pserver_terms_add(&terms, &second);
+    assert_int_equal(pserver_terms_check(&terms, &declaration, &third, &declaration, &error),
+                     -EINVAL);
+    assert_non_null(
+        strstr(error.text, "trainer-6 has --num_gradient_servers=4, and trainer-5 has 2: start"));
+    third.agreement = (struct agreement){ .send_every = 2 };
+    assert_int_equal(pserver_terms_check(&terms, &declaration, &third, &declaration, &error),
+                     -EINVAL);
+    assert_non_null(strstr(error.text, "and trainer-3 has 3: start"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_term),        cmocka_unit_test(test_servers_count),
         cmocka_unit_test(test_what_is_not_said), cmocka_unit_test(test_ports),
         cmocka_unit_test(test_first_trainer),    cmocka_unit_test(test_local_sgd_says_how_many),
+        cmocka_unit_test(test_who_said_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
