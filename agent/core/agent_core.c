@@ -236,15 +236,6 @@ static void stop_unit(struct agent_core *core, struct agent_unit *unit, uint64_t
     (void)move(core, unit, UNIT_EVENT_STOP);
 }
 
-static bool take_frozen(struct agent_core *core, struct agent_unit *unit, bool frozen)
-{
-    if (!set_frozen(core, unit, frozen))
-        return false;
-    (void)add(core, AGENT_MOVED, &unit->id);
-    touch(core);
-    return true;
-}
-
 /* take_facts - true when the state changed, or whether it stands still */
 static bool take_facts(struct agent_core *core, struct agent_unit *unit,
                        const struct agent_facts *facts)
@@ -261,8 +252,14 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
         return false;
     case AGENT_RUNNING:
         unit->started = true;
-        news = take_frozen(core, unit, facts->frozen);
-        return move(core, unit, UNIT_EVENT_STARTED) || news;
+        news = set_frozen(core, unit, facts->frozen);
+        if (move(core, unit, UNIT_EVENT_STARTED))
+            return true; /* both are told at once */
+        if (news) {
+            (void)add(core, AGENT_MOVED, &unit->id);
+            touch(core);
+        }
+        return news;
     case AGENT_GONE:
         break;
     }

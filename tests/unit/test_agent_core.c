@@ -313,12 +313,17 @@ static void test_frozen_is_not_thawed_near_the_end_of_a_lease(void **state)
 static void test_frozen_is_adopted(void **state)
 {
     struct process_id id = id_of(0, 1);
+    struct agent_action action;
+    unsigned told = 0;
 
     core = agent_core_free(core);
     core = agent_core_new((struct lease_word){ START - 1, 5 });
     agent_core_adopt(core, &id, GRACE, &frozen);
     assert_true(agent_core_any_frozen(core));
     (void)state;
+    while (agent_core_take(core, &action))
+        told += action.kind == AGENT_MOVED;
+    assert_int_equal(told, 1);
     reported(true);
     (void)take();
     orders(1, order_of(0, 1, true));
