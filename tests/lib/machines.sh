@@ -10,6 +10,7 @@
 #   machine_link n1 down                           # or up: its cable
 #   machine_cable n1 30 0 2000                     # loses 30 % of what it is sent and nothing of what it sends, takes 2 s each way
 #   machine_cable n1                               # a good one again
+#   $machines/shared                                # a folder, /shared on each of them
 #   machine_has=PACKAGE,PACKAGE                     # before that: what its machines have besides, in a root of their own
 #   machine_wants_kernel=yes                       # before that: a test that boots $base under $base.vmlinuz by itself
 #   machine_wants_root=only                        # before that: what it takes is made, and nothing is run (machine-roots)
@@ -88,6 +89,7 @@ fi
 
 base=$EDL_TEST_MACHINES
 machines=$(mktemp -d)
+mkdir -m 777 "$machines/shared"
 machine_n=0
 declare -A machine_pid machine_leader machine_address machine_cable_pid
 
@@ -180,7 +182,7 @@ machine_start() { # NAME
         exec systemd-nspawn -q -D "$dir/root" -M "$name-$$" --hostname="$name" --register=no --keep-unit \
             --network-bridge=edl-test --kill-signal=SIGRTMIN+3 --console=pipe --link-journal=no --resolv-conf=off --timezone=off \
             --setenv=EDL_TEST_ADDRESS="${machine_address[$name]}" --bind-ro="$machines/init:/edl-init" \
-            --bind-ro="$EDL_BUILD_DIR:/opt/edl/bin" /edl-init
+            --bind-ro="$EDL_BUILD_DIR:/opt/edl/bin" --bind="$machines/shared:/shared" /edl-init
     ) </dev/null >"$dir/console" 2>&1 &
     machine_pid[$name]=$!
 }
