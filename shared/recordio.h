@@ -7,10 +7,11 @@
  * is checked before use. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct edl_error;
+#include "shared/error.h"
 
 #define RECORDIO_MAGIC UINT32_C(0x01020304)
 #define RECORDIO_HEADER_BYTES 20
@@ -23,6 +24,7 @@ struct recordio_chunk {
     uint64_t offset_bytes;
     uint32_t stored_bytes;
     uint32_t n_records;
+    enum recordio_compressor compressor;
 };
 
 /* Writer. A record that would take the chunk over chunk_bytes starts a new one. Synced and renamed
@@ -38,6 +40,22 @@ void recordio_writer_abort(struct recordio_writer *take_writer); /* leaves no fi
 /* recordio_index - reads headers only; *ret_chunks: malloc'd array of *ret_n */
 int recordio_index(const char *path, struct recordio_chunk **ret_chunks, size_t *ret_n,
                    struct edl_error *error);
+
+/* What the headers of a file say, up to the first that is damaged. */
+struct recordio_survey {
+    struct recordio_chunk *chunks; /* owned */
+    size_t n_chunks;
+    uint64_t file_bytes;
+    uint64_t lost_bytes;     /* from the damaged header to the end; 0: none is damaged */
+    struct edl_error damage; /* where, and how; set when lost_bytes is not 0 */
+};
+
+/* recordio_survey - as recordio_index, of a file that may be damaged; recordio_survey_clear */
+int recordio_survey(const char *path, struct recordio_survey *ret, struct edl_error *error);
+void recordio_survey_clear(struct recordio_survey *survey);
+
+/* recordio_begins - the open file begins as a RecordIO file does; its position stays */
+bool recordio_begins(int fd);
 
 /* One chunk in memory: records as (offset, size) into data. */
 struct recordio_records {
