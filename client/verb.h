@@ -50,6 +50,8 @@ extern const struct verb verb_admin;
 extern const struct verb verb_workspace;
 extern const struct verb verb_audit;
 extern const struct verb verb_corpus;
+extern const struct verb verb_dataset;
+extern const struct verb verb_recordio;
 extern const struct verb verb_deploy;
 extern const struct verb verb_dev;
 extern const struct verb verb_doctor;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_recordio.c - `edl recordio`: RecordIO files made, read, looked at and cut */
+#include <errno.h>
+#include <stdio.h>
+
+#include "client/recordio_verb.h"
+#include "client/report.h"
+#include "client/verb.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/nearest.h"
+
+#define AT(member) offsetof(struct recordio_options, member)
+
+static const struct option_spec recordio_options[] = {
+    { "lines", 0, OPTION_FLAG, NULL, "convert: each line is a record", AT(lines) },
+    { "files", 0, OPTION_FLAG, NULL, "convert: each file is a record", AT(files) },
+    { "out", 'o', OPTION_TEXT, "PREFIX", "convert, split: files PREFIX-00000, PREFIX-00001, ...",
+      AT(out) },
+    { "records", 0, OPTION_COUNT, "N", "convert, split: records in a file", AT(records) },
+    { "parts", 0, OPTION_COUNT, "N", "split: so many files instead, alike but for a record",
+      AT(parts) },
+    { "compress", 0, OPTION_TEXT, "HOW", "none, snappy or gzip (convert: snappy; split: as it was)",
+      AT(compress) },
+    { "chunk", 0, OPTION_BYTES, "BYTES", "of records in a chunk; tasks are made of chunks (1Mi)",
+      AT(chunk_bytes) },
+    { "null", '0', OPTION_FLAG, NULL, "cat: a NUL byte ends a record, not a newline", AT(null) },
+    { "raw", 0, OPTION_FLAG, NULL, "cat: each record behind its length, 32 bits, little endian",
+      AT(raw) },
+    { .name = NULL },
+};
+
+/* Options that one action or two take. */
+#define OUT (1u << 0)
+#define RECORDS (1u << 1)
+#define PARTS (1u << 2)
+#define COMPRESS (1u << 3)
+#define CHUNK (1u << 4)
+#define LINES (1u << 5)
+#define FILES (1u << 6)
+#define NUL (1u << 7)
+#define RAW (1u << 8)
+#define JSON (1u << 9)
+
+static const struct {
+    const char *name;
+    unsigned options;
+    int (*run)(const struct recordio_call *call);
+} actions[] = {
+    { "cat", NUL | RAW, recordio_cat },
+    { "index", JSON, recordio_list },
+    { "check", JSON, recordio_check },
+    { "convert", OUT | RECORDS | COMPRESS | CHUNK | LINES | FILES | JSON, recordio_convert },
+    { "split", OUT | RECORDS | PARTS | COMPRESS | CHUNK | JSON, recordio_split },
+};
+
+static const char *const compressors[] = {
+    [RECORDIO_NONE] = "none", [RECORDIO_SNAPPY] = "snappy", [RECORDIO_GZIP] = "gzip"
+};
+
+const char *recordio_compressor_name(enum recordio_compressor compressor)
+{
+    return compressors[compressor];
+}
+
+int recordio_compressor_find(const char *name, enum recordio_compressor *ret,
+                             struct edl_error *error)
+{
+    for (size_t i = 0; i < ELEMENTS(compressors); i++)
+        if (streq(compressors[i], name)) {
+            *ret = (enum recordio_compressor)i;
+            return 0;
+        }
+    (void)edl_error_set(error, -EINVAL, "--compress is \"%s\"", name);
+    return edl_error_remedy(error, "--compress none, --compress snappy or --compress gzip");
+}
+
+/* unfit_option - the name of one that is given and does not go with the action; NULL: there is none
+ */
+static const char *unfit_option(const struct recordio_options *o, unsigned fit)
+{
+    const struct {
+        const char *name;
+        bool given;
+        unsigned bit;
+    } given[] = {
+        { "out", o->out != NULL, OUT },
+        { "records", o->records > 0, RECORDS },
+        { "parts", o->parts > 0, PARTS },
+        { "compress", o->compress != NULL, COMPRESS },
+        { "chunk", o->chunk_bytes > 0, CHUNK },
+        { "lines", o->lines, LINES },
+        { "files", o->files, FILES },
+        { "null", o->null, NUL },
+        { "raw", o->raw, RAW },
+        { "json", o->common.json, JSON },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(given); i++)
+        if (given[i].given && (given[i].bit & fit) == 0)
+            return given[i].name;
+    return NULL;
+}
+
+static int unknown_action(const char *name)
+{
+    const char *names[ELEMENTS(actions)], *nearest;
+    struct edl_error error = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(actions); i++)
+        names[i] = actions[i].name;
+    nearest = nearest_word(name, names, ELEMENTS(names));
+    (void)edl_error_set(&error, -EINVAL, "recordio: there is no action \"%s\"", name);
+    (void)edl_error_remedy(&error,
+                           nearest != NULL ? "edl recordio %s FILE..." : "edl help recordio",
+                           nearest);
+    return report_error(&error);
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct arguments *arguments = &invocation->arguments;
+    const struct recordio_call call = { invocation->options, arguments->args + 1,
+                                        arguments->n_args - 1 };
+
+    for (size_t i = 0; i < ELEMENTS(actions); i++) {
+        struct edl_error error = { 0 };
+        const char *unfit;
+
+        if (!streq(actions[i].name, arguments->args[0]))
+            continue;
+        unfit = unfit_option(call.options, actions[i].options);
+        if (unfit == NULL)
+            return actions[i].run(&call);
+        (void)edl_error_set(&error, -EINVAL, "recordio %s: --%s does not go with it",
+                            actions[i].name, unfit);
+        (void)edl_error_remedy(&error, "edl help recordio");
+        return report_error(&error);
+    }
+    return unknown_action(arguments->args[0]);
+}
+
+const struct verb verb_recordio = {
+    .name = "recordio",
+    .usage = "cat|index|check FILE... | convert FILE... --lines --out PREFIX --records N | "
+             "split FILE... --out PREFIX --records N",
+    .summary = "Make, read, check and cut RecordIO files",
+    .details =
+        "cat prints the records, a line each. index tells the chunks of each file, which tasks "
+        "are\n"
+        "made of. check reads everything and names each damaged chunk with the records that are\n"
+        "lost; exit status 1: there is one. convert makes numbered files of lines, or of whole\n"
+        "files; \"-\" is standard input. split puts the records of files, in their order, into\n"
+        "others. Each file appears whole; where a call fails its files are removed.\n"
+        "A dataset of a job: edl submit --dataset 'PREFIX-*' -- COMMAND. See edl-recordio(1).",
+    .options = recordio_options,
+    .options_size = sizeof(struct recordio_options),
+    .min_args = 2,
+    .max_args = SIZE_MAX,
+    .local = true,
+    .run = run,
+};

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# edl recordio and edl dataset, without a server: bytes as PaddlePaddle's tools write them, each record once whatever the files, what is
+# damaged named with offset and records, nothing left of a call that fails.
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+work=$(mktemp -d /tmp/edl-recordio-XXXXXX)
+trap 'rm -rf "$work"' EXIT
+. "$EDL_SOURCE_DIR/tests/lib/fail.sh"
+edl=$EDL_BUILD_DIR/edl
+cd "$work"
+
+refused() { # STATUS TEXT ARGUMENT...: it ends so, and says so
+    local wanted=$1 text=$2 status=0
+    shift 2
+    "$edl" "$@" >out 2>err </dev/null || status=$?
+    [ $status = "$wanted" ] || fail "edl $*: exit status $status, not $wanted: $(cat out err)"
+    grep -qF -e "$text" err || fail "edl $*: no \"$text\" in: $(cat err)"
+}
+files() { find "$1" -type f | LC_ALL=C sort | xargs; }
+
+# the published bytes
+printf 'Hello\nWorld!' | "$edl" recordio convert - --lines --out golden/hello --records 9 --compress none >out
+[ "$(od -An -v -tx1 golden/hello-00000 | tr -d ' \n')" = 04030201837e47590000000013000000020000000500000048656c6c6f06000000576f726c6421 ] ||
+    fail 'not the published bytes'
+[ "$("$edl" recordio cat --raw golden/hello-00000 | od -An -v -tx1 | tr -d ' \n')" = 0500000048656c6c6f06000000576f726c6421 ] || fail 'cat --raw'
+[ "$("$edl" recordio cat -0 golden/hello-00000 | tr '\0' '|')" = 'Hello|World!|' ] || fail 'cat -0'
+
+# each record once, in order, with every compressor, in several files of several chunks; empty lines are records
+{ seq 1 2000; echo; seq 2001 4000; } >numbers
+for how in none snappy gzip; do
+    "$edl" recordio convert numbers --lines --out $how/n --records 1500 --chunk 1024 --compress $how >out
+    [ "$(files $how)" = "$how/n-00000 $how/n-00001 $how/n-00002" ] || fail "$how: $(files $how)"
+    "$edl" recordio cat $how/n-* | cmp - numbers || fail "$how: not the records"
+    "$edl" recordio check $how/n-* >out || fail "$how: $(cat out)"
+    "$edl" recordio index --json $how/n-* | holds --arg how $how \
+        '([.files[].records] == [1500, 1500, 1001]) and ([.files[].chunks[]] | length > 12 and all(.compressor == $how))' || fail "$how: the index"
+done
+"$edl" recordio split none/n-* --out parts/p --parts 7 --compress snappy >out
+"$edl" recordio cat parts/p-* | cmp - numbers || fail 'split: not the records'
+[ "$("$edl" recordio index --json parts/p-* | jq -c '[[.files[].records] | min, max, length]')" = '[571,572,7]' ] || fail 'split: not alike'
+
+# nothing is also a file, and a part without a record is one
+: >empty
+"$edl" recordio convert empty --lines --out nothing/n --records 5 >out
+[ "$(stat -c %s nothing/n-00000)" = 0 ] || fail 'an empty file is not empty'
+"$edl" recordio check nothing/n-00000 | grep -qx 'nothing/n-00000: 0 chunks, 0 records, whole' || fail 'an empty file'
+"$edl" recordio split golden/hello-00000 --out few/f --parts 3 >out
+[ "$("$edl" recordio index --json few/f-* | jq -c '[.files[].records]')" = '[0,1,1]' ] || fail 'three parts of two records'
+"$edl" recordio convert numbers empty --files --out whole/w --records 5 >out
+[ "$("$edl" recordio cat --raw whole/w-00000 | wc -c)" = $((4 + $(stat -c %s numbers) + 4)) ] || fail 'files as records'
+
+# a damaged chunk loses its records and no others
+cp none/n-00000 damaged
+second=$("$edl" recordio index --json damaged | jq '.files[0].chunks[1].offset')
+lost=$("$edl" recordio index --json damaged | jq '.files[0].chunks[1].records')
+printf X | dd of=damaged bs=1 seek=$((second + 30)) conv=notrunc status=none
+refused 1 "damaged: chunk at offset $second: the checksum does not match; $lost records are lost" recordio check damaged none/n-00001
+grep -qx 'none/n-00001: .*, 1500 records, whole' out || fail "$(cat out)"
+"$edl" recordio check --json damaged >out 2>err && fail 'a damaged file passes'
+holds --argjson at "$second" --argjson lost "$lost" \
+    '.damaged == 1 and .records_lost == $lost and .records == 1500 - $lost and .files[0].damaged[0].offset == $at and .files[0].damaged[0].records_lost == $lost' \
+    <out || fail "$(cat out)"
+refused 1 "chunk at offset $second" recordio cat damaged
+[ "$(wc -l <out)" = $((1500 - lost)) ] || fail "cat of a damaged file: $(wc -l <out) records"
+refused 1 "chunk at offset $second" recordio split damaged --out cut/c --records 10
+[ "$(files cut)" = '' ] || fail "a split that failed left $(files cut)"
+head -c -5 golden/hello-00000 >short
+refused 1 'the file ends inside the chunk; the rest of the file is lost, 34 bytes' recordio check short
+refused 1 'no chunk starts here' recordio index numbers
+refused 1 'is a folder' recordio check golden
+refused 1 'No such file' recordio cat golden/none
+
+# what is there is not mixed with what is made
+refused 1 'none/n-0000' recordio convert numbers --lines --out none/n --records 10
+grep -q '^try: rm none/n-' err || fail "$(cat err)"
+refused 1 'No such file' recordio convert numbers gone --lines --out broken/b --records 100
+[ "$(files broken)" = '' ] || fail "a call that failed left $(files broken)"
+if "$edl" recordio cat none/n-00000 >/dev/full 2>err; then fail 'cat into a full disk passes'; fi
+grep -q 'No space left' err || fail "$(cat err)"
+if unshare -m true 2>/dev/null; then # a disk that fills up
+    mkdir small
+    seq 1 400000 >many
+    status=0
+    # shellcheck disable=SC2016
+    unshare -m sh -c 'mount -t tmpfs -o size=256k none small && "$0" recordio convert many --lines --out small/s --records 10000 --compress none
+        status=$?; ls -A small; exit $status' "$edl" >out 2>err || status=$?
+    [ $status = 1 ] || fail "a full disk: $status $(cat out err)"
+    grep -q 'No space left' err || fail "a full disk: $(cat err)"
+    [ ! -s out ] || fail "a full disk: this is left: $(cat out)"
+fi
+
+# words that cannot be
+refused 2 'try: edl recordio check' recordio chek numbers
+refused 2 '--lines does not go with it' recordio cat --lines numbers
+refused 2 '--out PREFIX is missing' recordio convert numbers --lines --records 5
+refused 2 'try: --records N' recordio convert numbers --lines --out x
+refused 2 'try: --lines' recordio convert numbers --out x --records 5
+refused 2 'try: --compress none' recordio convert numbers --lines --out x --records 5 --compress lz4
+
+# the parts of seed trainers: alike but for a line, together the whole
+"$edl" dataset prepare numbers --split 3 --out train_data >out
+[ "$(files train_data)" = 'train_data/numbers-00000 train_data/numbers-00001 train_data/numbers-00002' ] || fail "$(files train_data)"
+cat train_data/numbers-* | cmp - numbers || fail 'the parts are not the text'
+[ "$(wc -l <train_data/numbers-00000) $(wc -l <train_data/numbers-00002)" = '1333 1334' ] || fail "$(wc -l train_data/*)"
+refused 1 'is there already' dataset prepare numbers --split 3 --out train_data
+refused 2 'fewer than 5000 parts' dataset prepare numbers --split 5000 --out more
+refused 2 'is a folder' dataset prepare train_data --split 2 --out more
+[ ! -e more ] || fail 'a refused call made a folder'
