@@ -82,8 +82,8 @@ const char *edl_version(void)
 
 /* What edl.h and edl(3) list; tests/lint/keys holds the three to each other. */
 static const int promised[] = {
-    -EINVAL, -EACCES, -ENOENT, -ESTALE, -ETIMEDOUT, -EHOSTUNREACH,
-    -EINTR,  -EPROTO, -E2BIG,  -EAGAIN, -ENOSPC,    -EREMOTEIO,
+    -EINVAL, -EACCES, -ENOENT, -ESTALE, -ETIMEDOUT, -EHOSTUNREACH, -EINTR,
+    -EPROTO, -E2BIG,  -EAGAIN, -ENOSPC, -EREMOTEIO, -EIO,
 };
 
 static int outside_code(int code)

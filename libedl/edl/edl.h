@@ -22,6 +22,7 @@
  *   -EAGAIN        too many calls at once; of edl_progress, which is said once: agent or scheduler
  *                  are being restarted
  *   -ENOSPC        of edl_progress: nothing can be stored, as a disk is full; other calls wait
+ *   -EIO           data that cannot be read, or is not as it was
  *   -EREMOTEIO     any other error of the scheduler
  * or, of edl_tasks_next, an enum edl_pass_error.
  * When memory is out the program is aborted.
@@ -185,7 +186,8 @@ EDL_API int edl_task_return(struct edl_client *client, const struct edl_task *ta
                             const char *reason);
 EDL_API struct edl_task *edl_task_free(struct edl_task *task);
 
-/* edl_model_saved - by whom edl_task_next has chosen; path: where, for people */
+/* edl_model_saved - by whom edl_task_next has chosen; path: where, for people. With a client of
+ * NULL, as outside of a job, it does nothing. */
 EDL_API int edl_model_saved(struct edl_client *client, const char *path);
 
 /* ---- a sampler: which records a step takes ----
@@ -212,6 +214,62 @@ EDL_API int edl_sample(const struct edl_sampler *sampler, uint64_t epoch, uint64
  * in the last step of an epoch. -EINVAL: the epoch has no such step, or the world no such rank. */
 EDL_API int edl_sample_step(const struct edl_sampler *sampler, uint64_t epoch, uint64_t step,
                             uint64_t rank, uint64_t size, uint64_t *ret, size_t *ret_n);
+
+/* ---- records: the job's data, one after the other ----
+ *
+ *     struct edl_client *client = NULL; // outside of a job there is none
+ *     (void)edl_client_new(NULL, &client);
+ *     edl_records_open(client, "data/train-*", EDL_RECORD_AUTO, 1, &records);
+ *     while ((r = edl_records_next(records, &data, &size)) == EDL_RECORD) ...
+ *
+ * In a job the records are dealt out: each is counted once in each pass, whichever processes there
+ * are. The first process puts the data set, a list of the files as they are then. Outside of a job
+ * the same calls give all records of the files, in the order of their names. What a person should
+ * know goes to stderr, as lines that begin with "edl: ". */
+
+enum edl_record_kind {
+    EDL_RECORD_AUTO = 0,     /* RecordIO or lines: each file as it begins */
+    EDL_RECORD_RECORDIO = 1, /* files of edl recordio */
+    EDL_RECORD_LINES = 2,    /* each line of a text, without its newline */
+    EDL_RECORD_FILES = 3,    /* each file, a task: its path is the record */
+};
+
+enum edl_record_next {
+    EDL_RECORD_END = 0,        /* all passes are done */
+    EDL_RECORD = 1,            /* there is a record */
+    EDL_RECORD_PASS_END = 2,   /* a pass is over for this process; the next call goes on */
+    EDL_RECORD_SAVE_MODEL = 3, /* all passes are done, and this process, no other, is to save the
+                                  model and then say so (edl_model_saved) */
+};
+
+struct edl_records;
+
+/* edl_records_open - nothing is read or called yet
+ * client: borrowed until the end, NULL: outside of a job. paths: paths and patterns with commas
+ * between them; NULL: those of the job (EDL_DATASET). passes: outside of a job; a job makes as many
+ * as it says. -EINVAL: there is no such kind. */
+EDL_API int edl_records_open(struct edl_client *client, const char *paths,
+                             enum edl_record_kind kind, uint64_t passes, struct edl_records **ret);
+
+/* edl_records_next - an enum edl_record_next; *ret_data is valid until the next call
+ * The call says that the record before is done with; a task counts when its last record is. The
+ * next task is asked for meanwhile. A damaged chunk loses its records, not its task. A task whose
+ * files cannot be read, or have changed, is tried elsewhere. -EIO: there is no data set, four tasks
+ * one after the other could not be read, or, outside of a job, one; edl_records_error says which,
+ * and the next call goes on behind it. Else as edl_task_next. */
+EDL_API int edl_records_next(struct edl_records *records, const void **ret_data, size_t *ret_size);
+
+/* edl_records_error - what was wrong with the last edl_records_next that failed; one line */
+EDL_API const char *edl_records_error(const struct edl_records *records);
+
+/* edl_records_pass - the pass of the last record, from 0 */
+EDL_API uint64_t edl_records_pass(const struct edl_records *records);
+
+/* edl_records_lost - how many records of damaged chunks this process has passed over */
+EDL_API uint64_t edl_records_lost(const struct edl_records *records);
+
+/* edl_records_close - what is not consumed goes back to others; returns NULL; NULL is accepted */
+EDL_API struct edl_records *edl_records_close(struct edl_records *records);
 
 /* ---- together: ranks that all agree on ---- */
 

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Records of libedl: examples/records.c alone; a program on two nodes one of whose trainers is killed in the middle of a task. Each record
+# is consumed once in each pass, but for those that the killed one had under way, and the queue's counts are exact.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+
+ln -s "$EDL_BUILD_DIR/libedl.so.0.0.0" "$work/libedl.so.0"
+build() { # SOURCE PROGRAM
+    ${CC:-cc} -Wall -Wextra -Werror -I"$EDL_SOURCE_DIR/libedl" "$1" "$work/libedl.so.0" -o "$2"
+}
+build "$EDL_SOURCE_DIR/examples/records.c" "$work/records"
+build "$EDL_SOURCE_DIR/tests/lib/print_records.c" "$work/print"
+export LD_LIBRARY_PATH=$work
+
+# alone: it learns, of RecordIO files and of a text
+mkdir "$work/points"
+cd "$work/points"
+awk 'BEGIN { for (i = 0; i < 200; i++) { x = i / 100 - 1; printf "%.2f %.2f\n", x, 3 * x - 1 } }' >all
+edl recordio convert all --lines --out train --records 60 --chunk 200 >told
+"$work/records" 'train-*' >said
+[ "$(grep -c ': 200 records here' said)" = 5 ] || fail "$(cat said)"
+"$work/records" all | cmp - said || fail 'a text gives other records than its RecordIO files'
+grep -Eq '^(2.[5-9]|3.0)[0-9]* -(0.9|1.0)' line || fail "it has not learnt: $(cat line)"
+
+# as a job: trainer 1 stands still behind half of its first task, as a pipe holds 80 such records, and is killed there
+mkdir "$work/data" "$work/seen"
+for file in 0 1 2 3 4 5 6 7; do
+    awk -v file="$file" 'BEGIN { for (i = 0; i < 100; i++) printf "%d-%02d-%0*d\n", file, i, 695, 0 }' >"$work/data/train-$file"
+done
+for pass in 0 1; do sed "s/^/$pass /" "$work"/data/train-*; done | LC_ALL=C sort >"$work/want"
+mkfifo "$work/pipe" "$work/go"
+exec 5<>"$work/pipe"
+cat >"$work/trainer" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$LD_LIBRARY_PATH
+[ \$EDL_INDEX = 1 ] && mkdir "$work/first" 2>/dev/null && exec "$work/print" >"$work/pipe"
+[ \$EDL_INDEX = 1 ] || [ -e "$work/first-done" ] || read -r _ <"$work/go"
+exec "$work/print" >"$work/seen/\$EDL_INDEX.\$EDL_INCARNATION"
+END
+chmod +x "$work/trainer"
+cd "$work"
+cluster_start --nodes 2 --cpu 2000m
+jq -n --arg program "$work/trainer" --arg data "$work/data/train-*" '{name: "records", mode: "collective", fault_tolerant: true, passes: 2, dataset: $data,
+    restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
+tasks_are() { [ "$(api GET /jobs/records/tasks | jq -r ".$1")" = "$2" ]; }
+await 120 'trainer 1 holds a task, and the one that it has asked for meanwhile' tasks_are leased 2
+touch "$work/first-done"
+echo >"$work/go"
+await 120 'trainer 0 has done the others' records_at_least records 600
+[ "$(job_field records .records_total)" = 600 ] || fail "records that nobody has done are counted: $(job_field records .records_total)"
+kill -9 "$(pids records trainer 1)"
+edl wait records --timeout 120 || fail "it ends otherwise: $(edl show records; edl logs records)"
+exact_counts records
+LC_ALL=C sort "$work"/seen/* | cmp - "$work/want" || fail 'not each record once in each pass'
+exec 5>&-
+
+cluster_stop
