@@ -32,7 +32,7 @@ struct job_options {
     XX("env", 'e', OPTION_LIST, "N=V", "environment of the processes; may be repeated", env)       \
     XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \
        "folder to run in, on every node (this one); private: one each", workspace)                 \
-    XX("dataset", 0, OPTION_TEXT, "GLOB", "RecordIO files given out as tasks", dataset)            \
+    XX("dataset", 0, OPTION_TEXT, "GLOB", "files of records, given out as tasks", dataset)         \
     XX("array", 0, OPTION_TEXT, "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", \
        array)                                                                                      \
     XX("after", 0, OPTION_LIST, "JOB",                                                             \
