@@ -85,6 +85,8 @@ void progress_keep_pushes(json_t *told, const json_t *before)
     const size_t n = json_array_size(rows);
     size_t i;
 
+    if (rows == NULL && json_is_array(old))
+        (void)json_object_set(told, PROGRESS_PUSHES, (json_t *)old);
     if (rows == NULL)
         return;
     json_array_foreach(old, i, row)
@@ -94,6 +96,12 @@ void progress_keep_pushes(json_t *told, const json_t *before)
     }
 }
 
+/* n_members - without rows of pushes, which have a bound of their own */
+static size_t n_members(const json_t *value)
+{
+    return json_object_size(value) - json_is_array(json_object_get(value, PROGRESS_PUSHES));
+}
+
 int progress_check(const json_t *value, struct edl_error *error)
 {
     const char *name;
@@ -101,9 +109,9 @@ int progress_check(const json_t *value, struct edl_error *error)
 
     if (!json_is_object(value))
         return edl_error_set(error, -EINVAL, "progress is an object: {\"step\": 1200}");
-    if (json_object_size(value) > PROGRESS_MEMBERS_MAX)
+    if (n_members(value) > PROGRESS_MEMBERS_MAX)
         return edl_error_set(error, -EINVAL, "progress has %zu members, %d at most",
-                             json_object_size(value), PROGRESS_MEMBERS_MAX);
+                             n_members(value), PROGRESS_MEMBERS_MAX);
     json_object_foreach((json_t *)value, name, member)
     {
         char at[PROGRESS_NAME_BYTES + 2];

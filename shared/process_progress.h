@@ -27,11 +27,11 @@ enum {
 };
 
 /* progress_check - an object of at most PROGRESS_MEMBERS_MAX numbers, texts and booleans, without
- * what steers a terminal; a member PROGRESS_PUSHES is an array of rows; -EINVAL with a pointer,
- * from the value on */
+ * what steers a terminal; beside them a member PROGRESS_PUSHES may be an array of rows; -EINVAL
+ * with a pointer, from the value on */
 int progress_check(const json_t *value, struct edl_error *error);
 
 /* progress_keep_pushes - told: it gets those rows of before whose server it does not name, as a
- * process may have several servers, and each tells of itself. Both were checked; before may be
- * NULL */
+ * process may have several servers, and each tells of itself; without that member it gets all
+ * rows. Both were checked; before may be NULL */
 void progress_keep_pushes(json_t *told, const json_t *before);
