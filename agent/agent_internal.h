@@ -38,6 +38,7 @@ struct agent {
     json_t *probed; /* what it told last; NULL: nothing */
     struct gpus gpus;
     bool disk_full;             /* as it was reported last */
+    bool report_cut;            /* the last report left out what processes told */
     bool gpu_news;              /* something of them that no report has told yet */
     struct gpu_wait *gpu_waits; /* owned list: starts that wait until their devices are proven */
     sd_event_source *gpu_timer;

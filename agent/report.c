@@ -9,11 +9,13 @@
 #include "agent/options.h"
 #include "agent/ports.h"
 #include "agent/probe.h"
+#include "agent/report_fit.h"
 #include "agent/stuck.h"
 #include "agent/process_id_json.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/step_sums_json.h"
 
@@ -317,6 +319,19 @@ static json_t *ports_foreign(const struct agent *a)
     return array;
 }
 
+/* fit - without what is too much of what processes told; the log says so when that begins */
+static void fit(struct agent *a, json_t *body)
+{
+    const struct report_left_out left_out = report_fit(body);
+    const bool is_cut = left_out.processes + left_out.rows > 0;
+
+    if (is_cut && !a->report_cut)
+        log_warning("processes tell more of their progress than a report has room for: %zu rows of "
+                    "pushes, and all that %zu processes told, are left out",
+                    left_out.rows, left_out.processes);
+    a->report_cut = is_cut;
+}
+
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
 {
     struct agent *a = userdata;
@@ -342,5 +357,6 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
                               json_integer((json_int_t)a->inventory.foreign_memory_bytes));
     (void)json_object_set_new(body, "complete", json_true());
     (void)json_object_set_new(body, "processes", processes);
+    fit(a, body);
     return body;
 }

@@ -11,6 +11,7 @@
 #include "scheduler/web/web.h"
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
+#include "shared/report_bounds.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/job_document.h"
@@ -20,7 +21,6 @@
 #define KIB 1024
 #define NO_BODY 1 /* a body that is not read anyway; 0 would mean the server's default */
 #define NODE_BODY (16 * KIB)
-#define REPORT_BODY (4 * KIB * KIB)   /* at most; narrow_report */
 #define DATASET_BODY (32 * KIB * KIB) /* piece by piece; --max-job-dataset is less */
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
@@ -285,7 +285,7 @@ static const struct http_route table[] = {
       .query = "gone", .status = 200, .gives = "NodeRemoved", .summary = "forget a node; ?gone=1" },
     { .method = "POST", .path = "/nodes/{node}/report", .handler = api_node_report,
       .operation = "reportNode", .flags = ROUTE_NODE | ROUTE_FIRST | ROUTE_UNSTORED,
-      .max_body_bytes = REPORT_BODY, .max_values = REPORT_BODY, .narrow = narrow_report,
+      .max_body_bytes = REPORT_BYTES_MOST, .max_values = REPORT_VALUES_MOST, .narrow = narrow_report,
       .too_large = "a report tells of the processes that the node has: restart its agent",
       .takes = "NodeReport", .status = 200, .gives = "ReportHeard",
       .summary = "what an agent sees; renews its lease" },

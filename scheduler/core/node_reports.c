@@ -12,17 +12,14 @@
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
 #include "shared/macro.h"
+#include "shared/report_bounds.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
 #define KIB ((size_t)1024)
 
 enum {
-    BASE_KIB = 64,       /* the machine: devices, interfaces, ports that others hold */
-    BASE_VALUES = 4096,  /* the same */
-    PROCESS_KIB = 8,     /* a reason of 1 KiB and 16 texts of progress, every byte escaped */
-    PROCESS_VALUES = 64, /* twice what an agent tells */
-    UNHEARD = 2048,      /* processes that it may have */
-    TOLD_MAX = 4096,     /* no node runs more: what it says before it is heard counts up to here */
+    UNHEARD = 2048,  /* processes that it may have */
+    TOLD_MAX = 4096, /* no node runs more: what it says before it is heard counts up to here */
 };
 
 void node_note_processes(struct node *node, size_t n_told, struct instant now)
@@ -45,6 +42,6 @@ void cluster_bound_report(const struct node *node, struct document_bounds *bound
     n = MAX_OF(n, (size_t)node->n_processes) + node->n_stale;
     if (!node->heard)
         n = MAX_OF(n, (size_t)UNHEARD);
-    bounds->bytes = MIN_OF(bounds->bytes, (BASE_KIB + PROCESS_KIB * n) * KIB);
-    bounds->values = MIN_OF(bounds->values, BASE_VALUES + PROCESS_VALUES * n);
+    bounds->bytes = MIN_OF(bounds->bytes, (REPORT_KIB + REPORT_PROCESS_KIB * n) * KIB);
+    bounds->values = MIN_OF(bounds->values, REPORT_VALUES + REPORT_PROCESS_VALUES * n);
 }

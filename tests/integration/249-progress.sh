@@ -32,4 +32,24 @@ await 120 'it begins without' fresh
 # who is not one of the node's processes is not heard
 status=$(curl -sS -o "$work/answer" -w '%{http_code}' --data '{"step": 1}' --unix-socket "$(find "$work/state" -name socket)" http://agent/processes/self/progress)
 [ "$status" = 403 ] || fail "a stranger: $status, $(cat "$work/answer")"
+
+# rows of pushes, as many as a process can gather, of four processes: the node is heard as before, what has no room is left out, and
+# its agent says so; a call without rows takes none away
+edl kill tells >/dev/null
+cat >"$work/rows.sh" <<'END'
+tell() { curl -sS -o /dev/null -w '%{http_code} ' --unix-socket "$EDL_SOCKET" --data-binary "$@" http://agent/processes/self/progress; }
+for shard in 0 1 2 3 4 5; do jq -cn "{pushes: [range(85) | [$shard, ., 5, 1]]}" | tell @-; done
+tell '{"step": 7}'
+echo told
+exec sleep 1000
+END
+jq --arg file "$work/rows.sh" '.metadata.name = "rows" | .spec.trainer += {"min-instance": 4, "max-instance": 4, command: ["bash", $file]}' "$work/job.json" >"$work/rows.json"
+edl submit "$work/rows.json" >/dev/null
+rows_answer() { [ "$(edl logs rows | grep -c '^\[trainer-[0-3]\] 204 204 204 204 204 204 204 told$')" = 4 ]; }
+await 120 'all rows are taken' rows_answer
+rows_are_told() { api GET '/jobs/rows/processes?state=live' |
+    jq -e '[.processes[].progress | select(.step == 7) | .pushes | length | select(. > 100 and . < 510)] | length == 4' >/dev/null; }
+await 120 'the node is heard, with as many rows as a report has room for' rows_are_told
+rows_are_said() { grep -rq 'pushes, and all that 0 processes told, are left out' "$work"; }
+await 120 'the agent says what it leaves out' rows_are_said
 cluster_stop
