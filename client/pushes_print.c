@@ -52,14 +52,22 @@ static struct row *rows_of(const json_t *processes, size_t *ret_n)
     return rows;
 }
 
+/* add_most - programs say these numbers: a sum that is too large stays at its end */
+static uint64_t add_most(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 /* print_trainer - "trainer-0  120 committed, 3 discarded (server 0: 60, 1; server 1: 60, 2)" */
 static void print_trainer(const struct row *rows, size_t n)
 {
     uint64_t committed = 0, discarded = 0;
 
     for (size_t i = 0; i < n; i++) {
-        committed += rows[i].cells[PROGRESS_PUSHES_COMMITTED];
-        discarded += rows[i].cells[PROGRESS_PUSHES_DISCARDED];
+        committed = add_most(committed, rows[i].cells[PROGRESS_PUSHES_COMMITTED]);
+        discarded = add_most(discarded, rows[i].cells[PROGRESS_PUSHES_DISCARDED]);
     }
     (void)printf("  trainer-%" PRIu64 "  %" PRIu64 " committed, %" PRIu64 " discarded (",
                  rows[0].cells[PROGRESS_PUSHES_TRAINER], committed, discarded);

@@ -7,14 +7,24 @@
 #include <uthash.h>
 
 #include "scheduler/core/cluster.h"
+#include "scheduler/push_counts.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"
 
 #define KEY_SIZE 96
 
+struct process_told {
+    char key[KEY_SIZE]; /* JOB.ROLE.INDEX.INCARNATION */
+    json_t *progress;   /* owned; as its node reported it last; NULL: none */
+    struct push_counts pushes;
+    uint64_t report; /* the last one of its node that names the process */
+    UT_hash_handle hh;
+};
+
 struct node_progress {
     char node[NODE_NAME_MAX + 1];
-    json_t *by_process; /* owned; {JOB.ROLE.INDEX.INCARNATION: {..}} */
+    struct process_told *by_key; /* owned; uthash */
+    uint64_t report;             /* number of the last one */
     UT_hash_handle hh;
 };
 
@@ -26,14 +36,30 @@ static struct node_progress *find(const struct progresses *progresses, const cha
     return found;
 }
 
+/* forget_before - processes that no report has named since this one */
+static void forget_before(struct node_progress *node, uint64_t report)
+{
+    struct process_told *told, *next;
+
+    HASH_ITER(hh, node->by_key, told, next)
+    {
+        if (told->report >= report)
+            continue;
+        HASH_DEL(node->by_key, told);
+        json_decref(told->progress);
+        push_counts_done(&told->pushes);
+        free(told);
+    }
+}
+
 void progresses_forget(struct progresses *progresses, const char *node)
 {
     struct node_progress *found = find(progresses, node);
 
     if (found == NULL)
         return;
+    forget_before(found, UINT64_MAX);
     HASH_DEL(progresses->by_node, found);
-    json_decref(found->by_process);
     free(found);
 }
 
@@ -49,71 +75,64 @@ static void key_of(const json_t *item, char key[KEY_SIZE])
                    (long long)json_integer_value(json_object_get(item, "incarnation")));
 }
 
-/* sum_pushes - of all rows, committed and discarded; a program says them, so they may be anything
- */
-static void sum_pushes(const json_t *progress, uint64_t ret[2])
+static struct node_progress *find_or_add(struct progresses *progresses, const char *name)
 {
-    const json_t *rows = json_object_get(progress, PROGRESS_PUSHES);
-    size_t i;
-    json_t *row;
+    struct node_progress *node = find(progresses, name);
 
-    ret[0] = ret[1] = 0;
-    json_array_foreach(rows, i, row)
-    {
-        for (size_t k = 0; k < 2; k++)
-            ret[k] +=
-                (uint64_t)json_integer_value(json_array_get(row, PROGRESS_PUSHES_COMMITTED + k));
-    }
+    if (node != NULL)
+        return node;
+    node = xcalloc(1, sizeof *node);
+    (void)snprintf(node->node, sizeof node->node, "%s", name);
+    HASH_ADD_STR(progresses->by_node, node, node);
+    return node;
 }
 
-/* count_pushes - what is more than the same process told before */
-static void count_pushes(struct progresses *progresses, const json_t *before,
-                         const json_t *progress)
+/* take_process - progress: NULL: the report has none of it, and what was counted stays */
+static void take_process(struct node_progress *node, const char *key, json_t *progress,
+                         uint64_t pushes[PUSHES_KINDS])
 {
-    uint64_t old[2], now[2];
+    struct process_told *told;
 
-    if (json_object_get(progress, PROGRESS_PUSHES) == NULL)
+    HASH_FIND_STR(node->by_key, key, told);
+    if (told == NULL && progress == NULL)
         return;
-    sum_pushes(before, old);
-    sum_pushes(progress, now);
-    for (size_t k = 0; k < 2; k++)
-        progresses->pushes[k] += now[k] > old[k] ? now[k] - old[k] : 0;
+    if (told == NULL) {
+        told = xcalloc(1, sizeof *told);
+        (void)snprintf(told->key, sizeof told->key, "%s", key);
+        HASH_ADD_STR(node->by_key, key, told);
+    }
+    json_decref(told->progress);
+    told->progress = json_incref(progress);
+    told->report = node->report;
+    push_counts_take(&told->pushes, json_object_get(progress, PROGRESS_PUSHES), pushes);
 }
 
 void progresses_take(struct progresses *progresses, const char *node, const json_t *processes)
 {
-    const struct node_progress *before = find(progresses, node);
-    json_t *by_process = json_object();
-    struct node_progress *taken;
+    struct node_progress *taken = find_or_add(progresses, node);
     size_t i;
     json_t *item;
 
+    taken->report++;
     json_array_foreach(processes, i, item)
     {
         json_t *progress = json_object_get(item, "progress");
         char key[KEY_SIZE];
 
-        if (progress == NULL || progress_check(progress, NULL) < 0)
-            continue;
+        if (progress != NULL && progress_check(progress, NULL) < 0)
+            progress = NULL;
         key_of(item, key);
-        count_pushes(progresses, before != NULL ? json_object_get(before->by_process, key) : NULL,
-                     progress);
-        (void)json_object_set(by_process, key, progress);
+        take_process(taken, key, progress, progresses->pushes);
     }
-    progresses_forget(progresses, node);
-    if (json_object_size(by_process) == 0) {
-        json_decref(by_process);
-        return;
-    }
-    taken = xcalloc(1, sizeof *taken);
-    taken->by_process = by_process;
-    (void)snprintf(taken->node, sizeof taken->node, "%s", node);
-    HASH_ADD_STR(progresses->by_node, node, taken);
+    forget_before(taken, taken->report);
+    if (taken->by_key == NULL)
+        progresses_forget(progresses, node);
 }
 
 json_t *progresses_find(const struct progresses *progresses, const struct process *process)
 {
     const struct node_progress *found = find(progresses, process->node_name);
+    const struct process_told *told;
     char key[KEY_SIZE];
 
     if (found == NULL)
@@ -121,7 +140,8 @@ json_t *progresses_find(const struct progresses *progresses, const struct proces
     (void)snprintf(key, sizeof key, "%" PRIu64 ".%s.%" PRIu32 ".%" PRIu64, process->job->id,
                    process->job->spec->roles[process->role].name, process->index,
                    process->incarnation);
-    return json_object_get(found->by_process, key);
+    HASH_FIND_STR(found->by_key, key, told);
+    return told != NULL ? told->progress : NULL;
 }
 
 void progresses_done(struct progresses *progresses)

@@ -14,11 +14,12 @@ struct node_progress;
 
 struct progresses {                /* all 0: of none */
     struct node_progress *by_node; /* owned; uthash */
-    uint64_t pushes[2]; /* that servers told of, since this began: committed, discarded */
+    uint64_t pushes[2]; /* enum of push_counts.h; that servers told of since this began */
 };
 
 /* progresses_take - from the array `processes` of a node's report; what is not in order is left
- * out: a process that says nonsense is no reason to lose its node */
+ * out: a process that says nonsense is no reason to lose its node. Pushes are counted until a
+ * report names the process no more. */
 void progresses_take(struct progresses *progresses, const char *node, const json_t *processes);
 
 /* progresses_find - of a process; borrowed; NULL: it has told nothing, or its node knows it no more

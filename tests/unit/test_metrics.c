@@ -6,6 +6,7 @@
 #include "scheduler/exposition.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
+#include "shared/process_progress.h"
 #include "shared/yaml.h"
 #include "tests/unit/exposition_parse.h"
 #include "tests/unit/scheduler_fixture.h"
@@ -214,18 +215,32 @@ static void test_every_name_is_ours_and_no_label_grows(void **state)
     free(read);
 }
 
+/* report_pushes - progress: "": of a process that told of none; NULL: the process is forgotten */
 static void report_pushes(struct scheduler *scheduler, const char *progress)
 {
     json_t *processes = json_pack("[{s:i,s:s,s:i,s:i}]", "job_id", 1, "role", "pserver", "index", 0,
                                   "incarnation", 1);
 
-    (void)json_object_set_new(json_array_get(processes, 0), "progress",
-                              json_loads(progress, 0, NULL));
+    if (progress == NULL)
+        (void)json_array_clear(processes);
+    else if (progress[0] != '\0')
+        (void)json_object_set_new(json_array_get(processes, 0), "progress",
+                                  json_loads(progress, 0, NULL));
     progresses_take(&scheduler->progresses, "n1", processes);
     json_decref(processes);
 }
 
-/* What a report repeats counts once, and a program that says less takes nothing away. */
+static void assert_pushes(const struct fixture *f, double committed, double discarded)
+{
+    struct exposition *read = scrape(f);
+
+    assert_figure(read, "edl_pushes_total{result=\"committed\"}", committed);
+    assert_figure(read, "edl_pushes_total{result=\"discarded\"}", discarded);
+    free(read);
+}
+
+/* What a report repeats counts once, also when one without it came between; a program that says
+ * less takes nothing away. */
 static void test_pushes_are_counted_once(void **state)
 {
     static const struct {
@@ -236,21 +251,49 @@ static void test_pushes_are_counted_once(void **state)
         { "{\"pushes\":[[0,0,60,1],[1,0,60,0]]}", 120, 1 },
         { "{\"pushes\":[[0,0,61,1],[1,0,60,2],[0,5,1,0]]}", 122, 3 },
         { "{\"pushes\":[[0,0,1,0]]}", 122, 3 },
-        { "{\"pushes\":[[0,0,2,0]]}", 123, 3 },
-        { "{\"pushes\":7}", 123, 3 },
-        { "{\"pushes\":[[-1,0,9,0]]}", 123, 3 },
+        { "{\"pushes\":[[0,0,61,1],[0,5,1,0],[1,0,60,2]]}", 122, 3 },
+        { "{\"step\":3}", 122, 3 },
+        { "{\"pushes\":[[1,0,62,2]]}", 124, 3 },
+        { "", 124, 3 },
+        { "{\"pushes\":[[1,0,62,2],[1,0,63,0],[1,0,61,0]]}", 125, 3 },
+        { "{\"pushes\":7}", 125, 3 },
+        { "{\"pushes\":[[-1,0,9,0]]}", 125, 3 },
+        { "{\"pushes\":[[1,0,63,2]]}", 125, 3 },
+        { NULL, 125, 3 },
+        { "{\"pushes\":[[1,0,5,2]]}", 130, 5 },
     };
     const struct fixture *f = *state;
 
     for (size_t i = 0; i < ELEMENTS(reports); i++) {
-        struct exposition *read;
-
         report_pushes(f->scheduler, reports[i].progress);
-        read = scrape(f);
-        assert_figure(read, "edl_pushes_total{result=\"committed\"}", reports[i].committed);
-        assert_figure(read, "edl_pushes_total{result=\"discarded\"}", reports[i].discarded);
-        free(read);
+        assert_pushes(f, reports[i].committed, reports[i].discarded);
     }
+}
+
+/* Numbers are what programs say: the sum stays at its end, and does not begin again. */
+static void test_pushes_do_not_wrap(void **state)
+{
+    const struct fixture *f = *state;
+
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,9223372036854775807,1],"
+                                "[0,1,9223372036854775807,0],[0,2,9223372036854775807,0]]}");
+    assert_pushes(f, (double)UINT64_MAX, 1);
+    report_pushes(f->scheduler, "{\"pushes\":[[0,3,9,1]]}");
+    assert_pushes(f, (double)UINT64_MAX, 2);
+}
+
+/* However many servers a process says it has, some are kept, and none of them counts again. */
+static void test_pushes_of_many_servers_are_bounded(void **state)
+{
+    const struct fixture *f = *state;
+    char rows[64];
+
+    for (int shard = 0; shard < PROGRESS_PUSHES_MAX + 10; shard++) {
+        (void)snprintf(rows, sizeof rows, "{\"pushes\":[[%d,0,1,0]]}", shard);
+        report_pushes(f->scheduler, rows);
+        report_pushes(f->scheduler, "{\"pushes\":[[0,0,1,0]]}");
+    }
+    assert_pushes(f, PROGRESS_PUSHES_MAX, 0);
 }
 
 /* What people look for who know other schedulers. */
@@ -522,6 +565,8 @@ int main(void)
         cmocka_unit_test(test_values_are_scaled_exactly),
         T(test_every_name_is_ours_and_no_label_grows),
         T(test_pushes_are_counted_once),
+        T(test_pushes_do_not_wrap),
+        T(test_pushes_of_many_servers_are_bounded),
         T(test_the_usual_names_are_there),
         T(test_figures_follow_a_job),
         T(test_ready_once_stored_and_while_the_store_is_well),
