@@ -300,9 +300,8 @@ struct sim_node {
     char boot_id[24];
     uint64_t boot_base_us; /* its boot clock counts from there, faster or slower by */
     int32_t drift_ppm;
-    struct lease_word lease; /* the shared file */
-    bool can_freeze;         /* its processes have control groups */
-    bool lease_over_due;     /* there is an EVENT_LEASE_OVER */
+    struct lease_word lease;         /* the shared file */
+    bool can_freeze, lease_over_due; /* it has control groups; there is an EVENT_LEASE_OVER */
     uint64_t freeze_random;
     uint64_t foreign_cpu, foreign_memory;
     /* link */
@@ -351,8 +350,7 @@ struct unit *machine_unit(struct sim_node *node, uint64_t serial);
 struct unit *unit_start(struct sim *sim, struct sim_node *node, const struct order *order,
                         uint64_t commit, uint64_t lease_us);
 void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us);
-/* unit_look - its supervisor does */
-void unit_look(struct sim *sim, struct unit *unit);
+void unit_look(struct sim *sim, struct unit *unit); /* its supervisor does */
 void unit_forget(struct sim *sim, struct unit *unit);
 void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const char *reason);
 void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial);
@@ -425,8 +423,7 @@ struct server {
     uint64_t turns;
     enum crash_when crash_when; /* when it is to end; NOW: it is not */
     uint64_t down_us;           /* and for how long then */
-    bool leaves;                /* in order: nothing else is served any more */
-    bool leaves_late;           /* it is to, after the commit that is under way */
+    bool leaves, leaves_late;   /* in order: serves nothing else; is to, after this commit */
     bool tells_away;            /* and nodes may know */
     bool planned;               /* the turn under way may have moved the next deadline */
     bool timer_late;            /* it came during a commit */
@@ -445,8 +442,7 @@ struct instant server_instant(const struct sim *sim);
 void server_start(struct sim *sim);
 /* server_crash - now or with the next commit; comes back after down_us */
 void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
-/* server_has_news - is the core ahead of the disk, in what anybody is told? */
-bool server_has_news(const struct sim *sim);
+bool server_has_news(const struct sim *sim); /* the core is ahead of the disk in what it tells */
 /* server_leave - in order: stores for how long it is away, tells its nodes, and is down for so
  * long; dies: on the way to the disk. server_on_gone - it is that far. server_add_away - to the
  * orders of a node that it knows well */

@@ -90,9 +90,9 @@ enum sim_mutant {
     SIM_MUTANT_THAW_UNLISTED,   /* what orders do not list is thawed, and not killed */
     SIM_MUTANT_STOP_THAWS,      /* a frozen process is thawed to get SIGTERM */
     SIM_MUTANT_FREEZE_LATE,     /* after the deadline */
-    SIM_MUTANT_FREEZE_UNVERIFIED, /* nobody looks whether all of it stands still */
-    SIM_MUTANT_FROZEN_FOR_EVER,   /* nothing is killed however long it stands */
-    SIM_MUTANT_EPOCH_KEPT,        /* a lease that is renewed after a gap keeps its epoch */
+    SIM_MUTANT_FREEZE_UNVERIFIED,  /* nobody looks whether all of it stands still */
+    SIM_MUTANT_FROZEN_FOR_EVER,    /* nothing is killed however long it stands */
+    SIM_MUTANT_EPOCH_KEPT,         /* a lease that is renewed after a gap keeps its epoch */
     SIM_MUTANT_AWAY_BEFORE_COMMIT, /* nodes are told that it leaves before that is on disk */
     SIM_MUTANT_AWAY_FORGOTTEN,     /* the next scheduler is not told what is on disk of it */
     SIM_MUTANT_AWAY_SHARE_EARLY,   /* a node is waited for no more once it is heard */

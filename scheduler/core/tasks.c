@@ -174,8 +174,8 @@ int cluster_lease_task(struct cluster *cluster, struct process *holder, const ui
     return 0;
 }
 
-static int finish_one(struct cluster *cluster, struct process *holder, const struct task_finish *end,
-                      struct instant now, struct edl_error *error)
+static int finish_one(struct cluster *cluster, struct process *holder,
+                      const struct task_finish *end, struct instant now, struct edl_error *error)
 {
     struct job *job = holder->job;
     /* counted before; the same finish said again counts nothing */
