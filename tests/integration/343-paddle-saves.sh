@@ -56,12 +56,12 @@ grep -q 'trainer 0 has not set the values of its saved model.*' vain.log || fail
 if "${given[@]}" --trainer_id=0 >other.log 2>&1; then fail 'another declaration is taken'; fi
 grep -q 'trainer-0 begins with start values, and the first trainer with a saved model: give all trainers --start_pass or --init_model_path' other.log || fail "other: $(cat other.log)"
 # local SGD, and a model by its name
-"${given[@]}" --num_batches_per_send_parameter=2 --init_model_path=killed-0/pass-00002 >mixed.log 2>&1 && fail 'local SGD on servers of another training'
+"${given[@]}" --num_batches_per_send_parameter=2 --num_gradient_servers=2 --init_model_path=killed-0/pass-00002 >mixed.log 2>&1 && fail 'local SGD on servers of another training'
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
 edl-paddle pserver >pserver.log 2>&1 &
 servers=$!
-"${given[@]}" --num_batches_per_send_parameter=2 --init_model_path=killed-0/pass-00002 --num_passes=1 --log-style=glog >local.log 2>&1 || fail "local SGD: $(cat local.log)"
+"${given[@]}" --num_batches_per_send_parameter=2 --num_gradient_servers=2 --init_model_path=killed-0/pass-00002 --num_passes=1 --log-style=glog >local.log 2>&1 || fail "local SGD: $(cat local.log)"
 [ "$(cost_of local.log | head -n 1)" = "$(cost_of resumed-0.log | tail -n 1)" ] || fail "local SGD begins with $(cost_of local.log), saved: $(cost_of resumed-0.log)"
 kill $servers
 wait $servers || fail "the servers failed: $(cat pserver.log)"
