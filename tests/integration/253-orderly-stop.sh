@@ -41,5 +41,6 @@ await 120 'nobody is waited for any more' heard
 # without a word it is a cut like any other
 stop_scheduler
 [ "$(away_us)" = 0 ] || fail "nothing was to be told, and $(away_us) us are stored"
-gone() { [ ! -d "/proc/$pid_of_one" ] || grep -qx 'frozen 1' "/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$pid_of_one/cgroup")/cgroup.events" 2>/dev/null; }
+group=$(sed -n 's/^0:://p' "/proc/$pid_of_one/cgroup")
+gone() { [ ! -d "/proc/$pid_of_one" ] || grep -qsx 'frozen 1' /sys/fs/cgroup{,/unified}"$group/cgroup.events"; }
 await 120 'its process does not act any more' gone
