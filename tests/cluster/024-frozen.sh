@@ -5,7 +5,7 @@
 # elsewhere, and what is frozen there is killed without another act. A cut of a moment loses nothing.
 # It takes some five minutes. Two are the cuts: each is longer than whatever a lease, a link or a start waits for. Another is the rest of
 # the training, which may not end before the second cut does.
-# Runs alone: measures how long what is cut off stands still
+# Runs at night: it waits for five minutes
 machine_has=libopenblas0-pthread,libgfortran5
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
