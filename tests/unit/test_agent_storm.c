@@ -319,6 +319,9 @@ static void do_link(const struct link_actions *actions)
         case LINK_CANCEL_POLL:
             w.poll.call = 0;
             break;
+        case LINK_CANCEL_MAIN:
+            w.main.call = 0;
+            break;
         case LINK_DROP_CREDENTIAL:
             agent_core_refused(w.core);
             break;
