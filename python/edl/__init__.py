@@ -198,7 +198,8 @@ def save_checkpoint(
 
 def load_checkpoint(path: Optional[Where] = None) -> Optional[Checkpoint]:
     """The newest version that is whole, by the digests of all of its files; None where there is none yet. One that is
-    not whole is passed over and told of. `epochs` goes on behind it. CheckpointError: there are some, none whole."""
+    not whole is passed over and told of. `epochs` goes on behind it. CheckpointError: there are some, none whole;
+    or the store does not say whether there are any."""
     return _checkpoints.load(path)
 
 

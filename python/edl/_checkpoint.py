@@ -2,6 +2,7 @@
 """Checkpoints: versions side by side, written by one process of a job, the newest whole one of which is loaded."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -118,6 +119,16 @@ def _write_tree(pending: Pending, files: List[Tuple[str, str, Callable[[], bytes
         pending.write(f"data/{i:05d}", digest)
         ret.append(digest.file(f"data/{i:05d}", of, kind))
     return ret
+
+
+def _tidy(store: Store, writer: Writer, number: int, keep: int) -> None:
+    """The version is written: what remains of others is for the next save, if the store fails now."""
+    try:
+        store.sweep(writer.incarnation, number)
+        for _, old in store.versions()[keep:]:
+            store.remove(old, writer.incarnation)
+    except Exception as error:  # each store behind fsspec has its own
+        LOG.warning("older versions in %s stay until the next save: %s", store, error)
 
 
 # ---- reading ----
@@ -290,9 +301,7 @@ class Checkpoints:
         except BaseException:
             pending.abort()
             raise
-        store.sweep(writer.incarnation, number)
-        for _, old in store.versions()[keep:]:
-            store.remove(old, writer.incarnation)
+        _tidy(store, writer, number, keep)
         return version
 
     def save(self, what: Any, status: TrainStatus, path: Optional[Where], keep: int) -> Optional[str]:
@@ -314,7 +323,8 @@ class Checkpoints:
             except Taken:
                 continue
             except OSError as error:
-                self._fenced(store, store.versions(), writer)  # a newer writer removes what an older one has begun
+                with contextlib.suppress(OSError):
+                    self._fenced(store, store.versions(), writer)  # a newer writer removes what an older one has begun
                 raise CheckpointError(f"no checkpoint can be written to {store}: {error}",
                                       "make room there, or name another path; the versions before stay") from error
         raise CheckpointError(f"others write to {store} all the time", "give each program a path of its own")
@@ -328,6 +338,9 @@ class Checkpoints:
                 break
             except _Gone:
                 continue
+            except OSError as error:
+                raise CheckpointError(f"the checkpoints in {store} cannot be read: {error}",
+                                      "try again when they can be; they stay as they are") from error
         else:
             raise CheckpointError(f"the checkpoints in {store} are removed faster than they are read", "keep more of them")
         if checkpoint is None or manifest is None:

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from typing import Any, BinaryIO, Iterable, List, Optional, Protocol, Tuple
 
 from ._call import Error
@@ -46,7 +47,7 @@ class Store(Protocol):
         ...
 
     def exists(self, version: str) -> bool:
-        ...
+        """OSError: the store does not say; then nothing may be concluded, and nothing removed."""
 
     def open(self, version: str, name: str) -> Any:
         ...
@@ -146,7 +147,10 @@ class FolderStore:
             return []
 
     def exists(self, version: str) -> bool:
-        return os.path.isdir(os.path.join(self._root, version))
+        try:
+            return stat.S_ISDIR(os.stat(os.path.join(self._root, version)).st_mode)
+        except FileNotFoundError:
+            return False
 
     def open(self, version: str, name: str) -> BinaryIO:
         return open(os.path.join(self._root, version, name), "rb")
@@ -226,7 +230,11 @@ class UrlStore:
         return [(number, name) for number, name in _found(self._names()) if self.exists(name)]
 
     def exists(self, version: str) -> bool:
-        return bool(self._fs.exists(self._at(version, MANIFEST)))
+        try:
+            self._fs.info(self._at(version, MANIFEST))  # its `exists` takes every error for absence
+        except FileNotFoundError:
+            return False
+        return True
 
     def open(self, version: str, name: str) -> Any:
         return self._fs.open(self._at(version, name), "rb")
@@ -253,7 +261,7 @@ class UrlStore:
                 pass
 
     def sweep(self, incarnation: int, newest: int) -> None:
-        """Parts that are older than the newest version: nobody goes on with them."""
+        """Parts that are older than the newest version: nobody goes on with them. OSError: it is not known which they are."""
         for number, name in _found(self._names()):
             if number < newest and not self.exists(name):
                 self.remove(name, incarnation)
