@@ -272,15 +272,19 @@ class Checkpoints:
         world = self._client().world
         if (me.index if world is None else world.rank) != 0:
             return None
-        return Writer(self._name_of_job(), 0 if world is None else world.generation, me.incarnation)
+        return Writer(self._name_of_job(), 0 if world is None else world.generation, me.incarnation, f"{me.role} {me.index}")
 
     @staticmethod
-    def _fenced(store: Store, found: Found, writer: Writer) -> None:
-        for version, manifest in _known(store, found):
-            if isinstance(manifest, Manifest) and writer.is_older(manifest.writer):
+    def _fenced(store: Store, found: Found, writer: Writer) -> Writer:
+        """The writer as it counts beside those of the versions. OldWriter."""
+        known = [(version, manifest) for version, manifest in _known(store, found) if isinstance(manifest, Manifest)]
+        writer = writer.beside(manifest.writer for _, manifest in known)
+        for version, manifest in known:
+            if writer.is_older(manifest.writer):
                 raise OldWriter(f"{version} in {store} was written by a newer process of this job "
                                 f"(incarnation {manifest.writer.incarnation}, this one is {writer.incarnation})",
                                 "end this process")
+        return writer
 
     def _write(self, store: Store, what: Any, status: TrainStatus, writer: Writer, keep: int) -> str:
         values, files = ({}, []) if isinstance(what, (str, os.PathLike)) else _tree.pack(what)
@@ -293,9 +297,9 @@ class Checkpoints:
                 kind, written = FOLDER, _write_folder(pending, os.fspath(what))
             else:
                 kind, written = TREE, _write_tree(pending, files)
-            manifest = Manifest(kind, status.epoch, self.base, writer, values, written).pack()
             found = store.versions()
-            self._fenced(store, found, writer)
+            counts = self._fenced(store, found, writer)
+            manifest = Manifest(kind, status.epoch, self.base, counts, values, written).pack()
             number = found[0][0] + 1 if found else 1
             version = pending.commit(number, manifest)
         except BaseException:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, Iterable, List, Tuple
 
 from ._model import items, number, text
 
@@ -16,18 +16,31 @@ TREE, FOLDER = "tree", "folder"
 
 @dataclass(frozen=True)
 class Writer:
-    """The process that writes. Of two of one job the greater fence is the newer one."""
+    """The process that writes. Of two of one place in a job the greater incarnation is the newer one, else the greater fence."""
 
     job: str = ""  #: names a job, without telling its secret; "" alone
     generation: int = 0  #: of its world, 0 where it joined none
     incarnation: int = 0
+    place: str = ""  #: role and index; "" in manifests of before
 
     @property
     def fence(self) -> Tuple[int, int]:
         return self.generation, self.incarnation
 
     def is_older(self, other: "Writer") -> bool:
-        return bool(self.job) and self.job == other.job and self.fence < other.fence
+        if not self.job or self.job != other.job:
+            return False
+        if self.place and self.place == other.place:
+            return self.incarnation < other.incarnation
+        return self.fence < other.fence
+
+    def beside(self, others: Iterable["Writer"]) -> "Writer":
+        """The one that counts where these have written: a process that has joined no world yet, and started after all of
+        them, is newer than each of their worlds."""
+        same = [other for other in others if self.job and self.job == other.job]
+        if self.generation or not same or any(other.incarnation > self.incarnation for other in same):
+            return self
+        return replace(self, generation=max(other.generation for other in same))
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,8 @@ class Manifest:
     def pack(self) -> bytes:
         body = json.dumps({
             "format": FORMAT, "kind": self.kind, "epoch": self.epoch, "base": self.base,
-            "writer": {"job": self.writer.job, "generation": self.writer.generation, "incarnation": self.writer.incarnation},
+            "writer": {"job": self.writer.job, "generation": self.writer.generation, "incarnation": self.writer.incarnation,
+                       "place": self.writer.place},
             "values": self.values,
             "files": [{"name": f.name, "size": f.size, "sha256": f.sha256, "of": f.of, "kind": f.kind} for f in self.files],
         }).encode()
@@ -75,7 +89,8 @@ class Manifest:
             kind=found["kind"],
             epoch=_at_least_minus_one(found["epoch"]),
             base=number(found["base"]),
-            writer=Writer(text(writer["job"]), number(writer["generation"]), number(writer["incarnation"])),
+            writer=Writer(text(writer["job"]), number(writer["generation"]), number(writer["incarnation"]),
+                          text(writer.get("place", ""))),
             values=dict(found["values"]),
             files=[File(_inside(text(f["name"])), number(f["size"]), text(f["sha256"]), text(f["of"]), text(f["kind"]))
                    for f in items(found["files"])],

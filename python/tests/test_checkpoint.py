@@ -248,6 +248,35 @@ class InJob(Case):
             edl.client().world = mock.Mock(rank=0, generation=2)
             self.save("two", 3)
 
+    def test_a_restarted_one_that_has_joined_no_world(self) -> None:
+        """It is newer than any process of the last world; a later world is newer than it."""
+        with Job(incarnation=2):
+            edl.client().world = mock.Mock(rank=0, generation=4)
+            self.save("two", 1)
+        with Job(incarnation=3):
+            self.save("three", 2)
+            self.assertEqual(self.loaded().tree["value"], "three")
+        with Job(incarnation=2), self.assertRaisesRegex(edl.OldWriter, "incarnation 3, this one is 2"):
+            edl.client().world = mock.Mock(rank=0, generation=4)
+            self.save("two", 3)
+        with Job(incarnation=1), self.assertRaises(edl.OldWriter):
+            self.save("one", 3)
+        with Job(index=1, incarnation=1):
+            edl.client().world = mock.Mock(rank=0, generation=5)
+            self.save("of world five", 3)
+        self.assertEqual(self.loaded().tree["value"], "of world five")
+
+    def test_of_one_place_the_later_process_counts(self) -> None:
+        """The older one was in a world, and saves for the first time when another one has its place."""
+        with Job(incarnation=3):
+            self.save("three", 1)
+        with Job(incarnation=2), self.assertRaises(edl.OldWriter):
+            edl.client().world = mock.Mock(rank=0, generation=4)
+            self.save("two", 2)
+        with Job(index=1, incarnation=1):  # of another place: its world may have come later
+            edl.client().world = mock.Mock(rank=0, generation=5)
+            self.save("of world five", 2)
+
     def test_a_newer_one_that_writes_meanwhile(self) -> None:
         """The older one has looked, and is at its files, when the newer one writes."""
         real = _checkpoint._write_tree
@@ -341,7 +370,7 @@ class Urls(Case):
             with Job(incarnation=5), self.assertRaises(edl.OldWriter):
                 self.save("five", 3)
             # no store refuses a name that was taken meanwhile: what an older one wrote all the same is passed over
-            with Job(incarnation=5), mock.patch.object(_checkpoint.Checkpoints, "_fenced"):
+            with Job(incarnation=5), mock.patch.object(_checkpoint.Checkpoints, "_fenced", lambda _, store, found, writer: writer):
                 self.save("five", 3)
             with self.assertLogs("edl", logging.WARNING) as told:
                 self.assertEqual(self.loaded().tree["value"], "six")
