@@ -23,6 +23,7 @@ from ._versions import MANIFEST, Found, Pending, Store, Taken, store_of
 KEEP = 3
 BLOCK_BYTES = 1 << 20
 MANIFEST_BYTES_MAX = 64 << 20
+EPOCH_MAX = 2**63 - 2  # the one behind it is a number that can be told as well
 TRIES = 20
 Where = Union[str, "os.PathLike[str]"]
 
@@ -119,6 +120,24 @@ def _write_tree(pending: Pending, files: List[Tuple[str, str, Callable[[], bytes
         pending.write(f"data/{i:05d}", digest)
         ret.append(digest.file(f"data/{i:05d}", of, kind))
     return ret
+
+
+def _check_epoch(epoch: Any) -> None:
+    if not isinstance(epoch, int) or isinstance(epoch, bool) or not -1 <= epoch <= EPOCH_MAX:
+        raise ValueError(f"the epoch is {epoch!r}: a whole number from -1 to {EPOCH_MAX} is possible, as in edl.TrainStatus(3)")
+
+
+def _pack_manifest(manifest: Manifest) -> bytes:
+    """Bytes that a load reads. CheckpointError."""
+    data = manifest.pack()
+    if len(data) > MANIFEST_BYTES_MAX:
+        raise CheckpointError(f"the names and values of the checkpoint have {len(data)} bytes, {MANIFEST_BYTES_MAX} at most are loaded",
+                              "give long values as bytes or arrays, many files as one")
+    try:
+        Manifest.read(data)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CheckpointError(f"the checkpoint could not be loaded again: {error}", "save other values") from error
+    return data
 
 
 def _tidy(store: Store, writer: Writer, number: int, keep: int) -> None:
@@ -291,6 +310,7 @@ class Checkpoints:
         found = store.versions()
         self._fenced(store, found, writer)
         number = found[0][0] + 1 if found else 1
+        _pack_manifest(Manifest(TREE, status.epoch, self.base, writer, values))  # before much is written
         pending = store.begin(number, writer.incarnation)
         try:
             if isinstance(what, (str, os.PathLike)):
@@ -299,7 +319,7 @@ class Checkpoints:
                 kind, written = TREE, _write_tree(pending, files)
             found = store.versions()
             counts = self._fenced(store, found, writer)
-            manifest = Manifest(kind, status.epoch, self.base, counts, values, written).pack()
+            manifest = _pack_manifest(Manifest(kind, status.epoch, self.base, counts, values, written))
             number = found[0][0] + 1 if found else 1
             version = pending.commit(number, manifest)
         except BaseException:
@@ -312,6 +332,7 @@ class Checkpoints:
         """edl.save_checkpoint"""
         if keep < 1:
             raise ValueError(f"keep is {keep}, 1 at least is possible")
+        _check_epoch(status.epoch)
         if isinstance(what, (str, os.PathLike)):
             if not os.path.isdir(what):
                 raise CheckpointError(f"{os.fspath(what)} is no folder", "save a folder, or a dict of names")

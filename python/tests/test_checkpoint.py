@@ -26,12 +26,12 @@ class Case(unittest.TestCase):
         self.path = os.path.join(self.folder, "checkpoint")
 
     def save(self, value: Any, epoch: int = 0, **more: Any) -> Optional[str]:
-        return edl.save_checkpoint({"value": value, "weights": b"%d" % epoch * 5000}, edl.TrainStatus(epoch), self.path, **more)
+        return edl.save_checkpoint({"value": value, "weights": str(epoch).encode() * 5000}, edl.TrainStatus(epoch), self.path, **more)
 
     def loaded(self) -> edl.Checkpoint:
         found = edl.load_checkpoint(self.path)
         assert found is not None
-        self.assertEqual(found.tree["weights"], b"%d" % found.status.epoch * 5000)
+        self.assertEqual(found.tree["weights"], str(found.status.epoch).encode() * 5000)
         return found
 
     def change(self, version: str, name: str, at: int = -1, cut: Optional[int] = None) -> None:
@@ -166,6 +166,22 @@ class Test(Case):
         with self.assertRaisesRegex(edl.CheckpointError, "is no folder"):
             edl.save_checkpoint(os.path.join(self.folder, "absent"), edl.TrainStatus(0), self.path)
         self.assertFalse(os.path.exists(self.path))
+
+    def test_what_could_not_be_loaded_is_not_saved(self) -> None:
+        self.save("old", 1)
+        for epoch in (-2, 1.5, 3.0, "4", None, True, 2**63, 2**63 - 1):
+            with self.assertRaisesRegex(ValueError, "the epoch is .*: a whole number from -1"):
+                self.save("new", epoch)  # type: ignore[arg-type]
+        with mock.patch.object(_checkpoint, "MANIFEST_BYTES_MAX", 1000):
+            with self.assertRaisesRegex(edl.CheckpointError, "1[0-9]{3} bytes, 1000 at most are loaded.*give long values as bytes"):
+                self.save("x" * 1000, 2)
+            with self.assertRaisesRegex(edl.CheckpointError, "bytes, 1000 at most are loaded"):
+                edl.save_checkpoint({str(i): b"x" for i in range(10)}, edl.TrainStatus(2), self.path)
+        self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
+        self.assertEqual(self.loaded().tree["value"], "old")
+        self.save("new", -1)
+        self.save("new", 2**63 - 2)
+        self.assertEqual(self.loaded().status.epoch, 2**63 - 2)
 
     def test_a_full_disk_is_told_of_and_nothing_is_lost(self) -> None:
         self.save("old", 1)
