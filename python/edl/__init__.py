@@ -188,7 +188,8 @@ def save_checkpoint(
 ) -> Optional[str]:
     """Saves a new version of the checkpoint, and returns its name; None: another process does.
 
-    what: the path of a folder, or a dict of names with bytes, arrays and tensors, or what JSON can say. path: a
+    what: the path of a folder (its files, not those below `path`, nor folders that have none), or a dict of names with
+    bytes, arrays and tensors, or what JSON can say. path: a
     folder or a URL that all machines of the job see; None is EDL_CHECKPOINT_DIR, else a folder `checkpoint` below that
     of the job's output, alone below the current one. The last `keep` versions stay. In a job the process of rank 0
     writes (of index 0, where no world was joined). OldWriter: a newer process of this job has written meanwhile.

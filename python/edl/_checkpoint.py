@@ -86,8 +86,11 @@ class _Digest:
 # ---- writing ----
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str, without: Optional[str]) -> Iterator[str]:
+    """without: a folder that is left out where it is below; the versions are in it."""
+    left_out = None if without is None else os.path.realpath(without)
     for at, folders, names in os.walk(folder, onerror=_raise):
+        folders[:] = [name for name in folders if os.path.realpath(os.path.join(at, name)) != left_out]
         for name in folders:
             if os.path.islink(os.path.join(at, name)):
                 raise CheckpointError(f"{os.path.join(at, name)} is a link to a folder", "save the folder itself")
@@ -103,9 +106,9 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _write_folder(pending: Pending, folder: str) -> List[File]:
+def _write_folder(pending: Pending, folder: str, without: Optional[str]) -> List[File]:
     files = []
-    for name in _files_below(folder):
+    for name in _files_below(folder, without):
         with open(os.path.join(folder, name), "rb") as file:
             digest = _Digest(_parts(file))
             pending.write(f"files/{name}", digest)
@@ -314,7 +317,7 @@ class Checkpoints:
         pending = store.begin(number, writer.incarnation)
         try:
             if isinstance(what, (str, os.PathLike)):
-                kind, written = FOLDER, _write_folder(pending, os.fspath(what))
+                kind, written = FOLDER, _write_folder(pending, os.fspath(what), store.local())
             else:
                 kind, written = TREE, _write_tree(pending, files)
             found = store.versions()
@@ -342,6 +345,9 @@ class Checkpoints:
         if writer is None:
             return None
         store = store_of(self.default_path() if path is None else path)
+        local = store.local()
+        if isinstance(what, (str, os.PathLike)) and local is not None and os.path.realpath(what) == os.path.realpath(local):
+            raise CheckpointError(f"{os.fspath(what)} keeps the checkpoints themselves", "save another folder, or name another path")
         for _ in range(TRIES):
             try:
                 return self._write(store, what, status, writer, keep)

@@ -43,6 +43,9 @@ class Pending(Protocol):
 class Store(Protocol):
     """Versions below one path."""
 
+    def local(self) -> Optional[str]:
+        """The folder of this machine that keeps them; None: they are elsewhere."""
+
     def versions(self) -> Found:
         ...
 
@@ -140,6 +143,9 @@ class FolderStore:
     def __str__(self) -> str:
         return self._root
 
+    def local(self) -> Optional[str]:
+        return self._root
+
     def versions(self) -> Found:
         try:
             return _found(os.listdir(self._root))
@@ -214,6 +220,9 @@ class UrlStore:
 
     def __str__(self) -> str:
         return self._url
+
+    def local(self) -> Optional[str]:
+        return self._root if getattr(self._fs, "local_file", False) else None
 
     def _at(self, *parts: str) -> str:
         return "/".join((self._root.rstrip("/"),) + parts)

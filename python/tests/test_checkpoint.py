@@ -101,6 +101,29 @@ class Test(Case):
             edl.save_checkpoint(source, edl.TrainStatus(1), self.path)
         self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
 
+    def test_a_folder_around_the_checkpoints(self) -> None:
+        """They are left out: else each version would hold those before."""
+        source = os.path.join(self.folder, "out")
+        os.makedirs(os.path.join(source, "model"))
+        os.mkdir(os.path.join(source, "empty"))
+        with open(os.path.join(source, "model/a"), "wb") as file:
+            file.write(b"1")
+        os.symlink(source, os.path.join(self.folder, "link"))
+        for path in (os.path.join(source, "checkpoint"), os.path.join(self.folder, "link/deep/checkpoint")):
+            for epoch in range(3):
+                edl.save_checkpoint(source, edl.TrainStatus(epoch), path)
+            found = edl.load_checkpoint(path)
+            assert found is not None and found.folder is not None
+            self.assertEqual([names for _, _, names in os.walk(found.folder) if names], [["a"]])
+            shutil.rmtree(path)
+        edl.save_checkpoint(source, edl.TrainStatus(1), self.path)
+        found = edl.load_checkpoint(self.path)
+        assert found is not None and found.folder is not None
+        edl.save_checkpoint(found.folder, edl.TrainStatus(2), self.path)  # what was loaded may be saved
+        with self.assertRaisesRegex(edl.CheckpointError, "keeps the checkpoints.*save another folder"):
+            edl.save_checkpoint(self.path, edl.TrainStatus(3), self.path)
+        self.assertEqual(len(os.listdir(self.path)), 2)
+
     def test_the_last_ones_stay(self) -> None:
         for epoch in range(6):
             self.save("x", epoch)
@@ -391,6 +414,15 @@ class Urls(Case):
             with self.assertLogs("edl", logging.WARNING) as told:
                 self.assertEqual(self.loaded().tree["value"], "six")
             self.assertIn("replaced before it wrote", told.output[0])
+
+    def test_a_folder_around_the_checkpoints(self) -> None:
+        with open(os.path.join(self.folder, "a"), "wb") as file:
+            file.write(b"1")
+        for epoch in range(3):
+            edl.save_checkpoint(self.folder, edl.TrainStatus(epoch), f"file://{self.path}")
+        found = edl.load_checkpoint(f"file://{self.path}")
+        assert found is not None and found.folder is not None
+        self.assertEqual(os.listdir(found.folder), ["a"])
 
     def test_without_fsspec(self) -> None:
         with mock.patch.dict(sys.modules, {"fsspec": None}), self.assertRaisesRegex(edl.Error, "python3-fsspec"):
