@@ -13,6 +13,7 @@ from typing import BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple, 
 
 from . import _snappy
 from ._call import Error
+from ._sync import sync_folder
 
 MAGIC = 0x01020304
 HEADER = struct.Struct("<5I")  # magic, CRC32 of the stored bytes, compressor, stored bytes, records
@@ -153,8 +154,10 @@ class Writer:
         self._chunk_bytes = min(chunk_bytes, CHUNK_BYTES_MAX // 2)
         self._records: List[bytes] = []
         self._bytes = 0
-        self._partial = f"{path}.{os.getpid()}.partial"
-        self._file: Optional[BinaryIO] = open(self._partial, "wb")
+        folder, name = os.path.split(path)
+        self._folder = folder or "."
+        self._partial: Optional[str] = os.path.join(folder, f".{name}.{os.getpid()}.partial")  # None: renamed, or removed
+        self._file: Optional[BinaryIO] = open(self._partial, "wb")  # None: finished
 
     def write(self, record: bytes) -> None:
         if self._file is None:
@@ -180,8 +183,8 @@ class Writer:
         self._file.write(payload)
         self._records, self._bytes = [], 0
 
-    def close(self) -> None:
-        """The file is there, or OSError, and nothing is."""
+    def finish(self) -> None:
+        """All is written and synced, and waits for publish. OSError, and nothing is left."""
         if self._file is None:
             return
         try:
@@ -189,18 +192,38 @@ class Writer:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            os.rename(self._partial, self.path)
         except BaseException:
             self.abort()
             raise
         self._file = None
 
+    def publish(self) -> None:
+        """The file gets its name, in place of an earlier one. OSError: it has not got it; or it may lose it with the power."""
+        if self._partial is None:
+            return
+        try:
+            os.rename(self._partial, self.path)
+        except BaseException:
+            self.abort()
+            raise
+        self._partial = None
+        sync_folder(self._folder)
+
+    def close(self) -> None:
+        """finish and publish"""
+        self.finish()
+        self.publish()
+
     def abort(self) -> None:
-        """No file is left."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            os.unlink(self._partial)
+        """Nothing is left of it, but a file that is published stays."""
+        file, self._file = self._file, None
+        partial, self._partial = self._partial, None
+        try:
+            if file is not None:
+                file.close()
+        finally:
+            if partial is not None:
+                os.unlink(partial)
 
     def __enter__(self) -> "Writer":
         return self

@@ -16,6 +16,7 @@ import stat
 from typing import Any, BinaryIO, Iterable, List, Optional, Protocol, Tuple
 
 from ._call import Error
+from ._sync import sync_folder
 
 MANIFEST = "manifest"
 NAME = re.compile(r"ckpt-([0-9]{10})(?:-[0-9a-f]{16})?")
@@ -76,14 +77,6 @@ def _found(names: Iterable[str]) -> Found:
 # ---- a folder ----
 
 
-def _sync_folder(path: str) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def _write_file(path: str, parts: Iterable[bytes]) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -118,7 +111,7 @@ class _PendingFolder:
         if not os.path.exists(os.path.join(self._aside, MANIFEST)):
             _write_file(os.path.join(self._aside, MANIFEST), [manifest])
         for folder in sorted(self._folders, key=len, reverse=True):
-            _sync_folder(folder)
+            sync_folder(folder)
         try:
             os.rename(self._aside, os.path.join(self._root, name))  # fails where another one is
         except FileExistsError:
@@ -127,7 +120,7 @@ class _PendingFolder:
             if os.path.exists(os.path.join(self._root, name)):
                 raise Taken(f"{name} is there") from None
             raise
-        _sync_folder(self._root)
+        sync_folder(self._root)
         return name
 
     def abort(self) -> None:

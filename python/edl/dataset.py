@@ -14,7 +14,7 @@ import os
 import pickle
 import random
 import re
-from typing import Any, Callable, Iterable, List, Optional
+from typing import Any, Callable, Iterable, List, Optional, Set
 
 from ._call import Error
 from ._recordio import Writer, records
@@ -55,12 +55,20 @@ def load(record: bytes) -> Any:
                     "bytes and lines of a text need no edl.dataset.load") from None
 
 
-def _write(path: str, samples: List[Any], compress: str, seed: Optional[int], encode: Callable[[Any], bytes]) -> None:
+def _write(writer: Writer, samples: List[Any], seed: Optional[int], encode: Callable[[Any], bytes]) -> None:
     if seed is not None:
         random.Random(seed).shuffle(samples)
-    with Writer(path, compress) as writer:
-        for sample in samples:
-            writer.write(encode(sample))
+    for sample in samples:
+        writer.write(encode(sample))
+    writer.finish()
+
+
+def _refuse_older(folder: str, prefix: str, names: Set[str]) -> None:
+    """Error: the folder has numbered files beside those of these names."""
+    older = sorted(name for name in os.listdir(folder) if re.fullmatch(re.escape(prefix) + "-[0-9]{5,}", name) and name not in names)
+    if older:
+        raise Error(f"{folder} has {len(older)} files of an earlier data set, which {prefix}-* would take in: {older[0]}",
+                    f"remove them: rm {os.path.join(folder, older[0])}")
 
 
 def convert(
@@ -75,22 +83,23 @@ def convert(
     """Writes the samples of a reader into files PREFIX-00000, PREFIX-00001 and so on of a folder; returns their paths.
 
     line_count: samples of a file, of the last one fewer. compress: none, snappy or gzip. seed: of the order of the
-    samples within a file; None leaves them as they come. Error: the folder has further files of these names."""
+    samples within a file; None leaves them as they come. The files get their names when all are written. Error: the
+    folder has further files of these names. Where the reader or a write fails, those of before stay."""
     if line_count < 1:
         raise ValueError(f"line_count is {line_count}, 1 at least is possible")
     folder = os.fspath(output_path)
     os.makedirs(folder, exist_ok=True)
     samples = iter(reader())
-    paths: List[str] = []
-    while True:
-        held = list(itertools.islice(samples, line_count))
-        if not held:
-            break
-        paths.append(os.path.join(folder, f"{prefix}-{len(paths):05d}"))
-        _write(paths[-1], held, compress, None if seed is None else seed + len(paths) - 1, encode)
-    names = {os.path.basename(path) for path in paths}
-    older = sorted(name for name in os.listdir(folder) if re.fullmatch(re.escape(prefix) + "-[0-9]{5,}", name) and name not in names)
-    if older:
-        raise Error(f"{folder} has {len(older)} files of an earlier data set, which {prefix}-* would take in: {older[0]}",
-                    f"remove them: rm {os.path.join(folder, older[0])}")
-    return paths
+    writers: List[Writer] = []
+    try:
+        for held in iter(lambda: list(itertools.islice(samples, line_count)), []):
+            number = len(writers)
+            writers.append(Writer(os.path.join(folder, f"{prefix}-{number:05d}"), compress))
+            _write(writers[-1], held, None if seed is None else seed + number, encode)
+        _refuse_older(folder, prefix, {os.path.basename(writer.path) for writer in writers})
+        for writer in writers:
+            writer.publish()
+    finally:
+        for writer in writers:
+            writer.abort()
+    return [writer.path for writer in writers]

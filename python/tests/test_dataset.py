@@ -42,19 +42,26 @@ class Test(unittest.TestCase):
         self.assertEqual(edl.dataset.convert(self.folder, lambda: [], 10, "x"), [])
         self.assertRaises(ValueError, edl.dataset.convert, self.folder, lambda: [], 0, "x")
 
-    def test_a_reader_that_fails_leaves_whole_files(self) -> None:
+    def test_a_reader_that_fails_changes_nothing(self) -> None:
         def reader() -> Iterator[bytes]:
             yield from [b"a", b"b", b"c"]
             raise OSError("the source is gone")
 
         with self.assertRaisesRegex(OSError, "the source is gone"):
             edl.dataset.convert(self.folder, reader, 2, "x")
+        self.assertEqual(os.listdir(self.folder), [])
+        edl.dataset.convert(self.folder, lambda: [b"old"], 2, "x")
+        with self.assertRaisesRegex(OSError, "the source is gone"):
+            edl.dataset.convert(self.folder, reader, 2, "x")
         self.assertEqual(os.listdir(self.folder), ["x-00000"])
+        self.assertEqual(list(edl.dataset.records(os.path.join(self.folder, "x-00000"))), [b"old"])
 
     def test_files_of_before_are_told_of(self) -> None:
         edl.dataset.convert(self.folder, lambda: [b"a"] * 3, 1, "x")
         with self.assertRaisesRegex(edl.Error, "2 files of an earlier data set.*x-00001.*rm "):
-            edl.dataset.convert(self.folder, lambda: [b"a"], 1, "x")
+            edl.dataset.convert(self.folder, lambda: [b"new"], 1, "x")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["x-00000", "x-00001", "x-00002"])
+        self.assertEqual(list(edl.dataset.records(os.path.join(self.folder, "x-00000"))), [b"a"])  # still the earlier one
 
     def test_samples(self) -> None:
         for sample in (1, -2.5, None, True, "ä", [1, (2, "3")], {"a": [1]}, {1, 2}, frozenset([3]), 2 + 3j, bytearray(b"x")):

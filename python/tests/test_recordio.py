@@ -6,6 +6,7 @@ import random
 import tempfile
 import unittest
 from typing import List
+from unittest import mock
 
 from edl import _recordio, _snappy
 
@@ -126,6 +127,32 @@ class Test(unittest.TestCase):
         head = _recordio.HEADER.pack(_recordio.MAGIC, zlib.crc32(stored), 2, len(stored), 1)
         with self.assertRaisesRegex(_recordio.Damaged, "too long"):
             _recordio.read_chunk(io.BytesIO(head + stored), "bomb", 0)
+
+    def test_a_file_is_out_of_sight_until_it_is_whole(self) -> None:
+        """No pattern of a reader takes in what is being written; a loss of power behind close takes nothing back."""
+        done: List[str] = []
+        folder = os.path.dirname(self.path)
+        real_rename, real_fsync = os.rename, os.fsync
+
+        def rename(source: str, target: str) -> None:
+            done.append(f"rename {os.path.basename(target)}")
+            real_rename(source, target)
+
+        def fsync(fd: int) -> None:
+            done.append(f"sync {os.path.basename(os.readlink(f'/proc/self/fd/{fd}'))}")
+            real_fsync(fd)
+
+        with mock.patch.multiple(os, rename=rename, fsync=fsync):
+            with _recordio.Writer(self.path) as writer:
+                writer.write(b"x")
+                partial = f".records.{os.getpid()}.partial"
+                self.assertEqual(os.listdir(folder), [partial])
+        self.assertEqual(done, [f"sync {partial}", "rename records", f"sync {os.path.basename(folder)}"])
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder)
+        with _recordio.Writer("here") as writer:  # a name without a folder
+            writer.write(b"x")
+        self.assertEqual(sorted(os.listdir(folder)), ["here", "records"])
 
     def test_nothing_is_left_of_what_failed(self) -> None:
         with self.assertRaises(KeyError):
