@@ -23,6 +23,7 @@ CHUNK_BYTES_MAX = 64 << 20  # larger ones are refused
 NONE, SNAPPY, GZIP = 0, 1, 2
 COMPRESSORS: Dict[str, int] = {"none": NONE, "snappy": SNAPPY, "gzip": GZIP}
 _GZIP_WINDOW = 15 + 16  # zlib's way of saying: with the head and the end of gzip
+_GZIP_PIECE_BYTES = 64  # of a member, the first time; an empty one has 20
 
 
 class Damaged(Error):
@@ -86,6 +87,26 @@ def index(file: BinaryIO, path: str) -> Tuple[List[FileChunk], Optional[Damaged]
         offset = file.seek(end)
 
 
+def _unpack_gzip(stored: memoryview) -> bytes:
+    """A file of gzip may have several members, and what zlib leaves behind the end of one is a copy: each is fed by pieces that
+    grow with it, so millions of empty ones cost what their bytes do. ValueError, zlib.error."""
+    out = bytearray()
+    at = 0
+    while at < len(stored):
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        size = _GZIP_PIECE_BYTES
+        while not member.eof:
+            if at == len(stored):
+                raise ValueError("gzip data is cut")
+            piece = stored[at:at + size]
+            out += member.decompress(piece, CHUNK_BYTES_MAX + 1 - len(out))
+            if len(out) > CHUNK_BYTES_MAX:
+                raise ValueError("it is too long")
+            at += len(piece) - len(member.unused_data)
+            size *= 2
+    return bytes(out)
+
+
 def _unpack(head: _Head, stored: bytes) -> bytes:
     if head.compressor == NONE:
         return stored
@@ -93,16 +114,7 @@ def _unpack(head: _Head, stored: bytes) -> bytes:
         return _snappy.unpack(stored, CHUNK_BYTES_MAX)
     if head.compressor != GZIP:
         raise ValueError(f"there is no compressor {head.compressor}")
-    out = bytearray()
-    while stored:  # a file of gzip may have several parts
-        part = zlib.decompressobj(_GZIP_WINDOW)
-        out += part.decompress(stored, CHUNK_BYTES_MAX + 1 - len(out))
-        if len(out) > CHUNK_BYTES_MAX:
-            raise ValueError("it is too long")
-        if not part.eof:
-            raise ValueError("gzip data is cut")
-        stored = part.unused_data
-    return bytes(out)
+    return _unpack_gzip(memoryview(stored))
 
 
 def _split(head: _Head, payload: bytes) -> List[bytes]:

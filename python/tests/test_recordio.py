@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """RecordIO in Python: the bytes of the Go tools, what they compress, and files that are not whole."""
+import gzip
 import io
 import os
 import random
 import tempfile
 import unittest
-from typing import List
+import zlib
+from typing import Any, List
 from unittest import mock
 
 from edl import _recordio, _snappy
@@ -121,12 +123,38 @@ class Test(unittest.TestCase):
     def test_what_grows_too_large_is_refused(self) -> None:
         self.write([b"\0" * (20 << 20)] * 4, "gzip", 80 << 20)
         self.assertEqual(len(all_of(self.path)), 4)  # chunks were cut smaller than was asked for
-        import gzip
-        import zlib
         stored = gzip.compress(b"\0" * (65 << 20))
         head = _recordio.HEADER.pack(_recordio.MAGIC, zlib.crc32(stored), 2, len(stored), 1)
         with self.assertRaisesRegex(_recordio.Damaged, "too long"):
             _recordio.read_chunk(io.BytesIO(head + stored), "bomb", 0)
+
+    def test_many_members_of_gzip_cost_what_their_bytes_do(self) -> None:
+        empty = gzip.compress(b"", mtime=0)
+        record = _recordio.LENGTH.pack(70000) + random.Random(9).randbytes(70000)
+        stored = empty * 2000 + gzip.compress(record[:100]) + empty * 2000 + gzip.compress(record[100:]) + empty
+        head = _recordio.HEADER.pack(_recordio.MAGIC, zlib.crc32(stored), _recordio.GZIP, len(stored), 1)
+        fed: List[int] = []
+        real = zlib.decompressobj
+
+        class Counting:
+            def __init__(self, wbits: int) -> None:
+                self._part = real(wbits)
+
+            def decompress(self, data: bytes, most: int) -> bytes:
+                fed.append(len(data))
+                return self._part.decompress(data, most)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._part, name)
+
+        with mock.patch.object(_recordio.zlib, "decompressobj", Counting):
+            self.assertEqual(_recordio.read_chunk(io.BytesIO(head + stored), "members", 0), [record[4:]])
+        self.assertLess(sum(fed), 8 * len(stored))
+        for length in (len(stored) - 1, len(stored) - len(empty) - 1, 5):
+            cut = stored[:length]
+            head = _recordio.HEADER.pack(_recordio.MAGIC, zlib.crc32(cut), _recordio.GZIP, len(cut), 1)
+            with self.assertRaisesRegex(_recordio.Damaged, "gzip data is cut"):
+                _recordio.read_chunk(io.BytesIO(head + cut), "cut", 0)
 
     def test_a_file_is_out_of_sight_until_it_is_whole(self) -> None:
         """No pattern of a reader takes in what is being written; a loss of power behind close takes nothing back."""
