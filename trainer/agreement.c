@@ -56,9 +56,11 @@ struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint
 
 static void describe(size_t term, double value, char ret[VALUE_SIZE])
 {
+    const size_t n_words = ELEMENTS(centers);
+
     if (terms[term].words != NULL)
         (void)snprintf(ret, VALUE_SIZE, "%s",
-                       value < (double)ELEMENTS(centers) ? terms[term].words[(size_t)value] : "?");
+                       value < (double)n_words ? terms[term].words[(size_t)value] : "?");
     else
         (void)snprintf(ret, VALUE_SIZE, "%.9g", value);
 }
