@@ -31,8 +31,9 @@ from ._call import Refused, Stale, Timeout, Unreachable
 from ._checkpoint import Checkpoint, CheckpointError, Checkpoints, OldWriter, TrainStatus, Where
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
+from ._feed import Decode
 from ._files import Changed, NoData, Paths
-from ._records import CloudReader, Data, Decode, in_job
+from ._records import CloudReader, Data, in_job
 from ._sampler import Sampler
 from ._steps import Steps, Waiting
 

@@ -6,13 +6,14 @@ import collections
 import os
 import sys
 import threading
-from typing import Any, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Union
 
 from ._call import Error, Timeout
 from ._files import LOG, Reader
 from ._model import Chunk
 
 Record = Union[bytes, str]
+Decode = Callable[[Any], Any]
 ASK_S = 20.0  # the longest wait of one question for a task
 BATCHES_MOST = 2  # read and not consumed yet
 UNREADABLE_MOST = 4  # tasks one behind the other; then it is this machine and not the file
@@ -212,7 +213,21 @@ class Feed:
         else:
             LOG.warning("a task of pass %d is another process's by now, which counts its records", task.pass_number)
 
-    def consume(self) -> Iterator[Record]:
+    def _decoded(self, task: AnyTask, records: Sequence[Record], decode: Decode) -> Iterator[Any]:
+        """A record that decode refuses fails its task: given back, the task would end every process that takes it."""
+        for record in records:
+            try:
+                made = decode(record)
+            except Exception as error:
+                self._current = None
+                try:
+                    task.failed(f"decode: {type(error).__name__}: {error}")
+                except Error as other:  # what decode raised is what the program has to hear of
+                    LOG.warning("a task with a record that cannot be decoded is still held: %s", other)
+                raise
+            yield made
+
+    def consume(self, decode: Optional[Decode] = None) -> Iterator[Any]:
         """The records of the task that comes next. Once the one behind the last is asked for the task is counted."""
         task = self.ahead()
         assert task is not None
@@ -225,7 +240,7 @@ class Feed:
                 raise item
             if item.records is None:
                 break
-            yield from item.records
+            yield from item.records if decode is None else self._decoded(task, item.records, decode)
         self._end(task, item.error)
 
     def close(self, give_back: bool) -> None:

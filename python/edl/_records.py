@@ -10,10 +10,9 @@ from . import _files
 from ._call import Error
 from ._checkpoint import TrainStatus
 from ._client import Client, Task
-from ._feed import Feed, LocalSource, Record
+from ._feed import Decode, Feed, LocalSource
 from ._files import LOG, Paths
 
-Decode = Callable[[Any], Any]
 NO_DATA = -(1 << 62)  # less than any pass
 
 
@@ -98,7 +97,7 @@ class Data:
 
     # ---- records ----
 
-    def _pass_of_job(self, paths: Paths, kind: Optional[str]) -> Iterator[Record]:
+    def _pass_of_job(self, paths: Paths, kind: Optional[str], decode: Optional[Decode]) -> Iterator[Any]:
         with self._lock:
             self._put_dataset(paths, kind)
             feed = self._begin_feed()
@@ -106,29 +105,31 @@ class Data:
             task = feed.ahead()
             begun = None if task is None else task.pass_number
             while task is not None and task.pass_number == begun:
-                yield from feed.consume()
+                yield from feed.consume(decode)
                 task = feed.ahead()
-        except BaseException as error:  # the loop was left: other processes take its tasks
+        except BaseException as error:
+            # The loop was left, and other processes take its tasks. A generator is not told why: what the loop's body
+            # raises looks like a break. What decode raises is known, and has failed its task.
             self._end_feed(not isinstance(error, Error))
             raise
         self._finished = task is None
 
     @staticmethod
-    def _pass_alone(paths: Paths, kind: Optional[str]) -> Iterator[Record]:
+    def _pass_alone(paths: Paths, kind: Optional[str], decode: Optional[Decode]) -> Iterator[Any]:
         feed = Feed(LocalSource(_files.index(paths, kind).tasks), _files.Reader(kind))
         try:
             while feed.ahead() is not None:
-                yield from feed.consume()
+                yield from feed.consume(decode)
         finally:
             feed.close(False)
 
     def one_pass(self, paths: Optional[Paths], kind: Optional[str], decode: Optional[Decode], local: bool) -> Iterator[Any]:
         """The records of the pass that the job is in; alone: of all files."""
         named = os.environ.get("EDL_DATASET", "") if paths is None else paths
-        found = self._pass_of_job(named, kind) if in_job() and not local else self._pass_alone(named, kind)
+        begin = self._pass_of_job if in_job() and not local else self._pass_alone
+        found = begin(named, kind, decode)
         try:
-            for record in found:
-                yield record if decode is None else decode(record)
+            yield from found
         finally:
             found.close()  # type: ignore[attr-defined]
 

@@ -269,7 +269,7 @@ class InJob(Folder):
             self.assertEqual(sorted(job.done), [(0, task) for task in range(5)])
             self.assertEqual(job.failed, [])
 
-    def test_an_error_of_the_program_gives_back(self) -> None:
+    def test_an_error_in_the_body_of_a_loop_looks_like_a_break(self) -> None:
         self.files()
         with Job() as job:
             with self.assertRaises(KeyError):
@@ -277,6 +277,32 @@ class InJob(Folder):
                     raise KeyError(record)
             self.assertEqual(job.done, [])
             self.assertIn(0, job.returned)
+
+    def test_a_record_that_cannot_be_decoded_fails_its_task(self) -> None:
+        want = self.files()
+        for why in (KeyError, edl.Error, StopIteration):
+            def decode(record: bytes, why: Any = why) -> bytes:
+                if record == b"1.2":
+                    raise why(f"no sample: {record!r}")
+                return record
+            with Job() as job:
+                with self.assertRaises(RuntimeError if why is StopIteration else why):
+                    list(edl.cloud_reader(self.pattern, decode=decode))
+                self.assertEqual([task for task, _ in job.failed], [1])
+                self.assertRegex(job.failed[0][1], f"decode: {why.__name__}: .*no sample: b.1.2")
+                self.assertNotIn(1, job.returned)
+                # the job goes on without it
+                self.assertEqual(sorted(edl.cloud_reader(self.pattern, decode=decode)), want[8:])
+                self.assertEqual(sorted(job.done), [(0, task) for task in (0, 2, 3, 4)])
+
+    def test_what_ends_the_program_in_decode_gives_back(self) -> None:
+        self.files()
+        for why in (SystemExit, KeyboardInterrupt):
+            with Job() as job, mock.patch.object(sys, "is_finalizing", return_value=False):
+                with self.assertRaises(why):
+                    list(edl.cloud_reader(self.pattern, decode=mock.Mock(side_effect=why)))
+                self.assertEqual((job.failed, job.done), ([], []))
+                self.assertIn(0, job.returned)
 
     def test_a_task_of_somebody_else(self) -> None:
         want = self.files()
