@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Any, Callable, Iterator, Optional
 
-from . import _files
+from . import _files, _one_reader
 from ._call import Error
 from ._checkpoint import TrainStatus
 from ._client import Client, Task
@@ -66,6 +66,7 @@ class Data:
 
     def _begin_feed(self) -> Feed:
         if self._feed is None:
+            _one_reader.claim()
             first, self._first = self._first, None
             self._feed = Feed(self._client(), self._reader, first)
         if self._feed.pid != os.getpid():
@@ -91,6 +92,7 @@ class Data:
         elif task is None:
             if not self._client().dataset_exists():
                 return NO_DATA
+            _one_reader.claim()
             task = self._first = self._client().next_task()
         self._finished = task is None
         return None if task is None else int(task.pass_number)

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from unittest import mock
 
 import edl
-from edl import _checkpoint, _records
+from edl import _checkpoint, _one_reader, _records
 
 SECRET = "5e" * 32
 
@@ -63,7 +63,8 @@ class Job:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self._environment = {
             "EDL_SOCKET": path, "EDL_JOB": "train", "EDL_JOB_ID": "7", "EDL_ROLE": "trainer", "EDL_INDEX": str(index),
-            "EDL_INCARNATION": str(incarnation), "EDL_PASSES": str(passes)}
+            "EDL_INCARNATION": str(incarnation), "EDL_PASSES": str(passes),
+            "EDL_OUTPUT_DIR": self._folder.name}
 
     def __enter__(self) -> "Job":
         self._thread.start()
@@ -71,6 +72,7 @@ class Job:
         self._patches += [mock.patch.object(edl, name, value) for name, value in (
             ("_client", None), ("_data", _records.Data(lambda: edl.client())),
             ("_checkpoints", _checkpoint.Checkpoints(lambda: edl.client())))]
+        self._patches.append(mock.patch.object(_one_reader, "_claimed", None))
         for patch in self._patches:
             patch.start()
         return self

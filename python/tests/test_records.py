@@ -353,6 +353,36 @@ class InJob(Folder):
             self.assertEqual(list(reader), want[1:])
             self.assertEqual(len(job.done), 5)
 
+    def test_workers_are_refused_what_another_one_takes(self) -> None:
+        want = self.files()
+        for fork in (True, False):
+            with Job() as job:
+                first, other = (Worker(self.pattern, fork) for _ in range(2))
+                self.assertEqual(first.ask(), repr(want[0]))
+                self.assertRegex(other.ask(), "another process.*num_workers=0")
+                with self.assertRaisesRegex(edl.Error, "another process.*num_workers=0"):
+                    next(iter(edl.cloud_reader(self.pattern)))
+                with self.assertRaisesRegex(edl.Error, "another process"):
+                    next(edl.epochs(3))
+                other.end()
+                first.end()
+                left = Worker(self.pattern, fork)  # as one that a DataLoader starts for the next epoch
+                self.assertEqual(left.ask(), repr(want[0]))
+                left.end()
+                with mock.patch.dict(os.environ, EDL_INDEX="1"):  # another process of the job on the same machine
+                    first = Worker(self.pattern, fork)
+                    self.assertEqual(first.ask(), repr(want[0]))
+                self.assertEqual(next(iter(edl.cloud_reader(self.pattern))), want[0])
+                first.end()
+                self.assertEqual(job.asked.count("PUT /jobs/self/dataset"), 1)
+
+    def test_where_no_lock_is_possible_records_come_with_a_warning(self) -> None:
+        want = self.files()
+        with Job(), mock.patch.dict(os.environ, EDL_OUTPUT_DIR=self.path("absent")):
+            with self.assertLogs("edl", logging.WARNING) as told:
+                self.assertEqual(list(edl.cloud_reader(self.pattern)), want)
+        self.assertRegex(told.output[0], "cannot be seen.*absent")
+
     def test_what_is_wrong_with_the_queue_is_raised(self) -> None:
         self.files()
         with Job() as job:
@@ -361,6 +391,46 @@ class InJob(Folder):
             job._lease = refuse  # type: ignore[method-assign]
             with self.assertRaisesRegex(edl.Stale, "newer process"):
                 list(edl.cloud_reader(self.pattern))
+
+
+class Worker:
+    """A process of the same environment, forked or begun anew, which reads a record when it is asked to."""
+
+    PROGRAM = "import sys; sys.path[:0] = sys.argv[2:]; import test_records; test_records.Worker.work(sys.argv[1], 0, 1)"
+
+    def __init__(self, pattern: str, fork: bool) -> None:
+        asked, self._ask = os.pipe()
+        self._said, said = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._ask)
+            if fork:
+                self.work(pattern, asked, said)
+            os.dup2(asked, 0)
+            os.dup2(said, 1)
+            folders = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(edl.__file__))]
+            os.execv(sys.executable, [sys.executable, "-c", self.PROGRAM, pattern] + folders)
+        os.close(asked)
+        os.close(said)
+
+    @staticmethod
+    def work(pattern: str, asked: int, said: int) -> None:
+        reader = iter(edl.cloud_reader(pattern))
+        while os.read(asked, 1):
+            try:
+                os.write(said, repr(next(reader)).encode())
+            except edl.Error as error:
+                os.write(said, str(error).encode())
+        os._exit(0)
+
+    def ask(self) -> str:
+        os.write(self._ask, b"?")
+        return os.read(self._said, 4096).decode()
+
+    def end(self) -> None:
+        os.close(self._ask)
+        os.close(self._said)
+        os.waitpid(self._pid, 0)
 
 
 def _files_json(pattern: str) -> List[Any]:
