@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import logging
 import os
 import stat
@@ -24,6 +25,8 @@ KINDS = ("recordio", "lines", "files")
 TASKS_WANTED = 1024  # so many processes still share the work well; the scheduler takes 100000
 TASK_BYTES_LEAST = 64 << 10
 TASK_BYTES_MOST = 64 << 20
+TASK_TEXT_BYTES = 200000  # of a task's chunks as they are sent; the scheduler takes 256 KiB
+CHUNK_TEXT_BYTES = 80  # of a chunk beside its path
 BLOCK_BYTES = 1 << 20
 TELL_AFTER_S = 5.0
 TELL_EACH_S = 30.0
@@ -88,56 +91,77 @@ def _size(path: str) -> int:
 # ---- tasks ----
 
 
-def _cut_lines(file: BinaryIO, path: str, task_bytes: int) -> Iterator[Chunk]:
-    """Pieces of about task_bytes that end where a line does."""
+class _Cutter:
+    """Makes tasks of pieces, as libedl does. A task ends when it is large, when its text is, or after so many files."""
+
+    def __init__(self, files: int, all_bytes: int) -> None:
+        self.tasks: List[List[Chunk]] = []
+        self.task_bytes = min(max(all_bytes // TASKS_WANTED, TASK_BYTES_LEAST), TASK_BYTES_MOST)
+        self._task_files = -(-files // TASKS_WANTED)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._open: List[Chunk] = []
+        self.open_bytes = self._open_text = self._open_files = 0
+
+    def end(self) -> None:
+        """The pieces since the last end are a task."""
+        if self._open:
+            self.tasks.append(self._open)
+        self._begin()
+
+    def add(self, chunk: Chunk, size: int) -> None:
+        self._open.append(chunk)
+        self.open_bytes += size
+        self._open_text += len(json.dumps(chunk.path)) + CHUNK_TEXT_BYTES
+        if self.open_bytes >= self.task_bytes or self._open_text >= TASK_TEXT_BYTES:
+            self.end()
+
+    def end_file(self) -> None:
+        self._open_files += 1
+        if self._open_files >= self._task_files:
+            self.end()
+
+
+def _cut_lines(cutter: _Cutter, file: BinaryIO, path: str) -> None:
+    """Pieces that end where a line does."""
     file.seek(0)
     offset = begin = lines = 0
     last = b"\n"
-    for block in iter(lambda: file.read(min(BLOCK_BYTES, task_bytes)), b""):
+    for block in iter(lambda: file.read(min(BLOCK_BYTES, cutter.task_bytes)), b""):
         end = block.rfind(b"\n") + 1
         lines += block.count(b"\n")
         last = block[-1:]
-        if end and offset + end - begin >= task_bytes:
-            yield Chunk(path, begin, lines)
+        if end and cutter.open_bytes + offset + end - begin >= cutter.task_bytes:
+            cutter.add(Chunk(path, begin, lines), offset + end - begin)
             begin, lines = offset + end, 0
         offset += len(block)
     if last != b"\n":
         lines += 1  # the last line may lack its end
     if lines:
-        yield Chunk(path, begin, lines)
+        cutter.add(Chunk(path, begin, lines), offset - begin)
 
 
-def _group_chunks(file: BinaryIO, path: str, task_bytes: int) -> Iterator[List[Chunk]]:
+def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
     chunks, damage = _recordio.index(file, path)
     if damage is not None:
         LOG.warning("%s; the rest of the file is lost", damage)
-    group: List[Chunk] = []
-    size = 0
     for chunk in chunks:
-        if not chunk.records:
-            continue
-        group.append(Chunk(path, chunk.offset, chunk.records))
-        size += chunk.size
-        if size >= task_bytes:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        if chunk.records:
+            cutter.add(Chunk(path, chunk.offset, chunk.records), chunk.size)
 
 
-def _tasks_of(path: str, kind: Optional[str], task_bytes: int) -> Iterator[List[Chunk]]:
+def _cut_file(cutter: _Cutter, path: str, kind: Optional[str]) -> None:
     if kind == "files":
-        yield [Chunk(path, 0, 1)]
+        cutter.add(Chunk(path, 0, 1), 0)
+        cutter.end()
         return
     with open(path, "rb") as file:
         framed = _recordio.is_recordio(file)
         if kind == "recordio" and not framed and os.path.getsize(path):
             raise NoData(f"{path} is no RecordIO file", f"make one: edl recordio convert {path} --lines --out PREFIX")
-        if framed and kind != "lines":
-            yield from _group_chunks(file, path, task_bytes)
-        else:
-            for chunk in _cut_lines(file, path, task_bytes):
-                yield [chunk]
+        (_cut_chunks if framed and kind != "lines" else _cut_lines)(cutter, file, path)
+    cutter.end_file()
 
 
 def check_kind(kind: Optional[str]) -> None:
@@ -150,26 +174,38 @@ def index(paths: Paths, kind: Optional[str] = None) -> DataSet:
     check_kind(kind)
     files = expand(paths)
     sizes = [0 if kind == "files" else _size(path) for path in files]
-    task_bytes = min(max(sum(sizes) // TASKS_WANTED, TASK_BYTES_LEAST), TASK_BYTES_MOST)
-    tasks: List[List[Chunk]] = []
+    cutter = _Cutter(len(files), sum(sizes))
     name = hashlib.sha256()
     began = time.monotonic()
     tell = began + TELL_AFTER_S
     for i, path in enumerate(files):
         try:
-            tasks.extend(_tasks_of(path, kind, task_bytes))
+            _cut_file(cutter, path, kind)
         except OSError as error:
             raise NoData(f"{path} cannot be read: {error.strerror}", f"look at: ls -l {path}") from None
         now = time.monotonic()
         if now >= tell:
             LOG.warning("finding the records: %d of %d files after %.0f s", i + 1, len(files), now - began)
             tell = now + TELL_EACH_S
-    if not tasks:
+    cutter.end()
+    if not cutter.tasks:
         raise NoData(f"no valid dataset specified: there is no record in {', '.join(files[:3])}")
-    for task in tasks:
+    for task in cutter.tasks:
         for chunk in task:
             name.update(f"{chunk.path}\0{chunk.offset} {chunk.records}\n".encode("utf-8", "surrogateescape"))
-    return DataSet(name.hexdigest(), tasks)
+    return DataSet(name.hexdigest(), cutter.tasks)
+
+
+def check_names(found: DataSet) -> None:
+    """That other processes can be told of the files. NoData."""
+    for task in found.tasks:
+        for chunk in task:
+            try:
+                chunk.path.encode()
+            except UnicodeEncodeError:
+                shown = os.fsencode(chunk.path).decode("utf-8", "backslashreplace")
+                raise NoData(f"the name of {shown} is not UTF-8, so other processes cannot be told of it",
+                             f"give it another name: mv $'{shown}' NAME") from None
 
 
 # ---- records ----

@@ -59,6 +59,7 @@ class Data:
             return
         if not self._client().dataset_exists():
             found = _files.index(paths, kind)
+            _files.check_names(found)
             if not self._client().put_dataset(found.digest, found.tasks):
                 LOG.warning("another process of the job has given another data set, which is in force")
         self._reader = _files.Reader(kind)

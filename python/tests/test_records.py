@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """records, cloud_reader and epochs: alone, and as a process of a job."""
+import json
 import logging
 import os
 import sys
@@ -76,6 +77,27 @@ class Alone(Folder):
         self.assertEqual([len(task) for task in tasks], [3] * 6 + [2])
         self.assertEqual(_files.index(path).digest, _files.index(path).digest)
         self.assertNotEqual(_files.index(path).digest, _files.index(self.framed("part-1", [b"x"])).digest)
+
+    def test_a_task_is_no_longer_than_the_scheduler_takes(self) -> None:
+        os.mkdir(self.path("long"))
+        path = self.framed(os.path.join("long", "\u00fc" * 100), [b"a"] * 4000)
+        tasks = _files.index(path).tasks
+        self.assertEqual(sum(len(task) for task in tasks), 4000)
+        for task in tasks:  # as Client.put_dataset sends it
+            sent = json.dumps({"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in task]})
+            self.assertLess(len(sent), 256 << 10)
+        self.assertGreater(len(tasks), 4000 * 600 // (256 << 10))
+
+    def test_many_small_files_share_tasks(self) -> None:
+        names = [self.path(f"part-{i:04}") for i in range(1500)]
+        for name in names:
+            with open(name, "wb") as file:
+                file.write(b"a\n")
+        for files, lengths in ((1500, [2] * 750), (1024, [1] * 1024)):
+            tasks = _files.index(names[:files]).tasks
+            self.assertEqual([len(task) for task in tasks], lengths)
+            self.assertEqual([chunk.path for task in tasks for chunk in task], names[:files])
+        self.assertEqual(len(_files.index(names, "files").tasks), 1500)
 
     def test_what_is_no_data(self) -> None:
         for paths, why in (([], "no dataset specified"), (None, "no dataset specified"), ("", "no dataset specified"),
@@ -332,6 +354,15 @@ class InJob(Folder):
             with self.assertRaisesRegex(edl.Error, "4 tasks one after the other.*mount the data"), self.assertLogs("edl"):
                 list(edl.cloud_reader(self.pattern))
             self.assertEqual(len(job.failed), _feed.UNREADABLE_MOST)
+
+    def test_a_name_that_is_no_text(self) -> None:
+        self.files()
+        os.rename(self.path("part-3"), os.fsencode(self.path("part-")) + b"\xff3")
+        self.assertEqual(len(list(edl.records(self.pattern))), 20)
+        with Job() as job:
+            with self.assertRaisesRegex(edl.NoData, r"part-\\xff3 is not UTF-8.*mv"):
+                list(edl.cloud_reader(self.pattern))
+            self.assertIsNone(job.dataset)
 
     def test_one_data_set(self) -> None:
         self.files()
