@@ -9,6 +9,7 @@
 #include "client/json_read.h"
 #include "client/numbered_files.h"
 #include "client/report.h"
+#include "client/stop_signals.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "client/work_told.h"
@@ -37,19 +38,21 @@ static const struct option_spec dataset_options[] = {
 /* One text that becomes parts. */
 struct cut {
     const char *path;
-    char *prefix; /* owned: DIR/NAME */
+    char *prefix;        /* owned: DIR/NAME */
+    struct stat counted; /* what the file was like when its lines were counted */
     uint64_t n_lines, n_parts, n_made;
     struct work_told told;
 };
 
 /* open_text - a regular file, as it is read twice */
-static int open_text(const char *path, int *ret_fd, struct edl_error *error)
+static int open_text(const char *path, int *ret_fd, struct stat *ret, struct edl_error *error)
 {
     struct stat st;
 
     *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*ret_fd < 0 || fstat(*ret_fd, &st) < 0)
         return edl_error_errno(error, -errno, "cannot open %s", path);
+    *ret = st;
     if (S_ISREG(st.st_mode))
         return 0;
     (void)edl_error_set(error, -EINVAL, "%s is %s", path,
@@ -60,8 +63,11 @@ static int open_text(const char *path, int *ret_fd, struct edl_error *error)
 static int next_line(struct line_reader *reader, struct cut *cut, const uint8_t **ret_line,
                      size_t *ret_size, struct edl_error *error)
 {
-    int got = line_reader_next(reader, ret_line, ret_size);
+    int got = stop_signals_check(error);
 
+    if (got < 0)
+        return got;
+    got = line_reader_next(reader, ret_line, ret_size);
     if (got < 0)
         return edl_error_errno(error, got, "cannot read the line at byte %" PRIu64 " of %s",
                                reader->offset_bytes, cut->path);
@@ -77,7 +83,7 @@ static int count_lines(struct cut *cut, struct edl_error *error)
     struct line_reader reader;
     const uint8_t *line;
     size_t size;
-    int r = open_text(cut->path, &fd, error);
+    int r = open_text(cut->path, &fd, &cut->counted, error);
 
     if (r < 0)
         return r;
@@ -102,6 +108,18 @@ static int finish_part(FILE *take_file, const char *partial, const char *path,
     return r == 0 ? name_sync(path, error) : r;
 }
 
+static int has_changed(const struct cut *cut, struct edl_error *error)
+{
+    (void)edl_error_set(error, EDL_ECHANGED, "%s has changed meanwhile", cut->path);
+    return edl_error_remedy(error, "call again when it is complete");
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static int copy_lines(struct cut *cut, struct line_reader *reader, uint64_t n, FILE *out,
                       const char *path, struct edl_error *error)
 {
@@ -112,10 +130,8 @@ static int copy_lines(struct cut *cut, struct line_reader *reader, uint64_t n, F
 
         if (r < 0)
             return r;
-        if (r == 0) {
-            (void)edl_error_set(error, EDL_ECHANGED, "%s has changed meanwhile", cut->path);
-            return edl_error_remedy(error, "call again when it is complete");
-        }
+        if (r == 0)
+            return has_changed(cut, error);
         if (fwrite(line, 1, size, out) != size || fputc('\n', out) == EOF)
             return edl_error_errno(error, -errno, "cannot write %s", path);
     }
@@ -151,8 +167,9 @@ static int make_parts(struct cut *cut, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
     struct line_reader reader;
+    struct stat now = { 0 };
     uint64_t done = 0;
-    int r = open_text(cut->path, &fd, error);
+    int r = open_text(cut->path, &fd, &now, error);
 
     if (r < 0)
         return r;
@@ -164,16 +181,33 @@ static int make_parts(struct cut *cut, struct edl_error *error)
         done = end;
     }
     line_reader_clear(&reader);
+    if (r == 0 && (fstat(fd, &now) < 0 || !same_file(&cut->counted, &now)))
+        r = has_changed(cut, error); /* lines that came behind the counted ones are in no part */
     return r;
 }
 
-static int prepare(struct cut *cut, const struct dataset_options *o, struct edl_error *error)
+/* name_parts - their prefixes; -EINVAL: two files would have parts of the same names */
+static int name_parts(struct cut *cuts, size_t n, const struct dataset_options *o,
+                      struct edl_error *error)
 {
-    const char *slash = strrchr(cut->path, '/');
-    int r;
+    for (size_t i = 0; i < n; i++) {
+        const char *slash = strrchr(cuts[i].path, '/');
 
-    cut->prefix = text_format("%s/%s", o->out, slash != NULL ? slash + 1 : cut->path);
-    r = count_lines(cut, error);
+        cuts[i].prefix = text_format("%s/%s", o->out, slash != NULL ? slash + 1 : cuts[i].path);
+        for (size_t j = 0; j < i; j++)
+            if (streq(cuts[i].prefix, cuts[j].prefix)) {
+                (void)edl_error_set(error, -EINVAL, "the parts of %s and %s have the same names",
+                                    cuts[j].path, cuts[i].path);
+                return edl_error_remedy(error, "a call for each, with another --out");
+            }
+    }
+    return 0;
+}
+
+static int prepare(struct cut *cut, struct edl_error *error)
+{
+    int r = count_lines(cut, error);
+
     if (r == 0 && cut->n_lines < cut->n_parts) {
         (void)edl_error_set(error, -EINVAL,
                             "%s has %" PRIu64 " lines, fewer than %" PRIu64 " parts", cut->path,
@@ -183,11 +217,21 @@ static int prepare(struct cut *cut, const struct dataset_options *o, struct edl_
     }
     if (r == 0)
         r = numbered_begin(cut->prefix, error);
-    if (r < 0)
-        return r;
-    r = make_parts(cut, error);
-    if (r < 0)
-        numbered_remove(cut->prefix, cut->n_made);
+    return r == 0 ? make_parts(cut, error) : r;
+}
+
+static int prepare_all(struct cut *cuts, size_t n, const struct dataset_options *o,
+                       struct edl_error *error)
+{
+    int r = name_parts(cuts, n, o, error);
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = prepare(&cuts[i], error);
+    if (r == 0)
+        r = stop_signals_check(error);
+    for (size_t i = 0; r < 0 && i < n; i++)
+        if (cuts[i].prefix != NULL)
+            numbered_remove(cuts[i].prefix, cuts[i].n_made);
     return r;
 }
 
@@ -237,19 +281,22 @@ static int run(const struct invocation *invocation)
     const size_t n = arguments->n_args - 1;
     _cleanup_free_ struct cut *cuts = xcalloc(n, sizeof *cuts);
     struct edl_error error = { 0 };
-    int r = check(arguments, o, &error);
+    int r = check(arguments, o, &error), status;
 
-    for (size_t i = 0; r == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         cuts[i] = (struct cut){ .path = arguments->args[i + 1],
                                 .n_parts = o->split,
                                 .told = { .quiet = o->common.json } };
-        r = prepare(&cuts[i], o, &error);
-    }
+    stop_signals_catch();
+    if (r == 0)
+        r = prepare_all(cuts, n, o, &error);
     if (r == 0)
         tell(cuts, n, o);
+    status = r < 0 ? report_error(&error) : STATUS_OK;
+    stop_signals_end();
     for (size_t i = 0; i < n; i++)
         free(cuts[i].prefix);
-    return r < 0 ? report_error(&error) : STATUS_OK;
+    return status;
 }
 
 const struct verb verb_dataset = {
@@ -260,9 +307,9 @@ const struct verb verb_dataset = {
         "Each FILE becomes DIR/FILE-00000, DIR/FILE-00001 and so on, N of them, whose lines\n"
         "differ by one at most. Trainer i of N reads part i; of T trainers each reads the parts\n"
         "whose number modulo T is its own: PADDLE_INIT_TRAINER_ID and PADDLE_INIT_TRAINER_COUNT\n"
-        "tell both. Parts appear whole; where a call fails its parts are removed. A job that "
-        "grows\n"
-        "and shrinks takes its records from edl.cloud_reader, or edl_records_next of libedl.",
+        "tell both. Parts appear whole; a call that fails or is ended removes all of its parts.\n"
+        "A job that grows and shrinks takes its records from edl.cloud_reader, or edl_records_next "
+        "of libedl.",
     .options = dataset_options,
     .options_size = sizeof(struct dataset_options),
     .min_args = 2,

@@ -151,7 +151,7 @@ const struct verb verb_recordio = {
         "made of. check reads everything and names each damaged chunk with the records that are\n"
         "lost; exit status 1: there is one. convert makes numbered files of lines, or of whole\n"
         "files; \"-\" is standard input. split puts the records of files, in their order, into\n"
-        "others. Each file appears whole; where a call fails its files are removed.\n"
+        "others. Each file appears whole; a call that fails or is ended removes its files.\n"
         "A dataset of a job: edl submit --dataset 'PREFIX-*' -- COMMAND. See edl-recordio(1).",
     .options = recordio_options,
     .options_size = sizeof(struct recordio_options),

@@ -11,6 +11,7 @@
 #include "client/numbered_files.h"
 #include "client/recordio_verb.h"
 #include "client/report.h"
+#include "client/stop_signals.h"
 #include "client/verb.h"
 #include "client/work_told.h"
 #include "shared/cleanup.h"
@@ -53,6 +54,8 @@ static int open_next(struct output *out, struct edl_error *error)
     _cleanup_free_ char *path = NULL;
     int r = close_file(out, error);
 
+    if (r == 0)
+        r = stop_signals_check(error);
     if (r < 0)
         return r;
     if (out->n_files == NUMBERED_FILES_MAX) {
@@ -73,7 +76,7 @@ static int open_next(struct output *out, struct edl_error *error)
 
 static int put(struct output *out, const uint8_t *record, size_t size, struct edl_error *error)
 {
-    int r = 0;
+    int r = stop_signals_check(error);
 
     while (r == 0 && (out->writer == NULL || out->n_in_file == out->file_records))
         r = open_next(out, error);
@@ -151,43 +154,55 @@ static int put_lines(struct output *out, const char *path, struct edl_error *err
     if (r < 0)
         return r;
     line_reader_init(&reader, fd);
+    stop_signals_input(fd);
     while (r == 0 && (got = line_reader_next(&reader, &line, &size)) > 0)
         r = put(out, line, size, error);
     if (r == 0 && got < 0)
         r = edl_error_errno(error, got, "cannot read the line at byte %" PRIu64 " of %s",
                             reader.offset_bytes, path);
+    stop_signals_input(-1);
     line_reader_clear(&reader);
     return r;
+}
+
+/* read_all - *ret_bytes: owned */
+static int read_all(int fd, const char *path, uint8_t **ret_bytes, size_t *ret_size,
+                    struct edl_error *error)
+{
+    size_t room = 0;
+    ssize_t n = 1;
+
+    *ret_size = 0;
+    while (n != 0 && *ret_size <= RECORDIO_CHUNK_BYTES_MAX) {
+        if (*ret_size == room) {
+            room = MAX_OF(room * 2, (size_t)64 * 1024);
+            *ret_bytes = xreallocarray(*ret_bytes, room, 1);
+        }
+        n = read(fd, *ret_bytes + *ret_size, room - *ret_size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return edl_error_errno(error, -errno, "cannot read %s", path);
+        *ret_size += (size_t)n;
+    }
+    if (n == 0)
+        return 0;
+    (void)edl_error_set(error, -E2BIG, "%s is too large for a record: 64 MiB at most", path);
+    return edl_error_remedy(error, "let the program read it: a job with one file a task");
 }
 
 static int put_file(struct output *out, const char *path, struct edl_error *error)
 {
     _cleanup_free_ uint8_t *bytes = NULL;
     _cleanup_close_ int fd = -1;
-    size_t size = 0, room = 0;
+    size_t size = 0;
     int r = open_input(path, &fd, error);
 
-    while (r == 0) {
-        ssize_t n;
-
-        if (size == room) {
-            room = MAX_OF(room * 2, (size_t)64 * 1024);
-            bytes = xreallocarray(bytes, room, 1);
-        }
-        n = read(fd, bytes + size, room - size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return edl_error_errno(error, -errno, "cannot read %s", path);
-        if (n == 0)
-            break;
-        size += (size_t)n;
-        if (size > RECORDIO_CHUNK_BYTES_MAX) {
-            (void)edl_error_set(error, -E2BIG, "%s is too large for a record: 64 MiB at most",
-                                path);
-            return edl_error_remedy(error, "let the program read it: a job with one file a task");
-        }
-    }
+    if (r < 0)
+        return r;
+    stop_signals_input(fd);
+    r = read_all(fd, path, &bytes, &size, error);
+    stop_signals_input(-1);
     return r < 0 ? r : put(out, bytes, size, error);
 }
 
@@ -250,13 +265,19 @@ static int write_out(const struct recordio_call *call, struct output *out, put_f
 
     if (r < 0)
         return report_error(&error);
+    stop_signals_catch();
     for (size_t i = 0; r == 0 && i < call->n_paths; i++)
         r = put_one(out, call->paths[i], &error);
     if (r == 0)
         r = finish(out, &error);
+    if (r == 0)
+        r = stop_signals_check(&error);
     if (r < 0) {
+        int status = report_error(&error);
+
         give_up(out);
-        return report_error(&error);
+        stop_signals_end();
+        return status;
     }
     tell(out, call);
     return STATUS_OK;

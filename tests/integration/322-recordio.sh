@@ -5,7 +5,7 @@ set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 work=$(mktemp -d /tmp/edl-recordio-XXXXXX)
 trap 'rm -rf "$work"' EXIT
-. "$EDL_SOURCE_DIR/tests/lib/fail.sh"
+. "$EDL_SOURCE_DIR/tests/lib/await.sh"
 edl=$EDL_BUILD_DIR/edl
 cd "$work"
 
@@ -106,3 +106,42 @@ refused 1 'is there already' dataset prepare numbers --split 3 --out train_data
 refused 2 'fewer than 5000 parts' dataset prepare numbers --split 5000 --out more
 refused 2 'is a folder' dataset prepare train_data --split 2 --out more
 [ ! -e more ] || fail 'a refused call made a folder'
+
+# a call that fails or is ended leaves nothing of any file
+mkdir other
+cp numbers other/numbers
+cp numbers figures
+refused 2 'the parts of numbers and other/numbers have the same names' dataset prepare numbers other/numbers --split 3 --out same
+[ ! -e same ] || fail 'a refused call made a folder'
+refused 1 'No such file' dataset prepare numbers figures gone --split 3 --out broken
+[ "$(files broken)" = '' ] || fail "a call that failed left $(files broken)"
+for signal in TERM INT; do
+    mkfifo feed
+    # the shell ignores SIGINT for what it does not wait for
+    "$python" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$edl" recordio convert - --lines --out ended/e --records 100 <feed >out 2>err &
+    made=$!
+    exec 7>feed
+    seq 1000 >&7 # and no end
+    await 120 'the first files' test -e ended/e-00008
+    kill -s $signal $made
+    status=0
+    wait $made || status=$?
+    exec 7>&-
+    rm feed
+    [ $status = $((128 + $(kill -l $signal))) ] || fail "SIG$signal: exit status $status: $(cat err)"
+    [ "$(files ended)" = '' ] || fail "SIG$signal left $(files ended)"
+    grep -q 'ended by a signal' err || fail "SIG$signal: $(cat err)"
+done
+# a text that grows while its parts are made
+seq 300000 >long
+"$edl" dataset prepare long --split 1000 --out grown >out 2>err &
+made=$!
+await 120 'the first part' test -e grown/long-00000
+echo more >>long
+status=0
+wait $made || status=$?
+[ $status != 0 ] || fail "lines that came meanwhile are lost: $(cat out)"
+grep -q 'long has changed meanwhile' err || fail "$(cat err)"
+[ "$(files grown)" = '' ] || fail 'a call that failed left parts'
