@@ -415,7 +415,8 @@ void api_node_report(struct http_request *request, void *userdata)
         degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);
-        progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"));
+        progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
+                        clock_instant().now_us);
         reply_report(scheduler, request, node);
     }
     if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */

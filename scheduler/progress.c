@@ -12,12 +12,14 @@
 #include "shared/process_progress.h"
 
 #define KEY_SIZE 96
+#define PUSHES_EACH_US 1 /* of a process: more than any server takes */
 
 struct process_told {
     char key[KEY_SIZE]; /* JOB.ROLE.INDEX.INCARNATION */
     json_t *progress;   /* owned; as its node reported it last; NULL: none */
     struct push_counts pushes;
-    uint64_t report; /* the last one of its node that names the process */
+    uint64_t pushed_us; /* pushes until then were told, or were none */
+    uint64_t report;    /* the last one of its node that names the process */
     UT_hash_handle hh;
 };
 
@@ -25,6 +27,7 @@ struct node_progress {
     char node[NODE_NAME_MAX + 1];
     struct process_told *by_key; /* owned; uthash */
     uint64_t report;             /* number of the last one */
+    uint64_t reported_us;        /* the one before it, or the first */
     UT_hash_handle hh;
 };
 
@@ -75,7 +78,8 @@ static void key_of(const json_t *item, char key[KEY_SIZE])
                    (long long)json_integer_value(json_object_get(item, "incarnation")));
 }
 
-static struct node_progress *find_or_add(struct progresses *progresses, const char *name)
+static struct node_progress *find_or_add(struct progresses *progresses, const char *name,
+                                         uint64_t now_us)
 {
     struct node_progress *node = find(progresses, name);
 
@@ -83,33 +87,47 @@ static struct node_progress *find_or_add(struct progresses *progresses, const ch
         return node;
     node = xcalloc(1, sizeof *node);
     (void)snprintf(node->node, sizeof node->node, "%s", name);
+    node->reported_us = now_us;
     HASH_ADD_STR(progresses->by_node, node, node);
     return node;
 }
 
-/* take_process - progress: NULL: the report has none of it, and what was counted stays */
-static void take_process(struct node_progress *node, const char *key, json_t *progress,
-                         uint64_t pushes[PUSHES_KINDS])
+static struct process_told *find_or_add_process(struct node_progress *node, const char *key)
 {
     struct process_told *told;
 
     HASH_FIND_STR(node->by_key, key, told);
-    if (told == NULL && progress == NULL)
-        return;
-    if (told == NULL) {
-        told = xcalloc(1, sizeof *told);
-        (void)snprintf(told->key, sizeof told->key, "%s", key);
-        HASH_ADD_STR(node->by_key, key, told);
-    }
-    json_decref(told->progress);
-    told->progress = json_incref(progress);
-    told->report = node->report;
-    push_counts_take(&told->pushes, json_object_get(progress, PROGRESS_PUSHES), pushes);
+    if (told != NULL)
+        return told;
+    told = xcalloc(1, sizeof *told);
+    (void)snprintf(told->key, sizeof told->key, "%s", key);
+    told->pushes.counted_before = node->report == 1;
+    told->pushed_us = node->reported_us;
+    HASH_ADD_STR(node->by_key, key, told);
+    return told;
 }
 
-void progresses_take(struct progresses *progresses, const char *node, const json_t *processes)
+/* take_pushes - rows: NULL: the report has none, and what was counted stays */
+static void take_pushes(struct process_told *told, const json_t *rows, uint64_t now_us,
+                        uint64_t pushes[PUSHES_KINDS])
 {
-    struct node_progress *taken = find_or_add(progresses, node);
+    if (rows == NULL)
+        return;
+    push_counts_take(&told->pushes, rows, (now_us - told->pushed_us) * PUSHES_EACH_US, pushes);
+    told->pushed_us = now_us;
+}
+
+static bool is_server(const json_t *item)
+{
+    const char *role = json_string_value(json_object_get(item, "role"));
+
+    return role != NULL && streq(role, "pserver");
+}
+
+void progresses_take(struct progresses *progresses, const char *node, const json_t *processes,
+                     uint64_t now_us)
+{
+    struct node_progress *taken = find_or_add(progresses, node, now_us);
     size_t i;
     json_t *item;
 
@@ -117,16 +135,22 @@ void progresses_take(struct progresses *progresses, const char *node, const json
     json_array_foreach(processes, i, item)
     {
         json_t *progress = json_object_get(item, "progress");
+        struct process_told *told;
         char key[KEY_SIZE];
 
         if (progress != NULL && progress_check(progress, NULL) < 0)
             progress = NULL;
         key_of(item, key);
-        take_process(taken, key, progress, progresses->pushes);
+        told = find_or_add_process(taken, key);
+        json_decref(told->progress);
+        told->progress = json_incref(progress);
+        told->report = taken->report;
+        if (is_server(item))
+            take_pushes(told, json_object_get(progress, PROGRESS_PUSHES), now_us,
+                        progresses->pushes);
     }
+    taken->reported_us = now_us;
     forget_before(taken, taken->report);
-    if (taken->by_key == NULL)
-        progresses_forget(progresses, node);
 }
 
 json_t *progresses_find(const struct progresses *progresses, const struct process *process)

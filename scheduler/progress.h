@@ -2,7 +2,9 @@
 /* progress.h - what processes tell of how far they are, as their nodes reported it last
  *
  * Shown; nothing is decided by it and nothing of it is stored. A node's processes have what its
- * last report says: bounded by what runs there. */
+ * last report says: bounded by what runs there. Only pushes are added up, and only those of
+ * servers: what runs when this begins adds what comes from then on, at most 10^6 a second and
+ * process. */
 #pragma once
 
 #include <jansson.h>
@@ -19,8 +21,9 @@ struct progresses {                /* all 0: of none */
 
 /* progresses_take - from the array `processes` of a node's report; what is not in order is left
  * out: a process that says nonsense is no reason to lose its node. Pushes are counted until a
- * report names the process no more. */
-void progresses_take(struct progresses *progresses, const char *node, const json_t *processes);
+ * report names the process no more. now_us: boot time. */
+void progresses_take(struct progresses *progresses, const char *node, const json_t *processes,
+                     uint64_t now_us);
 
 /* progresses_find - of a process; borrowed; NULL: it has told nothing, or its node knows it no more
  */

@@ -2,8 +2,6 @@
 /* push_counts.c - see push_counts.h */
 #include "scheduler/push_counts.h"
 
-#include <stdbool.h>
-
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"
@@ -27,15 +25,18 @@ static uint64_t cell(const json_t *row, size_t column)
     return (uint64_t)json_integer_value(json_array_get(row, column));
 }
 
-/* raise_to - pushes to at least this much; what that adds goes to sums */
-static void raise_to(struct push_count *count, const uint64_t pushes[PUSHES_KINDS],
+/* raise_to - pushes to at least this much; what that adds goes from *most to sums */
+static void raise_to(struct push_count *count, const uint64_t pushes[PUSHES_KINDS], uint64_t *most,
                      uint64_t sums[PUSHES_KINDS])
 {
     for (size_t k = 0; k < PUSHES_KINDS; k++) {
+        uint64_t more;
+
         if (pushes[k] <= count->pushes[k])
             continue;
-        if (__builtin_add_overflow(sums[k], pushes[k] - count->pushes[k], &sums[k]))
-            sums[k] = UINT64_MAX;
+        more = MIN_OF(pushes[k] - count->pushes[k], *most);
+        *most -= more;
+        sums[k] += more;
         count->pushes[k] = pushes[k];
     }
 }
@@ -59,7 +60,8 @@ static struct push_count *read_rows(const json_t *rows)
 }
 
 /* Both are sorted: one walk through them, however many rows there are. */
-void push_counts_take(struct push_counts *counts, const json_t *rows, uint64_t sums[PUSHES_KINDS])
+void push_counts_take(struct push_counts *counts, const json_t *rows, uint64_t most,
+                      uint64_t sums[PUSHES_KINDS])
 {
     const size_t n_told = json_array_size(rows);
     _cleanup_free_ struct push_count *told = NULL;
@@ -77,14 +79,17 @@ void push_counts_take(struct push_counts *counts, const json_t *rows, uint64_t s
             if (room == 0)
                 continue;
             room--;
-            items[n++] = (struct push_count){ .shard = told[i].shard, .trainer = told[i].trainer };
+            items[n++] = counts->counted_before ? told[i]
+                                                : (struct push_count){ .shard = told[i].shard,
+                                                                       .trainer = told[i].trainer };
         }
-        raise_to(&items[n - 1], told[i].pushes, sums);
+        raise_to(&items[n - 1], told[i].pushes, &most, sums);
     }
     while (at < counts->n)
         items[n++] = counts->items[at++];
     free(counts->items);
-    *counts = (struct push_counts){ .items = items, .n = n };
+    counts->items = items;
+    counts->n = n;
 }
 
 void push_counts_done(struct push_counts *counts)

@@ -215,19 +215,27 @@ static void test_every_name_is_ours_and_no_label_grows(void **state)
     free(read);
 }
 
-/* report_pushes - progress: "": of a process that told of none; NULL: the process is forgotten */
-static void report_pushes(struct scheduler *scheduler, const char *progress)
+/* report_as - a second after the last report; progress: "": of a process that told of none; NULL:
+ * no process runs */
+static void report_as(struct scheduler *scheduler, const char *role, const char *progress)
 {
-    json_t *processes = json_pack("[{s:i,s:s,s:i,s:i}]", "job_id", 1, "role", "pserver", "index", 0,
-                                  "incarnation", 1);
+    static uint64_t now_us;
+    json_t *processes =
+        json_pack("[{s:i,s:s,s:i,s:i}]", "job_id", 1, "role", role, "index", 0, "incarnation", 1);
 
     if (progress == NULL)
         (void)json_array_clear(processes);
     else if (progress[0] != '\0')
         (void)json_object_set_new(json_array_get(processes, 0), "progress",
                                   json_loads(progress, 0, NULL));
-    progresses_take(&scheduler->progresses, "n1", processes);
+    now_us += USEC_PER_SEC;
+    progresses_take(&scheduler->progresses, "n1", processes, now_us);
     json_decref(processes);
+}
+
+static void report_pushes(struct scheduler *scheduler, const char *progress)
+{
+    report_as(scheduler, "pserver", progress);
 }
 
 static void assert_pushes(const struct fixture *f, double committed, double discarded)
@@ -264,22 +272,52 @@ static void test_pushes_are_counted_once(void **state)
     };
     const struct fixture *f = *state;
 
+    report_pushes(f->scheduler, NULL);
     for (size_t i = 0; i < ELEMENTS(reports); i++) {
         report_pushes(f->scheduler, reports[i].progress);
         assert_pushes(f, reports[i].committed, reports[i].discarded);
     }
 }
 
-/* Numbers are what programs say: the sum stays at its end, and does not begin again. */
-static void test_pushes_do_not_wrap(void **state)
+/* Numbers are what programs say: none adds more than 10^6 a second, in all its rows. */
+static void test_a_program_does_not_spoil_the_pushes(void **state)
 {
     const struct fixture *f = *state;
 
-    report_pushes(f->scheduler, "{\"pushes\":[[0,0,9223372036854775807,1],"
-                                "[0,1,9223372036854775807,0],[0,2,9223372036854775807,0]]}");
-    assert_pushes(f, (double)UINT64_MAX, 1);
-    report_pushes(f->scheduler, "{\"pushes\":[[0,3,9,1]]}");
-    assert_pushes(f, (double)UINT64_MAX, 2);
+    report_pushes(f->scheduler, NULL);
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,0,1],[0,1,9223372036854775807,0],"
+                                "[0,2,9223372036854775807,9]]}");
+    assert_pushes(f, 999999, 1);
+    report_pushes(f->scheduler, "");
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,3000000,1]]}");
+    assert_pushes(f, 2999999, 1); /* two seconds later */
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,3000009,2]]}");
+    assert_pushes(f, 3000008, 2);
+}
+
+/* Any program may tell of pushes; those of servers count. */
+static void test_pushes_of_servers_alone_count(void **state)
+{
+    const struct fixture *f = *state;
+
+    report_as(f->scheduler, "trainer", NULL);
+    report_as(f->scheduler, "trainer", "{\"pushes\":[[0,0,60,1]]}");
+    assert_pushes(f, 0, 0);
+}
+
+/* What ran before the scheduler began was counted by the one before it. */
+static void test_pushes_are_not_counted_by_two_schedulers(void **state)
+{
+    const struct fixture *f = *state;
+
+    report_pushes(f->scheduler, "{\"pushes\":[[2,0,1,0],[2,0,60,0]]}");
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,60,1]]}");
+    assert_pushes(f, 0, 0);
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,62,1],[1,0,60,1]]}");
+    assert_pushes(f, 2, 0);
+    report_pushes(f->scheduler, NULL);
+    report_pushes(f->scheduler, "{\"pushes\":[[0,0,5,1]]}"); /* another program */
+    assert_pushes(f, 7, 1);
 }
 
 /* However many servers a process says it has, some are kept, and none of them counts again. */
@@ -288,6 +326,7 @@ static void test_pushes_of_many_servers_are_bounded(void **state)
     const struct fixture *f = *state;
     char rows[64];
 
+    report_pushes(f->scheduler, NULL);
     for (int shard = 0; shard < PROGRESS_PUSHES_MAX + 10; shard++) {
         (void)snprintf(rows, sizeof rows, "{\"pushes\":[[%d,0,1,0]]}", shard);
         report_pushes(f->scheduler, rows);
@@ -565,7 +604,9 @@ int main(void)
         cmocka_unit_test(test_values_are_scaled_exactly),
         T(test_every_name_is_ours_and_no_label_grows),
         T(test_pushes_are_counted_once),
-        T(test_pushes_do_not_wrap),
+        T(test_a_program_does_not_spoil_the_pushes),
+        T(test_pushes_of_servers_alone_count),
+        T(test_pushes_are_not_counted_by_two_schedulers),
         T(test_pushes_of_many_servers_are_bounded),
         T(test_the_usual_names_are_there),
         T(test_figures_follow_a_job),
