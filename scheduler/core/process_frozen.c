@@ -25,13 +25,15 @@ static void tell(struct cluster *cluster, const struct process *process, const c
 void process_take_frozen(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now)
 {
-    bool stands = report->frozen_us > process->frozen_us;
+    bool more = report->frozen_us > process->frozen_us;
+    bool ended = process_state_is_final(report->state);
+    bool stands = more && !ended;
     bool stood = process->stands_still;
 
-    if (!stands && !stood)
+    if (!more && !stood)
         return;
     process->stands_still = stands;
-    if (stands) {
+    if (more) {
         if (!stood)
             process->frozen_before_us = process->frozen_us;
         process->frozen_us = report->frozen_us;
@@ -40,11 +42,13 @@ void process_take_frozen(struct cluster *cluster, struct process *process,
         if (process->job->learned != NULL)
             process->job->learned->stood_still = true;
     }
-    if (stands == stood)
+    if (stands && stood)
         return;
     effect_save_process(cluster, process);
     if (stands)
         tell(cluster, process, "process-frozen", "stands still, so far for", now);
+    else if (ended)
+        tell(cluster, process, "process-thawed", "stood still and then ended, after", now);
     else if (report->state == PROCESS_RUNNING)
         tell(cluster, process, "process-thawed", "stood still for", now);
 }

@@ -50,6 +50,14 @@ static bool loses_work(const struct process *process)
            (process->exit_code != 0 || process->exit_signal != 0);
 }
 
+/* lost_us - of what ran until then; nothing is lost of the last time that it stood still */
+static uint64_t lost_us(const struct process *process, uint64_t from_us, uint64_t to_us)
+{
+    uint64_t us = span_us(MAX_OF(process->credited_wall_us, from_us), to_us);
+
+    return span_us(process->frozen_us - process->frozen_before_us, us);
+}
+
 /* How long each kind lasted; idle is what it stood still, so far. */
 static void split_time(const struct process *process, uint64_t now_wall_us, uint64_t *ret_us)
 {
@@ -58,15 +66,15 @@ static void split_time(const struct process *process, uint64_t now_wall_us, uint
     uint64_t ran_to_us = process->stopping_wall_us != 0 ? process->stopping_wall_us : end_us;
     uint64_t run_us = span_us(ran_from_us, MIN_OF(ran_to_us, end_us));
 
+    ret_us[USAGE_IDLE] = MIN_OF(process->frozen_us, run_us);
+    ret_us[USAGE_USEFUL] = run_us - ret_us[USAGE_IDLE];
     ret_us[USAGE_WASTED] = 0;
     if (loses_work(process))
         ret_us[USAGE_WASTED] =
-            MIN_OF(run_us, span_us(MAX_OF(process->credited_wall_us, ran_from_us), ran_to_us));
-    ret_us[USAGE_USEFUL] = run_us - ret_us[USAGE_WASTED];
+            MIN_OF(ret_us[USAGE_USEFUL], lost_us(process, ran_from_us, ran_to_us));
+    ret_us[USAGE_USEFUL] -= ret_us[USAGE_WASTED];
     ret_us[USAGE_RESIZE] = span_us(process->assigned_wall_us, end_us);
     ret_us[USAGE_RESIZE] -= MIN_OF(run_us, ret_us[USAGE_RESIZE]);
-    ret_us[USAGE_IDLE] = MIN_OF(process->frozen_us, ret_us[USAGE_USEFUL]);
-    ret_us[USAGE_USEFUL] -= ret_us[USAGE_IDLE];
 }
 
 void usage_of_process(const struct process *process, uint64_t now_wall_us, struct usage *ret)

@@ -2,6 +2,7 @@
 /* test_process_frozen.c - what stood still is told once, is idle in the usage, and teaches nothing
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,39 +20,55 @@ static struct process *only(struct world *w)
     return world_live(cluster_find_job(w->cluster, "one"), "trainer", 0);
 }
 
-/* tell - its node reports so much, us later, and what it told of its steps */
-static void tell(struct world *w, uint64_t us, uint64_t frozen_us, uint64_t steps)
+/* tell_of - its node reports this of it, us later */
+static void tell_of(struct world *w, uint64_t us, struct process_report item)
 {
     struct process *process = only(w);
-    struct process_report item = {
-        .job_id = process->job->id,
-        .role = "trainer",
-        .index = 0,
-        .incarnation = process->incarnation,
-        .state = PROCESS_RUNNING,
-        .pid = process->pid,
-        .exit_code = -1,
-        .cpu_used_us = 1000,
-        .frozen_us = frozen_us,
-        .steps = { .any = steps > 0,
-                   .sums = { .steps = steps, .samples = steps, .compute_us = steps } }
-    };
     struct node_report report = { .boot_id = process->node->boot_id,
                                   .offer = process->node->offer,
                                   .processes = &item,
                                   .n_processes = 1,
                                   .complete = true };
 
+    item.job_id = process->job->id;
+    item.role = "trainer";
+    item.incarnation = process->incarnation;
+    item.pid = process->pid;
+    item.cpu_used_us = 1000;
     w->now.now_us += us;
     w->now.wall_us += us;
     assert_int_equal(cluster_report(w->cluster, process->node, &report, w->now, NULL), 0);
 }
 
+/* tell - that it runs, stood still for so long, and what it told of its steps */
+static void tell(struct world *w, uint64_t us, uint64_t frozen_us, uint64_t steps)
+{
+    tell_of(w, us,
+            (struct process_report){
+                .state = PROCESS_RUNNING,
+                .exit_code = -1,
+                .frozen_us = frozen_us,
+                .steps = { .any = steps > 0,
+                           .sums = { .steps = steps, .samples = steps, .compute_us = steps } } });
+}
+
+/* tell_killed - that it was killed after it had stood still for so long */
+static void tell_killed(struct world *w, uint64_t us, uint64_t frozen_us)
+{
+    tell_of(w, us,
+            (struct process_report){ .state = PROCESS_EXITED,
+                                     .exit_code = -1,
+                                     .exit_signal = SIGKILL,
+                                     .frozen_us = frozen_us });
+}
+
 static struct world *running(void)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
+    struct job_spec *spec = world_spec("one", 1, 1, 1000, 0, 0);
 
-    (void)world_submit(w, world_spec("one", 1, 1, 1000, 0, 0));
+    spec->roles[0].memory_bytes = 1 << 20;
+    (void)world_submit(w, spec);
     world_run(w, 3);
     assert_int_equal(only(w)->state, PROCESS_RUNNING);
     world_commit(w);
@@ -125,6 +142,40 @@ static void test_it_is_idle_in_the_usage(void **state)
     world_free(w);
 }
 
+/* Killed at cut-off-kill: its end is the first that is heard of it. */
+static void test_what_ended_while_it_stood_still(void **state)
+{
+    const struct usage *usage;
+    struct world *w = running();
+
+    (void)state;
+    tell(w, 10 * USEC_PER_SEC, 0, 0);
+    tell_killed(w, 900 * USEC_PER_SEC, 890 * USEC_PER_SEC);
+    (void)event(w, "process-frozen", 0);
+    assert_string_equal(
+        event(w, "process-thawed", 1),
+        "trainer-0 stood still and then ended, after 890.0 s: its node was cut off");
+    usage = cluster_find_job(w->cluster, "one")->usage;
+    assert_non_null(usage);
+    assert_in_range(usage->kinds[USAGE_WASTED].memory_mib_ms, 20 * 1000, 21 * 1000);
+    assert_int_equal(usage->kinds[USAGE_IDLE].memory_mib_ms, 890 * 1000);
+    assert_int_equal(usage->kinds[USAGE_USEFUL].memory_mib_ms, 0);
+    world_free(w);
+}
+
+static void test_what_ends_after_it_was_told_to_stand_still(void **state)
+{
+    struct world *w = running();
+
+    (void)state;
+    tell(w, 20 * USEC_PER_SEC, 19 * USEC_PER_SEC, 0);
+    tell_killed(w, 20 * USEC_PER_SEC, 39 * USEC_PER_SEC);
+    (void)event(w, "process-frozen", 1);
+    assert_string_equal(event(w, "process-thawed", 1),
+                        "trainer-0 stood still and then ended, after 39.0 s: its node was cut off");
+    world_free(w);
+}
+
 /* The step that lasted while it stood still is part of no note, nor is one before it. */
 static void test_a_step_that_stood_still_is_no_measure(void **state)
 {
@@ -152,6 +203,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_is_told_when_it_stands_and_when_it_goes_on),
         cmocka_unit_test(test_it_is_idle_in_the_usage),
+        cmocka_unit_test(test_what_ended_while_it_stood_still),
+        cmocka_unit_test(test_what_ends_after_it_was_told_to_stand_still),
         cmocka_unit_test(test_a_step_that_stood_still_is_no_measure),
     };
 
