@@ -473,7 +473,7 @@ static int on_main_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    link_sm_main_timer(&l->sm, now(), &actions);
+    link_sm_main_timer(&l->sm, now(), link_noise(), &actions);
     carry_out(l, &actions);
     return 0;
 }

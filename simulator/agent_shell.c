@@ -278,7 +278,7 @@ void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number)
     time_out(sim, node);
     if (agent->main_at_us <= now_us) {
         agent->main_at_us = NEVER_US;
-        link_sm_main_timer(&agent->link, now_us, &actions);
+        link_sm_main_timer(&agent->link, now_us, agent->link.eager ? noise(node) : 0, &actions);
         act(sim, node, &actions);
     }
     if (agent->orders_at_us <= now_us) {

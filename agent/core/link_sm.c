@@ -104,6 +104,14 @@ static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct lin
     arm_main(sm, now_us + (sm->eager ? eager_us(noise) : link_backoff_us(n, most_us, noise)), ret);
 }
 
+/* cut - gives up the report that is under way */
+static void cut(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link_actions *ret)
+{
+    add(ret, LINK_CANCEL_MAIN)->call = sm->main_call;
+    sm->main_call = 0;
+    fail(sm, now_us, noise, ret);
+}
+
 void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
                    struct link_actions *ret)
 {
@@ -114,10 +122,11 @@ void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noi
     if (!eager || !sm->joined)
         return;
     if (sm->main_call != 0 && now_us - sm->sent_us >= EAGER_TIMEOUT_US) {
-        add(ret, LINK_CANCEL_MAIN)->call = sm->main_call;
-        sm->main_call = 0;
-        fail(sm, now_us, noise, ret);
-    } else if (sm->main_call == 0 && sm->main_at_us > now_us + EAGER_TRY_US) {
+        cut(sm, now_us, noise, ret);
+    } else if (sm->main_call != 0) {
+        sm->cut_call = sm->main_call;
+        arm_main(sm, sm->sent_us + EAGER_TIMEOUT_US, ret);
+    } else if (sm->main_at_us > now_us + EAGER_TRY_US) {
         arm_main(sm, now_us + EAGER_TRY_US, ret);
     }
 }
@@ -142,10 +151,14 @@ void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *r
         arm_main(sm, report_at(sm, now_us), ret);
 }
 
-void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, uint32_t noise,
+                        struct link_actions *ret)
 {
     ret->n = 0;
-    act(sm, now_us, ret);
+    if (sm->eager && sm->main_call != 0 && sm->main_call == sm->cut_call)
+        cut(sm, now_us, noise, ret);
+    else
+        act(sm, now_us, ret);
 }
 
 void link_sm_reports(struct link_sm *sm, size_t n)

@@ -81,6 +81,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     bool joined;
     uint64_t calls;       /* number of the last call that was started */
     uint64_t main_call;   /* 0: none in flight */
+    uint64_t cut_call;    /* given up by the main timer while programs stand still; 0: none yet */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
@@ -123,7 +124,8 @@ void link_sm_init(struct link_sm *sm, uint64_t heartbeat_us, bool joined, uint64
 /* link_sm_changed - there is something to report; coalesced */
 void link_sm_changed(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
 
-void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
+void link_sm_main_timer(struct link_sm *sm, uint64_t now_us, uint32_t noise,
+                        struct link_actions *ret);
 void link_sm_orders_timer(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
 
 /* link_sm_reports - the report that is being sent lists n processes. link_sm_is_ordered - orders
@@ -162,7 +164,8 @@ void link_sm_away(struct link_sm *sm, uint64_t away_us, uint64_t now_us);
 bool link_sm_renew_away(struct link_sm *sm, uint64_t now_us, uint64_t *ret_sent_us);
 
 /* link_sm_eager - whether programs stand still: then a try to report takes 1 s at most (one in 16:
- * 5 s), also one that is under way, and the next one comes 250 to 500 ms later */
+ * 5 s), also one that is under way (the main timer ends it), and the next one comes 250 to 500 ms
+ * later */
 void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
                    struct link_actions *ret);
 

@@ -504,7 +504,7 @@ static void tick_agent(void)
     carry_out();
     if (w.now >= w.main_at) {
         w.main_at = NEVER_US;
-        link_sm_main_timer(&w.link, w.now, &actions);
+        link_sm_main_timer(&w.link, w.now, 0, &actions);
         do_link(&actions);
     }
     if (w.now >= w.orders_at) {

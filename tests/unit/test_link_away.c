@@ -52,7 +52,7 @@ static void init(bool joined)
 
 static uint64_t main_timer(enum link_action_kind kind)
 {
-    link_sm_main_timer(&sm, now, &actions);
+    link_sm_main_timer(&sm, now, 0, &actions);
     return assert_call(kind);
 }
 
@@ -216,7 +216,8 @@ static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
     call = main_timer(LINK_REPORT);
     now += USEC_PER_SEC - 1;
     link_sm_eager(&sm, true, now, 0, &actions);
-    assert_int_equal(actions.n, 0); /* not yet */
+    assert_null(action(LINK_CANCEL_MAIN)); /* not yet */
+    assert_armed(LINK_ARM_MAIN, now + 1, now + 1);
     link_sm_eager(&sm, false, now, 0, &actions);
     now++;
     link_sm_eager(&sm, true, now, 0, &actions);
@@ -228,6 +229,42 @@ static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
     assert_armed(LINK_ARM_MAIN, now + HEARTBEAT, now + HEARTBEAT);
 }
 
+/* One that is younger is given up when it is a second old, if it is still under way then. */
+static void test_a_young_try_is_given_up_in_time(void **state)
+{
+    uint64_t call;
+
+    (void)state;
+    settle();
+    now += LEASE;
+    call = main_timer(LINK_REPORT);
+    now += 100 * USEC_PER_MSEC;
+    link_sm_eager(&sm, true, now, 0, &actions);
+    assert_null(action(LINK_CANCEL_MAIN));
+    assert_armed(LINK_ARM_MAIN, now + 900 * USEC_PER_MSEC, now + 900 * USEC_PER_MSEC);
+    now += 900 * USEC_PER_MSEC;
+    link_sm_main_timer(&sm, now, 0, &actions);
+    assert_int_equal(action(LINK_CANCEL_MAIN)->call, call);
+    assert_false(link_sm_awaits(&sm, call));
+    assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
+}
+
+static void test_a_young_try_goes_on_when_programs_go_on(void **state)
+{
+    uint64_t call;
+
+    (void)state;
+    settle();
+    now += LEASE;
+    call = main_timer(LINK_REPORT);
+    link_sm_eager(&sm, true, now, 0, &actions);
+    link_sm_eager(&sm, false, now, 0, &actions);
+    now += USEC_PER_SEC;
+    link_sm_main_timer(&sm, now, 0, &actions);
+    assert_int_equal(actions.n, 0);
+    assert_true(link_sm_awaits(&sm, call));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_without_a_lease_nothing_goes_on),
         cmocka_unit_test(test_tries_are_close_while_programs_stand_still),
         cmocka_unit_test(test_a_long_try_is_given_up_when_programs_stand_still),
+        cmocka_unit_test(test_a_young_try_is_given_up_in_time),
+        cmocka_unit_test(test_a_young_try_goes_on_when_programs_go_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static uint64_t report(size_t n)
         .result = LINK_TAKEN, .lease_us = LEASE, .has_version = true, .version = 1
     };
 
-    link_sm_main_timer(&sm, now, &actions);
+    link_sm_main_timer(&sm, now, 0, &actions);
     link_sm_reports(&sm, n);
     link_sm_changed(&sm, now, &actions);
     now += USEC_PER_MSEC;
@@ -67,7 +67,7 @@ static void test_news_after_a_report_wait(void **state)
     (void)state;
     (void)report(1);
     (void)report(LINK_CROWD_FREE + 900);
-    link_sm_main_timer(&sm, now, &actions);
+    link_sm_main_timer(&sm, now, 0, &actions);
     link_sm_report_answered(&sm, sm.main_call,
                             &(struct link_report_answer){ .result = LINK_TAKEN, .lease_us = LEASE },
                             now, 0, &actions); /* all is told */

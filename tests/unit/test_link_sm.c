@@ -54,7 +54,7 @@ static void init(bool joined)
 
 static uint64_t main_timer(enum link_action_kind kind)
 {
-    link_sm_main_timer(&sm, now, &actions);
+    link_sm_main_timer(&sm, now, 0, &actions);
     return assert_call(kind);
 }
 
@@ -114,7 +114,7 @@ static void test_one_main_call_at_a_time(void **state)
     (void)state;
     init(true);
     (void)main_timer(LINK_REPORT);
-    link_sm_main_timer(&sm, now, &actions);
+    link_sm_main_timer(&sm, now, 0, &actions);
     assert_int_equal(actions.n, 0);
 }
 
@@ -559,7 +559,7 @@ static void step(struct storm *s)
         answer_poll(s);
     if (now >= s->main_at) {
         s->main_at = NEVER_US;
-        link_sm_main_timer(&sm, now, &actions);
+        link_sm_main_timer(&sm, now, 0, &actions);
         do_actions(s);
     }
     if (now >= s->orders_at) {
