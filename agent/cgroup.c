@@ -99,9 +99,9 @@ void cgroup_paths_take(struct cgroup_paths *paths, const char *line)
             take_path(paths->legacy[i], path, strcspn(path, "\n"));
 }
 
-int cgroup_paths_of_self(struct cgroup_paths *ret)
+static int read_paths(const char *name, struct cgroup_paths *ret)
 {
-    _cleanup_fclose_ FILE *file = fopen("/proc/self/cgroup", "re");
+    _cleanup_fclose_ FILE *file = fopen(name, "re");
     _cleanup_free_ char *line = NULL;
     size_t size = 0;
 
@@ -111,6 +111,19 @@ int cgroup_paths_of_self(struct cgroup_paths *ret)
     while (getline(&line, &size, file) != -1)
         cgroup_paths_take(ret, line);
     return 0;
+}
+
+int cgroup_paths_of_self(struct cgroup_paths *ret)
+{
+    return read_paths("/proc/self/cgroup", ret);
+}
+
+void cgroup_paths_of(pid_t pid, struct cgroup_paths *ret)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "/proc/%d/cgroup", (int)pid);
+    (void)read_paths(name, ret);
 }
 
 int cgroup_of_self(char ret[CGROUP_PATH_SIZE])

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define CGROUP_PATH_SIZE 512
 
@@ -48,6 +49,9 @@ int cgroup_of_self(char ret[CGROUP_PATH_SIZE]);
 
 /* cgroup_paths_of_self - those of the calling process in all hierarchies; 0, or -errno */
 int cgroup_paths_of_self(struct cgroup_paths *ret);
+
+/* cgroup_paths_of - the same of another process; nothing of one that is gone */
+void cgroup_paths_of(pid_t pid, struct cgroup_paths *ret);
 
 /* cgroup_paths_take - a line of /proc/PID/cgroup ("4:memory:/a/b"), to paths; what is too long is
  * left out, like hierarchies that are not asked for. Pure. */

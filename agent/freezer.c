@@ -48,6 +48,16 @@ bool freezer_stands(const struct freezer *freezer)
     return cgroup_is_frozen(freezer->events_fd);
 }
 
+bool freezer_holds(const struct freezer *freezer, pid_t pid)
+{
+    size_t length = strlen(freezer->group);
+    struct cgroup_paths paths;
+
+    cgroup_paths_of(pid, &paths);
+    return strncmp(paths.unified, freezer->group, length) == 0 &&
+           (paths.unified[length] == '\0' || paths.unified[length] == '/');
+}
+
 bool freezer_is_undone(const struct freezer *freezer)
 {
     return !cgroup_wants_frozen(freezer->group);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct freezer {
     const char *group; /* borrowed; in the unified hierarchy */
@@ -24,6 +25,10 @@ int freezer_thaw(const struct freezer *freezer);
 
 /* freezer_stands - all of it does. Takes the news of events_fd. */
 bool freezer_stands(const struct freezer *freezer);
+
+/* freezer_holds - whether this process is in the group, or below it; false also of one that is gone
+ */
+bool freezer_holds(const struct freezer *freezer, pid_t pid);
 
 /* freezer_stands_but_for_calls - what does not stand still yet waits in a call of the kernel that
  * no signal ends (state D): it freezes before it executes another instruction of its own. SIGKILL

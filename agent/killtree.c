@@ -115,6 +115,31 @@ static void find_below(const struct procfs_stat *list, size_t n, bool *ret_below
     }
 }
 
+static bool is_dead(const struct procfs_stat *process)
+{
+    return process->state == 'Z' || process->state == 'X';
+}
+
+int killtree_find(bool (*is_it)(pid_t pid, const void *userdata), const void *userdata)
+{
+    _cleanup_free_ struct procfs_stat *list = NULL;
+    _cleanup_free_ bool *below = NULL;
+    struct procfs_stat now;
+    size_t n = 0;
+    int r = procfs_list(&list, &n);
+
+    if (r < 0)
+        return r;
+    qsort(list, n, sizeof *list, compare_pid);
+    below = xcalloc(n, sizeof *below);
+    find_below(list, n, below);
+    for (size_t i = 0; i < n; i++)
+        if (below[i] && !is_dead(&list[i]) && is_it(list[i].pid, userdata) &&
+            procfs_stat(list[i].pid, &now) == 0 && !is_dead(&now))
+            return list[i].pid;
+    return 0;
+}
+
 /* ask_group - the group has the child's number, which stays taken until we reap the child */
 static void ask_group(struct killtree_main *main_child, int pidfd)
 {

@@ -36,5 +36,9 @@ void killtree_ask(struct killtree_main *main_child, int pidfd);
 /* killtree_kill_all - SIGKILL until nothing is left; blocks (only on processes that die) */
 void killtree_kill_all(struct killtree_main *main_child);
 
+/* killtree_find - one below us, dead ones aside, of which is_it is true; 0: none, or -errno when
+ * /proc cannot be read */
+int killtree_find(bool (*is_it)(pid_t pid, const void *userdata), const void *userdata);
+
 /* killtree_done - frees what killtree_ask has kept */
 void killtree_done(struct killtree_main *main_child);

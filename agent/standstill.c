@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/killtree.h"
 #include "agent/process_dir.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -56,6 +57,23 @@ static void verify_frozen(struct standstill *standstill, uint64_t now_us)
         fence_unfrozen(standstill->fence, now_us);
 }
 
+static bool is_outside(pid_t pid, const void *freezer)
+{
+    return !freezer_holds(freezer, pid);
+}
+
+/* has_escaped - a process of the program went to another group, where it is not frozen */
+static bool has_escaped(const struct freezer *freezer)
+{
+    int r = killtree_find(is_outside, freezer);
+
+    if (r < 0)
+        log_error("cannot see whether all of it is in %s: %s", freezer->group, strerror(-r));
+    else if (r > 0)
+        log_warning("its process %d has left %s: it cannot be frozen", r, freezer->group);
+    return r != 0;
+}
+
 /* verify_freezing - one that has not told yet that it runs could not be thawed: it ends */
 static void verify_freezing(struct standstill *standstill, uint64_t now_us)
 {
@@ -65,6 +83,10 @@ static void verify_freezing(struct standstill *standstill, uint64_t now_us)
     if (faccessat(standstill->dir_fd, "supervisor.json", F_OK, 0) == -1) {
         fence_unfrozen(standstill->fence, now_us);
     } else if (freezer_stands(freezer) || (late && freezer_stands_but_for_calls(freezer))) {
+        if (has_escaped(freezer)) {
+            fence_unfrozen(standstill->fence, now_us);
+            return;
+        }
         fence_verified(standstill->fence);
         tell(standstill);
     }

@@ -20,7 +20,7 @@
 
 /* so long that no busy machine comes too late: a freeze is verified within a twelfth of it */
 #define LEASE_US (600 * USEC_PER_SEC)
-#define COUNTS "exec 9>$FIFO; echo up >&9; while :; do echo >>$GATE.count; done"
+#define COUNTS "exec 9>$FIFO; echo >>$GATE.count; echo up >&9; while :; do echo >>$GATE.count; done"
 #define FORKS "exec 9>$FIFO; echo up >&9; while :; do (echo >>$GATE.count); done"
 
 static struct lease_map lease;
@@ -142,8 +142,8 @@ static void read_record(const struct fixture *f, struct supervisor_record *ret)
     assert_int_equal(process_dir_read_supervisor(dir_fd, ret, NULL), 0);
 }
 
-/* await_frozen - until its record says that it is, or is not any more; an end fails */
-static void await_frozen(const struct fixture *f, bool frozen, struct supervisor_record *ret)
+/* await_news - until its record says that it is frozen, or is not any more; false: it ended */
+static bool await_news(const struct fixture *f, bool frozen, struct supervisor_record *ret)
 {
     _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
     char events[4096];
@@ -155,12 +155,18 @@ static void await_frozen(const struct fixture *f, bool frozen, struct supervisor
 
         read_record(f, ret);
         if ((ret->frozen_since_us > 0) == frozen)
-            return;
+            return true;
         assert_true(poll(p, 2, DEADLINE_MS) > 0);
         if (p[1].revents != 0)
-            fail_msg("it has ended");
+            return false;
         (void)!read(fd, events, sizeof events);
     }
+}
+
+static void await_frozen(const struct fixture *f, bool frozen, struct supervisor_record *ret)
+{
+    if (!await_news(f, frozen, ret))
+        fail_msg("it has ended");
 }
 
 /* assert_still - nobody writes for some time */
@@ -297,6 +303,31 @@ static void test_what_somebody_else_thaws_is_killed(void **state)
     await_frozen(f, true, &record);
     assert_int_equal(cgroup_set_frozen(record.cgroup.unified, false), 0);
     assert_killed(f, "lease ended: the node was cut off");
+}
+
+/* Its account may write to the other group: it is no longer in the one that is frozen. */
+static void test_what_has_left_its_group_is_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    json_t *order = json_object();
+    struct cgroup_paths other;
+    char script[1024];
+
+    if (!may_freeze(f))
+        skip();
+    (void)json_object_set(order, "cgroup", f->cgroup);
+    assert_int_equal(process_group_make(order, "1.test.0.2", &other), 0);
+    json_decref(order);
+    (void)snprintf(script, sizeof script,
+                   "exec 9>$FIFO; (echo 0 >%s%s/cgroup.procs; echo up >&9;"
+                   " while :; do echo >>$GATE.count; done) & wait",
+                   cgroup_unified_root(), other.unified);
+    begin_script(f, script);
+    if (await_news(f, true, &record))
+        fail_msg("a part of it goes on");
+    assert_killed(f, "lease ended: the node was cut off");
+    process_group_end(&other);
 }
 
 /* Its supervisor's end takes the program along, frozen or not. */
@@ -475,6 +506,7 @@ int main(void)
         CASE(test_a_stop_kills_it_without_a_thaw),
         CASE(test_it_is_killed_when_it_stands_for_too_long),
         CASE(test_what_somebody_else_thaws_is_killed),
+        CASE(test_what_has_left_its_group_is_killed),
         CASE(test_it_dies_with_its_supervisor),
         CASE(test_an_order_of_before_is_killed_as_before),
         CASE(test_an_agent_that_comes_later_finds_and_thaws_it),
