@@ -23,17 +23,13 @@ void freezer_close(struct freezer *freezer);
 int freezer_freeze(const struct freezer *freezer);
 int freezer_thaw(const struct freezer *freezer);
 
-/* freezer_stands - all of it does. Takes the news of events_fd. */
+/* freezer_stands - all of it does. Takes the news of events_fd. A thread in an uninterruptible call
+ * (state D) does not: the call may write for a long time yet, and SIGKILL ends many of them. */
 bool freezer_stands(const struct freezer *freezer);
 
 /* freezer_holds - whether this process is in the group, or below it; false also of one that is gone
  */
 bool freezer_holds(const struct freezer *freezer, pid_t pid);
-
-/* freezer_stands_but_for_calls - what does not stand still yet waits in a call of the kernel that
- * no signal ends (state D): it freezes before it executes another instruction of its own. SIGKILL
- * would do no more. Reads /proc of each of its threads. */
-bool freezer_stands_but_for_calls(const struct freezer *freezer);
 
 /* freezer_is_undone - somebody else had it thawed */
 bool freezer_is_undone(const struct freezer *freezer);

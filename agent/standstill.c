@@ -78,15 +78,13 @@ static bool has_escaped(const struct freezer *freezer)
 static void verify_freezing(struct standstill *standstill, uint64_t now_us)
 {
     const struct freezer *freezer = &standstill->freezer;
-    bool late = now_us >= standstill->fence->verify_by_us;
+    bool told = faccessat(standstill->dir_fd, "supervisor.json", F_OK, 0) == 0;
 
-    if (faccessat(standstill->dir_fd, "supervisor.json", F_OK, 0) == -1) {
+    if (told && !freezer_stands(freezer))
+        return;
+    if (!told || has_escaped(freezer)) {
         fence_unfrozen(standstill->fence, now_us);
-    } else if (freezer_stands(freezer) || (late && freezer_stands_but_for_calls(freezer))) {
-        if (has_escaped(freezer)) {
-            fence_unfrozen(standstill->fence, now_us);
-            return;
-        }
+    } else {
         fence_verified(standstill->fence);
         tell(standstill);
     }

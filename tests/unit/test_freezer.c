@@ -4,10 +4,15 @@
  * In control groups that this test makes below its own; where it may not, or the kernel cannot
  * freeze, it is skipped. Each program writes a line to a file again and again: its size tells
  * whether anybody acts. */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "agent/cgroup_home.h"
@@ -124,15 +129,19 @@ static void run_script(struct fixture *f, const char *script)
     wait_for_text(f, "up\n");
 }
 
+static void come_near_end(const struct fixture *f, uint64_t left_us)
+{
+    struct lease_word near_its_end = { .deadline_us = now_us() + left_us, .epoch = epoch };
+
+    atomic_store(&lease.words[1], lease_word_pack(near_its_end));
+    tell(f, SIGALRM, 0); /* it looks */
+}
+
 /* begin_script - it runs, and its lease has just come to its last sixth */
 static void begin_script(struct fixture *f, const char *script)
 {
-    struct lease_word near_its_end = { .epoch = epoch };
-
     run_script(f, script);
-    near_its_end.deadline_us = now_us() + LEASE_US / 6;
-    atomic_store(&lease.words[1], lease_word_pack(near_its_end));
-    tell(f, SIGALRM, 0); /* it looks */
+    come_near_end(f, LEASE_US / 6);
 }
 
 static void read_record(const struct fixture *f, struct supervisor_record *ret)
@@ -400,72 +409,103 @@ static void test_an_agent_that_comes_later_finds_and_thaws_it(void **state)
 
 /* ---- what does not stand still yet ---- */
 
-/* await_calls - both are about to wait, and nobody can be told when they do */
-static void await_calls(const struct freezer *freezer)
-{
-    uint64_t by_us = now_us() + 120 * USEC_PER_SEC;
+/* A thread of this test writes to the gate from a page that is not there: it holds the lock of that
+ * FIFO. A process that opens it then waits in state D. */
+struct held_gate {
+    int gate_fd, uffd;
+    void *page;
+    pthread_t writer;
+};
 
-    while (!freezer_stands_but_for_calls(freezer)) {
-        assert_true(now_us() < by_us);
-        (void)poll(NULL, 0, 10);
-    }
+static void *write_page(void *userdata)
+{
+    const struct held_gate *held = userdata;
+
+    (void)!write(held->gate_fd, held->page, 1);
+    return NULL;
 }
 
-/* A parent that waits for its vfork is in a call that no signal but SIGKILL ends. */
-static void test_a_call_that_nothing_ends_is_no_escape(void **state)
+static void hold_gate(const struct fixture *f, struct held_gate *ret)
+{
+    struct uffdio_api api = { .api = UFFD_API };
+    struct uffdio_register range = { .range.len = 4096, .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+    ret->gate_fd = f->gate_fd;
+    ret->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    if (ret->uffd == -1) {
+        print_message("userfaultfd(2): %s\n", strerror(errno));
+        skip();
+    }
+    ret->page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    range.range.start = (uintptr_t)ret->page;
+    assert_int_equal(ioctl(ret->uffd, UFFDIO_API, &api), 0);
+    assert_int_equal(ioctl(ret->uffd, UFFDIO_REGISTER, &range), 0);
+    assert_int_equal(pthread_create(&ret->writer, NULL, write_page, ret), 0);
+    assert_true(wait_readable(ret->uffd, DEADLINE_MS));
+}
+
+static void release_gate(struct held_gate *held)
+{
+    struct uffdio_zeropage zero = { .range = { (uintptr_t)held->page, 4096 } };
+
+    assert_int_equal(ioctl(held->uffd, UFFDIO_ZEROPAGE, &zero), 0);
+    assert_int_equal(pthread_join(held->writer, NULL), 0);
+    (void)munmap(held->page, 4096);
+    (void)safe_close(held->uffd);
+}
+
+static bool waits_in_a_call(pid_t pid)
+{
+    struct procfs_stat stat;
+
+    return procfs_stat(pid, &stat) == 0 && stat.state == 'D';
+}
+
+static bool has_sigkill(pid_t pid)
+{
+    unsigned long long mask, pending = 0;
+    char line[256];
+    FILE *file;
+
+    (void)snprintf(line, sizeof line, "/proc/%d/status", (int)pid);
+    file = fopen(line, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 || sscanf(line, "ShdPnd: %llx", &mask) == 1)
+            pending |= mask;
+    if (file != NULL)
+        (void)fclose(file);
+    return (pending >> (SIGKILL - 1) & 1) != 0;
+}
+
+/* await_state - nobody can be told when it comes */
+static void await_state(const struct fixture *f, bool (*is_so)(pid_t pid))
+{
+    uint64_t by_us = now_us() + 120 * USEC_PER_SEC;
+    struct supervisor_record record;
+
+    do {
+        assert_true(now_us() < by_us);
+        (void)poll(NULL, 0, 10);
+        read_record(f, &record);
+        assert_int_equal(record.frozen_since_us, 0);
+    } while (!is_so(record.child_pid));
+}
+
+/* The call may go on and write for a long time yet. Only SIGKILL ends it before, where it can. */
+static void test_a_call_that_does_not_freeze_is_killed(void **state)
 {
     struct fixture *f = *state;
-    json_t *order = json_object();
-    struct cgroup_paths paths;
-    struct freezer freezer;
-    int ready[2], status;
-    char byte;
-    pid_t pid;
+    struct held_gate held;
 
     if (!may_freeze(f))
         skip();
-    (void)json_object_set(order, "cgroup", f->cgroup);
-    assert_int_equal(process_group_make(order, "1.test.0.1", &paths), 0);
-    json_decref(order);
-    assert_true(freezer_open(&freezer, paths.unified));
-    assert_false(freezer_stands_but_for_calls(&freezer)); /* nobody is in a call */
-    assert_int_equal(pipe(ready), 0);
-    pid = fork();
-    if (pid == 0) {
-        if (cgroup_enter(paths.unified) < 0 || vfork() != 0)
-            _exit(1);
-        (void)!write(ready[1], "x", 1);
-        for (;;)
-            (void)pause();
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    await_calls(&freezer);
-    assert_int_equal(freezer_freeze(&freezer), 0);
-    assert_false(freezer_is_undone(&freezer));
-    assert_int_equal(freezer_thaw(&freezer), 0);
-    assert_true(freezer_is_undone(&freezer));
-    freezer_close(&freezer);
-    process_group_end(&paths);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    (void)safe_close(ready[0]);
-    (void)safe_close(ready[1]);
-}
-
-static void test_what_runs_is_an_escape(void **state)
-{
-    struct fixture *f = *state;
-    struct supervisor_record record;
-    struct freezer freezer;
-
-    run_script(f, "exec 9>$FIFO; echo up >&9; while :; do :; done");
-    read_record(f, &record);
-    assert_true(freezer_open(&freezer, record.cgroup.unified));
-    assert_false(freezer_stands(&freezer));
-    assert_false(freezer_stands_but_for_calls(&freezer));
-    freezer_close(&freezer);
-    tell(f, SIGTERM, 0);
-    assert_true(wait_readable(f->pidfd, DEADLINE_MS));
-    assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+    hold_gate(f, &held);
+    run_script(f, "exec 9>$FIFO; echo up >&9; echo >$GATE");
+    await_state(f, waits_in_a_call);
+    come_near_end(f, LEASE_US / 12);
+    await_state(f, has_sigkill);
+    release_gate(&held);
+    assert_killed(f, "lease ended: the node was cut off");
 }
 
 /* ---- the lease file ---- */
@@ -510,8 +550,7 @@ int main(void)
         CASE(test_it_dies_with_its_supervisor),
         CASE(test_an_order_of_before_is_killed_as_before),
         CASE(test_an_agent_that_comes_later_finds_and_thaws_it),
-        CASE(test_a_call_that_nothing_ends_is_no_escape),
-        CASE(test_what_runs_is_an_escape),
+        CASE(test_a_call_that_does_not_freeze_is_killed),
         CASE(test_a_lease_file_of_before),
     };
 
