@@ -19,6 +19,8 @@
 /* of exit.json: a reason of which JSON escapes every byte, and the numbers */
 #define EXIT_BYTES_MAX 4096
 
+#define SUPERVISOR_BYTES 4096 /* of the next supervisor.json, as groups mostly are called */
+
 static const char *const known_files[] = {
     "order.json",      "supervisor.json",      "exit.json",
     ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp"
@@ -241,6 +243,8 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
                                   cgroup_legacy_to_json(record->cgroup.legacy));
     r = write_json(dir_fd, "supervisor.json", value, error);
     json_decref(value);
+    if (r == 0)
+        (void)reserve(dir_fd, "supervisor.json", SUPERVISOR_BYTES, NULL);
     return r;
 }
 

@@ -65,6 +65,7 @@ int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error);
 int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struct edl_error *error);
 int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error);
 
+/* process_dir_write_supervisor - and reserves the room for the next one, if there is any */
 int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
                                  struct edl_error *error);
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);

@@ -10,6 +10,9 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
+#include "shared/macro.h"
+
+#define TELL_AGAIN_US USEC_PER_SEC
 
 void standstill_begin(struct standstill *ret, struct fence *fence, int dir_fd,
                       struct supervisor_record *record, const char *group, uint64_t cut_off_kill_us)
@@ -46,9 +49,19 @@ static void tell(struct standstill *standstill)
     record->frozen_since_us =
         standstill->fence->stance == FENCE_FROZEN ? standstill->fence->since_us : 0;
     record->frozen_us = standstill->stood_us;
-    if (process_dir_write_supervisor(standstill->dir_fd, record, &error) < 0)
-        (void)log_failure(&error, "its agent does not hear that it %s",
+    if (process_dir_write_supervisor(standstill->dir_fd, record, &error) == 0) {
+        standstill->untold = false;
+        return;
+    }
+    if (!standstill->untold)
+        (void)log_failure(&error, "its agent does not hear yet that it %s",
                           record->frozen_since_us > 0 ? "stands still" : "goes on");
+    standstill->untold = true;
+}
+
+uint64_t standstill_look_at(const struct standstill *standstill, uint64_t now_us)
+{
+    return standstill->untold ? now_us + TELL_AGAIN_US : NEVER_US;
 }
 
 static void verify_frozen(struct standstill *standstill, uint64_t now_us)
@@ -92,6 +105,8 @@ static void verify_freezing(struct standstill *standstill, uint64_t now_us)
 
 void standstill_verify(struct standstill *standstill, uint64_t now_us)
 {
+    if (standstill->untold)
+        tell(standstill);
     if (!is_standing(standstill))
         return;
     if (standstill->fence->stance == FENCE_FROZEN)

@@ -18,6 +18,7 @@ struct standstill {
     int dir_fd; /* borrowed */
     struct freezer freezer;
     uint64_t stood_us; /* for so long, in all, of what is over */
+    bool untold;       /* the record could not be written, and is tried again */
 };
 
 #define STANDSTILL_NONE                                                                            \
@@ -39,6 +40,9 @@ int standstill_fd(const struct standstill *standstill);
 /* standstill_verify - before each look of the fence: what was frozen stands still, and has not been
  * set going by somebody else */
 void standstill_verify(struct standstill *standstill, uint64_t now_us);
+
+/* standstill_look_at - when standstill_verify is to tell again what it could not; NEVER_US */
+uint64_t standstill_look_at(const struct standstill *standstill, uint64_t now_us);
 
 /* standstill_freeze, standstill_thaw - the fence says so. standstill_freeze: 0, or -errno; then it
  * has to be killed */

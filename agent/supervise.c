@@ -428,6 +428,7 @@ static bool look(struct supervisor *s)
     if (verdict.term)
         killtree_ask(&s->main_child, s->child.pidfd);
     log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
+    verdict.look_at_us = MIN_OF(verdict.look_at_us, standstill_look_at(&s->standstill, now_us));
     arm(s, MIN_OF(verdict.look_at_us, s->log_watch.look_at_us));
     return verdict.kill;
 }

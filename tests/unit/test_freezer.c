@@ -314,6 +314,59 @@ static void test_what_somebody_else_thaws_is_killed(void **state)
     assert_killed(f, "lease ended: the node was cut off");
 }
 
+/* block_record - the record cannot be written, as on a disk that is full; its temporary file, with
+ * the room that was reserved, goes. unblock_record ends that. */
+static void block_record(const char *path)
+{
+    while (mkdir(path, 0700) == -1)
+        assert_true(unlink(path) == 0 || errno == ENOENT);
+}
+
+static void unblock_record(const char *path)
+{
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void await_stand(const struct supervisor_record *record, bool frozen)
+{
+    struct pollfd p = { .fd = cgroup_open_events(record->cgroup.unified), .events = POLLPRI };
+
+    while (cgroup_is_frozen(p.fd) != frozen)
+        assert_int_equal(poll(&p, 1, DEADLINE_MS), 1);
+    (void)safe_close(p.fd);
+}
+
+/* The disk was full at the freeze, then at the thaw: the agent hears of both a little later. */
+static void test_it_tells_again_what_it_could_not_write(void **state)
+{
+    struct fixture *f = *state;
+    struct supervisor_record record;
+    char path[128];
+    struct stat st;
+
+    run_script(f, COUNTS);
+    read_record(f, &record);
+    (void)snprintf(path, sizeof path, "%s/.supervisor.json.tmp", f->dir);
+    assert_int_equal(stat(path, &st), 0); /* room was reserved */
+    assert_true(st.st_size >= 4096);
+    block_record(path);
+    come_near_end(f, LEASE_US / 6);
+    await_stand(&record, true);
+    assert_still(f, 300);
+    unblock_record(path);
+    await_frozen(f, true, &record);
+    block_record(path);
+    epoch++;
+    extend(LEASE_US);
+    tell(f, SIGUSR1, epoch);
+    await_stand(&record, false);
+    await_count(f, count(f));
+    unblock_record(path);
+    await_frozen(f, false, &record);
+    assert_true(record.frozen_us > 0);
+    assert_stops(f);
+}
+
 /* Its account may write to the other group: it is no longer in the one that is frozen. */
 static void test_what_has_left_its_group_is_killed(void **state)
 {
@@ -546,6 +599,7 @@ int main(void)
         CASE(test_a_stop_kills_it_without_a_thaw),
         CASE(test_it_is_killed_when_it_stands_for_too_long),
         CASE(test_what_somebody_else_thaws_is_killed),
+        CASE(test_it_tells_again_what_it_could_not_write),
         CASE(test_what_has_left_its_group_is_killed),
         CASE(test_it_dies_with_its_supervisor),
         CASE(test_an_order_of_before_is_killed_as_before),
