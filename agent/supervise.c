@@ -7,9 +7,8 @@
  * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
  * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
  * core/fence.h. At the end of a lease it stands still instead if it can (standstill.h), until
- * SIGUSR1 with the lease's epoch attached. What it does not do: restart anything, talk to anybody,
- * look at other folders. If it is killed itself, the program dies with it and the agent finds a
- * free lock without exit.json. */
+ * SIGUSR1 with the lease's epoch attached. It restarts nothing, talks to nobody, and looks at no
+ * other folder. If it is killed, the program dies with it: a free lock without exit.json. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
