@@ -57,11 +57,17 @@ void lease_map_close(struct lease_map *map)
     map->words = NULL;
 }
 
+bool lease_map_has_epoch(const struct lease_map *map)
+{
+    return map->words != NULL && map->has_epoch &&
+           (atomic_load(&map->words[PACKED]) != 0 || atomic_load(&map->words[DEADLINE]) == 0);
+}
+
 struct lease_word lease_map_read(const struct lease_map *map)
 {
     if (map->words == NULL)
         return (struct lease_word){ 0 };
-    if (!map->has_epoch)
+    if (!lease_map_has_epoch(map))
         return (struct lease_word){ .deadline_us = atomic_load(&map->words[DEADLINE]) };
     return lease_word_unpack(atomic_load(&map->words[PACKED]));
 }

@@ -30,5 +30,10 @@ void lease_map_close(struct lease_map *map);
 /* lease_map_read - all 0 when not mapped */
 struct lease_word lease_map_read(const struct lease_map *map);
 
+/* lease_map_has_epoch - false: an agent of an earlier version writes the deadline alone, perhaps
+ * one that was started since the file was mapped: it cuts the second word off, which is read as 0
+ */
+bool lease_map_has_epoch(const struct lease_map *map);
+
 /* lease_map_extend - only ever forward; by the one writer */
 void lease_map_extend(struct lease_map *map, struct lease_word lease);

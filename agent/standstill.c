@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/killtree.h"
+#include "agent/lease.h"
 #include "agent/process_dir.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -103,8 +104,11 @@ static void verify_freezing(struct standstill *standstill, uint64_t now_us)
     }
 }
 
-void standstill_verify(struct standstill *standstill, uint64_t now_us)
+void standstill_verify(struct standstill *standstill, const struct lease_map *lease,
+                       uint64_t now_us)
 {
+    if (standstill->fence != NULL && !lease_map_has_epoch(lease))
+        fence_may_not_freeze(standstill->fence);
     if (standstill->untold)
         tell(standstill);
     if (!is_standing(standstill))

@@ -10,6 +10,7 @@
 #include "agent/core/fence.h"
 #include "agent/freezer.h"
 
+struct lease_map;
 struct supervisor_record;
 
 struct standstill {
@@ -38,8 +39,9 @@ void standstill_end(struct standstill *standstill);
 int standstill_fd(const struct standstill *standstill);
 
 /* standstill_verify - before each look of the fence: what was frozen stands still, and has not been
- * set going by somebody else */
-void standstill_verify(struct standstill *standstill, uint64_t now_us);
+ * set going by somebody else; and its agent could thaw it, by this lease */
+void standstill_verify(struct standstill *standstill, const struct lease_map *lease,
+                       uint64_t now_us);
 
 /* standstill_look_at - when standstill_verify is to tell again what it could not; NEVER_US */
 uint64_t standstill_look_at(const struct standstill *standstill, uint64_t now_us);

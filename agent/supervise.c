@@ -418,7 +418,7 @@ static bool look(struct supervisor *s)
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
     struct fence_verdict verdict;
 
-    standstill_verify(&s->standstill, now_us);
+    standstill_verify(&s->standstill, &s->lease, now_us);
     verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
     if (verdict.freeze && standstill_freeze(&s->standstill, now_us) < 0)
         return true;

@@ -49,6 +49,11 @@ void fence_may_freeze(struct fence *fence, uint64_t cut_off_kill_us)
     fence->cut_off_kill_us = cut_off_kill_us;
 }
 
+void fence_may_not_freeze(struct fence *fence)
+{
+    fence->freezes = false;
+}
+
 /* end - the first cause is the one that is told; SIGTERM is for the first one only */
 static void end(struct fence *fence, enum fence_cause cause, uint64_t kill_at_us)
 {
@@ -124,7 +129,7 @@ static uint64_t look_frozen(struct fence *fence, struct lease_word lease, uint64
 
     if (fence->cause != FENCE_NONE)
         return NEVER_US;
-    if (lease.epoch == fence->epoch && is_held(fence, lease, now_us)) {
+    if (fence->freezes && lease.epoch == fence->epoch && is_held(fence, lease, now_us)) {
         fence->stance = FENCE_RUNS;
         verdict->thaw = true;
         return fence_freeze_at(lease.deadline_us, fence->lease_us);

@@ -97,6 +97,10 @@ void fence_init(struct fence *fence, uint64_t lease_us, uint64_t grace_us);
  * ends kills it. */
 void fence_may_freeze(struct fence *fence, uint64_t cut_off_kill_us);
 
+/* fence_may_not_freeze - nobody could thaw it any more: what runs is killed at the end of its
+ * lease, what stands still is not thawed */
+void fence_may_not_freeze(struct fence *fence);
+
 /* fence_stop - somebody asks for its end within grace_us; a later call can only bring it nearer.
  * One that does not run has no grace. */
 void fence_stop(struct fence *fence, uint64_t grace_us, uint64_t now_us);

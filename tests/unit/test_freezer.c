@@ -588,6 +588,25 @@ static void test_a_lease_file_of_before(void **state)
     assert_int_equal(words[0], deadline_us + 1); /* as supervisors of before read it */
 }
 
+/* An agent of an earlier version cuts the second word off, under a supervisor of this one. */
+static void test_an_agent_of_before_takes_over(void **state)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    run_script(f, COUNTS);
+    assert_int_equal(truncate(f->lease, sizeof(uint64_t)), 0);
+    assert_int_equal(lease_map_read(&lease).deadline_us, atomic_load(&lease.words[0]));
+    tell(f, SIGALRM, 0); /* it looks */
+    await_count(f, count(f));
+    assert_false(wait_readable(f->pidfd, 300));
+    atomic_store(&lease.words[0], now_us());
+    tell(f, SIGALRM, 0);
+    (void)wait_end(f, &record);
+    assert_string_equal(record.reason, "lease ended: the node was cut off");
+    assert_int_equal(record.frozen_us, 0);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
 int main(void)
@@ -606,6 +625,7 @@ int main(void)
         CASE(test_an_agent_that_comes_later_finds_and_thaws_it),
         CASE(test_a_call_that_does_not_freeze_is_killed),
         CASE(test_a_lease_file_of_before),
+        CASE(test_an_agent_of_before_takes_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
