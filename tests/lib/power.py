@@ -180,8 +180,8 @@ def cuts(disk, log, promises, seed):
 
 
 def sample(states, stride, seed):
-    """Of many states each stride-th, beginning where the seed says: other days take the others."""
-    return states[seed % stride::stride] if len(states) > 100 else states
+    """Of many states each stride-th, beginning where the seed says, so that other days take the others; and the last one."""
+    return [s for i, s in enumerate(states) if i % stride == seed % stride or i == len(states) - 1] if len(states) > 100 else states
 
 
 def check_all(disk, log, promises, check, work, seed, at_once=2, stride=1):
