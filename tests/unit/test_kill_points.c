@@ -100,8 +100,10 @@ static void become_scheduler(const struct site *site, uint64_t kill_at, const ch
     log_fd = open(state, O_WRONLY | O_CREAT | O_APPEND, 0600);
     state[strlen(state) - 4] = '\0';
     (void)dup2(log_fd, STDERR_FILENO);
-    (void)execl(program, program, "--state-dir", state, "--listen", "127.0.0.1:0",
-                restore != NULL ? "--restore" : NULL, restore, (char *)NULL);
+    /* its node asks for no orders, and one that only checks need not wait for it at each stop */
+    (void)execl(program, program, "--state-dir", state, "--listen", "127.0.0.1:0", "--away",
+                kill_at > 0 ? "60s,5m" : "0", restore != NULL ? "--restore" : NULL, restore,
+                (char *)NULL);
     _exit(127);
 }
 
