@@ -11,6 +11,7 @@
 #include "scheduler/core/task_queue.h"
 #include "scheduler/core/task_times.h"
 #include "shared/macro.h"
+#include "tests/unit/task_queue_fixture.h"
 
 #define S USEC_PER_SEC
 #define LEAST_US (20 * S)
@@ -21,30 +22,8 @@ static struct task_queue *make_queue(uint32_t n_tasks)
     const struct task_queue_config config = {
         .passes = 3, .failures_max = 3, .lease_timeout_us = MOST_US, .lease_least_us = LEAST_US
     };
-    struct task_queue *queue = task_queue_new(&config);
 
-    for (uint32_t i = 0; i < n_tasks; i++) {
-        const struct task_chunk chunk = { .path = "/data", .offset_bytes = i, .n_records = 10 };
-
-        (void)task_queue_add(queue, &chunk, 1);
-    }
-    return queue;
-}
-
-/* take - one more; a well-behaved holder names all that it has */
-static struct task *take(struct task_queue *queue, uint64_t holder, uint64_t now_us)
-{
-    uint32_t known[64];
-    size_t n_known = 0;
-    struct task *task = NULL;
-
-    for (uint32_t i = 0; i < task_queue_n_tasks(queue); i++)
-        if (task_queue_task(queue, i)->state == TASK_LEASED &&
-            task_queue_task(queue, i)->holder == holder)
-            known[n_known++] = i;
-    assert_int_equal(task_queue_lease(queue, holder, known, n_known, now_us, &task),
-                     TASK_LEASE_GIVEN);
-    return task;
+    return queue_with(&config, n_tasks);
 }
 
 static void finish(struct task_queue *queue, const struct task *task, uint64_t now_us)
@@ -59,7 +38,7 @@ static uint64_t work(struct task_queue *queue, uint64_t holder, uint32_t n, uint
                      uint64_t now_us)
 {
     for (uint32_t i = 0; i < n; i++) {
-        struct task *task = take(queue, holder, now_us);
+        struct task *task = lease(queue, holder, now_us);
 
         now_us += each_us;
         assert_int_equal(task_queue_expire(queue, now_us), 0);
@@ -71,7 +50,7 @@ static uint64_t work(struct task_queue *queue, uint64_t holder, uint32_t n, uint
 /* lease_us - what a new holder of one task would have */
 static uint64_t lease_us(struct task_queue *queue, uint64_t now_us)
 {
-    struct task *task = take(queue, 99, now_us);
+    struct task *task = lease(queue, 99, now_us);
     uint64_t us = task_queue_next_deadline_us(queue) - now_us;
 
     assert_int_equal(task_queue_fail(queue, task->id, task_queue_pass(queue), task->lease, 99,
@@ -111,7 +90,7 @@ static uint64_t linger(struct task_queue *queue, uint64_t holder, uint32_t n, ui
                        uint64_t now_us)
 {
     for (uint32_t i = 0; i < n; i++, now_us += each_us)
-        finish(queue, take(queue, holder, now_us), now_us + each_us);
+        finish(queue, lease(queue, holder, now_us), now_us + each_us);
     return now_us;
 }
 
@@ -135,7 +114,7 @@ static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
 {
     struct task_queue *queue = make_queue(40);
     uint64_t now_us = work(queue, 1, 20, S, 0);
-    struct task *hung = take(queue, 2, now_us);
+    struct task *hung = lease(queue, 2, now_us);
 
     (void)state;
     assert_int_equal(task_queue_expire(queue, now_us + LEAST_US - 1), 0);
@@ -151,7 +130,7 @@ static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
 static void test_holder_that_hangs_from_the_first_is_found_too(void **state)
 {
     struct task_queue *queue = make_queue(40);
-    struct task *hung = take(queue, 2, 0);
+    struct task *hung = lease(queue, 2, 0);
     uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, S, 0);
 
     (void)state;
@@ -171,10 +150,10 @@ static void test_slow_holder_has_longer_leases_than_others(void **state)
 
     (void)state;
     for (int i = 0; i < 5; i++) {
-        struct task *task = take(queue, 2, now_us);
+        struct task *task = lease(queue, 2, now_us);
 
         for (int k = 0; k < 50; k++) {
-            struct task *other = take(queue, 1, now_us);
+            struct task *other = lease(queue, 1, now_us);
 
             now_us += S;
             lost += task_queue_expire(queue, now_us);
@@ -197,11 +176,11 @@ static void test_job_that_slows_down_loses_each_task_once(void **state)
 
     (void)state;
     for (int i = 0; i < HOLDERS; i++)
-        tasks[i] = take(queue, (uint64_t)(10 + i), now_us);
+        tasks[i] = lease(queue, (uint64_t)(10 + i), now_us);
     assert_true(task_queue_expire(queue, now_us + 30 * S) <= HOLDERS);
     now_us += 60 * S;
     for (int i = 0; i < HOLDERS; i++)
-        tasks[i] = take(queue, (uint64_t)(10 + i), now_us);
+        tasks[i] = lease(queue, (uint64_t)(10 + i), now_us);
     assert_int_equal(task_queue_expire(queue, now_us + 60 * S), 0);
     for (int i = 0; i < HOLDERS; i++)
         finish(queue, tasks[i], now_us + 60 * S);
@@ -218,7 +197,7 @@ static void test_holder_of_many_has_the_time_for_them(void **state)
 
     (void)state;
     for (int i = 0; i < MANY; i++)
-        tasks[i] = take(queue, 2, now_us);
+        tasks[i] = lease(queue, 2, now_us);
     now_us += MANY * 10 * S;
     assert_int_equal(task_queue_expire(queue, now_us), 0);
     for (int i = 0; i < MANY; i++)
@@ -227,7 +206,7 @@ static void test_holder_of_many_has_the_time_for_them(void **state)
 
     /* one by one, each is a sign of life for the rest; one that hangs then loses them together */
     for (int i = 0; i < 5; i++)
-        tasks[i] = take(queue, 3, now_us);
+        tasks[i] = lease(queue, 3, now_us);
     for (int i = 0; i < 2; i++) {
         now_us += 30 * S;
         assert_int_equal(task_queue_expire(queue, now_us), 0);
@@ -246,7 +225,7 @@ static void test_many_tasks_are_held_no_longer_than_the_longest_lease(void **sta
 
     (void)state;
     for (int i = 0; i < 60; i++)
-        (void)take(queue, 2, now_us);
+        (void)lease(queue, 2, now_us);
     assert_int_equal(task_queue_next_deadline_us(queue), now_us + MOST_US);
     assert_int_equal(task_queue_expire(queue, now_us + MOST_US), 60);
     task_queue_free(queue);
@@ -258,8 +237,8 @@ static void test_copy_has_the_same_leases(void **state)
     uint64_t now_us = work(queue, 1, 20, 30 * S, 0);
 
     (void)state;
-    (void)take(queue, 1, now_us);
-    (void)take(queue, 2, now_us + S);
+    (void)lease(queue, 1, now_us);
+    (void)lease(queue, 2, now_us + S);
     copy = task_queue_copy(queue);
     assert_int_equal(task_queue_next_deadline_us(copy), task_queue_next_deadline_us(queue));
     assert_int_equal(task_queue_expire(copy, task_queue_next_deadline_us(copy)), 1);

@@ -14,36 +14,15 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/task_queue_fixture.h"
 
 static struct task_queue *make_queue(uint32_t n_tasks, uint32_t passes, uint32_t failures_max)
 {
     const struct task_queue_config config = { .passes = passes,
                                               .failures_max = failures_max,
                                               .lease_timeout_us = 100 };
-    struct task_queue *queue = task_queue_new(&config);
 
-    for (uint32_t i = 0; i < n_tasks; i++) {
-        const struct task_chunk chunk = { .path = "/data", .offset_bytes = i, .n_records = 10 };
-
-        (void)task_queue_add(queue, &chunk, 1);
-    }
-    return queue;
-}
-
-static struct task *lease(struct task_queue *queue, uint64_t holder, uint64_t now_us)
-{
-    uint32_t known[64];
-    size_t n_known = 0;
-    struct task *task = NULL;
-
-    /* a well-behaved holder names all that it has */
-    for (uint32_t i = 0; i < task_queue_n_tasks(queue); i++)
-        if (task_queue_task(queue, i)->state == TASK_LEASED &&
-            task_queue_task(queue, i)->holder == holder)
-            known[n_known++] = i;
-    assert_int_equal(task_queue_lease(queue, holder, known, n_known, now_us, &task),
-                     TASK_LEASE_GIVEN);
-    return task;
+    return queue_with(&config, n_tasks);
 }
 
 static int finish(struct task_queue *queue, const struct task *task)
