@@ -10,20 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "trainer/declaration.h"
-#include "trainer/job_api.h"
 #include "trainer/model_file.h"
 #include "trainer/network/network.h"
 #include "trainer/network_learner.h"
 #include "trainer/network_servers.h"
 #include "trainer/ps_client.h"
-
-#define REPORT_US (10 * USEC_PER_SEC)
-#define PAUSE_MAX_MS 500u
+#include "trainer/servers_wait.h"
 
 /* ---- reading ---- */
 
@@ -188,36 +184,49 @@ static int too_late(uint64_t wait_us, struct edl_error *error)
                             "--init_model_path or --start_pass; its log tells what is wrong");
 }
 
+struct look {
+    const struct network_begin *begin;
+    bool again;     /* the first one takes what the servers said when we connected */
+    bool has_begun; /* the last one has seen updates */
+};
+
 /* One look asks the servers one after the other, and training may begin meanwhile. So a server that
  * has no values counts as one that began again only when the look before has seen updates. */
+static int look_once(void *userdata, struct edl_error *error)
+{
+    struct look *look = userdata;
+    struct ps_client *client = network_servers_client(look->begin->servers);
+    int r = look->again ? ps_client_look(client, error) : 0;
+
+    look->again = true;
+    if (network_servers_may_come_back(r))
+        r = come_back(look->begin, error);
+    if (r < 0 || ps_client_awaits(client) == NULL)
+        return r;
+    if (look->has_begun)
+        return mixed(client, error);
+    look->has_begun = ps_client_most_updates(client) > 0;
+    return edl_error_set(error, -EINPROGRESS, "%s has none", ps_client_awaits(client));
+}
+
+static bool has_none(int code)
+{
+    return code == -EINPROGRESS;
+}
+
 int network_begin_wait(const struct network_begin *begin, uint64_t wait_us, struct edl_error *error)
 {
-    struct ps_client *client = network_servers_client(begin->servers);
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME), deadline_us = now_us + wait_us;
-    uint64_t report_us = now_us + USEC_PER_SEC;
-    unsigned pause_ms = 20;
-    bool has_begun = false;
-    int r = 0;
+    struct look looked = { .begin = begin };
+    const struct servers_wait wait = { .attempt = look_once,
+                                       .may_come = has_none,
+                                       .userdata = &looked,
+                                       .what = "trainer 0 to set the values of its saved model",
+                                       .wait_us = wait_us,
+                                       .stop = begin->stop };
+    bool late;
+    int r = servers_wait(&wait, &late, error);
 
-    while (r >= 0 && ps_client_awaits(client) != NULL) {
-        if (has_begun)
-            return mixed(client, error);
-        has_begun = ps_client_most_updates(client) > 0;
-        now_us = clock_read_us(CLOCK_BOOTTIME);
-        if (now_us >= deadline_us)
-            return too_late(wait_us, error);
-        if (now_us >= report_us) {
-            log_info("waiting for trainer 0 to set the values of its saved model");
-            report_us = now_us + REPORT_US;
-        }
-        if (wait_ms(pause_ms, begin->stop) < 0)
-            return edl_error_set(error, -EINTR, "told to stop while waiting for trainer 0");
-        pause_ms = MIN_OF(pause_ms * 2, PAUSE_MAX_MS);
-        r = ps_client_look(client, error);
-        if (network_servers_may_come_back(r))
-            r = come_back(begin, error);
-    }
-    return r;
+    return late ? too_late(wait_us, error) : r;
 }
 
 /* ---- again ---- */

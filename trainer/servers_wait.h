@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* servers_wait.h - tries to connect to the parameter servers until it succeeds, or its time is over
- */
+/* servers_wait.h - tries something at the parameter servers until it succeeds, or its time is over:
+ * to connect to them, to find that they have values */
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 struct edl_error;
 
 struct servers_wait {
-    int (*attempt)(void *userdata, struct edl_error *error);
+    int (*attempt)(void *userdata, struct edl_error *error); /* sets error when it fails */
     bool (*may_come)(int code); /* whether another try may end otherwise */
     void *userdata;
     const char *what; /* "the parameter servers": what the log says it waits for */
