@@ -154,16 +154,17 @@ def read_chunk(file: BinaryIO, path: str, offset: int) -> List[bytes]:
 class Writer:
     """A RecordIO file: written aside, synced and renamed when it is closed, so a file of that name is whole.
 
-    compress: none, snappy or gzip. chunk_bytes: a record that takes the chunk beyond so many begins the next one.
+    compress: none, snappy or gzip. A record that takes a chunk beyond chunk_bytes or chunk_records begins the next one.
     """
 
-    def __init__(self, path: str, compress: str = "gzip", chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, path: str, compress: str = "gzip", chunk_bytes: int = CHUNK_BYTES, chunk_records: Optional[int] = None) -> None:
         if compress not in COMPRESSORS:
             raise ValueError(f"compress is {compress!r}: {', '.join(COMPRESSORS)} are possible")
         self.path = path
         self.n = 0  #: records so far
         self._compressor = COMPRESSORS[compress]
         self._chunk_bytes = min(chunk_bytes, CHUNK_BYTES_MAX // 2)
+        self._chunk_records = chunk_records
         self._records: List[bytes] = []
         self._bytes = 0
         folder, name = os.path.split(path)
@@ -176,7 +177,7 @@ class Writer:
             raise ValueError(f"{self.path} is closed")
         if len(record) > CHUNK_BYTES_MAX // 2:
             raise ValueError(f"a record has {len(record)} bytes, {CHUNK_BYTES_MAX // 2} at most are possible")
-        if self._bytes + len(record) > self._chunk_bytes:
+        if self._bytes + len(record) > self._chunk_bytes or len(self._records) == self._chunk_records:
             self._flush()
         self._records.append(record)
         self._bytes += len(record)

@@ -4,46 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import struct
-import zlib
-from typing import Any, BinaryIO, Dict, Iterable, List, Sequence
+from typing import Any, Dict, Iterable, List, Sequence
 
+from .._recordio import Writer
 from ._errors import ConfigError, nearest
 from ._graph import Layer
 from ._types import encode
 
-MAGIC = 0x01020304
 CHUNK_RECORDS = 1000
 CHUNK_BYTES = 8 << 20
-
-
-class RecordWriter:
-    """Records into a RecordIO file, chunk by chunk, not compressed."""
-
-    def __init__(self, path: str) -> None:
-        self.file: BinaryIO = open(path, "wb")
-        self.records: List[bytes] = []
-        self.size = 0
-        self.n = 0
-
-    def write(self, record: bytes) -> None:
-        if self.records and (len(self.records) >= CHUNK_RECORDS or self.size + len(record) > CHUNK_BYTES):
-            self._flush()
-        self.records.append(record)
-        self.size += len(record)
-        self.n += 1
-
-    def _flush(self) -> None:
-        if not self.records:
-            return
-        payload = b"".join(struct.pack("<I", len(record)) + record for record in self.records)
-        self.file.write(struct.pack("<5I", MAGIC, zlib.crc32(payload), 0, len(payload), len(self.records)))
-        self.file.write(payload)
-        self.records, self.size = [], 0
-
-    def close(self) -> None:
-        self._flush()
-        self.file.close()
 
 
 def places_of(inputs: Sequence[Layer], feeding: Any) -> List[int]:
@@ -73,12 +42,10 @@ def record(inputs: Sequence[Layer], sample: Sequence[Any], where: str) -> bytes:
 
 def write_file(folder: str, part: str, inputs: Sequence[Layer], samples: Iterable[Sequence[Any]]) -> int:
     """PART-00000-of-00001.recordio of the samples; how many there were."""
-    writer = RecordWriter(os.path.join(folder, f"{part}-00000-of-00001.recordio"))
-    try:
+    path = os.path.join(folder, f"{part}-00000-of-00001.recordio")
+    with Writer(path, "none", CHUNK_BYTES, CHUNK_RECORDS) as writer:
         for i, sample in enumerate(samples):
             writer.write(record(inputs, sample, f"{part} sample {i}"))
-    finally:
-        writer.close()
     return writer.n
 
 
