@@ -93,8 +93,8 @@ bool cgroup_is_populated(int events_fd);
  * 5.2, version 2) */
 bool cgroup_can_freeze(const char *path);
 
-/* cgroup_set_frozen - asks that all in the group and below it stands still, or goes on; what is
- * forked meanwhile as well. It is so once cgroup_is_frozen. 0, or -errno */
+/* cgroup_set_frozen - asks that all processes in the group and below it stand still, or go on, with
+ * those that are forked meanwhile. It is so once cgroup_is_frozen. 0, or -errno */
 int cgroup_set_frozen(const char *path, bool frozen);
 
 /* cgroup_wants_frozen - as it was asked for last, by anybody; false also when that is not known */

@@ -41,7 +41,8 @@ int standstill_fd(const struct standstill *standstill)
     return is_standing(standstill) ? standstill->freezer.events_fd : -1;
 }
 
-/* tell - after it was done: a disk that is slow delays the news, and nothing else */
+/* tell - after it was done, so a slow disk delays the news alone. A disk that hangs holds the
+ * caller, and with it the next look of the fence. */
 static void tell(struct standstill *standstill)
 {
     struct supervisor_record *record = standstill->record;

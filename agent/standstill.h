@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* standstill.h - a supervisor makes its program stand still, and tells its agent
  *
- * What is to be done, and when, is decided in core/fence.h; freezer.h does it. The record in the
+ * core/fence.h decides what is done, and when; freezer.h does it. The record in the
  * process folder says since when it stands, for this agent and for one that comes later. */
 #pragma once
 
@@ -38,8 +38,8 @@ void standstill_end(struct standstill *standstill);
 /* standstill_fd - readable by priority when there is something to verify; -1: it runs */
 int standstill_fd(const struct standstill *standstill);
 
-/* standstill_verify - before each look of the fence: what was frozen stands still, and has not been
- * set going by somebody else; and its agent could thaw it, by this lease */
+/* standstill_verify - before each look of the fence: a frozen program stands still, nobody else has
+ * set it going, and its agent could thaw it, by this lease */
 void standstill_verify(struct standstill *standstill, const struct lease_map *lease,
                        uint64_t now_us);
 

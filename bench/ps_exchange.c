@@ -41,7 +41,7 @@ enum { SETS_MAX = 4, SERVERS_MAX = 8, WARM_UP = 20, VOCABULARY = 2073, DENSE = N
 #define JOB_ID 1
 #define ANY_CPU UINT64_MAX
 
-/* The dense parameters, what is pushed for them and what comes back. */
+/* The dense parameters: gradients to push, and the values that come back. */
 struct model {
     struct declaration declaration;
     float *gradients[DENSE], *values[DENSE];

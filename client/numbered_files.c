@@ -21,7 +21,7 @@ char *numbered_path(const char *prefix, uint64_t i)
     return text_format("%s-%0*" PRIu64, prefix, DIGITS, i);
 }
 
-/* folder_of - new string; *ret_base: in prefix, what comes behind it */
+/* folder_of - new string; *ret_base: in prefix, the name behind it */
 static char *folder_of(const char *prefix, const char **ret_base)
 {
     const char *slash = strrchr(prefix, '/');

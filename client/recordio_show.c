@@ -214,7 +214,7 @@ int recordio_list(const struct recordio_call *call)
 
 /* ---- check ---- */
 
-/* What is wrong with one file, and with all. */
+/* The damage of one file, and of all. */
 struct checked {
     bool json;
     struct work_told told;

@@ -26,7 +26,7 @@
 #define TELL_AFTER_US (5 * USEC_PER_SEC)
 #define TELL_EACH_US (30 * USEC_PER_SEC)
 
-/* What is being made; arrays grow, so pieces hold numbers of chunks until all are there. */
+/* An index in the making. Its arrays grow, so pieces hold numbers of chunks until all are there. */
 struct making {
     struct record_index *index;
     size_t paths_room, chunks_room, pieces_room;

@@ -207,7 +207,7 @@ static int read_next(const json_t *answer, void *userdata, struct edl_error *err
     return client_answer_bad("the next task", error);
 }
 
-/* ask_next - take_body: what is asked beside what is known */
+/* ask_next - take_body: the members of the question beside the known tasks */
 static int ask_next(struct next *next, uint64_t timeout_us, json_t *take_body)
 {
     struct client_wait wait = { .method = "POST",

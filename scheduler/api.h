@@ -155,10 +155,12 @@ void api_join_token_make(struct http_request *request, void *userdata);
 void api_join_tokens_list(struct http_request *request, void *userdata);
 void api_join_token_revoke(struct http_request *request, void *userdata);
 
+/* api_orders.c */
+void api_node_orders(struct http_request *request, void *userdata);
+
 /* api_nodes.c */
 void api_node_join(struct http_request *request, void *userdata);
 void api_node_report(struct http_request *request, void *userdata);
-void api_node_orders(struct http_request *request, void *userdata);
 void api_nodes_list(struct http_request *request, void *userdata);
 void api_node_show(struct http_request *request, void *userdata);
 void api_node_set(struct http_request *request, void *userdata);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_nodes.c - nodes: join, report, orders, and what people ask and change */
+/* api_nodes.c - nodes: join, report, and what people ask and change; for orders see api_orders.c */
 #include "scheduler/api.h"
 
 #include <ctype.h>

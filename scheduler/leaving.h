@@ -4,7 +4,7 @@
  * After a signal: the machine's service manager says whether the machine ends, that time is stored
  * together with what is due, each node that polls is told, and the process ends. Nothing is changed
  * or judged meanwhile. Whatever fails on that way ends the process as a crash would, which disturbs
- * nobody more. Used by: scheduler.c, turn.c, dispatch.c, api_nodes.c. Tests:
+ * nobody more. Used by: scheduler.c, turn.c, dispatch.c, api_orders.c. Tests:
  * tests/integration/253-orderly-stop.sh. */
 #pragma once
 

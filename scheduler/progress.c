@@ -12,7 +12,7 @@
 #include "shared/process_progress.h"
 
 #define KEY_SIZE 96
-#define PUSHES_EACH_US 1 /* of a process: more than any server takes */
+#define PUSHES_PER_US 1 /* of a process, at most: more than any server takes */
 
 struct process_told {
     char key[KEY_SIZE]; /* JOB.ROLE.INDEX.INCARNATION */
@@ -113,7 +113,7 @@ static void take_pushes(struct process_told *told, const json_t *rows, uint64_t 
 {
     if (rows == NULL)
         return;
-    push_counts_take(&told->pushes, rows, (now_us - told->pushed_us) * PUSHES_EACH_US, pushes);
+    push_counts_take(&told->pushes, rows, (now_us - told->pushed_us) * PUSHES_PER_US, pushes);
     told->pushed_us = now_us;
 }
 

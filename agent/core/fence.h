@@ -97,8 +97,8 @@ void fence_init(struct fence *fence, uint64_t lease_us, uint64_t grace_us);
  * ends kills it. */
 void fence_may_freeze(struct fence *fence, uint64_t cut_off_kill_us);
 
-/* fence_may_not_freeze - nobody could thaw it any more: what runs is killed at the end of its
- * lease, what stands still is not thawed */
+/* fence_may_not_freeze - no agent could thaw it any more: it is killed at the end of its lease if
+ * it runs, and is not thawed if it stands still */
 void fence_may_not_freeze(struct fence *fence);
 
 /* fence_stop - somebody asks for its end within grace_us; a later call can only bring it nearer.
