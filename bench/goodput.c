@@ -3,9 +3,8 @@
  *
  * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
  * weights by recursion and by rank; one event in the ranks (a job's length
- * changes, and who has another rank by it is found); one fit of each speed model; one division
- * among three types from the last prices, and one of 12 jobs with the search for the best. Times
- * are the thread's own (CPU), so that they say something on a busy machine.
+ * changes, and the jobs with another rank are found); one fit of each speed model. Times are the
+ * thread's own (CPU), so that they say something on a busy machine.
  *
  * Usage: goodput [--json] [--rounds N] */
 #include <errno.h>
@@ -18,17 +17,15 @@
 
 #include "bench/samples.h"
 #include "scheduler/core/goodput_allocate.h"
-#include "scheduler/core/goodput_fit_allreduce.h"
+#include "simulator/trace/goodput_fit_allreduce.h"
 #include "scheduler/core/goodput_fit_pserver.h"
 #include "scheduler/core/goodput_ranks.h"
-#include "scheduler/core/goodput_types.h"
 #include "scheduler/core/goodput_weights.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 #include "shared/random.h"
 
 #define BUNDLES_PER_JOB 4
-#define TYPES 3
 
 struct row {
     const char *key, *what;
@@ -239,43 +236,6 @@ static struct row bench_allreduce_fit(size_t rounds)
     return row_of("allreduce_fit", "fit of 20 points, all-reduce", 1, &samples);
 }
 
-static struct row bench_types(const char *key, const char *what, size_t n, size_t rounds,
-                              const struct goodput_effort *effort)
-{
-    enum { SIZES = 7 };
-    struct goodput_option *options = xcalloc(n * TYPES * SIZES, sizeof *options);
-    struct goodput_chooser *choosers = xcalloc(n, sizeof *choosers);
-    struct goodput_type types[TYPES];
-    struct goodput_auction auction;
-    struct samples samples = { 0 };
-    uint64_t seed = 1;
-
-    for (size_t t = 0; t < TYPES; t++)
-        types[t] = (struct goodput_type){ .budget = (double)n };
-    for (size_t i = 0; i < n; i++) {
-        double p = 0.4 + 0.5 * random_unit(&seed);
-
-        choosers[i] = (struct goodput_chooser){ i, &options[i * TYPES * SIZES], TYPES * SIZES,
-                                                GOODPUT_NO_OPTION };
-        for (uint32_t o = 0; o < TYPES * SIZES; o++) {
-            uint32_t type = o / SIZES;
-            double size = 1U << o % SIZES;
-
-            options[i * TYPES * SIZES + o] =
-                (struct goodput_option){ type, size, (1.0 + type) * pow(size, p) };
-        }
-    }
-    for (size_t r = 0; r < MAX_OF(rounds / 40, 5); r++) {
-        double begun = now_us();
-
-        (void)goodput_types_divide(choosers, n, types, TYPES, effort, &auction);
-        samples_add(&samples, now_us() - begun);
-    }
-    free(options);
-    free(choosers);
-    return row_of(key, what, n, &samples);
-}
-
 static void print_json(const struct row *rows, size_t n)
 {
     json_t *array = json_array();
@@ -313,11 +273,7 @@ int main(int argc, char **argv)
         rows[n++] = bench_recursion(sizes[s], rounds);
         rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RECURSION);
         rows[n++] = bench_afresh(sizes[s], rounds, GOODPUT_WEIGHTS_RANK);
-        rows[n++] = bench_types("types", "division among 3 types, 6 rounds", sizes[s], rounds,
-                                &(struct goodput_effort){ 6, 0 });
     }
-    rows[n++] = bench_types("types_search", "division among 3 types, searched", 12, rounds,
-                            &(struct goodput_effort){ 40, 3000000 });
     rows[n++] = bench_pserver_fit(rounds);
     rows[n++] = bench_allreduce_fit(rounds);
     if (json) {

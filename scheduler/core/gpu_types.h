@@ -15,10 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/goodput_types.h"
 #include "shared/label.h"
 
-#define GPU_TYPES_MAX GOODPUT_TYPES_MAX
+#define GPU_TYPES_MAX 8
 #define GPU_TYPE_OTHER 0
 #define GPU_TYPE_NONE UINT8_MAX /* of a node without GPUs */
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <time.h>
 
-#include "scheduler/core/goodput_batch.h"
-#include "scheduler/core/goodput_minimise.h"
+#include "simulator/trace/goodput_batch.h"
+#include "simulator/trace/goodput_minimise.h"
 #include "tests/unit/goodput_curves.h"
 
 #define POINTS 20

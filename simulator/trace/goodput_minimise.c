@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_minimise.c - BFGS within bounds */
-#include "scheduler/core/goodput_minimise.h"
+#include "simulator/trace/goodput_minimise.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,13 +3,13 @@
  *
  * Searched for in logarithms (but for gamma): the error is one of logarithms, its derivatives are
  * then shares of the time, between 0 and 1 whatever the units, and the bounds are far away. */
-#include "scheduler/core/goodput_fit_allreduce.h"
+#include "simulator/trace/goodput_fit_allreduce.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 
-#include "scheduler/core/goodput_minimise.h"
+#include "simulator/trace/goodput_minimise.h"
 #include "shared/macro.h"
 
 #define TINY 1e-8 /* the least parameter: nothing, but with a logarithm */
