@@ -28,9 +28,9 @@
 #include <utlist.h>
 
 #include "bench/samples.h"
-#include "scheduler/core/cluster.h"
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/goodput_servers.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/speed/servers.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <utlist.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
 #include "shared/job_document.h"

@@ -16,11 +16,11 @@
 #include <time.h>
 
 #include "bench/samples.h"
-#include "scheduler/core/goodput_allocate.h"
+#include "scheduler/core/policy/allocate.h"
 #include "simulator/trace/goodput_fit_allreduce.h"
-#include "scheduler/core/goodput_fit_pserver.h"
-#include "scheduler/core/goodput_ranks.h"
-#include "scheduler/core/goodput_weights.h"
+#include "scheduler/core/speed/fit_pserver.h"
+#include "scheduler/core/policy/ranks.h"
+#include "scheduler/core/policy/weights.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 #include "shared/random.h"

@@ -8,7 +8,7 @@
 #include "client/report.h"
 #include "client/simulate.h"
 #include "client/simulate_lab.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "simulator/experiment.h"

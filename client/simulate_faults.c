@@ -10,7 +10,7 @@
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/text.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

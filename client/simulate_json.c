@@ -4,7 +4,7 @@
 
 #include "client/json_read.h"
 #include "client/simulate.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/macro.h"
 
 /* null stands for a moment that has not come and for a figure that there is not */

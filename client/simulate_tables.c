@@ -7,7 +7,7 @@
 #include "client/simulate.h"
 #include "client/table_print.h"
 #include "client/text.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 

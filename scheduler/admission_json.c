@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "scheduler/core/admission.h"
+#include "scheduler/core/ask/admission.h"
 #include "shared/macro.h"
 #include "shared/rfc3339.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/body.h"
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/page.h"
 #include "scheduler/precondition.h"
 #include "scheduler/scheduler.h"

@@ -2,7 +2,7 @@
 /* api_resizes.c - how a job's size changed, and why: read from its events */
 #include "scheduler/api.h"
 
-#include "scheduler/core/resize_text.h"
+#include "scheduler/core/model/resize_text.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"

@@ -11,7 +11,7 @@
 
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
-#include "scheduler/core/services.h"
+#include "scheduler/core/events/services.h"
 #include "scheduler/job_json.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"

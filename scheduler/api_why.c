@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/account.h"
-#include "scheduler/core/outlook.h"
-#include "scheduler/core/unfit_nodes.h"
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 
 struct archive_query;
 struct edl_error;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "scheduler/dataset_reader.h"
 #include "scheduler/process_ref.h"
 #include "scheduler/scheduler.h"

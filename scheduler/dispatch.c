@@ -18,7 +18,7 @@
 
 #include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/idempotency.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"

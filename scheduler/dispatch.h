@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "scheduler/core/histogram.h"
+#include "scheduler/core/base/histogram.h"
 #include "scheduler/dispatch_tier.h"
 #include "scheduler/fair.h"
 #include "scheduler/refusals.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "scheduler/core/histogram.h"
+#include "scheduler/core/base/histogram.h"
 #include "shared/macro.h"
 
 static const char *const types[] = {

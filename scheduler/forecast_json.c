@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/core/forecast.h"
+#include "scheduler/core/ask/forecast.h"
 #include "scheduler/job_json.h"
 #include "shared/macro.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <utlist.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/clock.h"
 #include "shared/job_document.h"
 #include "shared/step_sums_json.h"

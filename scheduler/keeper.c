@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "scheduler/core/kept_word.h"
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/kept_word.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/keeper_child.h"
 #include "scheduler/keeper_record.h"
 #include "scheduler/keeper_table.h"

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scheduler/core/kept_word.h"
+#include "scheduler/core/events/kept_word.h"
 #include "scheduler/keeper_table.h"
 #include "scheduler/listen_spec.h"
 #include "shared/cleanup.h"

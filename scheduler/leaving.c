@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/api.h"
-#include "scheduler/core/away.h"
+#include "scheduler/core/events/away.h"
 #include "scheduler/machine_ends.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"

@@ -15,7 +15,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/json_text.h"

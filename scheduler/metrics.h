@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "scheduler/core/histogram.h"
+#include "scheduler/core/base/histogram.h"
 
 struct edl_error;
 struct scheduler;

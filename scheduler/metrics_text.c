@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "scheduler/api.h"
-#include "scheduler/core/figures.h"
+#include "scheduler/core/model/figures.h"
 #include "scheduler/exposition.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/scheduler.h"

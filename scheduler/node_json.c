@@ -8,7 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/body.h"
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/job_json.h"
 #include "scheduler/machine.h"
 #include "shared/agent_wire.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/core/away.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/conf.h"
 #include "shared/error.h"
 #include "shared/macro.h"

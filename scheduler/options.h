@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/holdings.h"
+#include "scheduler/core/model/holdings.h"
 #include "scheduler/datasets.h"
 #include "scheduler/listen_spec.h"
 #include "scheduler/users.h"

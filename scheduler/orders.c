@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/cluster.h"
-#include "scheduler/core/ranks.h"
-#include "scheduler/core/node_orders.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/events/ranks.h"
+#include "scheduler/core/events/node_orders.h"
 #include "scheduler/job_json.h"
 #include "scheduler/log_hub.h"
 #include "scheduler/order_servers.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/users.h"
 #include "shared/error.h"
 #include "shared/http_server.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <uthash.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/push_counts.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"

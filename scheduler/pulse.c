@@ -2,7 +2,7 @@
 /* pulse.c - notices that the scheduler itself stood still (see pulse.h) */
 #include "scheduler/pulse.h"
 
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "scheduler/core/away.h"
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/keeper.h"
 #include "scheduler/keeper_record.h"
 #include "scheduler/options.h"

@@ -16,7 +16,7 @@
 #include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
 #include "scheduler/auth.h"
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/database_check.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/log_hub.h"

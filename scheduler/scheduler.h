@@ -13,7 +13,7 @@
 #include <systemd/sd-event.h>
 
 #include "scheduler/call_rate.h"
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/datasets.h"
 #include "scheduler/degraded.h"
 #include "scheduler/file_reads.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "scheduler/core/groups.h"
+#include "scheduler/core/model/groups.h"
 #include "shared/account_name.h"
 
 struct account_change;

@@ -4,7 +4,7 @@
  * Nothing is remembered, so whoever has the numbers works out the same order. It is the order of
  * edl_sample (libedl/sampler.c) and of edl.sampler in Python.
  *
- * Pure. Used by: scheduler/core/task_queue.c, libedl/sampler.c. Tests:
+ * Pure. Used by: scheduler/core/base/task_queue.c, libedl/sampler.c. Tests:
  * tests/unit/test_task_order.c. */
 #pragma once
 

@@ -5,7 +5,7 @@
  * ended; the scheduler's own reasons are believed only where nothing else is certain. */
 #include <utlist.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "simulator/internal.h"
 
 /* Up to so many the scheduler finds every place that there is for two roles. */

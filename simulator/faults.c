@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "simulator/fault_profiles.h"
 
 #define GIB (UINT64_C(1) << 30)

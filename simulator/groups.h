@@ -2,7 +2,7 @@
 /* groups.h - groups of users as people make them, by number */
 #pragma once
 
-#include "scheduler/core/groups.h"
+#include "scheduler/core/model/groups.h"
 
 struct sim;
 

@@ -4,7 +4,7 @@
  * As agent/keep.c and scheduler/lease_keeper.c: datagrams, which are lost where calls would be
  * late. The scheduler may be frozen or write; the keeper outlives it, but for a reboot of its
  * machine, by ALONE_US or until the next one begins. */
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/lease.h"
 #include "simulator/internal.h"
 
 #define ASK_PART_OF_LEASE 8

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/kept_word.h"
+#include "scheduler/core/events/kept_word.h"
 #include "shared/clock.h"
 
 struct event;

@@ -8,7 +8,7 @@
  * Failures are counted generously, so that one too few is an error and one too many is not. */
 #include <inttypes.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "simulator/internal.h"
 
 static bool has_ended(const struct truth_job *truth, uint64_t incarnation)

@@ -5,7 +5,7 @@
  * are read as int64_t into a draft and narrowed; the tables' bounds make that safe. */
 #include <stdio.h>
 
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"

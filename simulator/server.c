@@ -4,9 +4,9 @@
  * As scheduler/turn.c: what came in while nothing was being written is one turn; its effects are
  * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
  * crash before the end of a commit leaves nothing of it. */
-#include "scheduler/core/core_internal.h" /* what is learnt of a job, for a mutant */
-#include "scheduler/core/away.h"
-#include "scheduler/core/lease.h"
+#include "scheduler/core/model/core_internal.h" /* what is learnt of a job, for a mutant */
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/lease.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 

@@ -5,7 +5,7 @@
 
 #include <utlist.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "shared/cleanup.h"
 #include "simulator/internal.h"
 

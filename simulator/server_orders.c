@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server_orders.c - what agents are ordered, as scheduler/orders.c */
-#include "scheduler/core/node_orders.h"
+#include "scheduler/core/events/node_orders.h"
 #include "simulator/internal.h"
 
 #include <utlist.h>

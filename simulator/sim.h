@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 
 #define SIM_GPU_SPEEDS_MAX 8
 

@@ -5,7 +5,7 @@
  * in the transaction that changes it: how many there are, and what they were granted. */
 #include "scheduler/store/store_internal.h"
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/store/row.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -5,7 +5,7 @@
  * made smaller, which would move pages in every turn (auto_vacuum) or stop the service (VACUUM). */
 #include "scheduler/store/store_internal.h"
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 
 /* What a turn deletes at most; a tail is 64 KiB. */
 #define SWEEP_ROWS 512

@@ -7,7 +7,7 @@
  * restored history goes on they jump, which is no reason to let more of it go. */
 #include "scheduler/store/store_internal.h"
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 
 #define TRIM_LEAST 64       /* events that may go with a turn, besides twice those it adds */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "scheduler/core/histogram.h"
+#include "scheduler/core/base/histogram.h"
 #include "scheduler/store/store.h"
 
 struct account_change;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/records.h"
+#include "scheduler/core/record/records.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

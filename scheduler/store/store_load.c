@@ -2,15 +2,15 @@
 /* store_load.c - rows back to records: when the scheduler starts, and archived jobs when asked for
  *
  * Nodes first, then jobs, their processes, their task queues: each refers to those before it. Here
- * every value is checked by itself, in scheduler/core/records.c whether records belong together.
- * What cannot be read is an error that names the row; nothing is skipped, because a process left
- * out would be granted twice. */
+ * every value is checked by itself, in scheduler/core/record/records.c whether records belong
+ * together. What cannot be read is an error that names the row; nothing is skipped, because a
+ * process left out would be granted twice. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "scheduler/core/away.h"
-#include "scheduler/core/queue_rules.h"
-#include "scheduler/core/records.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/record/records.h"
 #include "scheduler/store/row.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "scheduler/core/goodput_family.h"
+#include "scheduler/core/speed/family.h"
 #include "shared/macro.h"
 
 /* What was seen of families so far. */

@@ -4,7 +4,7 @@
  * For each job a curve over the amounts that are worth a try, and what is left of it. */
 #pragma once
 
-#include "scheduler/core/goodput_allocate.h"
+#include "scheduler/core/policy/allocate.h"
 #include "simulator/trace/policy.h"
 
 struct goodput_history; /* private: what was seen of families so far */

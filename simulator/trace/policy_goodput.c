@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_goodput.c - ours: the division of goodput in scheduler/core/goodput_allocate.c
+/* policy_goodput.c - ours: the division of goodput in scheduler/core/policy/allocate.c
  *
- * Everything is divided afresh at each decision, by the recursion of goodput_weights.c; what is the
+ * Everything is divided afresh at each decision, by the recursion of policy/weights.c; what is the
  * same as at the last one is not worked out again, which changes nothing but the time it takes. The
  * policy that the scheduler runs reaches nearly the same step by step: policy_live.c. */
 #include <stdlib.h>
 
-#include "scheduler/core/goodput_allocate.h"
-#include "scheduler/core/goodput_weights.h"
+#include "scheduler/core/policy/allocate.h"
+#include "scheduler/core/policy/weights.h"
 #include "shared/macro.h"
 #include "simulator/trace/goodput_view.h"
 #include "simulator/trace/policy.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_live.c - ours as the scheduler runs it: the very policy of scheduler/core/policy_goodput.c
+/* policy_live.c - ours as the scheduler runs it: the very policy of scheduler/core/policy/goodput.c
  *
  * It moves one instance at a time and knows only what changed, by ranks instead of the recursion.
  * Who waits is started as the scheduler does it: in the order of its turn (job_turn.c), with its
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/core/goodput_allocate.h"
-#include "scheduler/core/goodput_worth.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/allocate.h"
+#include "scheduler/core/policy/worth.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/macro.h"
 #include "simulator/trace/goodput_view.h"
 #include "simulator/trace/policy.h"

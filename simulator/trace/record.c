@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scheduler/core/resize_text.h"
+#include "scheduler/core/model/resize_text.h"
 #include "shared/macro.h"
 #include "simulator/trace/record_internal.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "scheduler/api.h"
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"

@@ -41,7 +41,7 @@ exec "$python" "$work/program.py" "\$@"
 END_OF_TRAIN
 chmod +x "$work/train"
 submit() { # NAME MAX TYPE
-    edl submit --name "$1" --min 1 --max "$2" --cpu 100m --memory 16Mi --gpus 1 --workspace private -- "$work/train" "$3" >/dev/null
+    edl submit --name "$1" --min 1 --max "$2" --cpu 100m --memory 64Mi --gpus 1 --workspace private -- "$work/train" "$3" >/dev/null
 }
 # each of both alone on all GPUs, until how it compares them was seen twice: then it counts
 for type in new old; do

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/admission.h"
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/goodput_family.h"
-#include "scheduler/core/groups.h"
-#include "scheduler/core/outlook.h"
+#include "scheduler/core/ask/admission.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/learn/outlook.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

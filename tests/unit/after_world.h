@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "scheduler/core/memory_store.h"
+#include "scheduler/core/record/memory_store.h"
 
 #define WORLD_NODES 8
 #define GIB (UINT64_C(1) << 30)

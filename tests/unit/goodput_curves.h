@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/goodput_curve.h"
+#include "scheduler/core/speed/curve.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 

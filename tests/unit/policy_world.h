@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/cluster.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"

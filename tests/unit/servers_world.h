@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/goodput_servers.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/speed/servers.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <utlist.h>
 
-#include "scheduler/core/queue_rules.h"
+#include "scheduler/core/base/queue_rules.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "tests/unit/scheduler_fixture.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/task_queue.h"
+#include "scheduler/core/base/task_queue.h"
 
 static struct task_queue *queue_with(const struct task_queue_config *config, uint32_t n_tasks)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/account.h"
+#include "scheduler/core/ask/account.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/capacity.h"
+#include "scheduler/core/plan/capacity.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "tests/unit/seeds.h"

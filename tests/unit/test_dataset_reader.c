@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/task_queue.h"
+#include "scheduler/core/base/task_queue.h"
 #include "scheduler/dataset_reader.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/core/histogram.h"
+#include "scheduler/core/base/histogram.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

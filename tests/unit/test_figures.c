@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/resize_text.h"
+#include "scheduler/core/model/resize_text.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

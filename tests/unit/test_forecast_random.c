@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/forecast.h"
+#include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"

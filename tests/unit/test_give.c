@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/goodput_prior.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/speed/prior.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -2,7 +2,7 @@
 /* test_goodput_allocate.c - divisions against every other one, floors, quotas, what is cut */
 #include <stdbool.h>
 
-#include "scheduler/core/goodput_allocate.h"
+#include "scheduler/core/policy/allocate.h"
 #include "tests/unit/goodput_curves.h"
 
 #define JOBS_MAX 40

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_deadline.c - promises are kept, and none is refused that every plan would keep */
-#include "scheduler/core/goodput_deadline.h"
+#include "scheduler/core/policy/deadline_share.h"
 #include "tests/unit/goodput_curves.h"
 
 #define JOBS 3

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/goodput_family.h"
-#include "scheduler/core/goodput_prior.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/prior.h"
 
 #define assert_work(families, name, done, expected)                                                \
     assert_true(goodput_family_work(families, name, done) == (double)(expected))

@@ -5,7 +5,7 @@
  * reference policy, section 4.6. */
 #include <errno.h>
 
-#include "scheduler/core/goodput_fit_pserver.h"
+#include "scheduler/core/speed/fit_pserver.h"
 #include "tests/unit/goodput_curves.h"
 
 static const struct {

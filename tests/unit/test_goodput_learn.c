@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_learn.c - speed curves from nothing but finished tasks */
-#include "scheduler/core/goodput_learn.h"
+#include "scheduler/core/speed/measure.h"
 #include "tests/unit/goodput_curves.h"
 
 #define UNITS_PER_TASK 50

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_length.c - lengths that nobody told, and fairness */
-#include "scheduler/core/goodput_length.h"
+#include "scheduler/core/speed/length.h"
 #include "tests/unit/goodput_curves.h"
 
 static const struct goodput_levels levels = { .first_s = 600, .ratio = 4 };

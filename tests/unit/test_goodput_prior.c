@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_prior.c - what the speeds of other jobs of a family say of a new one */
-#include "scheduler/core/goodput_prior.h"
+#include "scheduler/core/speed/prior.h"
 #include "tests/unit/goodput_curves.h"
 
 /* Seconds a unit: scale (t0/k + t1 + t3 k) */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/goodput_ranks.h"
+#include "scheduler/core/policy/ranks.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 

@@ -3,7 +3,7 @@
  *
  * The programs are eight real ones, as step = t0 M/w + t1 + t2 w/p + t3 w + t4 p: fits of published
  * measurements (DL2's config_speed), in seconds. */
-#include "scheduler/core/goodput_servers.h"
+#include "scheduler/core/speed/servers.h"
 #include "tests/unit/goodput_curves.h"
 
 #define BUDGET 24

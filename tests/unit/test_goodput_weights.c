@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "scheduler/core/goodput_ladder.h"
-#include "scheduler/core/goodput_weights.h"
+#include "scheduler/core/policy/ladder.h"
+#include "scheduler/core/policy/weights.h"
 #include "tests/unit/goodput_curves.h"
 
 #define FEW 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_worth.c - what each further instance of a job adds */
-#include "scheduler/core/goodput_worth.h"
+#include "scheduler/core/policy/worth.h"
 #include "tests/unit/goodput_curves.h"
 
 static struct goodput_curve curve_of_speeds(const double speeds[], int n)

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/account.h"
-#include "scheduler/core/forecast.h"
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

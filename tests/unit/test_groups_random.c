@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/world_storm.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/job_hasty.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/job_hasty.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
 

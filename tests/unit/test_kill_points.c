@@ -29,7 +29,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "scheduler/core/records.h"
+#include "scheduler/core/record/records.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

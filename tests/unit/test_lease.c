@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/away.h"
-#include "scheduler/core/lease.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/lease.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/kept_word.h"
+#include "scheduler/core/events/kept_word.h"
 #include "scheduler/keeper_table.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/node_orders.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/node_orders.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 #include "tests/unit/cluster_world.h"

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/outlook.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/learn/outlook.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

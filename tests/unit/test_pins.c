@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/account.h"
-#include "scheduler/core/forecast.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

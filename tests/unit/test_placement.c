@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/random.h"
 
 #define NODES 4

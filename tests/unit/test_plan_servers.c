@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_servers.c - with how many parameter servers a job is started */
-#include "scheduler/core/outlook.h"
+#include "scheduler/core/learn/outlook.h"
 #include "tests/unit/servers_world.h"
 
 /* What is told of the start is still to be seen. */

@@ -2,8 +2,8 @@
 /* test_policy_goodput.c - the promises of a policy, and who gets what of a small cluster
  *
  * A pretended cluster of a few nodes that carries out at once what the policy says. */
-#include "scheduler/core/goodput_learn.h"
-#include "scheduler/core/policy.h"
+#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/policy/policy.h"
 #include "tests/unit/goodput_curves.h"
 
 #define JOBS_MAX 12

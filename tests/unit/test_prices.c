@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/core_internal.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

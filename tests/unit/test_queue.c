@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/account.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

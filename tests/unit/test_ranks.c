@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/cluster.h"
-#include "scheduler/core/ranks.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/events/ranks.h"
 #include "shared/macro.h"
 
 enum { SLOTS = 1024, NODES = 26, NOBODY = -1 };

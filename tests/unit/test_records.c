@@ -18,8 +18,8 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/away.h"
-#include "scheduler/core/records.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/record/records.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/core/policy.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_servers_learn.c - what is learnt of jobs whose number of parameter servers was chosen, and
  * who is told of it */
-#include "scheduler/core/admission.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/ask/admission.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/servers_world.h"
 #include "tests/unit/world_storm.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/account.h"
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/model/core_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

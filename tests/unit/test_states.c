@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/model/core_internal.h"
 #include "tests/unit/cluster_world.h"
 
 /* rows: from, columns: to, in the order of the enums */

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/store_fixture.h"
 
-#include "scheduler/core/figures.h"
+#include "scheduler/core/model/figures.h"
 #include "scheduler/job_json.h"
 
 static void put(struct fixture *f, const struct effect *effects, size_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_families.c - what is learnt of families of jobs is there again after a restart */
-#include "scheduler/core/core_internal.h"
+#include "scheduler/core/model/core_internal.h"
 #include "tests/unit/store_fixture.h"
 
 #define UNIT_S (1.0 / 3)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "scheduler/core/records.h"
+#include "scheduler/core/record/records.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"

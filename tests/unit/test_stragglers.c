@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/outlook.h"
-#include "scheduler/core/plan_internal.h"
+#include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/task_queue.h"
-#include "scheduler/core/task_times.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/base/task_times.h"
 #include "shared/macro.h"
 #include "tests/unit/task_queue_fixture.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/task_queue.h"
+#include "scheduler/core/base/task_queue.h"
 #include "shared/macro.h"
 #include "shared/permutation.h"
 

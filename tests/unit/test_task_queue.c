@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/task_queue.h"
+#include "scheduler/core/base/task_queue.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "scheduler/core/usage.h"
+#include "scheduler/core/model/usage.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

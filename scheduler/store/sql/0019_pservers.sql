@@ -1,6 +1,6 @@
 -- 0019_pservers.sql - how many parameter servers a job was given, and what families show with how many
 --
--- The number that was chosen stands in the document, as both bounds (scheduler/core/job_servers.c); what its owner had written is kept
+-- The number that was chosen stands in the document, as both bounds (scheduler/core/model/job_servers.c); what its owner had written is kept
 -- beside it. Families that are of one number of servers are rows like others, by names of their own.
 
 ALTER TABLE job ADD COLUMN servers_min INTEGER NOT NULL DEFAULT 0;  -- 0: nothing was chosen

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.h - why a job waits, node by node in numbers, and what would start it now
+ *
+ * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler (core:
+ * plan/reason.c). Tests: tests/unit/test_account.c. */
+#pragma once
+
+#include "scheduler/core/model/cluster.h"
+
+struct want;
+
+#define ACCOUNT_NODES_MAX 20 /* the nearest to taking it are listed, the others summed up */
+
+/* Why a node does not take an instance now, the nearest first. */
+enum account_verdict {
+    ACCOUNT_FITS,      /* it does, but not for all that has to start at once */
+    ACCOUNT_FOREIGN,   /* it would if nothing but jobs ran there */
+    ACCOUNT_FULL,      /* something is granted or promised that it needs */
+    ACCOUNT_TOO_SMALL, /* even when it is empty */
+    ACCOUNT_UNFIT,     /* it cannot run it: node_account.unfit */
+    ACCOUNT_LABELS,    /* it does not carry the labels that the role wants */
+    ACCOUNT_UNHEARD,   /* it has not told yet what runs there, or something stale still does */
+    ACCOUNT_DISK_FULL, /* nothing starts there: there is no room on its disk */
+    ACCOUNT_CLOSED,    /* cordoned, draining, lost, quarantined, or has never reported */
+    ACCOUNT_VERDICTS
+};
+const char *account_verdict_to_string(enum account_verdict verdict); /* "fits", "too-small", ... */
+
+struct node_account {
+    const struct node *node; /* borrowed */
+    enum account_verdict verdict;
+    struct resources
+        free; /* what is not granted, promised to others nor used by what is not ours */
+    struct resources lacks;         /* of one instance */
+    struct resources foreign;       /* used by what is not ours, and so not free */
+    const struct unfit_node *unfit; /* UNFIT: what its agent said; borrowed */
+    uint32_t fits;                  /* instances that it would take now */
+};
+
+/* node_account_of - what a node has for one of these. promised: to the job itself, which may have
+ * taken it */
+struct node_account node_account_of(const struct node *node, const struct want *want,
+                                    bool promised);
+
+/* What would start it. */
+enum wait_change {
+    CHANGE_NONE,    /* it does not wait */
+    CHANGE_AFTER,   /* the success of a job that it is to run after */
+    CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
+    CHANGE_STOPS,   /* the end of what is being stopped for it */
+    CHANGE_JOB,     /* the start or the end of a job before it */
+    CHANGE_FOREIGN, /* less of what runs beside jobs on the nodes */
+    CHANGE_NODE,    /* a node that takes processes, or one with these labels */
+    CHANGE_ROOM,    /* so much more on one node */
+    CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */
+};
+const char *wait_change_to_string(enum wait_change change); /* "room", "job", "job-before", ... */
+
+struct job_account {
+    uint32_t role;                 /* the largest of what waits; its figures: */
+    uint32_t wanted;               /* instances of it that have to find a place */
+    struct resources needs;        /* of one instance */
+    const struct labels *selector; /* borrowed; NULL: any node */
+    struct node_account nodes[ACCOUNT_NODES_MAX];
+    size_t n_nodes;
+    uint32_t others[ACCOUNT_VERDICTS]; /* nodes that are not listed */
+    enum wait_change change;
+    struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
+    const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
+    const struct job *before; /* CHANGE_JOB, _AFTER; borrowed; NULL: many */
+    char text[320];           /* the change as a sentence; "" none */
+};
+
+/* cluster_account - n_nodes is 0 for a job that does not wait for room, and so is the change unless
+ * it waits for other jobs */
+void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret);
+
+/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
+ * of when it was written), or why one that stops does not end; "" when there is nothing to
+ * add. Returns buffer. */
+char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size);
+/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
+
+#define REASON_NEVER_FITS "never-fits"
+/* cluster_never_fits - a queued job needs more than the nodes that there are offer when all are
+ * empty: what, and what they offer. For the answer to a submission: a look at its class, or a
+ * search in the index for the first of a class. False also while there is no node. */
+bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
+                        size_t size);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* away.c - a scheduler that leaves in order says for how long its nodes may go on without it
+ *
+ * It stores that time, and tells it then. What its nodes were told only ever ends: so the next run
+ * waits for as long from its own start on, whatever time has passed since and whatever the wall
+ * clock says. A node that repeats a session of that run has dropped what it was told before, and
+ * its wait is over (node_repeats). When nobody is waited for any more, what is stored is 0 again.
+ */
+#include "scheduler/core/events/away.h"
+
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/lease.h"
+
+#define DRIFT_ONE_IN 50 /* of a node's clock, at most */
+
+static void set(struct cluster *cluster, uint64_t us)
+{
+    if (cluster->away_us == us)
+        return;
+    cluster->away_us = us;
+    effect_save_away(cluster);
+}
+
+/* Who is waited for still may hold what the run before told. */
+void cluster_leave(struct cluster *cluster, uint64_t away_us)
+{
+    uint64_t us = MIN_OF(away_us, CLUSTER_AWAY_MOST_US);
+
+    cluster->leaves = true;
+    if (cluster_first_lease(cluster) == NULL)
+        us = 0; /* there is nobody to tell */
+    set(cluster, cluster->starting != NULL ? MAX_OF(us, cluster->away_us) : us);
+}
+
+uint64_t away_wait_us(const struct cluster *cluster)
+{
+    uint64_t us = cluster->away_us;
+
+    return us == 0 ? 0 : us + us / DRIFT_ONE_IN + cluster->config.lease_margin_us;
+}
+
+void away_settle(struct cluster *cluster)
+{
+    if (cluster->starting == NULL && !cluster->leaves)
+        set(cluster, 0);
+}

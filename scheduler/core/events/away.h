@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* away.h - a scheduler that leaves in order says for how long its nodes may go on without it */
+#pragma once
+
+#include "scheduler/core/model/cluster.h"
+
+#define CLUSTER_AWAY_MOST_US (UINT64_C(900) * 1000000)
+
+/* cluster_leave - this run ends, and nodes are to be told that they may go on for away_us (900 s at
+ * most; 0: they are told nothing). Nodes may be told once the effects of this are stored, and
+ * nothing else may be told or changed from then on. */
+void cluster_leave(struct cluster *cluster, uint64_t away_us);

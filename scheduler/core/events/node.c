@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.c - nodes: join, report, lost, cordoned, drained, removed
+ *
+ *   (join) --> ready <--> cordoned <--> draining
+ *                |            |            |
+ *                +------------+------------+--> lost --(a report)--> what it was before
+ *
+ * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
+ * until an operator sets it ready.
+ *
+ * A node takes no process before a complete report (its first one, the first since it was lost, the
+ * first since the scheduler was started), none of what it offers less of than is granted, and none
+ * while its agent still runs what it should not (left over from before it was lost): those hold
+ * resources that nobody granted. */
+#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/events/node_orders.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#define CPU_MILLICORES_MAX UINT64_C(100000000)
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
+
+#define REASON_QUARANTINED                                                                         \
+    "three different jobs could not be started there and none could; set it ready when it is "     \
+    "mended"
+#define REASON_REBOOTED "its node was started again"
+
+struct node_offer node_offer_bounded(const struct node_offer *offer)
+{
+    struct node_offer bounded = *offer;
+
+    bounded.address[sizeof bounded.address - 1] = '\0';
+    bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, CPU_MILLICORES_MAX);
+    bounded.memory_bytes = MIN_OF(bounded.memory_bytes, MEMORY_BYTES_MAX);
+    bounded.gpus = MIN_OF(bounded.gpus, NODE_GPUS_MAX);
+    memset(&bounded.gpu_numa[bounded.gpus], 0, NODE_GPUS_MAX - bounded.gpus);
+    return bounded;
+}
+
+static struct room *room_new(struct node *node)
+{
+    struct room *room = xcalloc(1, sizeof *room);
+
+    room->node = node;
+    room->name = node->name;
+    room->labels = &node->offer.labels;
+    room->gpu_type = GPU_TYPE_NONE;
+    return room;
+}
+
+struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
+                      const struct node_offer *offer)
+{
+    struct node *node = xcalloc(1, sizeof *node);
+
+    (void)snprintf(node->name, sizeof node->name, "%s", name);
+    node->state = state;
+    node->admin_state = state == NODE_LOST ? NODE_READY : state;
+    node->offer = node_offer_bounded(offer);
+    node->port_next = offer->port_first;
+    node->room = room_new(node);
+    node->empty_room = room_new(node);
+    HASH_ADD_STR(cluster->nodes, name, node);
+    node_offer_changed(cluster, node);
+    return node;
+}
+
+/* node_free - cluster NULL: everything goes, there is nothing left to be told */
+struct node *node_free(struct cluster *cluster, struct node *node)
+{
+    if (cluster != NULL) {
+        plan_forget_node(cluster, node);
+        node_forget_machine(cluster, node);
+    }
+    free(node->room);
+    free(node->empty_room);
+    free(node->ports_foreign);
+    free(node);
+    return NULL;
+}
+
+bool node_offers_same(const struct node_offer *a, const struct node_offer *b)
+{
+    return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
+           a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
+           a->port_first == b->port_first && a->port_last == b->port_last &&
+           a->numa_nodes == b->numa_nodes &&
+           memcmp(a->gpu_numa, b->gpu_numa, sizeof a->gpu_numa) == 0 &&
+           labels_equal(&a->labels, &b->labels);
+}
+
+uint64_t gpus_mask(uint32_t n)
+{
+    return n >= NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+void node_measure_offer(struct node *node)
+{
+    const struct process *process;
+
+    node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
+                         node->memory_granted_bytes > node->offer.memory_bytes ||
+                         node->gpus_granted > node->offer.gpus;
+    node->gpus_beyond = 0;
+    DL_FOREACH2(node->processes, process, node_next)
+    node->gpus_beyond |= process->gpu_mask & ~gpus_mask(node->offer.gpus);
+}
+
+static bool grants_too_much(const struct node *node)
+{
+    struct resources left = resources_of_offer(&node->offer);
+
+    left.cpu_millicores -= (int64_t)node->cpu_granted_millicores;
+    left.memory_bytes -= (int64_t)node->memory_granted_bytes;
+    left.gpus -= node->gpus_granted;
+    left.ports = 0;
+    resources_add(&left,
+                  &(struct resources){ .cpu_millicores = node->stopping.cpu_millicores,
+                                       .memory_bytes = node->stopping.memory_bytes,
+                                       .gpus = node->stopping.gpus },
+                  1);
+    return resources_owe(&left);
+}
+
+/* What runs on a node that offers less than before is not disturbed; but what was ordered for its
+ * former size and has not been heard of must not start there any more. */
+static void withdraw(struct cluster *cluster, struct node *node, struct instant now)
+{
+    struct process *process = node->processes != NULL ? node->processes->node_prev : NULL;
+
+    while (process != NULL) {
+        struct process *before = process == node->processes ? NULL : process->node_prev;
+
+        if (process->state == PROCESS_ASSIGNED &&
+            (grants_too_much(node) || (process->gpu_mask & ~gpus_mask(node->offer.gpus)) != 0))
+            process_stop(cluster, process, true, "its node offers less than before", now);
+        process = before;
+    }
+}
+
+static void take_offer(struct cluster *cluster, struct node *node, const struct node_offer *offer,
+                       struct instant now)
+{
+    struct node_offer bounded = node_offer_bounded(offer);
+
+    if (!node_offers_same(&bounded, &node->offer)) {
+        node->offer = bounded;
+        node_forget_speed(cluster, node);
+        node_offer_changed(cluster, node);
+        node_note_reachable(cluster, node); /* elsewhere, it may be */
+        withdraw(cluster, node, now);
+        cluster->plan_wanted = true;
+        effect_save_node(cluster, node);
+    }
+    node_measure_offer(node);
+}
+
+/* cluster_join_node - see cluster.h; -EINVAL for a name that no host has */
+int cluster_join_node(struct cluster *cluster, const char *name, const char *credential_hash,
+                      const struct node_offer *offer, struct instant now, struct node **ret_node,
+                      struct edl_error *error)
+{
+    struct node *node;
+
+    if (!node_name_valid(name))
+        return edl_error_at(error, -EINVAL, "/node", "%s", NODE_NAME_RULE);
+    if (strlen(credential_hash) >= sizeof node->credential_hash)
+        return edl_error_set(error, -EINVAL, "the credential's hash is too long");
+    node = cluster_node(cluster, name);
+    if (node != NULL && node->state != NODE_LOST && node->ever_reported) {
+        (void)edl_error_at(error, -EEXIST, "/node", "another machine reports as node %s", name);
+        return edl_error_remedy(error,
+                                "give this one another name with --node, or remove that one; "
+                                "one that was installed anew joins when its lease has ended");
+    }
+    if (node != NULL && node->state == NODE_LOST && node->processes != NULL) {
+        (void)edl_error_at(error, -EEXIST, "/node",
+                           "node %s is cut off, and keeps processes of ours", name);
+        return edl_error_remedy(error, "if its machine is off for good: edl node remove --gone %s",
+                                name);
+    }
+    if (node == NULL)
+        node = node_new(cluster, name, NODE_READY, offer);
+    else
+        take_offer(cluster, node, offer, now);
+    (void)snprintf(node->credential_hash, sizeof node->credential_hash, "%s", credential_hash);
+    if (node->state != NODE_LOST)
+        node_renew_lease(cluster, node, now);
+    effect_save_node(cluster, node);
+    effect_event(cluster, now, NULL, name, "node-joined", "%s joined with %llum CPU", name,
+                 (unsigned long long)node->offer.cpu_millicores);
+    cluster->plan_wanted = true;
+    *ret_node = node;
+    return 0;
+}
+
+#define TO(state) (1U << (state))
+
+/* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
+ * none and keeps what could go nowhere without a loss; quarantined takes none until somebody says
+ * ready; lost has none, and no lease. */
+static const unsigned allowed[] = {
+    [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
+    [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
+    [NODE_DRAINING] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_LOST),
+    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_QUARANTINED),
+    [NODE_QUARANTINED] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST),
+};
+
+static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
+                      const char *event, const char *text, struct instant now)
+{
+    struct process *process;
+
+    if (!(allowed[node->state] & TO(state))) {
+        unlisted_move(cluster, "node", node->name, node_state_to_string(node->state),
+                      node_state_to_string(state));
+        return;
+    }
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, -1);
+    node->state = state;
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, 1);
+    DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
+    job_touch(cluster, process->job);
+    node->n_start_failures = 0;
+    node->waits[0] = '\0';
+    node_refresh(cluster, node);
+    effect_save_node(cluster, node);
+    effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
+    cluster->plan_wanted = true;
+}
+
+static void plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
+                              uint64_t memory_bytes)
+{
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    node->foreign_planned_cpu = cpu_millicores;
+    node->foreign_planned_memory = memory_bytes;
+    node_refresh(cluster, node);
+    cluster->plan_wanted = true;
+}
+
+void node_lost(struct cluster *cluster, struct node *node, struct instant now)
+{
+    struct process *process;
+
+    node_end_lease(cluster, node);
+    node->n_stale = 0;
+    node->heard = false;
+    node->foreign_cpu_millicores = 0;
+    node->foreign_memory_bytes = 0;
+    node->gpus_foreign = 0;
+    node->gpus_idle = 0;
+    node_take_foreign_ports(cluster, node, NULL, 0);
+    node->disk_full = false; /* it has to tell anew */
+    plan_with_foreign(cluster, node, 0, 0);
+    cluster->figures.nodes_lost++;
+    set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
+    node_note_kept(cluster, node, now);
+    while ((process = node_first_fenced(node)) != NULL)
+        process_lost(cluster, process, "its node was silent for longer than its lease", now);
+    node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
+}
+
+void node_quarantine(struct cluster *cluster, struct node *node, struct instant now)
+{
+    node->admin_state = NODE_QUARANTINED;
+    set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
+              "is quarantined: " REASON_QUARANTINED, now);
+}
+
+#define NOISE_HOLDS 6
+
+/* Less than 2 % of the node is noise. */
+static bool is_above(uint64_t a, uint64_t b, uint64_t offered)
+{
+    return a > b && a - b > offered / 50;
+}
+
+static bool fell_by_more_than_noise(const struct node *node)
+{
+    return is_above(node->foreign_planned_cpu, node->foreign_cpu_millicores,
+                    node->offer.cpu_millicores) ||
+           is_above(node->foreign_planned_memory, node->foreign_memory_bytes,
+                    node->offer.memory_bytes);
+}
+
+/* Noise waits longer, but not for ever: an instance may need just that much. */
+static void await_fall(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint64_t hold_us = cluster->config.foreign_hold_us;
+
+    if (!fell_by_more_than_noise(node))
+        hold_us *= NOISE_HOLDS;
+    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
+                 now.now_us + hold_us);
+}
+
+/* Foreign load that rises is reckoned with at once: the machine's own services come first. One that
+ * falls is believed when it was lower for foreign_hold_us: then its peak of that time counts. So
+ * nothing grows into a short lull only to be shrunk away again. */
+static void take_foreign(struct cluster *cluster, struct node *node,
+                         const struct node_report *report, struct instant now)
+{
+    uint64_t cpu = MIN_OF(report->foreign_cpu_millicores, CPU_MILLICORES_MAX);
+    uint64_t memory = MIN_OF(report->foreign_memory_bytes, MEMORY_BYTES_MAX);
+    bool falls = deadline_at(&node->foreign_falls) != NEVER_US;
+
+    node->foreign_cpu_millicores = cpu;
+    node->foreign_memory_bytes = memory;
+    /* taken for noise, which was the beginning of a fall: agents smooth what they report */
+    if (falls && fell_by_more_than_noise(node) &&
+        deadline_at(&node->foreign_falls) > now.now_us + cluster->config.foreign_hold_us)
+        falls = false;
+    if (is_above(cpu, node->foreign_planned_cpu, node->offer.cpu_millicores) ||
+        is_above(memory, node->foreign_planned_memory, node->offer.memory_bytes)) {
+        plan_with_foreign(cluster, node, MAX_OF(cpu, node->foreign_planned_cpu),
+                          MAX_OF(memory, node->foreign_planned_memory));
+        falls = false;
+    }
+    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory) {
+        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
+                     NEVER_US);
+        return;
+    }
+    node->foreign_peak_cpu = falls ? MAX_OF(node->foreign_peak_cpu, cpu) : cpu;
+    node->foreign_peak_memory = falls ? MAX_OF(node->foreign_peak_memory, memory) : memory;
+    if (cluster->config.foreign_hold_us == 0)
+        plan_with_foreign(cluster, node, cpu, memory);
+    else if (!falls)
+        await_fall(cluster, node, now);
+}
+
+void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint64_t cpu = node->foreign_cpu_millicores;
+    uint64_t memory = node->foreign_memory_bytes;
+
+    plan_with_foreign(cluster, node, node->foreign_peak_cpu, node->foreign_peak_memory);
+    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory)
+        return;
+    node->foreign_peak_cpu = cpu; /* it fell further meanwhile: wait as long for the rest */
+    node->foreign_peak_memory = memory;
+    await_fall(cluster, node, now);
+}
+
+/* A device that others use is not granted; what runs on it is not disturbed. */
+static void take_foreign_gpus(struct cluster *cluster, struct node *node, uint64_t mask)
+{
+    if (node->gpus_foreign == mask)
+        return;
+    node->gpus_foreign = mask;
+    node_refresh(cluster, node);
+    cluster->plan_wanted = true;
+}
+
+/* The live process of ours on this very node that a report speaks of, or NULL. */
+static struct process *reported_process(const struct cluster *cluster, const struct node *node,
+                                        const struct process_report *report)
+{
+    const struct job *job = cluster_job(cluster, report->job_id);
+    struct process *process;
+    int role =
+        job == NULL || report->role == NULL ? -ENOENT : job_spec_role(job->spec, report->role);
+
+    if (role < 0 || report->index >= job->n_slots[role])
+        return NULL;
+    process = job->slots[role][report->index].live;
+    return process != NULL && process->incarnation == report->incarnation && process->node == node
+               ? process
+               : NULL;
+}
+
+/* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
+ * is on its GPU): no success or failure of its own. Texts are those of the supervisor, and of
+ * agents of the version before. */
+static bool ended_by_node(const struct process_report *report)
+{
+    static const char lease_ended[] = "lease ended", gpu_held[] = "GPU";
+
+    if (report->start_fault != START_FAULT_NONE)
+        return report->start_fault == START_FAULT_PLACE;
+    return report->reason != NULL &&
+           (strncmp(report->reason, lease_ended, sizeof lease_ended - 1) == 0 ||
+            strncmp(report->reason, gpu_held, sizeof gpu_held - 1) == 0 ||
+            streq(report->reason, "stopped"));
+}
+
+/* What it holds stays granted to it like to any process that is stopping: nobody else gets those
+ * cores, devices and ports, and the rest of the node goes on. */
+static void take_stuck(struct cluster *cluster, struct process *process,
+                       const struct process_report *report, struct instant now)
+{
+    bool stuck =
+        report->state == PROCESS_STOPPING && report->reason != NULL && *report->reason != '\0';
+    bool told = process->stuck != NULL;
+    char name[ROLE_NAME_MAX + 16];
+
+    free(process->stuck);
+    process->stuck = stuck ? xstrdup(report->reason) : NULL;
+    if (!stuck || told)
+        return;
+    process_name(process, name, sizeof name);
+    effect_process_event(cluster, now, process, "process-stuck",
+                         "%s: %s; what it holds stays taken until it goes", name, report->reason);
+}
+
+static void take_process(struct cluster *cluster, struct process *process,
+                         const struct process_report *report, const struct node_offer *offer,
+                         bool rebooted, struct instant now)
+{
+    bool changed = false;
+
+    process->listed = true;
+    process->reported = true;
+    process->cpu_used_us = report->cpu_used_us;
+    process->memory_used_bytes = report->memory_used_bytes;
+    process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
+    process->tasks = report->tasks;
+    process->ran_us = MAX_OF(process->ran_us, report->ran_us); /* its end is told without */
+    process_take_frozen(cluster, process, report, now);
+    process->told_progress |= report->told_progress;
+    process_take_steps(cluster, process, &report->steps, now);
+    job_learn_seen(cluster, process, now);
+    take_stuck(cluster, process, report, now);
+    if (report->pid != 0 && process->pid != report->pid) {
+        process->pid = report->pid;
+        effect_save_process(cluster, process);
+    }
+    if (report->state == PROCESS_EXITED && !process->stop_wanted &&
+        (rebooted || ended_by_node(report) || process_was_refused(process, report, offer))) {
+        process_lost(cluster, process, rebooted ? REASON_REBOOTED : report->reason, now);
+        return;
+    }
+    if (report->state == PROCESS_EXITED) {
+        process_exited(cluster, process, report, now);
+        return;
+    }
+    /* Stopped unasked (its agent is being stopped itself): neither its success nor its failure. */
+    if (report->state == PROCESS_STOPPING && !process->stop_wanted) {
+        process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
+        process_leaves_gang(cluster, process, REASON_AGENT_STOPS, now);
+        changed = true;
+    } else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING) {
+        changed = process_may_become(process, report->state) &&
+                  process_set_state(cluster, process, report->state, now);
+    }
+    if (changed && !job_stop_if_unfit(cluster, process->job, now))
+        job_settle(cluster, process->job, now);
+}
+
+/* What its agent spoke of before and does not list any more is gone. What it never spoke of may be
+ * an order that it has not seen; after a reboot it carries that out like any other (it may have
+ * read orders before it reports, so what it lists as running with a new boot id does run). */
+static void take_absent(struct cluster *cluster, struct node *node, const char *reason,
+                        struct instant now)
+{
+    struct process *process;
+    struct process *next;
+
+    DL_FOREACH_SAFE2(node->processes, process, next, node_next)
+    if (process->reported && !process->listed)
+        process_lost(cluster, process, reason, now);
+}
+
+static void returned(struct cluster *cluster, struct node *node, struct instant now)
+{
+    set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
+    node_note_reachable(cluster, node);
+}
+
+void cluster_note_disconnected(struct cluster *cluster, struct node *node, struct instant now)
+{
+    if (node->disconnected || node->state == NODE_LOST)
+        return;
+    node->disconnected = true;
+    effect_event(
+        cluster, now, NULL, node->name, "node-disconnected",
+        "its agent has ended or was cut off; what runs there goes on until the lease ends");
+}
+
+/* cluster_report - see cluster.h; linear in the processes of the report and of the node */
+int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
+                   struct instant now, struct edl_error *error)
+{
+    struct process *process;
+    uint32_t n_stale = 0;
+    uint32_t n_new = node_count_new(node);
+    bool rebooted;
+    int r = node_admit(cluster, node, report, error);
+
+    if (r == 0 && !node->heard)
+        r = cluster_check_machine(cluster, node->name, report->machine_id, report->boot_id, error);
+    if (r < 0)
+        return r;
+    node_repeats(cluster, node, report->session);
+    node_renew_lease(cluster, node, now);
+    node_note_processes(node, report->n_processes, now);
+    node->last_report_wall_us = now.wall_us;
+    if (node->state == NODE_LOST)
+        returned(cluster, node, now);
+    if (!node->ever_reported) {
+        node->ever_reported = true;
+        node_refresh(cluster, node);
+        cluster->plan_wanted = true;
+        effect_save_node(cluster, node);
+    }
+    node->disconnected = false;
+    rebooted = node_take_identity(cluster, node, report);
+    take_foreign(cluster, node, report, now);
+    take_foreign_gpus(cluster, node, report->gpus_foreign);
+    node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
+    node_take_disk(cluster, node, report->disk_full, now);
+    DL_FOREACH2(node->processes, process, node_next)
+    process->listed = false;
+    for (size_t i = 0; i < report->n_processes; i++) {
+        process = reported_process(cluster, node, &report->processes[i]);
+        if (process != NULL)
+            take_process(cluster, process, &report->processes[i], &report->offer, rebooted, now);
+        else if (!process_state_is_final(report->processes[i].state))
+            n_stale++;
+    }
+    if (report->complete || rebooted)
+        take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
+    node_orders_go_on(cluster, node, n_new);
+    take_offer(cluster, node, &report->offer, now);
+    node_take_idle_gpus(cluster, node, report->gpus_idle, now);
+    if (report->complete && (node->n_stale != n_stale || !node->heard)) {
+        node->heard = true;
+        node->n_stale = n_stale;
+        node_refresh(cluster, node);
+        cluster->plan_wanted = true;
+    }
+    return 0;
+}
+
+/* cluster_set_node_state - see cluster.h; a lost node takes the new state when it is back.
+ * Idempotent. */
+int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,
+                           struct instant now, struct edl_error *error)
+{
+    if (state != NODE_READY && state != NODE_CORDONED && state != NODE_DRAINING)
+        return edl_error_at(error, -EINVAL, "/state",
+                            "a node can be set ready, cordoned or draining, not %s",
+                            node_state_to_string(state));
+    if (node->admin_state != state) {
+        node->admin_state = state;
+        effect_save_node(cluster, node);
+    }
+    if (node->state == NODE_LOST || node->state == state)
+        return 0;
+    set_state(cluster, node, state,
+              state == NODE_READY      ? "node-ready"
+              : state == NODE_CORDONED ? "node-cordoned"
+                                       : "node-draining",
+              state == NODE_READY      ? "takes processes again"
+              : state == NODE_CORDONED ? "takes no new processes"
+                                       : "is being emptied",
+              now);
+    return 0;
+}
+
+/* node_reason - see cluster.h */
+const char *node_reason(const struct node *node)
+{
+    if (node->state == NODE_DRAINING)
+        return node->waits;
+    if (node->state == NODE_QUARANTINED)
+        return REASON_QUARANTINED;
+    return node->state == NODE_READY && node->disk_full ? REASON_DISK_FULL : "";
+}
+
+/* cluster_remove_node - see cluster.h; node is freed */
+int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
+                        struct edl_error *error)
+{
+    if (node->processes != NULL) {
+        (void)edl_error_set(error, EDL_EBADTRANSITION, "node %s still has processes", node->name);
+        return edl_error_remedy(error,
+                                node->state == NODE_LOST
+                                    ? "they are kept although it is cut off; when that machine is "
+                                      "off for good: edl node remove --gone %s"
+                                    : "drain it first and wait until it is empty: edl node drain "
+                                      "%s",
+                                node->name);
+    }
+    node_end_lease(cluster, node);
+    effect_forget_node(cluster, node);
+    effect_event(cluster, now, NULL, node->name, "node-removed", "%s was removed", node->name);
+    HASH_DEL(cluster->nodes, node);
+    (void)node_free(cluster, node);
+    cluster->offers_version++;
+    cluster->plan_wanted = true;
+    return 0;
+}

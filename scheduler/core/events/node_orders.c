@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node_orders.c - which of its processes a node is told of at a time
+ *
+ * A node of many cores may be given thousands of small processes in one plan. What starts one is
+ * some kilobytes, which the scheduler writes and the agent reads between reports. And an agent
+ * follows no orders for more than ORDERS_MAX processes. So the oldest starts are told first,
+ * and further ones when the agent has reported some of those.
+ *
+ * What an agent was told of it is told of again, or it would stop it: a process is listed once its
+ * agent has reported it. Of the others the first ones are, in the order in which they were placed.
+ * A place in that order only moves forward. */
+#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/events/node_orders.h"
+
+#include <utlist.h>
+
+#include "shared/orders_max.h"
+
+uint32_t node_count_new(const struct node *node)
+{
+    const struct process *process;
+    uint32_t n = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    n += !process->reported;
+    return n;
+}
+
+struct orders_turn node_orders_begin(const struct node *node)
+{
+    const struct process *process;
+    uint32_t n_listed = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    n_listed += process->reported;
+    return (
+        struct orders_turn){ MIN_OF(NODE_STARTS_TOLD, ORDERS_MAX - MIN_OF(n_listed, ORDERS_MAX)) };
+}
+
+bool node_orders_tell(struct orders_turn *turn, const struct process *process)
+{
+    if (process->reported)
+        return true;
+    if (turn->n_starts == 0)
+        return false;
+    turn->n_starts--;
+    return true;
+}
+
+void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before)
+{
+    if (n_before > NODE_STARTS_TOLD && node_count_new(node) < n_before)
+        effect_orders(cluster, node);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_frozen.c - processes that stood still because their node was cut off
+ *
+ * Their agent tells how long each has stood still in all, and goes on telling more while it does.
+ * That time says nothing about a program, a node or a job: it is told, it is idle in the usage, and
+ * what was measured across it is not learnt from. */
+#include "scheduler/core/model/core_internal.h"
+
+#include <stdio.h>
+
+#include "shared/macro.h"
+
+static void tell(struct cluster *cluster, const struct process *process, const char *event,
+                 const char *format, struct instant now)
+{
+    char name[ROLE_NAME_MAX + 16];
+    char text[120];
+
+    process_name(process, name, sizeof name);
+    (void)snprintf(text, sizeof text, "%s %s %.1f s: its node was cut off", name, format,
+                   (double)(process->frozen_us - process->frozen_before_us) / USEC_PER_SEC);
+    effect_process_event(cluster, now, process, event, "%s", text);
+}
+
+void process_take_frozen(struct cluster *cluster, struct process *process,
+                         const struct process_report *report, struct instant now)
+{
+    bool more = report->frozen_us > process->frozen_us;
+    bool ended = process_state_is_final(report->state);
+    bool stands = more && !ended;
+    bool stood = process->stands_still;
+
+    if (!more && !stood)
+        return;
+    process->stands_still = stands;
+    if (more) {
+        if (!stood)
+            process->frozen_before_us = process->frozen_us;
+        process->frozen_us = report->frozen_us;
+        process->still_seen_us = now.now_us;
+        process->steps_stale = true;
+        if (process->job->learned != NULL)
+            process->job->learned->stood_still = true;
+    }
+    if (stands && stood)
+        return;
+    effect_save_process(cluster, process);
+    if (stands)
+        tell(cluster, process, "process-frozen", "stands still, so far for", now);
+    else if (ended)
+        tell(cluster, process, "process-thawed", "stood still and then ended, after", now);
+    else if (report->state == PROCESS_RUNNING)
+        tell(cluster, process, "process-thawed", "stood still for", now);
+}
+
+bool process_stood_still_since(const struct process *process, uint64_t since_us)
+{
+    return process->still_seen_us != 0 && process->still_seen_us >= since_us;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* submit.c - what people do to jobs: submit, kill, change */
+#include "scheduler/core/model/core_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "shared/rfc3339.h"
+
+/* make_roles - see struct job; the largest come first, so that all are aligned */
+static void make_roles(struct job *job, size_t n)
+{
+    job->slots = xcalloc(n, sizeof *job->slots + sizeof *job->counts + sizeof *job->n_slots +
+                                sizeof *job->target);
+    job->counts = (struct role_counts *)(job->slots + n);
+    job->n_slots = (uint32_t *)(job->counts + n);
+    job->target = job->n_slots + n;
+}
+
+struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_spec,
+                    const char *user)
+{
+    struct job *job = xcalloc(1, sizeof *job);
+
+    job->id = id;
+    job->spec = take_spec;
+    (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
+    job->next_incarnation = 1;
+    job->reason = xstrdup("");
+    make_roles(job, take_spec->n_roles);
+    for (uint32_t r = 0; r < take_spec->n_roles; r++) {
+        job_grow_slots(job, r, job_spec_role_most(take_spec, r));
+        job->target[r] = take_spec->roles[r].min;
+    }
+    job_recount(job);
+    HASH_ADD(hh, cluster->jobs, id, sizeof job->id, job);
+    job_name_enter(cluster, job);
+    cluster->next_job_id = MAX_OF(cluster->next_job_id, id + 1);
+    return job;
+}
+
+/* A document that says so is refused before, at the key; the core takes nobody's word for it. */
+static int check_spec(const struct job_spec *spec, struct edl_error *error)
+{
+    if (spec->n_roles < 1 || spec->n_roles > JOB_ROLES_MAX)
+        return edl_error_set(error, EDL_EBADSPEC, "a job has 1 to %d roles", JOB_ROLES_MAX);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role_spec *role = &spec->roles[i];
+
+        if (role->min < 1 || role->max < role->min || role->max > ROLE_INSTANCES_MAX)
+            return edl_error_set(error, EDL_EBADSPEC, "%s: instances must be 1 <= min <= max <= %d",
+                                 role->name, ROLE_INSTANCES_MAX);
+        if (role->n_ports > ROLE_PORTS_MAX || role->gpus > ROLE_GPUS_MAX ||
+            role->cpu_millicores > ROLE_CPU_MILLICORES_MAX ||
+            role->memory_bytes > ROLE_MEMORY_BYTES_MAX)
+            return edl_error_set(error, EDL_EBADSPEC,
+                                 "%s: one instance has at most %d ports, %d GPUs, %" PRId64
+                                 " cores and %" PRId64 " TiB of memory",
+                                 role->name, ROLE_PORTS_MAX, ROLE_GPUS_MAX,
+                                 ROLE_CPU_MILLICORES_MAX / 1000, ROLE_MEMORY_BYTES_MAX >> 40);
+    }
+    return 0;
+}
+
+static bool is_to_be_made(const struct job_spec *spec)
+{
+    return spec->array.n > 0 && spec->array.name == NULL;
+}
+
+/* The kernel refuses more than 2 MiB for all arguments and variables of a program anyway. */
+static int check_env(const struct job_spec *spec, struct edl_error *error)
+{
+    uint64_t bytes = job_spec_env_bytes(spec);
+
+    if (bytes <= JOB_ENV_BYTES_MAX)
+        return 0;
+    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/env",
+                       "the variables have %llu bytes in all, %d are allowed",
+                       (unsigned long long)bytes, JOB_ENV_BYTES_MAX);
+    return edl_error_remedy(error, "put what is long into a file of the workspace");
+}
+
+/* Each job of an array is a copy of the document, and keeps account of each instance that it may
+ * have. All of them are made and stored in one turn, and nobody else is answered meanwhile. */
+static int check_array_size(const struct job_spec *spec, struct edl_error *error)
+{
+    uint64_t bytes = job_spec_bytes(spec);
+    uint64_t instances = job_spec_instances(spec);
+
+    if (!is_to_be_made(spec))
+        return 0;
+    if (bytes * spec->array.n > JOB_ARRAY_BYTES_MAX) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
+                           "%u jobs of some %llu bytes each are more than an array may have (%d "
+                           "bytes)",
+                           spec->array.n, (unsigned long long)bytes, JOB_ARRAY_BYTES_MAX);
+        return edl_error_remedy(error,
+                                "put what is long in env, command or entrypoint into a file "
+                                "of the workspace, or submit at most %llu jobs at once",
+                                (unsigned long long)MAX_OF(JOB_ARRAY_BYTES_MAX / bytes, 1));
+    }
+    if (instances * spec->array.n > JOB_ARRAY_INSTANCES_MAX) {
+        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
+                           "%u jobs of up to %llu instances each are more than an array may have "
+                           "(%d instances)",
+                           spec->array.n, (unsigned long long)instances, JOB_ARRAY_INSTANCES_MAX);
+        return edl_error_remedy(error,
+                                "lower the instances of its roles, or submit at most %llu jobs at "
+                                "once",
+                                (unsigned long long)MAX_OF(JOB_ARRAY_INSTANCES_MAX / instances, 1));
+    }
+    return 0;
+}
+
+int spec_check_size(const struct job_spec *spec, struct edl_error *error)
+{
+    int r = check_env(spec, error);
+
+    return r < 0 ? r : check_array_size(spec, error);
+}
+
+static int check_deadline(const struct job_spec *spec, struct instant now, struct edl_error *error)
+{
+    char text[RFC3339_MAX];
+
+    if (spec->deadline_wall_us == 0 || spec->deadline_wall_us > now.wall_us)
+        return 0;
+    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/deadline", "the deadline %s has passed",
+                       rfc3339_format(spec->deadline_wall_us, text));
+    (void)edl_error_remedy(error, "give a later one, or a time from now on like 8h");
+    return EDL_EBADSPEC;
+}
+
+static void fix_deadline(struct job_spec *spec, struct instant now)
+{
+    if (spec->deadline_us != 0)
+        spec->deadline_wall_us = now.wall_us + spec->deadline_us;
+    spec->deadline_us = 0;
+}
+
+static int check_name(const struct cluster *cluster, const char *user, const char *name,
+                      struct edl_error *error)
+{
+    const struct job *job = cluster_own_job(cluster, user, name);
+
+    if (job == NULL || job_state_is_final(job->state))
+        return 0;
+    return edl_error_at(error, -EEXIST, "/metadata/name", "a job named %s (%llu) is %s",
+                        job->spec->name, (unsigned long long)job->id,
+                        job_state_to_string(job->state));
+}
+
+static int check_array_names(const struct cluster *cluster, const char *user,
+                             const struct job_spec *spec, struct edl_error *error)
+{
+    for (uint32_t i = 0; i < spec->array.n; i++) {
+        char name[JOB_NAME_MAX + 16];
+        int r;
+
+        (void)snprintf(name, sizeof name, "%s-%u", spec->name, spec->array.first + i);
+        r = check_name(cluster, user, name, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* What a submission is of besides its document. */
+struct submission {
+    const char *user;
+    const struct archived_jobs *archived;
+    bool resolved; /* what it is to run after has its numbers already */
+    struct instant now;
+};
+
+/* What all jobs of a document have to fulfil; then its times and names are made absolute. */
+static int prepare(const struct cluster *cluster, struct job_spec *spec,
+                   const struct submission *submission, struct edl_error *error)
+{
+    const char *user = submission->user != NULL ? submission->user : "";
+    int r = check_spec(spec, error);
+
+    if (r == 0)
+        r = spec_check_size(spec, error);
+    if (r == 0)
+        r = check_deadline(spec, submission->now, error);
+    if (r == 0)
+        r = is_to_be_made(spec) ? check_array_names(cluster, user, spec, error)
+                                : check_name(cluster, user, spec->name, error);
+    if (r == 0 && !submission->resolved)
+        r = after_resolve(cluster, user, submission->archived, spec, error);
+    if (r == 0)
+        fix_deadline(spec, submission->now);
+    return r;
+}
+
+static struct job *add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                       struct instant now)
+{
+    struct job *job = job_new(cluster, cluster->next_job_id, take_spec, user);
+
+    job->state = JOB_QUEUED;
+    cluster->figures.jobs[JOB_QUEUED]++;
+    cluster->figures.jobs_submitted++;
+    job->submitted_us = now.now_us;
+    job->submitted_wall_us = now.wall_us;
+    job->plan.group = group_table_index(cluster->config.groups, job->user);
+    DL_APPEND2(cluster->active, job, active_prev, active_next);
+    holdings_enter(&cluster->holdings, job);
+    effect_save_spec(cluster, job);
+    effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
+    job_take_turn(cluster, job);
+    after_link(cluster, job, true, now);
+    job_watch_deadline(cluster, job, now);
+    cluster->plan_wanted = true;
+    return job;
+}
+
+static int submit(struct cluster *cluster, struct job_spec *take_spec,
+                  const struct submission *submission, struct job **ret_first,
+                  struct edl_error *error)
+{
+    const char *user = submission->user;
+    bool is_array = is_to_be_made(take_spec);
+    struct job *first = NULL;
+    int r = prepare(cluster, take_spec, submission, error);
+
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
+        struct job *job = add(cluster, job_spec_array_element(take_spec, i), user, submission->now);
+
+        first = first != NULL ? first : job;
+    }
+    if (is_array)
+        (void)job_spec_free(take_spec);
+    else
+        first = add(cluster, take_spec, user, submission->now);
+    if (ret_first != NULL)
+        *ret_first = first;
+    return 0;
+}
+
+/* cluster_submit - see cluster.h; O(log n) */
+int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                   struct instant now, struct job **ret_job, struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .now = now };
+
+    if (is_to_be_made(take_spec))
+        return edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
+    return submit(cluster, take_spec, &submission, ret_job, error);
+}
+
+/* cluster_submit_array - see cluster.h */
+int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                         const struct archived_jobs *archived, struct instant now,
+                         struct job **ret_first, struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .archived = archived, .now = now };
+
+    return submit(cluster, take_spec, &submission, ret_first, error);
+}
+
+int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const char *user,
+                   const struct archived_jobs *archived, struct instant now,
+                   struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .archived = archived, .now = now };
+
+    return prepare(cluster, spec, &submission, error);
+}
+
+int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                    struct instant now, struct job **ret_first, struct edl_error *error)
+{
+    const struct submission submission = { .user = user, .resolved = true, .now = now };
+
+    return submit(cluster, take_spec, &submission, ret_first, error);
+}
+
+void cluster_give_secret(struct cluster *cluster, struct job *job,
+                         const uint8_t secret[JOB_SECRET_BYTES])
+{
+    if (job_secret_is_set(job->secret) || job_state_is_final(job->state))
+        return;
+    memcpy(job->secret, secret, JOB_SECRET_BYTES);
+    effect_save_job(cluster, job);
+}
+
+/* cluster_kill_array - see cluster.h */
+int cluster_kill_array(struct cluster *cluster, const char *name, const char *owner, bool archived,
+                       const char *reason, struct instant now, uint32_t *ret_n,
+                       struct edl_error *error)
+{
+    const struct job *any = cluster->jobs;
+    struct job *job;
+    struct job *next;
+    uint32_t n = 0;
+
+    while (any != NULL &&
+           (!streq(job_spec_array(any->spec), name) || (owner != NULL && !streq(any->user, owner))))
+        any = any->hh.next;
+    if ((any == NULL && !archived) || *name == '\0')
+        return edl_error_set(error, -ENOENT, "there is no array \"%.80s\"", name);
+    DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
+    {
+        if (streq(job_spec_array(job->spec), name) && (owner == NULL || streq(job->user, owner)) &&
+            cluster_kill_job(cluster, job, reason, now, NULL) == 0)
+            n++;
+    }
+    *ret_n = n;
+    return n > 0 ? 0
+                 : edl_error_set(error, EDL_EBADTRANSITION, "every job of the array %s is over",
+                                 name);
+}
+
+/* cluster_kill_job - see cluster.h; what is stopping already goes on ending the way it was to end
+ */
+int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
+                     struct instant now, struct edl_error *error)
+{
+    const char *text = reason != NULL && *reason != '\0' ? reason : "killed on request";
+
+    if (job_state_is_final(job->state))
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s already", job->spec->name,
+                             job_state_to_string(job->state));
+    job_kill(cluster, job, now, "killed", "%s", text);
+    return 0;
+}
+
+static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint32_t max,
+                        struct edl_error *error)
+{
+    int elastic = job_elastic_role(job);
+    int r;
+
+    if (min < 1)
+        return edl_error_at(error, -EINVAL, "/min", "min is %u but a role needs one instance", min);
+    if (max < min)
+        return edl_error_at(error, -EINVAL, "/max", "max is %u but min is %u", max, min);
+    if (max > ROLE_INSTANCES_MAX)
+        return edl_error_at(error, -EINVAL, "/max", "max is %u but a role has at most %d instances",
+                            max, ROLE_INSTANCES_MAX);
+    if (job->spec->roles[role].nodes != NULL && max > job->spec->roles[role].n_nodes) {
+        (void)edl_error_at(error, -EINVAL, "/max",
+                           "max is %u but %s names %u nodes, one for each instance", max,
+                           job->spec->roles[role].name, job->spec->roles[role].n_nodes);
+        return edl_error_remedy(error, "at most %u, or submit a job that names more nodes",
+                                job->spec->roles[role].n_nodes);
+    }
+    r = job_check_servers(job, role, min, max, error);
+    if (r < 0 || min == max)
+        return r;
+    if (!job->spec->fault_tolerant)
+        return edl_error_at(error, -EINVAL, "/max",
+                            "max should equal min when fault_tolerant is disabled");
+    if (!job_role_works(job, role) || (elastic >= 0 && elastic != (int)role))
+        return edl_error_at(error, -EINVAL, "/max", "role %s is not elastic: give min equal to max",
+                            job->spec->roles[role].name);
+    return 0;
+}
+
+static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint32_t min,
+                  uint32_t max, struct instant now)
+{
+    struct role_spec *spec = &job->spec->roles[role];
+
+    if (max > job->n_slots[role])
+        holdings_grow(&cluster->holdings, job, max - job->n_slots[role]);
+    effect_event(cluster, now, job, "", "job-scaled", "%s: %u..%u -> %u..%u", spec->name, spec->min,
+                 spec->max, min, max);
+    job_retry_given_up(cluster, job, role);
+    if ((int)role == spec_servers(job->spec)) { /* its owner says how many */
+        job_forget_servers(job);
+        if (spec->min != min && job_is_started(job))
+            job_mend_servers(cluster, job);
+    }
+    spec->min = min;
+    spec->max = max;
+    job_grow_slots(job, role, max);
+    effect_membership(cluster, job); /* fewer may be enough */
+    job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
+    if (job->state == JOB_QUEUED)
+        job->target[role] = min;
+}
+
+static void prioritise(struct cluster *cluster, struct job *job, int32_t priority,
+                       struct instant now)
+{
+    effect_event(cluster, now, job, "", "job-prioritised", "priority %d -> %d", job->spec->priority,
+                 priority);
+    job->spec->priority = priority;
+}
+
+static int check_change(const struct job *job, const struct job_change *change, int role,
+                        struct edl_error *error)
+{
+    if (change->scale && role < 0)
+        return edl_error_at(error, -EINVAL, "/role", "job %s has no role %s", job->spec->name,
+                            change->role != NULL ? change->role : "trainer");
+    if (job_state_is_final(job->state) || job->state == JOB_STOPPING)
+        return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s", job->spec->name,
+                             job_state_to_string(job->state));
+    if (change->prioritise &&
+        (change->priority < -JOB_PRIORITY_MAX || change->priority > JOB_PRIORITY_MAX))
+        return edl_error_at(error, -EINVAL, "/priority", "priority %d is not from -%d to %d",
+                            change->priority, JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
+    return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
+}
+
+/* cluster_change_job - see cluster.h; the plan makes it true */
+int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
+                       struct instant now, struct edl_error *error)
+{
+    int role = job_spec_role(job->spec, change->role != NULL ? change->role : "trainer");
+    int r = check_change(job, change, role, error);
+
+    if (r < 0)
+        return r;
+    if (job->state == JOB_QUEUED)
+        queue_leave(cluster, job); /* it asks for something else from now on */
+    if (change->scale)
+        scale(cluster, job, (uint32_t)role, change->min, change->max, now);
+    if (change->prioritise)
+        prioritise(cluster, job, change->priority, now);
+    if (job->state == JOB_QUEUED && job->n_waits == 0)
+        queue_enter(cluster, job, true);
+    job_touch(cluster, job);
+    effect_save_spec(cluster, job);
+    cluster->plan_wanted = true;
+    return 0;
+}
+
+int cluster_scale_job(struct cluster *cluster, struct job *job, const char *role, uint32_t min,
+                      uint32_t max, struct instant now, struct edl_error *error)
+{
+    const struct job_change change = { .scale = true, .role = role, .min = min, .max = max };
+
+    return cluster_change_job(cluster, job, &change, now, error);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_pace.c - which instances of a job are slow, and what that says of their nodes
+ *
+ * The task queue knows who took up a task when, and when it was done. Now and then - after two
+ * tasks of each instance - the paces of those that have finished enough are compared: an instance
+ * with its others, and a node with the other nodes on which the job runs, by what those are known
+ * to be. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
+ * n tasks: O(log n) a task.
+ *
+ * Instances that wait for each other in every step finish alike however fast each of them is: no
+ * queue would tell who is slow. What they say of their steps does: the time that each computed for
+ * a sample, without its waits. */
+#include "scheduler/core/model/core_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TASKS_PER_INSTANCE 2
+#define TASKS_MIN 4
+
+struct runner {
+    struct process *process;
+    double log_s;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int compare_runners(const void *a, const void *b)
+{
+    const struct runner *x = a;
+    const struct runner *y = b;
+    int r = strcmp(x->process->node->name, y->process->node->name);
+
+    return r != 0 ? r : compare_numbers(&x->log_s, &y->log_s);
+}
+
+static size_t gather(const struct job *job, uint32_t role, struct runner *ret)
+{
+    uint32_t left = job->counts[role].live; /* it may have had many more once */
+    size_t n = 0;
+
+    for (uint32_t i = 0; left > 0 && i < job->n_slots[role]; i++) {
+        struct process *process = job->slots[role][i].live;
+
+        left -= process != NULL;
+        if (process == NULL || process->state != PROCESS_RUNNING ||
+            !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
+            continue;
+        ret[n++] = (struct runner){ process, goodput_pace_log_s(&process->pace) };
+    }
+    return n;
+}
+
+/* Where x is in the sorted numbers. */
+static size_t place_of(const double *sorted, size_t n, double x)
+{
+    const double *at = bsearch(&x, sorted, n, sizeof *sorted, compare_numbers);
+
+    return (size_t)(at - sorted);
+}
+
+/* What a step takes an instance, with its waits; 0: it tells of none */
+static double step_us(const struct process *process)
+{
+    const struct step_sums *last = process->steps != NULL ? &process->steps->last : NULL;
+
+    if (last == NULL || last->steps == 0)
+        return 0;
+    return ((double)last->compute_us + (double)last->wait_us) / (double)last->steps;
+}
+
+/* Whether the others wait for the slowest one: then a step takes all of them as long, though it
+ * computes so much longer. */
+static bool is_lockstep(const struct runner *runners, size_t n, const struct process *slowest)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+    double own_us = step_us(slowest), others_us;
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = step_us(runners[i].process);
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    others_us = goodput_pace_of_others(sorted, n, place_of(sorted, n, own_us));
+    free(sorted);
+    return own_us > 0 && others_us > 0 && own_us < others_us / sqrt((double)slowest->speed);
+}
+
+/* The speed of all by what it would be if this one computed like the others. */
+static double lockstep_evenness(const struct process *slowest)
+{
+    const struct step_sums *last = &slowest->steps->last;
+    double computes = (double)last->compute_us / (double)last->steps / step_us(slowest);
+
+    return 1 - computes * (1 - (double)slowest->speed);
+}
+
+/* Which of them is the slowest, beside its others, and how much of the job's speed is missing. */
+static void compare_instances(struct job_learned *learned, struct runner *runners, size_t n)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+    const struct process *straggler = NULL;
+    double slowest = PROCESS_STRAGGLES;
+    double missing = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = runners[i].log_s;
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    for (size_t i = 0; i < n; i++) {
+        struct process *process = runners[i].process;
+        double log_s = runners[i].log_s;
+        double speed = exp(goodput_pace_of_others(sorted, n, place_of(sorted, n, log_s)) - log_s);
+
+        process->speed = (float)fmin(fmax(speed, 1.0 / GOODPUT_PACE_MOST), GOODPUT_PACE_MOST);
+        if (process->speed < PROCESS_STRAGGLES)
+            missing += 1 - process->speed;
+        if (process->speed < slowest) {
+            slowest = process->speed;
+            straggler = process;
+        }
+    }
+    free(sorted);
+    learned->straggler = straggler != NULL ? straggler->incarnation : 0;
+    learned->lockstep = straggler != NULL && is_lockstep(runners, n, straggler);
+    learned->evenness = learned->lockstep ? lockstep_evenness(straggler) : 1 - missing / (double)n;
+}
+
+static size_t stays_of(const struct cluster *cluster, const struct job *job, uint32_t role,
+                       const struct runner *runners, size_t n, struct node_stay *ret)
+{
+    size_t n_stays = 0;
+
+    for (size_t first = 0, next; first < n; first = next) {
+        struct node *node = runners[first].process->node;
+        double log_s;
+
+        for (next = first; next < n && runners[next].process->node == node;)
+            next++;
+        log_s = runners[first + (next - first - 1) / 2].log_s;
+        ret[n_stays] = (struct node_stay){ .node = node, .log_s = log_s };
+        job_expect_node(cluster, job, role, &ret[n_stays++]);
+    }
+    return n_stays;
+}
+
+/* What its pace would be on a node like most. */
+static double typical_of(const struct node_stay *stay)
+{
+    return stay->log_s + (stay->level + stay->bias);
+}
+
+/* What was expected of its type for this job is no merit of the node. */
+static void compare_nodes(struct cluster *cluster, const struct node_stay *stays, size_t n,
+                          enum speed_kind kind, struct instant now)
+{
+    double *sorted = xcalloc(n, sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = typical_of(&stays[i]);
+    qsort(sorted, n, sizeof *sorted, compare_numbers);
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        size_t at = place_of(sorted, n, typical_of(&stays[i]));
+
+        node_expect_speed(stays[i].node, kind, stays[i].level);
+        node_note_speed(cluster, stays[i].node, kind,
+                        goodput_pace_of_others(sorted, n, at) - stays[i].log_s - stays[i].bias,
+                        now);
+    }
+    free(sorted);
+}
+
+static void compare(struct cluster *cluster, struct job *job, uint32_t role, struct instant now)
+{
+    struct runner *runners = xcalloc(job_count(job, role, true) + 1, sizeof *runners);
+    size_t n = gather(job, role, runners);
+    enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
+    struct node_stay *stays = xcalloc(n + 1, sizeof *stays);
+    size_t n_stays = 0;
+
+    if (n > 1) {
+        qsort(runners, n, sizeof *runners, compare_runners);
+        compare_instances(job->learned, runners, n);
+        n_stays = stays_of(cluster, job, role, runners, n, stays);
+        compare_nodes(cluster, stays, n_stays, kind, now);
+        job_note_types(cluster, job, role, stays, n_stays, now);
+    } else { /* who was slow is gone, or there is nobody to tell by */
+        job->learned->evenness = 1;
+        job->learned->lockstep = false;
+        job->learned->straggler = 0;
+    }
+    job_believe_types(cluster, job, now);
+    if (job->learned->straggler == 0)
+        job->learned->straggler = job_misplaced(cluster, job, role);
+    free(stays);
+    free(runners);
+    if (job->learned->straggler == 0)
+        return;
+    job_touch(cluster, job);
+    cluster->plan_wanted = true;
+}
+
+static bool is_compared(const struct cluster *cluster, const struct process *process)
+{
+    const struct job *job = process->job;
+
+    return job->learned != NULL && job_elastic_role(job) == (int)process->role &&
+           !cluster->config.ignores_speed;
+}
+
+static void note_pace(struct cluster *cluster, struct process *process, uint64_t units,
+                      uint64_t busy_us, struct instant now)
+{
+    struct job *job = process->job;
+    uint32_t n;
+
+    if (!goodput_pace_note(&process->pace, job->learned->of.sizes, (double)units,
+                           (double)busy_us / USEC_PER_SEC))
+        return;
+    n = job_count_running(job, process->role);
+    if (++job->learned->paces < MAX_OF(TASKS_PER_INSTANCE * n, (uint32_t)TASKS_MIN))
+        return;
+    job->learned->paces = 0;
+    compare(cluster, job, process->role, now);
+}
+
+void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
+                       uint64_t units, struct instant now)
+{
+    struct goodput_pace *pace = &process->pace;
+    uint64_t busy_us = held_us;
+
+    if (!is_compared(cluster, process))
+        return;
+    /* of two tasks that it holds it works on one after the other */
+    if (pace->finished_us != 0)
+        busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
+    pace->finished_us = now.now_us;
+    if (process_stood_still_since(process, now.now_us - MIN_OF(held_us, now.now_us)))
+        return;
+    note_pace(cluster, process, units, busy_us, now);
+}
+
+void job_pace_stepped(struct cluster *cluster, struct process *process, struct instant now)
+{
+    const struct step_sums *note = &process->steps->last;
+
+    if (is_compared(cluster, process))
+        note_pace(cluster, process, note->samples, note->compute_us, now);
+}

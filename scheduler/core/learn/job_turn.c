@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_turn.c - when it is a waiting job's turn, for policies that begin with the shortest
+ *
+ * Its submission and as much as it is expected to take with its minimum: who came later goes first
+ * if it is shorter by more than that. So short jobs do not wait for long ones, and nobody waits for
+ * ever: behind all that come after its turn it does not. Where no job of its family has ended its
+ * owner's guess is taken, and where there is none the first level, as elsewhere; among such jobs
+ * the order is that of their submission, also when the clock is put back meanwhile.
+ *
+ * What its family is known to take when it is submitted decides. The turn is kept while the job
+ * waits, and when it comes back, whatever is learnt meanwhile.
+ *
+ * Of jobs of a fixed size nothing is learnt but how long they run; how much data a job has is told
+ * when it runs. Where their owner guesses, it is noted by how much he is wrong: guesses for jobs of
+ * the family are multiplied by that, so that one program with true guesses of many lengths stays in
+ * their order. While none has ended a guess is believed; once one has outrun it, it says nothing,
+ * and they are taken to last as long as jobs of which nothing is known. */
+#include "scheduler/core/model/core_internal.h"
+
+#include <math.h>
+
+#include "scheduler/core/policy/allocate.h"
+
+#define OUTRUN 2 /* as in speed/family.c: as much again */
+/* Longer ones are alike. */
+#define EXPECTED_MOST_S (365 * 24 * 3600.0)
+
+double job_hint_s(const struct job *job, const struct goodput_learned *learned)
+{
+    int role = job_elastic_role(job);
+    double guess_s = (double)job->spec->expected_us / USEC_PER_SEC;
+
+    if (role < 0)
+        return guess_s;
+    return guess_s * goodput_learn_speedup(learned, MAX_OF(job->spec->roles[role].min, 1));
+}
+
+double job_length_unit_s(const struct job *job)
+{
+    return job->spec->expected_us > 0 ? (double)job->spec->expected_us / USEC_PER_SEC : 1;
+}
+
+/* Of a fixed size. A guess that one of its family has outrun says nothing, also not how wrong it
+ * is: twice what that one did is little at first, and would let others begin that are as long. */
+static double fixed_expected_s(const struct cluster *cluster, const struct job *job)
+{
+    double unit_s = job_length_unit_s(job);
+    double guess_s = job->spec->expected_us > 0 ? unit_s : goodput_defaults.levels.first_s;
+    struct goodput_family_facts family;
+    char name[JOB_FAMILY_SIZE];
+
+    job_length_name(job, name);
+    if (!goodput_family_get(cluster->families, name, &family))
+        return guess_s;
+    if (family.n_ended > 0)
+        return goodput_family_work(cluster->families, name, 0) * unit_s;
+    if (family.most * unit_s <= guess_s)
+        return guess_s;
+    return fmax(OUTRUN * family.most * unit_s, goodput_defaults.levels.first_s);
+}
+
+static double elastic_expected_s(const struct cluster *cluster, const struct job *job)
+{
+    struct goodput_family_facts family;
+    const struct role_spec *role = &job->spec->roles[job_elastic_role(job)];
+    char name[JOB_FAMILY_SIZE];
+    struct goodput_learned learned;
+    struct goodput_work work;
+
+    goodput_learn_init(&learned);
+    job_family_name(job, name);
+    if (goodput_family_get(cluster->families, name, &family)) {
+        job_expect_speed(cluster, job->spec, job->user, &family);
+        goodput_prior_begin(&family.prior, &learned);
+        learned.family_s = goodput_family_work(cluster->families, name, 0);
+    }
+    learned.hint_s = job_hint_s(job, &learned);
+    work = goodput_learn_work(&learned, 0, -1);
+    return goodput_remaining(&goodput_defaults.levels, &work) /
+           goodput_learn_speedup(&learned, MAX_OF(role->min, 1));
+}
+
+static uint64_t expected_us(const struct cluster *cluster, const struct job *job)
+{
+    double s = job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
+                                         : elastic_expected_s(cluster, job);
+
+    return (uint64_t)(fmin(s, EXPECTED_MOST_S) * USEC_PER_SEC);
+}
+
+bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job)
+{
+    return cluster->families != NULL && job->spec->expected_us > 0 &&
+           expected_us(cluster, job) > 2 * job->spec->expected_us;
+}
+
+void job_take_turn(struct cluster *cluster, struct job *job)
+{
+    cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
+    job->turn_wall_us = cluster->newest_wall_us;
+    if (cluster->families != NULL)
+        job->turn_wall_us += expected_us(cluster, job);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* groups.c - the table of groups, and what each of them holds
+ *
+ * A group holds what its jobs hold that is not being stopped, what they lack and are to have, and
+ * the gangs that room is made for. It is kept as a sum, a job's part of it beside (job_plan.used).
+ * Nothing of it is kept when there are no groups. */
+#include "scheduler/core/model/groups.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "scheduler/core/plan/plan_internal.h"
+
+struct member {
+    char *user; /* owned */
+    uint32_t group;
+    UT_hash_handle hh;
+};
+
+struct group_table {
+    struct group_spec items[GROUPS_MAX + 1];
+    size_t n;
+    struct member *members; /* uthash by user, owned */
+};
+
+/* --- the table --- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct group_spec *)a)->name, ((const struct group_spec *)b)->name);
+}
+
+static uint32_t find_group(const struct group_table *table, const char *name)
+{
+    for (uint32_t i = 1; i < table->n; i++)
+        if (streq(table->items[i].name, name))
+            return i;
+    return 0;
+}
+
+struct group_table *group_table_new(const struct group_spec *specs, size_t n_specs,
+                                    const struct group_member *members, size_t n_members)
+{
+    struct group_table *table = xcalloc(1, sizeof *table);
+    struct member *member;
+
+    table->items[0].weight = 1;
+    table->n = 1 + MIN_OF(n_specs, (size_t)GROUPS_MAX);
+    if (table->n > 1)
+        memcpy(&table->items[1], specs, (table->n - 1) * sizeof *specs);
+    qsort(&table->items[1], table->n - 1, sizeof *specs, compare_names);
+    for (size_t i = 0; i < n_members; i++) {
+        uint32_t group = find_group(table, members[i].group);
+
+        HASH_FIND_STR(table->members, members[i].user, member);
+        if (group == 0 || member != NULL)
+            continue;
+        member = xcalloc(1, sizeof *member);
+        member->user = xstrdup(members[i].user);
+        member->group = group;
+        HASH_ADD_KEYPTR(hh, table->members, member->user, strlen(member->user), member);
+    }
+    return table;
+}
+
+struct group_table *group_table_free(struct group_table *table)
+{
+    struct member *member, *next;
+
+    if (table == NULL)
+        return NULL;
+    HASH_ITER(hh, table->members, member, next)
+    {
+        HASH_DEL(table->members, member);
+        free(member->user);
+        free(member);
+    }
+    free(table);
+    return NULL;
+}
+
+const struct group_spec *group_table_all(const struct group_table *table, size_t *ret_n)
+{
+    *ret_n = table->n;
+    return table->items;
+}
+
+uint32_t group_table_index(const struct group_table *table, const char *user)
+{
+    struct member *member = NULL;
+
+    if (table != NULL)
+        HASH_FIND_STR(table->members, user, member);
+    return member != NULL ? member->group : 0;
+}
+
+/* --- what each holds --- */
+
+static void use(struct policy_group *group, const struct resources *what, int sign)
+{
+    group->cpu_millicores += sign * what->cpu_millicores;
+    group->gpus += sign * what->gpus;
+}
+
+void group_count(struct cluster *cluster, struct job *job)
+{
+    struct planner *planner = cluster->planner;
+    struct policy_group *group = &planner->groups[job->plan.group];
+    struct resources used;
+
+    if (planner->n_groups <= 1)
+        return;
+    used = wanted_of_job(job);
+    if (resources_equal(&used, &job->plan.used))
+        return;
+    use(group, &job->plan.used, -1);
+    use(group, &used, 1);
+    job->plan.used = used;
+    /* going through the queue takes promises away and gives them again: that is no news to it */
+    if (job->state != JOB_QUEUED)
+        planner->groups_changed = true;
+}
+
+void group_give(struct planner *planner, const struct process *process, int sign)
+{
+    const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
+
+    use(&planner->groups[process->job->plan.group], &held, -sign);
+}
+
+int64_t group_level(const struct planner *planner, uint32_t group)
+{
+    return policy_group_level(&planner->groups[group], planner->total.cpu_millicores,
+                              planner->total.gpus);
+}
+
+double group_percent(const struct planner *planner, uint32_t group)
+{
+    return (double)policy_group_part(&planner->groups[group], planner->total.cpu_millicores,
+                                     planner->total.gpus) /
+           1e7;
+}
+
+bool group_is_below(const struct planner *planner, uint32_t group)
+{
+    return planner->n_groups > 1 && group_level(planner, group) < 0;
+}
+
+bool group_may_hold(const struct planner *planner, const struct job *job,
+                    const struct resources *holds)
+{
+    struct policy_group group = planner->groups[job->plan.group];
+
+    if (planner->n_groups <= 1)
+        return true;
+    use(&group, &job->plan.used, -1);
+    use(&group, holds, 1);
+    return policy_group_level(&group, planner->total.cpu_millicores, planner->total.gpus) <= 0;
+}
+
+bool group_may_lend(const struct planner *planner, const struct process *process)
+{
+    const struct job *job = process->job;
+    const struct resources held = resources_of_role(&job->spec->roles[process->role]);
+    struct policy_group left = planner->groups[job->plan.group];
+
+    use(&left, &held, -1);
+    return policy_group_level(&left, planner->total.cpu_millicores, planner->total.gpus) >= 0;
+}
+
+void groups_init(struct planner *planner, const struct group_table *table)
+{
+    memset(planner->groups, 0, sizeof planner->groups);
+    planner->n_groups = table != NULL ? (uint32_t)table->n : 1;
+    planner->groups[0].name = "";
+    planner->groups[0].weight = 1;
+    for (uint32_t i = 1; i < planner->n_groups; i++)
+        planner->groups[i] =
+            (struct policy_group){ .name = table->items[i].name,
+                                   .guaranteed_permille = table->items[i].guaranteed_permille,
+                                   .weight = table->items[i].weight };
+}
+
+/* cluster_set_groups - see cluster.h */
+void cluster_set_groups(struct cluster *cluster, const struct group_table *table)
+{
+    struct job *job;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    queue_leave(cluster, job);
+    cluster->config.groups = table;
+    groups_init(cluster->planner, table);
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        job->plan.used = (struct resources){ 0 };
+        job->plan.group = group_table_index(table, job->user);
+        if (job->state == JOB_QUEUED && job->n_waits == 0) {
+            queue_enter(cluster, job, false);
+            job->plan.verdict = VERDICT_BEHIND; /* it was told something */
+        }
+        job_touch(cluster, job);
+    }
+    queue_might_move(cluster->planner);
+    cluster->plan_wanted = true;
+}
+
+uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name)
+{
+    const struct planner *planner = cluster->planner;
+
+    for (uint32_t g = 1; g < planner->n_groups; g++)
+        if (streq(planner->groups[g].name, name))
+            return (uint32_t)(policy_group_part(&planner->groups[g], planner->total.cpu_millicores,
+                                                planner->total.gpus) /
+                              1000000);
+    return 0;
+}

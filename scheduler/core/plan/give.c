@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* give.c - a job gives instances up between two tasks
+ *
+ * The policy moves instances from one job to another for a gain that takes minutes. A stop in the
+ * middle of a task loses what was done of it, so the job only notes how many it is to give
+ * (plan.gives); each goes when it asks for its next task. The policy counts it as given at once, so
+ * it decides nothing twice, and may take the decision back until then.
+ *
+ * Only growth waits for that. A gang, a repair, foreign load and bounds stop an instance at once;
+ * what they take is no longer there to be given.
+ *
+ * The count is volatile: after a restart the policy decides anew. */
+#include "scheduler/core/plan/plan_internal.h"
+
+#include <stdio.h>
+
+/* job_gives - what it may still give of a role: gangs and failures may have taken the rest */
+uint32_t job_gives(const struct job *job, uint32_t role)
+{
+    uint32_t held;
+
+    if (job->plan.gives == 0 || job_elastic_role(job) != (int)role || job->finishing ||
+        !(job->state == JOB_RUNNING || job->state == JOB_RESIZING))
+        return 0;
+    held = held_of_role(job, role);
+    return MIN_OF(job->plan.gives, held - MIN_OF(held, job->spec->roles[role].min));
+}
+
+/* plan_count_gives - the policy is told what a job is to give as given */
+void plan_count_gives(struct planner *planner, struct job *job)
+{
+    int elastic = job_elastic_role(job);
+    struct resources given = { 0 };
+
+    job->plan.gives = elastic >= 0 ? job_gives(job, (uint32_t)elastic) : 0;
+    if (job->plan.gives > 0) {
+        const struct resources need = resources_of_role(&job->spec->roles[elastic]);
+
+        resources_add(&given, &need, job->plan.gives);
+    }
+    resources_add(&planner->given, &job->plan.given, -1);
+    resources_add(&planner->given, &given, 1);
+    job->plan.given = given;
+}
+
+static bool holds_a_task(const struct process *process)
+{
+    return process->state == PROCESS_RUNNING &&
+           task_queue_held_since_us(process->job->queue, process->incarnation) != NEVER_US;
+}
+
+/* plan_give - one instance more goes at the end of its task; false: nothing is lost by a stop now,
+ * or none can go */
+bool plan_give(struct plan *plan, struct job *job)
+{
+    int elastic = job_elastic_role(job);
+    const struct process *victim;
+
+    if (elastic < 0 || job->queue == NULL || task_queue_is_closed(job->queue) ||
+        job_count_due(job, (uint32_t)elastic) > 0 || job_surplus(job) <= job->plan.gives)
+        return false;
+    victim = next_victim(job, (uint32_t)elastic, true);
+    if (victim == NULL || !holds_a_task(victim))
+        return false;
+    job->plan.gives++;
+    job_touch(plan->cluster, job);
+    return true;
+}
+
+/* job_gives_up - a process asks for a task: true when it is stopped instead, as one that its job is
+ * to give. Whichever asks first goes, not the slowest: that one may hang in its task. One that
+ * holds a task and asks for the next in advance is in the middle of its work. */
+bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now)
+{
+    struct job *job = process->job;
+    char reason[sizeof process->reason];
+
+    if (job_gives(job, process->role) == 0 || job_surplus(job) == 0 || is_saver(process) ||
+        holds_a_task(process) || !node_takes_processes(process->node))
+        return false;
+    job->plan.gives--;
+    (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
+                   cluster->config.policy->name);
+    process_stop(cluster, process, false, reason, now);
+    cluster->plan_wanted = true;
+    return true;
+}

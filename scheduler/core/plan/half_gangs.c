@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* half_gangs.c - jobs that keep each other from being complete
+ *
+ * When a node is gone for good, several started jobs may hold what the others lack: each waits for
+ * room, none runs, and nothing would ever end it. So once such a job has waited for long enough
+ * that its node or another could have come, one that ranks after it gives up all that it holds and
+ * is queued again, if and only if the one before it is complete by that. Who ranks last gives
+ * first, and nobody gives in vain.
+ *
+ * One that has more parameter servers than its document asks for gives those up by itself: it never
+ * ran, and they were chosen when there was room (job_servers.c).
+ *
+ * Looked at before repairs, when nothing is reserved, and only when two jobs have waited so long.
+ * Costs for each of them a placement of what the lacking jobs before it lack, at most
+ * HALF_GANGS_MAX squared times. */
+#include "scheduler/core/plan/plan_internal.h"
+
+/* So long, and two leases at least, a node has to come back, or another in its stead. */
+#define HALF_GANG_HOLD_US (60 * USEC_PER_SEC)
+#define HALF_GANGS_MAX 16
+
+static uint64_t hold_us(const struct cluster *cluster)
+{
+    return MAX_OF(HALF_GANG_HOLD_US,
+                  2 * (cluster->config.lease_us + cluster->config.lease_margin_us));
+}
+
+void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
+{
+    uint64_t ripe_us;
+
+    if (!stuck) {
+        job->plan.stuck_since_us = 0;
+        return;
+    }
+    if (job->plan.stuck_since_us == 0)
+        job->plan.stuck_since_us = plan->now.now_us;
+    ripe_us = job->plan.stuck_since_us + hold_us(plan->cluster);
+    if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
+        deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
+}
+
+static bool is_ripe(const struct plan *plan, const struct job *job)
+{
+    return job->plan.stuck_since_us != 0 &&
+           plan->now.now_us - job->plan.stuck_since_us >= hold_us(plan->cluster);
+}
+
+/* What finishes, or ran and is not fault tolerant, would have to do its work again. */
+static bool may_give_up(const struct plan *plan, const struct job *job)
+{
+    return is_ripe(plan, job) && !job->finishing &&
+           (job->spec->fault_tolerant || job->state == JOB_STARTING);
+}
+
+static void give(struct capacity *rooms, const struct job *job)
+{
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct process *process = job->slots[r][i].live;
+            struct resources back = { 0 };
+            struct resources held = resources_of_role(&job->spec->roles[r]);
+
+            if (process == NULL || process->state == PROCESS_STOPPING ||
+                !room_is_listed(process->node->room))
+                continue;
+            held.ports = node_ports_of(process->node, process);
+            resources_add(&back, &held, -1);
+            capacity_take(rooms, process->node->room, &back, false);
+        }
+}
+
+/* As repairs do: each instance where it fits. true: all of it does */
+static bool place_lack(struct plan *plan, const struct job *job)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    uint32_t roles[JOB_ROLES_MAX];
+    size_t n = roles_hardest_first(job, roles);
+    bool complete = true;
+
+    for (size_t k = 0; k < n; k++) {
+        struct demand demand = { .role = roles[k], .want = want_of(job, roles[k]) };
+        uint32_t wanted = job_role_floor(job, roles[k]);
+        uint32_t held = job_count(job, roles[k], false);
+        uint32_t slots[ROLE_INSTANCES_MAX];
+
+        demand.count = wanted - MIN_OF(held, wanted);
+        (void)pins_choose(plan, job, PINS_READY | PINS_BACKING_OFF | PINS_STOPPING | PINS_FREE,
+                          &demand, slots);
+        for (uint32_t i = 0; i < demand.count; i++) {
+            const struct want want = demand_want(&demand, i);
+            struct near near = { 0 };
+            struct room *room;
+
+            near_job(&near, job);
+            room = place_one(rooms, &want, &near, false);
+            if (room == NULL) {
+                complete = false;
+                break;
+            }
+            capacity_take(rooms, room, &want.need, false);
+        }
+    }
+    return complete;
+}
+
+/* Whether jobs[which] is complete when the donors give; those before it are served before it. */
+static bool is_complete(struct plan *plan, struct job *const *jobs, size_t which,
+                        struct job *const *donors, size_t n_donors)
+{
+    struct capacity *rooms = &plan->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool complete = false;
+
+    for (size_t i = 0; i < n_donors; i++)
+        give(rooms, donors[i]);
+    for (size_t i = 0; i <= which; i++)
+        complete = place_lack(plan, jobs[i]);
+    capacity_roll_back(rooms, mark);
+    return complete;
+}
+
+/* The fewest donors from the last on, with those left out that turned out not to be needed. */
+static size_t find_donors(struct plan *plan, struct job *const *jobs, size_t n, size_t which,
+                          struct job *ret[HALF_GANGS_MAX])
+{
+    size_t n_donors = 0;
+
+    for (size_t i = n; i-- > which + 1 && n_donors < HALF_GANGS_MAX;) {
+        if (!may_give_up(plan, jobs[i]))
+            continue;
+        ret[n_donors++] = jobs[i];
+        if (is_complete(plan, jobs, which, ret, n_donors))
+            break;
+    }
+    if (!is_complete(plan, jobs, which, ret, n_donors))
+        return 0;
+    for (size_t i = 0; i < n_donors;) {
+        struct job *donor = ret[i];
+
+        ret[i] = ret[n_donors - 1];
+        if (is_complete(plan, jobs, which, ret, n_donors - 1)) {
+            n_donors--;
+        } else {
+            ret[n_donors - 1] = ret[i];
+            ret[i++] = donor;
+        }
+    }
+    return n_donors;
+}
+
+/* More servers than its document asks for were chosen for it, and one that never ran lacks room: as
+ * one that is queued it asks for the fewest again. */
+static bool gives_up_servers(const struct plan *plan, const struct job *job)
+{
+    return is_ripe(plan, job) && !job->finishing && job->state == JOB_STARTING &&
+           job->started_wall_us == 0 && job_servers(job) > job->servers_min;
+}
+
+/* true: one did */
+static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!gives_up_servers(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
+            continue;
+        job_stop(
+            plan->cluster, jobs[i], plan->now, REASON_REQUEUED,
+            "gave up its %u parameter servers, chosen when it was started: for %llu s they did "
+            "not find room; %u are enough",
+            job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
+            jobs[i]->servers_min);
+        job_set_lacking(plan->planner, jobs[i], false);
+        queue_might_move(plan->planner);
+        return true;
+    }
+    return false;
+}
+
+void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
+{
+    struct job *donors[HALF_GANGS_MAX];
+    unsigned looked_at = 0;
+
+    if (give_up_servers(plan, jobs, n))
+        return; /* the others are looked at when that has settled */
+    for (size_t i = 0; i + 1 < n && looked_at < HALF_GANGS_MAX; i++) {
+        size_t n_donors;
+
+        if (!is_ripe(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
+            continue;
+        looked_at++;
+        n_donors = find_donors(plan, jobs, n, i, donors);
+        for (size_t d = 0; d < n_donors; d++) {
+            job_stop(plan->cluster, donors[d], plan->now, REASON_REQUEUED,
+                     "gave up what it held so that job %s is complete: for %llu s neither found "
+                     "room for its minimum",
+                     jobs[i]->spec->name,
+                     (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
+            job_set_lacking(plan->planner, donors[d], false);
+        }
+        if (n_donors > 0) {
+            queue_might_move(plan->planner);
+            return; /* the others are looked at when that has settled */
+        }
+    }
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - planning: from what is to what is wanted next, at the cost of what changed
+ *
+ *   1. elastic instances on draining nodes for which others stand in leave (plan/nodes.c)
+ *   2. touched jobs keep to their bounds; it is known which ones lack something (plan/repair.c)
+ *   3. nodes that owe are relieved (plan/nodes.c)
+ *   4. lacking jobs are repaired, what is to leave a draining node moves to a place elsewhere, and
+ *      waiting gangs start, or room is made for them (plan/start.c);
+ *      only when something might fit that did not, or somebody new waits
+ *   5. the policy grows and shrinks elastic jobs (plan/grow.c)
+ *   6. instances that are much slower than their others, or would be faster on another type of
+ *      GPU, move or change places (plan/straggler.c, plan/exchange.c)
+ *   7. touched jobs are settled: sizes, states, reasons
+ *
+ * Nothing here goes through all jobs or all nodes. Each job that changed is touched by whoever
+ * changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest: the
+ * index of rooms with what is reserved in it, the queue in its order, the policy's own index, the
+ * deadlines. That this comes to the same as looking at everything is what cluster_replan is for:
+ * it touches all, and after a plan it changes nothing. */
+#include "scheduler/core/plan/plan_internal.h"
+
+#include <utlist.h>
+
+/* A further pass follows only when one itself ended a job, made one complete, or made instances
+ * that could give way for who waits. */
+#define PASSES_MAX 4
+
+struct planner *planner_new(const struct policy *policy, const struct group_table *groups)
+{
+    struct planner *planner = xcalloc(1, sizeof *planner);
+
+    capacity_init(&planner->rooms);
+    capacity_init(&planner->offered);
+    deadlines_init(&planner->deadlines);
+    queue_init(&planner->queue, policy->by_turn);
+    planner->policy = policy->new ();
+    groups_init(planner, groups);
+    return planner;
+}
+
+struct planner *planner_free(struct planner *planner, const struct policy *policy)
+{
+    capacity_done(&planner->rooms);
+    capacity_done(&planner->offered);
+    queue_done(&planner->queue);
+    (void)policy->free(planner->policy);
+    free(planner->past_refusals);
+    free(planner);
+    return NULL;
+}
+
+void plan_forget_node(struct cluster *cluster, struct node *node)
+{
+    struct planner *planner = cluster->planner;
+    struct job *job;
+
+    unfit_forget_node(cluster, node);
+    node_set_gpu_type(cluster, node, false);
+    /* no take may speak of a room that is gone: what is reserved is reserved afresh */
+    capacity_roll_back(&planner->rooms, 0);
+    planner->queue.growths = NEVER_US; /* an empty log is no sign that nothing was given back */
+    queue_might_move(planner);
+    for (size_t i = 0; i < planner->queue.n_promised; i++)
+        queue_forget_places(planner->queue.promised[i]);
+    if (planner->queue.held != NULL)
+        queue_forget_places(planner->queue.held);
+    DL_FOREACH2(planner->lacking, job, plan.lacking_next)
+    plan_reserve_forget(job);
+    plan_hold_drop(planner);
+    node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
+    node_refresh(cluster, node);
+    capacity_unlist(&planner->offered, node->empty_room);
+    deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    deadline_set(&planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
+}
+
+static struct job **touched_jobs(struct planner *planner, size_t *ret_n)
+{
+    struct job **jobs;
+    struct job *job;
+    size_t n = 0;
+
+    DL_COUNT2(planner->touched, job, n, plan.touched_next);
+    jobs = xcalloc(n, sizeof(*jobs));
+    *ret_n = n;
+    n = 0;
+    DL_FOREACH2(planner->touched, job, plan.touched_next)
+    jobs[n++] = job;
+    jobs_sort(jobs, n);
+    return jobs;
+}
+
+static void untouch(struct planner *planner, struct job *job)
+{
+    job->plan.touched = false;
+    DL_DELETE2(planner->touched, job, plan.touched_prev, plan.touched_next);
+}
+
+static void examine(struct plan *plan)
+{
+    size_t n;
+    struct job **jobs = touched_jobs(plan->planner, &n);
+
+    for (size_t i = 0; i < n; i++)
+        plan_examine(plan, jobs[i]);
+    free(jobs);
+}
+
+static void tell_policy(struct plan *plan)
+{
+    struct job *job;
+
+    DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
+    plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
+    plan_prepare_policy(plan);
+}
+
+/* false: no job was touched */
+static bool finish(struct plan *plan)
+{
+    struct planner *planner = plan->planner;
+    size_t n;
+    struct job **jobs = touched_jobs(planner, &n);
+
+    for (size_t i = 0; i < n; i++)
+        plan_finish(plan, jobs[i]);
+    for (size_t i = 0; i < n; i++) {
+        plan_tell_policy(planner, plan->cluster->config.policy, jobs[i]);
+        untouch(planner, jobs[i]);
+    }
+    free(jobs);
+    return n > 0;
+}
+
+/* Who goes first and who may be asked to give depends on what the groups hold. */
+static void note_groups(struct planner *planner)
+{
+    if (planner->groups_changed && planner->n_groups > 1)
+        queue_might_move(planner);
+    planner->groups_changed = false;
+}
+
+static void pass(struct cluster *cluster, struct instant now)
+{
+    struct plan plan = {
+        .cluster = cluster, .planner = cluster->planner, .now = now, .searches = SEARCHES_MAX
+    };
+    bool changed;
+
+    deadlines_fire(cluster, now);
+    cluster->plan_wanted = false;
+    plan_drain(&plan);
+    examine(&plan);
+    tell_policy(&plan); /* who gives way is asked below */
+    plan_relieve(&plan);
+    plan_queue_release(&plan);
+    note_groups(plan.planner);
+    plan_queue(&plan);
+    tell_policy(&plan);
+    plan_ask_policy(&plan);
+    plan_stragglers(&plan);
+    changed = finish(&plan);
+    plan_drain_tell(&plan);
+    plan_queue_release(&plan);
+    note_groups(plan.planner);
+    /* what was decided since may make room for who waits, and stand in for what leaves its node */
+    if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||
+        (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))
+        cluster->plan_wanted = true;
+}
+
+/* After a restart nobody knows what foreign load there is, nor what nodes still run that they
+ * should not. Agents tell within a few heartbeats; until then nothing is started and nothing
+ * stopped, for a part of a lease at most. */
+static bool is_quiet(struct planner *planner, struct instant now)
+{
+    uint64_t until_us = deadline_at(&planner->quiet);
+
+    if (until_us == NEVER_US)
+        return false;
+    if (planner->n_unheard > 0 && now.now_us < until_us)
+        return true;
+    deadline_set(&planner->deadlines, &planner->quiet, DEADLINE_QUIET, NEVER_US);
+    return false;
+}
+
+/* What happened is told; what follows from it waits: the jobs stay touched. */
+static void settle(struct cluster *cluster, struct instant now)
+{
+    size_t n;
+    struct job **jobs = touched_jobs(cluster->planner, &n);
+
+    for (size_t i = 0; i < n; i++)
+        job_settle(cluster, jobs[i], now);
+    free(jobs);
+    cluster->plan_wanted = false; /* the last node that is heard wants one, or the deadline */
+}
+
+/* cluster_plan - see cluster.h; idempotent until the next event. What is not settled after so many
+ * passes stays wanted: the next turn, which each report brings, goes on with it. */
+void cluster_plan(struct cluster *cluster, struct instant now)
+{
+    if (is_quiet(cluster->planner, now)) {
+        settle(cluster, now);
+        return;
+    }
+    for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++)
+        pass(cluster, now);
+}
+
+/* cluster_replan - see cluster.h */
+void cluster_replan(struct cluster *cluster, struct instant now)
+{
+    struct node *node;
+    struct job *job;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        node_refresh(cluster, node);
+    DL_FOREACH2(cluster->active, job, active_next)
+    job_touch(cluster, job);
+    queue_might_move(cluster->planner);
+    cluster->planner->queue.growths = NEVER_US;
+    cluster->plan_wanted = true;
+    cluster_plan(cluster, now);
+}

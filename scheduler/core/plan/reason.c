@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reason.c - what waiting jobs are told: why, in numbers, and what would change it
+ *
+ * A job is told when its standing changes, not whenever a number does: each telling is a row to be
+ * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
+ * those of that moment; cluster_explain gives those of now. */
+#include "scheduler/core/ask/account.h"
+#include "scheduler/core/plan/pin_wait.h"
+#include "scheduler/core/plan/plan_internal.h"
+
+#include <stdio.h>
+#include <utlist.h>
+
+#include "shared/printable.h"
+
+#define NAMES_SAID 3
+
+/* One role alone: its instances are of one size, so going greedily from node to node finds room for
+ * as many as there can be. */
+static bool role_fits_alone(struct capacity *offered, const struct demand *demand)
+{
+    size_t mark = capacity_mark(offered);
+    bool fits = place_gang(offered, demand, 1, true, NULL);
+
+    capacity_roll_back(offered, mark);
+    return fits;
+}
+
+/* Linear in the nodes; for gangs that did not fit only, once per change of an offer. */
+static struct resources offered_total(const struct cluster *cluster, const struct demand *demands,
+                                      size_t n)
+{
+    struct resources total = { 0 };
+
+    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        bool fit = false;
+
+        for (size_t d = 0; d < n; d++)
+            fit |= !unfit_nodes_hold(demands[d].want.unfit, node, demands[d].want.unfit_roles);
+        if (fit)
+            resources_add(&total, &node->empty_room->now, 1);
+    }
+    return total;
+}
+
+/* A search that places nothing proves nothing: several sizes are packed by rules of thumb. */
+static bool cannot_fit(const struct cluster *cluster, const struct demand *demands, size_t n)
+{
+    struct capacity *offered = &cluster->planner->offered;
+    struct resources total = offered_total(cluster, demands, n);
+    struct resources need = gang_total(demands, n);
+
+    if (!pins_fit(offered, demands, n))
+        return true;
+    for (size_t d = 0; d < n; d++)
+        if (!role_fits_alone(offered, &demands[d]))
+            return true;
+    return !resources_fit(&total, &need);
+}
+
+/* Takes nodes that are away for present: "never" is a strong word. */
+enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
+                                size_t n)
+{
+    struct capacity *offered = &cluster->planner->offered;
+    size_t mark = capacity_mark(offered);
+    bool fits = place_gang(offered, demands, n, true, NULL);
+
+    capacity_roll_back(offered, mark);
+    if (fits)
+        return FIT_EVER;
+    return cannot_fit(cluster, demands, n) ? FIT_NEVER : FIT_UNKNOWN;
+}
+
+/* spec_fits_ever - see core_internal.h */
+bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
+{
+    struct demand demands[JOB_ROLES_MAX];
+
+    return demands_fit_ever(cluster, demands, gang_demands(spec, demands)) != FIT_NEVER;
+}
+
+enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
+{
+    if (class->fits_version != cluster->offers_version) {
+        class->fits_ever = demands_fit_ever(cluster, class->demands, class->n_demands);
+        class->fits_version = cluster->offers_version;
+    }
+    return class->fits_ever;
+}
+
+static const struct kind {
+    size_t offset; /* in struct resources */
+    const char *format;
+    double unit;
+} kinds[] = {
+    { offsetof(struct resources, gpus), "%.0f GPU", 1 },
+    { offsetof(struct resources, cpu_millicores), "%.0fm CPU", 1 },
+    { offsetof(struct resources, memory_bytes), "%.1f GiB memory", (double)(1 << 30) },
+    { offsetof(struct resources, ports), "%.0f ports", 1 },
+};
+
+static int64_t amount_of(const struct resources *resources, const struct kind *kind)
+{
+    return *(const int64_t *)((const char *)resources + kind->offset);
+}
+
+static const char *amount(const struct kind *kind, const struct resources *resources, char *buffer,
+                          size_t size)
+{
+    (void)snprintf(buffer, size, kind->format, (double)amount_of(resources, kind) / kind->unit);
+    return buffer;
+}
+
+/* The first kind of which there is less than is needed, else NULL. */
+static const struct kind *short_of(const struct resources *have, const struct resources *need)
+{
+    for (size_t i = 0; i < ELEMENTS(kinds); i++)
+        if (amount_of(need, &kinds[i]) > amount_of(have, &kinds[i]))
+            return &kinds[i];
+    return NULL;
+}
+
+/* ", at most 2000m CPU on one": of what is short for an instance on every node; "" when each kind
+ * alone is somewhere */
+static const char *describe_most(const struct capacity *offered, const struct want *want,
+                                 char *buffer, size_t size)
+{
+    struct resources most = capacity_most(offered, want->selector);
+    const struct kind *kind = short_of(&most, &want->need);
+    char text[32];
+
+    buffer[0] = '\0';
+    if (kind != NULL)
+        (void)snprintf(buffer, size, ", at most %s on one", amount(kind, &most, text, sizeof text));
+    return buffer;
+}
+
+/* explain_never - see core_internal.h */
+void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
+                   size_t size)
+{
+    const struct capacity *offered = &cluster->planner->offered;
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands(spec, demands);
+    struct resources total = gang_total(demands, n);
+    struct pin_wait pin;
+    char need[80];
+    char all[80];
+
+    if (pin_wait_find(cluster, demands, n, true, &pin)) {
+        (void)pin_wait_say(&pin, buffer, size);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct want *want = &demands[i].want;
+        char labels[100];
+        char most[80];
+
+        if (capacity_best_fit(offered, want, true) != NULL)
+            continue;
+        resources_describe(&want->need, need, sizeof need);
+        (void)snprintf(buffer, size,
+                       "one %s needs %s and %lld ports%s%s: no node offers that much, even "
+                       "empty%s; a larger node or a smaller request would change it",
+                       spec->roles[demands[i].role].name, need, (long long)want->need.ports,
+                       want->selector != NULL ? " on a node with " : "",
+                       want->selector != NULL
+                           ? labels_describe(want->selector, labels, sizeof labels)
+                           : "",
+                       describe_most(offered, want, most, sizeof most));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (role_fits_alone(&cluster->planner->offered, &demands[i]))
+            continue;
+        total = gang_total(&demands[i], 1);
+        resources_describe(&demands[i].want.need, need, sizeof need);
+        resources_describe(&total, all, sizeof all);
+        (void)snprintf(buffer, size,
+                       "%u of %s need %s each, %s in all: the %u nodes cannot hold so many even "
+                       "when empty; more nodes or a lower minimum would change it",
+                       demands[i].count, spec->roles[demands[i].role].name, need, all,
+                       capacity_n_rooms(offered));
+        return;
+    }
+    resources_describe(&total, need, sizeof need);
+    total = offered_total(cluster, demands, n);
+    resources_describe(&total, all, sizeof all);
+    (void)snprintf(buffer, size,
+                   "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
+                   "it even when empty; more nodes or a lower minimum would change it",
+                   gang_size(demands, n), need, capacity_n_rooms(offered), all);
+}
+
+/* What is short: a label, something of one instance on one node, or something in all. */
+static void say_short(const struct cluster *cluster, const struct job_spec *spec,
+                      const struct demand *demands, size_t n, char *buffer, size_t size)
+{
+    const struct capacity *rooms = &cluster->planner->rooms;
+    struct resources total = gang_total(demands, n);
+    struct resources largest = capacity_most(rooms, NULL);
+    const struct kind *kind = short_of(&rooms->free, &total);
+    char free_in_all[32];
+    char most_on_one[32];
+    char needed[32];
+
+    for (size_t d = 0; d < n; d++) {
+        const struct labels *selector = demands[d].want.selector;
+        struct want any = { .selector = selector };
+        struct resources most = capacity_most(rooms, selector);
+        const struct kind *here = short_of(&most, &demands[d].want.need);
+        char labels[60] = "";
+
+        if (selector != NULL)
+            (void)labels_describe(selector, labels, sizeof labels);
+        if (capacity_best_fit(rooms, &any, false) == NULL && selector != NULL) {
+            (void)snprintf(buffer, size, "no node with %s is ready", labels);
+            return;
+        }
+        if (here != NULL && (selector != NULL || here->offset != kinds[1].offset)) {
+            (void)snprintf(buffer, size,
+                           "one %s needs %s on a node%s%s, at most %s are free on one",
+                           spec->roles[demands[d].role].name,
+                           amount(here, &demands[d].want.need, needed, sizeof needed),
+                           selector != NULL ? " with " : "", labels,
+                           amount(here, &most, most_on_one, sizeof most_on_one));
+            return;
+        }
+    }
+    kind = kind != NULL ? kind : &kinds[1];
+    (void)snprintf(buffer, size, "free are %s on %u nodes, at most %s on one",
+                   amount(kind, &rooms->free, free_in_all, sizeof free_in_all),
+                   capacity_n_rooms(rooms),
+                   amount(kind, &largest, most_on_one, sizeof most_on_one));
+}
+
+/* How much of the buffer it took. */
+static size_t say_need(const struct job *job, char *buffer, size_t size)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands_of_job(job, demands);
+    struct resources total = gang_total(demands, n);
+    char need[80];
+    int used;
+
+    resources_describe(&total, need, sizeof need);
+    used = snprintf(buffer, size, "its minimum of %zu processes needs %s; ", gang_size(demands, n),
+                    need);
+    return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
+}
+
+/* plan_foreign_of - see plan_internal.h */
+struct resources plan_foreign_of(const struct node *node)
+{
+    return (struct resources){ .cpu_millicores = (int64_t)node->foreign_planned_cpu,
+                               .memory_bytes = (int64_t)node->foreign_planned_memory,
+                               .gpus = node_gpus_withheld(node) };
+}
+
+/* plan_waits_for_foreign - see plan_internal.h */
+bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
+                            struct foreign_load *ret)
+{
+    struct capacity *rooms = &cluster->planner->rooms;
+    size_t mark = capacity_mark(rooms);
+    bool waits;
+
+    *ret = (struct foreign_load){ .n_nodes = 0 };
+    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+        struct resources foreign = plan_foreign_of(node);
+        struct resources back = { 0 };
+
+        if (!room_is_listed(node->room) || !node->heard ||
+            resources_equal(&foreign, &(struct resources){ 0 }))
+            continue;
+        resources_add(&back, &foreign, -1);
+        capacity_take(rooms, node->room, &back, true);
+        resources_add(&ret->sum, &foreign, 1);
+        ret->n_nodes++;
+        if (ret->most == NULL || foreign.cpu_millicores > plan_foreign_of(ret->most).cpu_millicores)
+            ret->most = node;
+    }
+    waits = ret->n_nodes > 0 && place_gang(rooms, demands, n, true, NULL);
+    capacity_roll_back(rooms, mark);
+    return waits;
+}
+
+/* foreign_describe - see plan_internal.h */
+char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size)
+{
+    char amount[80];
+
+    resources_describe(&load->sum, amount, sizeof amount);
+    if (load->n_nodes == 1)
+        (void)snprintf(buffer, size, "other programs use %s on %.48s (foreign load)", amount,
+                       load->most->name);
+    else
+        (void)snprintf(buffer, size,
+                       "other programs use %s on %u nodes, most on %.48s (foreign load)", amount,
+                       load->n_nodes, load->most->name);
+    return buffer;
+}
+
+/* It would start at once if nothing but jobs ran on the nodes. */
+static bool waits_for_foreign(const struct cluster *cluster, const struct job *job,
+                              enum queue_verdict verdict, struct foreign_load *ret)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands_of_job(job, demands);
+
+    return verdict == VERDICT_WAITS && plan_waits_for_foreign(cluster, demands, n, ret);
+}
+
+static void say_waits(const struct cluster *cluster, const struct job *job,
+                      enum queue_verdict verdict, char *buffer, size_t size)
+{
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands_of_job(job, demands);
+    size_t used = say_need(job, buffer, size);
+    struct foreign_load foreign;
+    char what[240];
+
+    say_short(cluster, job->spec, demands, n, what, sizeof what);
+    buffer += used;
+    size -= used;
+    if (waits_for_foreign(cluster, job, verdict, &foreign)) {
+        char load[160];
+
+        (void)snprintf(buffer, size,
+                       "%s; %s, without that it would start; it waits until that is less, a job "
+                       "ends or a node comes",
+                       what, foreign_describe(&foreign, load, sizeof load));
+        return;
+    }
+    (void)snprintf(buffer, size, "%s; %s", what,
+                   verdict == VERDICT_PROMISED ? "room is being made for it"
+                                               : "it waits until a job ends or a node comes");
+}
+
+/* Names, as many as a reason has room for. */
+struct name_list {
+    const char *names[NAMES_SAID];
+    size_t n, n_more;
+};
+
+static void list_add(struct name_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (streq(list->names[i], name))
+            return;
+    if (list->n < NAMES_SAID)
+        list->names[list->n++] = name;
+    else
+        list->n_more++;
+}
+
+static const char *list_say(const struct name_list *list, char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < list->n && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%.40s", i > 0 ? ", " : "",
+                                 list->names[i]);
+    if (list->n_more > 0 && used < size)
+        (void)snprintf(buffer + used, size - used, " and others");
+    return buffer;
+}
+
+static struct name_list nodes_held(const struct job *held)
+{
+    struct name_list nodes = { .n = 0 };
+
+    for (size_t i = 0; i < held->plan.n_places; i++)
+        list_add(&nodes, held->plan.places[i].room->name);
+    return nodes;
+}
+
+/* What could be shrunk away gives way before an end. */
+static void say_held(const struct job *job, char *buffer, size_t size)
+{
+    struct name_list nodes = nodes_held(job);
+    struct name_list jobs = { .n = 0 };
+    const struct process *process;
+    char node_names[96];
+    char job_names[96];
+    size_t used = say_need(job, buffer, size);
+
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        DL_FOREACH2(job->plan.places[i].room->node->processes, process, node_next)
+        {
+            if (process->job->plan.yield_role != process->role + 1)
+                list_add(&jobs, process->job->spec->name);
+        }
+    }
+    (void)snprintf(buffer + used, size - used,
+                   "nodes %s are kept for it: they are free when jobs %s have ended",
+                   list_say(&nodes, node_names, sizeof node_names),
+                   jobs.n > 0 ? list_say(&jobs, job_names, sizeof job_names) : "there");
+}
+
+static void say_yields(const struct cluster *cluster, const struct job *job, char *buffer,
+                       size_t size)
+{
+    const struct job *held = cluster->planner->queue.held;
+    struct name_list nodes = { .n = 0 };
+    struct resources total;
+    struct demand demands[JOB_ROLES_MAX];
+    char names[96];
+    char need[80];
+    size_t used = say_need(job, buffer, size);
+
+    if (held != NULL)
+        nodes = nodes_held(held);
+    if (nodes.n == 0) {
+        (void)snprintf(buffer + used, size - used,
+                       "it is tried again: nodes were kept for a job before it");
+        return;
+    }
+    total = gang_total(demands, gang_demands(held->spec, demands));
+    resources_describe(&total, need, sizeof need);
+    (void)snprintf(buffer + used, size - used,
+                   "nodes %s, where room may be, are kept until %.48s, before it, has started: "
+                   "that needs %s",
+                   list_say(&nodes, names, sizeof names), held->spec->name, need);
+}
+
+/* The most that others could give is what they hold beyond their guarantees, and it was not enough.
+ */
+static bool has_its_share(const struct cluster *cluster, const struct job *job,
+                          enum queue_verdict verdict)
+{
+    if (verdict != VERDICT_WAITS && verdict != VERDICT_HELD && verdict != VERDICT_YIELDS)
+        return false;
+    return cluster->planner->n_groups > 1 && !group_is_below(cluster->planner, job->plan.group);
+}
+
+/* How much of the buffer it took. */
+static size_t say_share(const struct planner *planner, const struct job *job, char *buffer,
+                        size_t size)
+{
+    const struct policy_group *group = &planner->groups[job->plan.group];
+    char who[GROUP_NAME_MAX + 40] = "users of no group hold";
+    int used;
+
+    if (job->plan.group != 0)
+        (void)snprintf(who, sizeof who, "group %s holds", group->name);
+    used = snprintf(buffer, size, "%s %.1f%% of the cluster, %.1f%% are guaranteed to %s; ", who,
+                    group_percent(planner, job->plan.group), group->guaranteed_permille / 10.0,
+                    job->plan.group != 0 ? "it" : "them");
+    return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
+}
+
+bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
+                        size_t size)
+{
+    struct queue_class *class = job->plan.queue_class;
+
+    if (job->state != JOB_QUEUED || capacity_n_rooms(&cluster->planner->offered) == 0 ||
+        (class != NULL ? queue_fits_ever(cluster, class) != FIT_NEVER
+                       : spec_fits_ever(cluster, job->spec)))
+        return false;
+    explain_never(cluster, job->spec, buffer, size);
+    return true;
+}
+
+static const char *const codes[] = {
+    [VERDICT_NONE] = "queued",
+    [VERDICT_BEHIND] = "queued",
+    [VERDICT_DEEP] = "queued",
+    [VERDICT_WAITS] = "gang-does-not-fit",
+    [VERDICT_PROMISED] = "gang-does-not-fit",
+    [VERDICT_HELD] = "gang-does-not-fit",
+    [VERDICT_YIELDS] = "gang-does-not-fit",
+    [VERDICT_UNPACKED] = "gang-not-packed",
+    [VERDICT_OVER_LOAD] = "over-load-limit",
+    [VERDICT_NO_NODES] = "no-nodes",
+    [VERDICT_NEVER] = REASON_NEVER_FITS,
+};
+
+/* On the nodes that it is promised. */
+static uint32_t count_stopping(const struct job *job)
+{
+    uint32_t n_stopping = 0;
+
+    for (size_t i = 0; i < job->plan.n_places; i++) {
+        const struct node *node = job->plan.places[i].room->node;
+        const struct process *process;
+        size_t before = 0;
+
+        while (before < i && job->plan.places[before].room != job->plan.places[i].room)
+            before++;
+        if (before < i)
+            continue; /* counted */
+        DL_FOREACH2(node->processes, process, node_next)
+        n_stopping += process->state == PROCESS_STOPPING;
+    }
+    return n_stopping;
+}
+
+static void say_no_nodes(const struct cluster *cluster, char *buffer, size_t size)
+{
+    const struct node *node = cluster->nodes;
+
+    while (node != NULL && !(node->state == NODE_READY && node->disk_full))
+        node = node->hh.next;
+    if (node != NULL)
+        (void)snprintf(buffer, size, "no node is ready to take processes; %.64s: %s", node->name,
+                       node_reason(node));
+    else
+        (void)snprintf(buffer, size,
+                       "no node is ready to take processes; it is tried when one joins, reports "
+                       "again or is made ready (edl node uncordon)");
+}
+
+/* Nodes that could hold it cannot run it. */
+static bool fails_for_unfit(const struct cluster *cluster, const struct job *job,
+                            enum queue_verdict verdict)
+{
+    return verdict == VERDICT_NEVER && job->unfit != NULL && spec_fits_ever(cluster, job->spec);
+}
+
+static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
+                char *buffer, size_t size)
+{
+    const struct queue_class *class = job->plan.queue_class;
+    struct demand demands[JOB_ROLES_MAX];
+    size_t n = gang_demands_of_job(job, demands);
+    struct resources total = gang_total(demands, n);
+    struct pin_wait pin;
+    char need[80];
+
+    resources_describe(&total, need, sizeof need);
+    if (has_its_share(cluster, job, verdict)) {
+        size_t used = say_share(cluster->planner, job, buffer, size);
+
+        buffer += used;
+        size -= used;
+    }
+    if (pin_wait_of_verdict(cluster, job, verdict, &pin)) {
+        (void)pin_wait_say(&pin, buffer, size);
+        return;
+    }
+    switch (verdict) {
+    case VERDICT_NONE:
+        (void)snprintf(buffer, size, "waits for its turn to be placed");
+        break;
+    case VERDICT_BEHIND:
+        (void)
+            snprintf(buffer, size,
+                     "waits behind %u jobs that ask for the same; the first of them, %s, needs %s; "
+                     "it is tried when that one has started or left",
+                     queue_before(job), class->jobs->spec->name, need);
+        break;
+    case VERDICT_DEEP:
+        (void)snprintf(buffer, size,
+                       "waits behind more than %d kinds of jobs; its minimum of %zu processes "
+                       "needs %s; it is tried again when some of those before it have left",
+                       QUEUE_DEPTH, gang_size(demands, n), need);
+        break;
+    case VERDICT_WAITS:
+    case VERDICT_PROMISED:
+        say_waits(cluster, job, verdict, buffer, size);
+        break;
+    case VERDICT_HELD:
+        say_held(job, buffer, size);
+        break;
+    case VERDICT_YIELDS:
+        say_yields(cluster, job, buffer, size);
+        break;
+    case VERDICT_NO_NODES:
+        say_no_nodes(cluster, buffer, size);
+        break;
+    case VERDICT_UNPACKED:
+        (void)
+            snprintf(buffer, size,
+                     "its minimum of %zu processes needs %s and could not be packed on the nodes, "
+                     "even empty, in several orders; it is tried again with every change; smaller "
+                     "instances or one node more would change it",
+                     gang_size(demands, n), need);
+        break;
+    case VERDICT_OVER_LOAD:
+        (void)snprintf(buffer, size,
+                       "over the load limit of %.1f%% until %u processes are gone that are being "
+                       "stopped where its minimum of %zu processes goes%s",
+                       cluster->config.max_load_permille / 10.0, count_stopping(job),
+                       gang_size(demands, n),
+                       plan_promised_servers(job, gang_size(demands, n)) > 0
+                           ? ", and more parameter servers with it"
+                           : "");
+        break;
+    case VERDICT_NEVER:
+        if (fails_for_unfit(cluster, job, verdict) && job_is_refused(cluster, job))
+            (void)job_say_unfit(job, buffer, size);
+        else if (fails_for_unfit(cluster, job, verdict))
+            (void)job_say_too_few(job, buffer, size);
+        else
+            explain_never(cluster, job->spec, buffer, size);
+        break;
+    }
+}
+
+static const char *code_of(const struct cluster *cluster, const struct job *job,
+                           enum queue_verdict verdict)
+{
+    struct foreign_load foreign;
+    struct pin_wait pin;
+
+    if (has_its_share(cluster, job, verdict))
+        return "group-share";
+    if (pin_wait_of_verdict(cluster, job, verdict, &pin))
+        return "waits-for-node";
+    if (fails_for_unfit(cluster, job, verdict))
+        return job_is_refused(cluster, job) ? REASON_UNFIT : REASON_TOO_FEW;
+    return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
+}
+
+/* Foreign load is asked after when the standing changes, not at each look: it costs a search. */
+void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
+{
+    char text[JOB_REASON_SIZE];
+    const char *code;
+
+    if (job->plan.verdict == verdict &&
+        (cluster->planner->n_groups <= 1 ||
+         has_its_share(cluster, job, verdict) == streq(job->reason_code, "group-share")))
+        return;
+    code = code_of(cluster, job, verdict);
+    job->plan.verdict = verdict;
+    say(cluster, job, verdict, text, sizeof text);
+    job_set_reason(cluster, job, code, "%s", text);
+}
+
+/* explain_stuck - a job that stops waits for its processes to go */
+static char *explain_stuck(const struct job *job, char *buffer, size_t size)
+{
+    const struct process *process;
+    char name[ROLE_NAME_MAX + 16];
+
+    DL_FOREACH2(job->processes, process, job_next)
+    if (process->stuck != NULL && process->state == PROCESS_STOPPING) {
+        process_name(process, name, sizeof name);
+        (void)snprintf(buffer, size, "%s does not end on node %s: %.*s", name, process->node_name,
+                       printable_prefix(process->stuck, 120), process->stuck);
+        break;
+    }
+    return buffer;
+}
+
+/* explain_unfit - a started job waits for room: the nodes that it cannot have. Not a part of its
+ * reason, which is stored: a restart forgets them */
+static char *explain_unfit(const struct job *job, char *buffer, size_t size)
+{
+    char nodes[160];
+
+    (void)snprintf(buffer, size, "%s%s", job->reason, job_describe_unfit(job, nodes, sizeof nodes));
+    return buffer;
+}
+
+/* what holds for it now */
+static enum queue_verdict verdict_now(const struct job *job)
+{
+    if (job->plan.verdict == VERDICT_NONE && job != job->plan.queue_class->next)
+        return VERDICT_BEHIND; /* it was told before a restart */
+    return job->plan.verdict;
+}
+
+/* cluster_explain_code - see cluster.h */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job)
+{
+    if (job->state != JOB_QUEUED || job->n_waits > 0)
+        return job->reason_code;
+    return code_of(cluster, job, verdict_now(job));
+}
+
+/* cluster_explain - see cluster.h */
+char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size)
+{
+    struct pin_wait pin;
+
+    buffer[0] = '\0';
+    if (job->state == JOB_STOPPING)
+        return explain_stuck(job, buffer, size);
+    if (job->state != JOB_QUEUED && job->waits_for_room && pin_wait_of_job(cluster, job, &pin))
+        return pin_wait_explain(&pin, job, buffer, size);
+    if (job->state != JOB_QUEUED && job->waits_for_room && job->unfit != NULL)
+        return explain_unfit(job, buffer, size);
+    if (job->state != JOB_QUEUED)
+        return buffer;
+    if (job->n_waits > 0)
+        return after_describe(job, buffer, size);
+    say(cluster, job, verdict_now(job), buffer, size);
+    return buffer;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clone.c - a copy of a cluster to try something on
+ *
+ * What is remembered goes through records, as a restart does; what a restart forgets and a plan
+ * looks at is copied here by hand, so that a plan in the copy is the plan of the original. Whoever
+ * gives the core a new volatile fact that a plan looks at adds it here. */
+#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/record/records.h"
+#include "scheduler/core/model/job_hasty.h"
+
+#include <utlist.h>
+
+/* --- what is remembered --- */
+
+static void restore_node(struct cluster *copy, const struct node *node)
+{
+    struct node_record record;
+
+    record_of_node(node, &record);
+    (void)cluster_restore_node_record(copy, &record, NULL);
+}
+
+static void restore_job(struct cluster *copy, const struct job *job, struct instant now)
+{
+    struct slot_record *slots = xcalloc(record_max_slots(job), sizeof *slots);
+    const struct process *process;
+    struct job_record record;
+
+    record_of_job(job, slots, &record);
+    (void)cluster_restore_job_record(copy, &record, job_spec_copy(job->spec), now, NULL);
+    free(slots);
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        struct process_record row;
+
+        record_of_process(process, &row);
+        (void)cluster_restore_process_record(copy, &row, NULL);
+    }
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        struct rendezvous_record generation;
+
+        if (record_of_rendezvous(job, r, &generation))
+            (void)cluster_restore_rendezvous_record(copy, &generation, NULL);
+    }
+    if (job->queue != NULL)
+        cluster_job(copy, job->id)->queue = task_queue_copy(job->queue);
+}
+
+/* --- what a restart forgets --- */
+
+static struct process *same_process(const struct cluster *copy, const struct process *process)
+{
+    return cluster_job(copy, process->job->id)->slots[process->role][process->index].live;
+}
+
+static void copy_node(struct cluster *copy, const struct node *node)
+{
+    struct node *to = cluster_node(copy, node->name);
+    const struct process *process;
+
+    to->orders_version = node->orders_version;
+    to->offer_shrunk = node->offer_shrunk;
+    to->gpus_beyond = node->gpus_beyond;
+    to->gpus_foreign = node->gpus_foreign;
+    to->gpus_idle = node->gpus_idle;
+    node_take_foreign_ports(copy, to, node->ports_foreign, node->n_ports_foreign);
+    to->disk_full = node->disk_full;
+    to->heard = node->heard;
+    to->n_stale = node->n_stale;
+    to->foreign_planned_cpu = node->foreign_planned_cpu;
+    to->foreign_planned_memory = node->foreign_planned_memory;
+    to->foreign_peak_cpu = node->foreign_peak_cpu;
+    to->foreign_peak_memory = node->foreign_peak_memory;
+    deadline_set(&copy->planner->deadlines, &to->foreign_falls, DEADLINE_FOREIGN,
+                 deadline_at(&node->foreign_falls));
+    memcpy(to->start_failures, node->start_failures, sizeof to->start_failures);
+    to->n_start_failures = node->n_start_failures;
+    memcpy(to->waits, node->waits, sizeof to->waits);
+    node_copy_speed(copy, to, node);
+    node_copy_gpu_type(copy, to, node);
+    to->report_sent_us = node->report_sent_us;
+    to->processes = NULL; /* the same ones, in the order of the original */
+    DL_FOREACH2(node->processes, process, node_next)
+    DL_APPEND2(to->processes, same_process(copy, process), node_prev, node_next);
+    node_refresh(copy, to);
+}
+
+/* Leases in the order of the original; each keeps its deadline. */
+static void copy_leases(struct cluster *copy, const struct cluster *cluster, struct instant now)
+{
+    const struct node *node;
+
+    for (node = cluster->leases; node != NULL; node = node->lease_next) {
+        struct node *to = cluster_node(copy, node->name);
+
+        node_end_lease(copy, to); /* that of a start */
+        node_renew_lease(copy, to, now);
+        to->lease_deadline_us = node->lease_deadline_us;
+    }
+    for (node = cluster->starting; node != NULL; node = node->lease_next) {
+        struct node *to = cluster_node(copy, node->name);
+
+        to->lease_deadline_us = node->lease_deadline_us;
+    }
+}
+
+/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. NULL: none
+ */
+static struct placed *copy_places(struct cluster *copy, const struct placed *places, size_t n)
+{
+    struct placed *to;
+
+    if (n == 0)
+        return NULL;
+    to = xcalloc(n, sizeof *to);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = places[i];
+        to[i].room = cluster_node(copy, places[i].room->node->name)->room;
+    }
+    return to;
+}
+
+static void copy_families(struct cluster *copy, const struct cluster *cluster)
+{
+    copy->newest_wall_us = cluster->newest_wall_us; /* which the turns of new jobs begin with */
+    (void)goodput_families_free(copy->families);
+    copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
+}
+
+static void copy_job(struct cluster *copy, const struct job *job)
+{
+    struct job *to = cluster_job(copy, job->id);
+    struct process *other = to->processes;
+    const struct process *process;
+
+    to->submitted_us = job->submitted_us;
+    free(to->learned);
+    to->learned = NULL;
+    if (job->learned != NULL) {
+        to->learned = xcalloc(1, sizeof *to->learned);
+        *to->learned = *job->learned;
+        to->learned->families = copy->families;
+    }
+    to->waits_for_room = job->waits_for_room;
+    to->tells_steps = job->tells_steps;
+    job_copy_unfit(copy, to, job);
+    to->plan.stuck_since_us = job->plan.stuck_since_us;
+    to->plan.verdict = job->plan.verdict;
+    to->plan.held_back = job->plan.held_back;
+    to->plan.gives = job->plan.gives;
+    to->plan.noted_us = job->plan.noted_us;
+    to->plan.servers_until_us = job->plan.servers_until_us;
+    to->plan.servers = job->plan.servers;
+    to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);
+    to->plan.n_places = job->plan.n_places;
+    to->plan.reserved = copy_places(copy, job->plan.reserved, job->plan.n_reserved);
+    to->plan.n_reserved = job->plan.n_reserved;
+    deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
+                 deadline_at(&job->plan.backoff));
+    deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB,
+                 deadline_at(&job->plan.due));
+    to->plan.busy_left = job->plan.busy_left;
+    job_hasty_copy(to, job);
+    deadline_set(&copy->planner->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
+                 deadline_at(&job->plan.idle_forgotten));
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        job_grow_slots(to, r, job->n_slots[r]);
+        for (uint32_t i = 0; i < job->n_slots[r]; i++)
+            to->slots[r][i].not_before_us = job->slots[r][i].not_before_us;
+    }
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        other->reported = process->reported;
+        other->pace = process->pace;
+        other->speed = process->speed;
+        other->idles = process->idles;
+        if (other->at_work != process->at_work)
+            process_set_at_work(other, process->at_work);
+        other = other->job_next;
+    }
+}
+
+/* The room itself is reserved when the copy goes through its queue, which its first plan does. */
+static void copy_promises(struct cluster *copy, const struct cluster *cluster)
+{
+    const struct queue *from = &cluster->planner->queue;
+    struct queue *to = &copy->planner->queue;
+
+    for (size_t i = 0; i < from->n_promised; i++) {
+        struct job *job = cluster_job(copy, from->promised[i]->id);
+
+        job->plan.promised = true;
+        group_count(copy, job);
+        to->promised[to->n_promised++] = job;
+    }
+    to->deep = from->deep;
+    if (from->held != NULL)
+        to->held = cluster_job(copy, from->held->id);
+    to->hold_check = from->hold_check;
+    to->hold_tried = from->hold_tried;
+}
+
+/* Of the jobs that are over nothing matters to a plan. */
+static bool is_wanted(const struct job *job, bool with_ended)
+{
+    return with_ended || !job_state_is_final(job->state);
+}
+
+static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, struct instant now)
+{
+    struct cluster *copy = cluster_new(&cluster->config);
+    const struct node *node;
+    const struct job *job;
+
+    copy->gpu_types = cluster->gpu_types; /* the numbers of the types stay what they are */
+    memset(copy->gpu_types.n_nodes, 0, sizeof copy->gpu_types.n_nodes);
+    memset(copy->gpu_types.n_known, 0, sizeof copy->gpu_types.n_known);
+    memset(copy->gpu_types.sum_micro, 0, sizeof copy->gpu_types.sum_micro);
+    copy->gpu_types.fixed = true;
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        restore_node(copy, node);
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        if (is_wanted(job, with_ended))
+            restore_job(copy, job, now);
+    restore_links(copy, now);
+    copy->next_job_id = cluster->next_job_id;
+    copy->offers_version = cluster->offers_version;
+    deadline_set(&copy->planner->deadlines, &copy->planner->quiet, DEADLINE_QUIET,
+                 deadline_at(&cluster->planner->quiet));
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        copy_node(copy, node);
+    copy_leases(copy, cluster, now);
+    copy->away_us = cluster->away_us; /* what is stored, as the rest */
+    copy_families(copy, cluster);
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        if (is_wanted(job, with_ended))
+            copy_job(copy, job);
+    copy->gpu_types.fixed = false;
+    copy_promises(copy, cluster);
+    past_refusals_copy(copy->planner, cluster->planner);
+    cluster_effects_clear(copy);
+    copy->plan_wanted = cluster->plan_wanted;
+    return copy;
+}
+
+struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, true, now);
+}
+
+struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, false, now);
+}
