@@ -67,3 +67,9 @@ bool resources_exceed(const struct resources *a, const struct resources *b);
 bool resources_owe(const struct resources *what);
 /* "1400m CPU, 2.0 GiB memory, 1 GPU" */
 void resources_describe(const struct resources *what, char *buffer, size_t size);
+
+/* gpus_mask - of the devices 0..n-1, a bit for each; 64 at most */
+static inline uint64_t gpus_mask(uint32_t n)
+{
+    return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}

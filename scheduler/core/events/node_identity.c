@@ -12,64 +12,11 @@
 #include <stdio.h>
 #include <utlist.h>
 
-/* ---- machines ---- */
-
-void node_forget_machine(struct cluster *cluster, struct node *node)
-{
-    struct machine_nodes *machine = node->machine;
-
-    if (machine == NULL)
-        return;
-    node->machine = NULL;
-    DL_DELETE2(machine->nodes, node, machine_prev, machine_next);
-    if (machine->nodes != NULL)
-        return;
-    HASH_DEL(cluster->machines, machine);
-    free(machine);
-}
-
-void machines_free(struct cluster *cluster)
-{
-    struct machine_nodes *machine;
-    struct machine_nodes *next;
-
-    HASH_ITER(hh, cluster->machines, machine, next)
-    {
-        HASH_DEL(cluster->machines, machine);
-        free(machine);
-    }
-}
-
-static struct machine_nodes *find_machine(const struct cluster *cluster, const char *id)
-{
-    struct machine_nodes *machine = NULL;
-
-    if (id != NULL && *id != '\0')
-        HASH_FIND_STR(cluster->machines, id, machine);
-    return machine;
-}
-
-static void take_machine(struct cluster *cluster, struct node *node, const char *id)
-{
-    struct machine_nodes *machine = find_machine(cluster, id);
-
-    if (id == NULL || *id == '\0' || (machine != NULL && machine == node->machine))
-        return;
-    node_forget_machine(cluster, node);
-    if (machine == NULL) {
-        machine = xcalloc(1, sizeof *machine);
-        (void)snprintf(machine->id, sizeof machine->id, "%s", id);
-        HASH_ADD_STR(cluster->machines, id, machine);
-    }
-    node->machine = machine;
-    DL_APPEND2(machine->nodes, node, machine_prev, machine_next);
-}
-
 /* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
  * not told */
 void cluster_note_machine(struct cluster *cluster, struct node *node, const char *machine_id)
 {
-    take_machine(cluster, node, machine_id);
+    node_take_machine(cluster, node, machine_id);
 }
 
 /* node_awaits_first_report - it joined from that very machine (in this run), and never reported */
@@ -83,7 +30,7 @@ bool node_awaits_first_report(const struct node *node, const char *machine_id)
 int cluster_check_machine(const struct cluster *cluster, const char *name, const char *machine_id,
                           const char *boot_id, struct edl_error *error)
 {
-    const struct machine_nodes *machine = find_machine(cluster, machine_id);
+    const struct machine_nodes *machine = cluster_machine(cluster, machine_id);
     const struct node *other;
 
     if (machine == NULL || boot_id == NULL || *boot_id == '\0')
@@ -175,6 +122,6 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
 bool node_take_identity(struct cluster *cluster, struct node *node,
                         const struct node_report *report)
 {
-    take_machine(cluster, node, report->machine_id);
+    node_take_machine(cluster, node, report->machine_id);
     return take_boot_id(cluster, node, report->boot_id);
 }

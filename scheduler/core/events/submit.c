@@ -64,63 +64,6 @@ static int check_spec(const struct job_spec *spec, struct edl_error *error)
     return 0;
 }
 
-static bool is_to_be_made(const struct job_spec *spec)
-{
-    return spec->array.n > 0 && spec->array.name == NULL;
-}
-
-/* The kernel refuses more than 2 MiB for all arguments and variables of a program anyway. */
-static int check_env(const struct job_spec *spec, struct edl_error *error)
-{
-    uint64_t bytes = job_spec_env_bytes(spec);
-
-    if (bytes <= JOB_ENV_BYTES_MAX)
-        return 0;
-    (void)edl_error_at(error, EDL_EBADSPEC, "/spec/env",
-                       "the variables have %llu bytes in all, %d are allowed",
-                       (unsigned long long)bytes, JOB_ENV_BYTES_MAX);
-    return edl_error_remedy(error, "put what is long into a file of the workspace");
-}
-
-/* Each job of an array is a copy of the document, and keeps account of each instance that it may
- * have. All of them are made and stored in one turn, and nobody else is answered meanwhile. */
-static int check_array_size(const struct job_spec *spec, struct edl_error *error)
-{
-    uint64_t bytes = job_spec_bytes(spec);
-    uint64_t instances = job_spec_instances(spec);
-
-    if (!is_to_be_made(spec))
-        return 0;
-    if (bytes * spec->array.n > JOB_ARRAY_BYTES_MAX) {
-        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
-                           "%u jobs of some %llu bytes each are more than an array may have (%d "
-                           "bytes)",
-                           spec->array.n, (unsigned long long)bytes, JOB_ARRAY_BYTES_MAX);
-        return edl_error_remedy(error,
-                                "put what is long in env, command or entrypoint into a file "
-                                "of the workspace, or submit at most %llu jobs at once",
-                                (unsigned long long)MAX_OF(JOB_ARRAY_BYTES_MAX / bytes, 1));
-    }
-    if (instances * spec->array.n > JOB_ARRAY_INSTANCES_MAX) {
-        (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
-                           "%u jobs of up to %llu instances each are more than an array may have "
-                           "(%d instances)",
-                           spec->array.n, (unsigned long long)instances, JOB_ARRAY_INSTANCES_MAX);
-        return edl_error_remedy(error,
-                                "lower the instances of its roles, or submit at most %llu jobs at "
-                                "once",
-                                (unsigned long long)MAX_OF(JOB_ARRAY_INSTANCES_MAX / instances, 1));
-    }
-    return 0;
-}
-
-int spec_check_size(const struct job_spec *spec, struct edl_error *error)
-{
-    int r = check_env(spec, error);
-
-    return r < 0 ? r : check_array_size(spec, error);
-}
-
 static int check_deadline(const struct job_spec *spec, struct instant now, struct edl_error *error)
 {
     char text[RFC3339_MAX];
@@ -187,8 +130,8 @@ static int prepare(const struct cluster *cluster, struct job_spec *spec,
     if (r == 0)
         r = check_deadline(spec, submission->now, error);
     if (r == 0)
-        r = is_to_be_made(spec) ? check_array_names(cluster, user, spec, error)
-                                : check_name(cluster, user, spec->name, error);
+        r = spec_makes_array(spec) ? check_array_names(cluster, user, spec, error)
+                                   : check_name(cluster, user, spec->name, error);
     if (r == 0 && !submission->resolved)
         r = after_resolve(cluster, user, submission->archived, spec, error);
     if (r == 0)
@@ -223,7 +166,7 @@ static int submit(struct cluster *cluster, struct job_spec *take_spec,
                   struct edl_error *error)
 {
     const char *user = submission->user;
-    bool is_array = is_to_be_made(take_spec);
+    bool is_array = spec_makes_array(take_spec);
     struct job *first = NULL;
     int r = prepare(cluster, take_spec, submission, error);
 
@@ -249,7 +192,7 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
 {
     const struct submission submission = { .user = user, .now = now };
 
-    if (is_to_be_made(take_spec))
+    if (spec_makes_array(take_spec))
         return edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
     return submit(cluster, take_spec, &submission, ret_job, error);
 }

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static uint64_t digest_number(uint64_t digest, uint64_t number)
+static uint64_t digest_decimal(uint64_t digest, uint64_t number)
 {
     char text[24];
 
@@ -89,8 +89,8 @@ static uint64_t digest_role(uint64_t digest, const struct role_spec *role)
     digest = digest_text(digest, role->name);
     digest = digest_command(digest, role->argv);
     digest = digest_text(digest, role->workspace != NULL ? role->workspace : "");
-    digest = digest_number(digest, role->cpu_millicores);
-    digest = digest_number(digest, role->gpus);
+    digest = digest_decimal(digest, role->cpu_millicores);
+    digest = digest_decimal(digest, role->gpus);
     for (uint32_t i = 0; i < selector->n; i++) {
         digest = digest_text(digest, selector->items[i].name);
         digest = digest_text(digest, selector->items[i].value);
@@ -121,7 +121,7 @@ static void name_with(const struct job_spec *spec, const char *user, const char 
     uint64_t digest;
 
     spec_family_name(spec, user, buffer);
-    digest = digest_number(digest_text(digest_text(0, buffer), what), pservers);
+    digest = digest_decimal(digest_text(digest_text(0, buffer), what), pservers);
     (void)snprintf(buffer, JOB_FAMILY_SIZE, "%s:%016" PRIx64, user, digest);
 }
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "scheduler/core/policy/allocate.h"
+#include "scheduler/core/speed/length.h"
 #include "scheduler/core/speed/servers.h"
 
 #define TOLD_LEAST_US (60 * USEC_PER_SEC)
@@ -122,7 +122,7 @@ static void rank(const struct job *job, struct job_learned *learned)
 
     if (elastic < 0)
         return;
-    goodput_learn_rank(&learned->of, &span, goodput_remaining(&goodput_defaults.levels, &work),
+    goodput_learn_rank(&learned->of, &span, goodput_remaining(&GOODPUT_LEVELS, &work),
                        follows_others(&learned->of, &work));
 }
 

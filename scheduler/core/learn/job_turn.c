@@ -19,7 +19,7 @@
 
 #include <math.h>
 
-#include "scheduler/core/policy/allocate.h"
+#include "scheduler/core/speed/length.h"
 
 #define OUTRUN 2 /* as in speed/family.c: as much again */
 /* Longer ones are alike. */
@@ -45,7 +45,7 @@ double job_length_unit_s(const struct job *job)
 static double fixed_expected_s(const struct cluster *cluster, const struct job *job)
 {
     double unit_s = job_length_unit_s(job);
-    double guess_s = job->spec->expected_us > 0 ? unit_s : goodput_defaults.levels.first_s;
+    double guess_s = job->spec->expected_us > 0 ? unit_s : GOODPUT_LEVELS.first_s;
     struct goodput_family_facts family;
     char name[JOB_FAMILY_SIZE];
 
@@ -56,7 +56,7 @@ static double fixed_expected_s(const struct cluster *cluster, const struct job *
         return goodput_family_work(cluster->families, name, 0) * unit_s;
     if (family.most * unit_s <= guess_s)
         return guess_s;
-    return fmax(OUTRUN * family.most * unit_s, goodput_defaults.levels.first_s);
+    return fmax(OUTRUN * family.most * unit_s, GOODPUT_LEVELS.first_s);
 }
 
 static double elastic_expected_s(const struct cluster *cluster, const struct job *job)
@@ -76,7 +76,7 @@ static double elastic_expected_s(const struct cluster *cluster, const struct job
     }
     learned.hint_s = job_hint_s(job, &learned);
     work = goodput_learn_work(&learned, 0, -1);
-    return goodput_remaining(&goodput_defaults.levels, &work) /
+    return goodput_remaining(&GOODPUT_LEVELS, &work) /
            goodput_learn_speedup(&learned, MAX_OF(role->min, 1));
 }
 

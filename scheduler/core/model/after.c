@@ -377,3 +377,21 @@ void after_ended(struct cluster *cluster, struct job *job, struct instant now)
         cluster->ends = on->ends_next;
     }
 }
+
+struct after_name after_read(const char *text)
+{
+    const char *dash = strchr(text, '-');
+    struct after_name name = { 0 };
+    char first[24] = "";
+    uint64_t last;
+
+    if (dash == NULL) {
+        (void)job_id_from_text(text, &name.first);
+        return name;
+    }
+    (void)snprintf(first, sizeof first, "%.*s", (int)MIN_OF(dash - text, 23), text);
+    if (job_id_from_text(first, &name.first) && job_id_from_text(dash + 1, &last) &&
+        last >= name.first && last - name.first < JOB_ARRAY_MAX)
+        name.n = (uint32_t)(last - name.first + 1);
+    return name;
+}

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "scheduler/core/base/digest.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/prior.h"
@@ -115,6 +116,8 @@ int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const c
                     struct instant now, struct job **ret_first, struct edl_error *error);
 /* spec_check_size - what one submission may ask for, whoever makes it; EDL_EBADSPEC, pointer set */
 int spec_check_size(const struct job_spec *spec, struct edl_error *error);
+/* spec_makes_array - an array of jobs is to be made of the document */
+bool spec_makes_array(const struct job_spec *spec);
 
 /* --- after_resolve.c, after.c: jobs that wait for others
  * ------------------------------------------------------------------------------------------- */
@@ -307,6 +310,10 @@ bool node_take_identity(struct cluster *cluster, struct node *node,
                         const struct node_report *report);
 void node_forget_machine(struct cluster *cluster, struct node *node);
 void machines_free(struct cluster *cluster);
+/* cluster_machine - by its id, or NULL. node_take_machine - the node is on that one; NULL, "": not
+ * told, and nothing changes */
+struct machine_nodes *cluster_machine(const struct cluster *cluster, const char *id);
+void node_take_machine(struct cluster *cluster, struct node *node, const char *id);
 
 /* node_first_fenced - the first process on a lost node that ended with its lease, or NULL;
  * node_note_kept - an event for each that did not */
@@ -328,10 +335,19 @@ struct node_offer node_offer_bounded(const struct node_offer *offer);
  */
 void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now);
 bool node_offers_same(const struct node_offer *a, const struct node_offer *b);
+#define NODE_CPU_MILLICORES_MAX UINT64_C(100000000)
+#define NODE_MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
+/* node_set_state - by the table, with that event; what the table does not list is not done */
+void node_set_state(struct cluster *cluster, struct node *node, enum node_state state,
+                    const char *event, const char *text, struct instant now);
+/* node_plan_with_foreign - others are taken to use so much of it from now on */
+void node_plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
+                            uint64_t memory_bytes);
+/* node_take_foreign - what others use of it, as its report says */
+void node_take_foreign(struct cluster *cluster, struct node *node, const struct node_report *report,
+                       struct instant now);
 /* node_measure_offer - is less offered than is granted? After either changed behind its back */
 void node_measure_offer(struct node *node);
-/* mask of the devices 0..n-1 */
-uint64_t gpus_mask(uint32_t n);
 
 /* --- restore.c
  * -------------------------------------------------------------------------------------------- */

@@ -469,7 +469,6 @@ void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict ver
 void queue_might_move(struct planner *planner);
 /* the next job of its class is promised room */
 void queue_promise(struct cluster *cluster, struct job *job);
-uint64_t digest_text(uint64_t digest, const char *text);
 /* what a job was promised is forgotten */
 void queue_forget_places(struct job *job);
 /* all promises are off: everybody is to be tried again */

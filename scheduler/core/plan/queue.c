@@ -86,33 +86,20 @@ void queue_done(struct queue *queue)
 /* --- what a job asks for
  * -------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ (hash >> 29);
-}
-
-uint64_t digest_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++)
-        hash = mix(hash, (unsigned char)*text);
-    return mix(hash, 0);
-}
-
 static uint64_t digest_of(const struct job_spec *spec, uint32_t group)
 {
     uint64_t hash =
-        mix((uint64_t)(uint32_t)spec->priority, spec->n_roles + ((uint64_t)group << 32));
+        digest_number((uint64_t)(uint32_t)spec->priority, spec->n_roles + ((uint64_t)group << 32));
 
     for (size_t r = 0; r < spec->n_roles; r++) {
         const struct role_spec *role = &spec->roles[r];
         const struct labels *selector = role_selector(role);
 
-        hash = mix(hash, role->min);
-        hash = mix(hash, role->cpu_millicores);
-        hash = mix(hash, role->memory_bytes);
-        hash = mix(hash, role->gpus);
-        hash = mix(hash, role->n_ports);
+        hash = digest_number(hash, role->min);
+        hash = digest_number(hash, role->cpu_millicores);
+        hash = digest_number(hash, role->memory_bytes);
+        hash = digest_number(hash, role->gpus);
+        hash = digest_number(hash, role->n_ports);
         for (uint32_t i = 0; i < selector->n; i++) {
             hash = digest_text(hash, selector->items[i].name);
             hash = digest_text(hash, selector->items[i].value);
@@ -225,7 +212,7 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     struct queue_class *class;
 
     if (is_alone(job))
-        digest = mix(digest, job->id);
+        digest = digest_number(digest, job->id);
 
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);

@@ -13,7 +13,7 @@
 
 #define COMMON                                                                                     \
     .weights = GOODPUT_WEIGHTS_RECURSION, .rank_p = 0.9, .horizon_s = 600, .change_floor = 0.02,   \
-    .cut_gain = 0.02, .fairness_gain = 0.1, .levels = { .first_s = 3600, .ratio = 16 }
+    .cut_gain = 0.02, .fairness_gain = 0.1, .levels = GOODPUT_LEVELS
 
 const struct goodput_options goodput_defaults = { COMMON, .beta = 0.8, .q = 1 };
 const struct goodput_options goodput_balanced = { COMMON, .beta = 0.4, .q = 0.75 };

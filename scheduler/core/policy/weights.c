@@ -80,14 +80,6 @@ static int compare_places(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-double goodput_length(const struct goodput_curve *curve, double remaining_s, double priority_weight)
-{
-    double slowest = curve->points[0].speed;
-    double fastest = curve->points[goodput_curve_best(curve)].speed;
-
-    return remaining_s / (sqrt(slowest * fastest) * priority_weight);
-}
-
 static struct place *places_of(struct goodput_weighed *jobs, size_t n)
 {
     struct place *places = xcalloc(n, sizeof *places);

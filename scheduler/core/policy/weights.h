@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/speed/curve.h"
+#include "scheduler/core/speed/length.h"
 
 struct goodput_weighed {
     uint64_t id;                       /* breaks ties: the lower one is longer */
@@ -36,10 +37,6 @@ struct goodput_weighing *goodput_weighing_new(void);
 /* goodput_weighing_free - accepts NULL; returns NULL */
 struct goodput_weighing *goodput_weighing_free(struct goodput_weighing *weighing);
 
-/* goodput_length - by which jobs are ordered: sqrt(x1 * xmin), x1 what is left in the smallest
- * configuration and xmin in the best, in seconds; divided by the weight */
-double goodput_length(const struct goodput_curve *curve, double remaining_s,
-                      double priority_weight);
 /* goodput_weigh - the recursion. Jobs keep their places. O(n log n) and about the segments that
  * count, of the jobs behind the last copy of the ladder before the first that is not what it was
  * the last time; 1,000 jobs in about 1 ms. weighing: updated; it keeps the curves and up to 32

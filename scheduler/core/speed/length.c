@@ -43,3 +43,11 @@ double goodput_fairness_boost(double rho, double gain)
 {
     return rho > FAIR_RHO ? 1 + gain * 10 * (rho - FAIR_RHO) : 1;
 }
+
+double goodput_length(const struct goodput_curve *curve, double remaining_s, double priority_weight)
+{
+    double slowest = curve->points[0].speed;
+    double fastest = curve->points[goodput_curve_best(curve)].speed;
+
+    return remaining_s / (sqrt(slowest * fastest) * priority_weight);
+}

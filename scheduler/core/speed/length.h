@@ -9,6 +9,8 @@
  * policy 4.5). */
 #pragma once
 
+#include "scheduler/core/speed/curve.h"
+
 struct goodput_work {
     double remaining_s;     /* seconds on one bundle, as the job knows it; below 0: it does not */
     double attained_s;      /* what it got so far, in seconds on one bundle; >= 0 */
@@ -20,6 +22,13 @@ struct goodput_levels {
     double first_s; /* > 0; the reference has 600 to 3600 s */
     double ratio;   /* > 1; the reference has 4 at least */
 };
+
+/* those of the scheduler, and of the laboratory where it says nothing else */
+#define GOODPUT_LEVELS                                                                             \
+    (struct goodput_levels)                                                                        \
+    {                                                                                              \
+        .first_s = 3600, .ratio = 16                                                               \
+    }
 
 /* goodput_level - the first level above it */
 double goodput_level(const struct goodput_levels *levels, double attained_s);
@@ -34,3 +43,8 @@ double goodput_rho(double elapsed_s, double remaining_in_share_s, double isolate
 /* goodput_fairness_boost - by which a weight is multiplied: 1 + gain * 10 * (rho - 0.9) from 0.9 on
  */
 double goodput_fairness_boost(double rho, double gain);
+
+/* goodput_length - by which jobs are ordered: sqrt(x1 * xmin), x1 what is left in the smallest
+ * configuration and xmin in the best, in seconds; divided by the weight */
+double goodput_length(const struct goodput_curve *curve, double remaining_s,
+                      double priority_weight);

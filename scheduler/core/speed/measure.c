@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "scheduler/core/policy/weights.h"
+#include "scheduler/core/speed/length.h"
 #include "shared/macro.h"
 
 #define TASKS_PER_INSTANCE 1

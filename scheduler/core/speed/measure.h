@@ -36,7 +36,7 @@
 #define GOODPUT_RANK_STEP 2 /* times */
 /* The same of a length that is guessed from jobs of its family that run still. That guess doubles
  * again and again while they run. Eight equal jobs that tell of steps had 33 resizes a job-hour
- * with 2, and 14 with this. It is the ratio of goodput_defaults.levels, for the same reason. */
+ * with 2, and 14 with this. It is the ratio of GOODPUT_LEVELS, for the same reason. */
 #define GOODPUT_RANK_STEP_GUESSED 16 /* times */
 /* A change that goes on for longer waits for something else than itself, and an instance that has
  * not begun to work by then never will: another one takes the tasks for it. */

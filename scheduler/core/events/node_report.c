@@ -1,111 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.c - nodes: join, report, lost, cordoned, drained, removed
- *
- *   (join) --> ready <--> cordoned <--> draining
- *                |            |            |
- *                +------------+------------+--> lost --(a report)--> what it was before
- *
- * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
- * until an operator sets it ready.
- *
- * A node takes no process before a complete report (its first one, the first since it was lost, the
- * first since the scheduler was started), none of what it offers less of than is granted, and none
- * while its agent still runs what it should not (left over from before it was lost): those hold
- * resources that nobody granted. */
+/* node_report.c - nodes join, report, are cordoned, drained and removed */
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/events/node_orders.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
-#define CPU_MILLICORES_MAX UINT64_C(100000000)
-#define MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
-
-#define REASON_QUARANTINED                                                                         \
-    "three different jobs could not be started there and none could; set it ready when it is "     \
-    "mended"
 #define REASON_REBOOTED "its node was started again"
-
-struct node_offer node_offer_bounded(const struct node_offer *offer)
-{
-    struct node_offer bounded = *offer;
-
-    bounded.address[sizeof bounded.address - 1] = '\0';
-    bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, CPU_MILLICORES_MAX);
-    bounded.memory_bytes = MIN_OF(bounded.memory_bytes, MEMORY_BYTES_MAX);
-    bounded.gpus = MIN_OF(bounded.gpus, NODE_GPUS_MAX);
-    memset(&bounded.gpu_numa[bounded.gpus], 0, NODE_GPUS_MAX - bounded.gpus);
-    return bounded;
-}
-
-static struct room *room_new(struct node *node)
-{
-    struct room *room = xcalloc(1, sizeof *room);
-
-    room->node = node;
-    room->name = node->name;
-    room->labels = &node->offer.labels;
-    room->gpu_type = GPU_TYPE_NONE;
-    return room;
-}
-
-struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
-                      const struct node_offer *offer)
-{
-    struct node *node = xcalloc(1, sizeof *node);
-
-    (void)snprintf(node->name, sizeof node->name, "%s", name);
-    node->state = state;
-    node->admin_state = state == NODE_LOST ? NODE_READY : state;
-    node->offer = node_offer_bounded(offer);
-    node->port_next = offer->port_first;
-    node->room = room_new(node);
-    node->empty_room = room_new(node);
-    HASH_ADD_STR(cluster->nodes, name, node);
-    node_offer_changed(cluster, node);
-    return node;
-}
-
-/* node_free - cluster NULL: everything goes, there is nothing left to be told */
-struct node *node_free(struct cluster *cluster, struct node *node)
-{
-    if (cluster != NULL) {
-        plan_forget_node(cluster, node);
-        node_forget_machine(cluster, node);
-    }
-    free(node->room);
-    free(node->empty_room);
-    free(node->ports_foreign);
-    free(node);
-    return NULL;
-}
-
-bool node_offers_same(const struct node_offer *a, const struct node_offer *b)
-{
-    return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
-           a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
-           a->port_first == b->port_first && a->port_last == b->port_last &&
-           a->numa_nodes == b->numa_nodes &&
-           memcmp(a->gpu_numa, b->gpu_numa, sizeof a->gpu_numa) == 0 &&
-           labels_equal(&a->labels, &b->labels);
-}
-
-uint64_t gpus_mask(uint32_t n)
-{
-    return n >= NODE_GPUS_MAX ? UINT64_MAX : (UINT64_C(1) << n) - 1;
-}
-
-void node_measure_offer(struct node *node)
-{
-    const struct process *process;
-
-    node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
-                         node->memory_granted_bytes > node->offer.memory_bytes ||
-                         node->gpus_granted > node->offer.gpus;
-    node->gpus_beyond = 0;
-    DL_FOREACH2(node->processes, process, node_next)
-    node->gpus_beyond |= process->gpu_mask & ~gpus_mask(node->offer.gpus);
-}
 
 static bool grants_too_much(const struct node *node)
 {
@@ -193,158 +94,6 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     cluster->plan_wanted = true;
     *ret_node = node;
     return 0;
-}
-
-#define TO(state) (1U << (state))
-
-/* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
- * none and keeps what could go nowhere without a loss; quarantined takes none until somebody says
- * ready; lost has none, and no lease. */
-static const unsigned allowed[] = {
-    [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
-    [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
-    [NODE_DRAINING] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_LOST),
-    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_QUARANTINED),
-    [NODE_QUARANTINED] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST),
-};
-
-static void set_state(struct cluster *cluster, struct node *node, enum node_state state,
-                      const char *event, const char *text, struct instant now)
-{
-    struct process *process;
-
-    if (!(allowed[node->state] & TO(state))) {
-        unlisted_move(cluster, "node", node->name, node_state_to_string(node->state),
-                      node_state_to_string(state));
-        return;
-    }
-    DL_FOREACH2(node->processes, process, node_next)
-    process_count(process, -1);
-    node->state = state;
-    DL_FOREACH2(node->processes, process, node_next)
-    process_count(process, 1);
-    DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
-    job_touch(cluster, process->job);
-    node->n_start_failures = 0;
-    node->waits[0] = '\0';
-    node_refresh(cluster, node);
-    effect_save_node(cluster, node);
-    effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
-    cluster->plan_wanted = true;
-}
-
-static void plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
-                              uint64_t memory_bytes)
-{
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
-    node->foreign_planned_cpu = cpu_millicores;
-    node->foreign_planned_memory = memory_bytes;
-    node_refresh(cluster, node);
-    cluster->plan_wanted = true;
-}
-
-void node_lost(struct cluster *cluster, struct node *node, struct instant now)
-{
-    struct process *process;
-
-    node_end_lease(cluster, node);
-    node->n_stale = 0;
-    node->heard = false;
-    node->foreign_cpu_millicores = 0;
-    node->foreign_memory_bytes = 0;
-    node->gpus_foreign = 0;
-    node->gpus_idle = 0;
-    node_take_foreign_ports(cluster, node, NULL, 0);
-    node->disk_full = false; /* it has to tell anew */
-    plan_with_foreign(cluster, node, 0, 0);
-    cluster->figures.nodes_lost++;
-    set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease", now);
-    node_note_kept(cluster, node, now);
-    while ((process = node_first_fenced(node)) != NULL)
-        process_lost(cluster, process, "its node was silent for longer than its lease", now);
-    node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
-}
-
-void node_quarantine(struct cluster *cluster, struct node *node, struct instant now)
-{
-    node->admin_state = NODE_QUARANTINED;
-    set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
-              "is quarantined: " REASON_QUARANTINED, now);
-}
-
-#define NOISE_HOLDS 6
-
-/* Less than 2 % of the node is noise. */
-static bool is_above(uint64_t a, uint64_t b, uint64_t offered)
-{
-    return a > b && a - b > offered / 50;
-}
-
-static bool fell_by_more_than_noise(const struct node *node)
-{
-    return is_above(node->foreign_planned_cpu, node->foreign_cpu_millicores,
-                    node->offer.cpu_millicores) ||
-           is_above(node->foreign_planned_memory, node->foreign_memory_bytes,
-                    node->offer.memory_bytes);
-}
-
-/* Noise waits longer, but not for ever: an instance may need just that much. */
-static void await_fall(struct cluster *cluster, struct node *node, struct instant now)
-{
-    uint64_t hold_us = cluster->config.foreign_hold_us;
-
-    if (!fell_by_more_than_noise(node))
-        hold_us *= NOISE_HOLDS;
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
-                 now.now_us + hold_us);
-}
-
-/* Foreign load that rises is reckoned with at once: the machine's own services come first. One that
- * falls is believed when it was lower for foreign_hold_us: then its peak of that time counts. So
- * nothing grows into a short lull only to be shrunk away again. */
-static void take_foreign(struct cluster *cluster, struct node *node,
-                         const struct node_report *report, struct instant now)
-{
-    uint64_t cpu = MIN_OF(report->foreign_cpu_millicores, CPU_MILLICORES_MAX);
-    uint64_t memory = MIN_OF(report->foreign_memory_bytes, MEMORY_BYTES_MAX);
-    bool falls = deadline_at(&node->foreign_falls) != NEVER_US;
-
-    node->foreign_cpu_millicores = cpu;
-    node->foreign_memory_bytes = memory;
-    /* taken for noise, which was the beginning of a fall: agents smooth what they report */
-    if (falls && fell_by_more_than_noise(node) &&
-        deadline_at(&node->foreign_falls) > now.now_us + cluster->config.foreign_hold_us)
-        falls = false;
-    if (is_above(cpu, node->foreign_planned_cpu, node->offer.cpu_millicores) ||
-        is_above(memory, node->foreign_planned_memory, node->offer.memory_bytes)) {
-        plan_with_foreign(cluster, node, MAX_OF(cpu, node->foreign_planned_cpu),
-                          MAX_OF(memory, node->foreign_planned_memory));
-        falls = false;
-    }
-    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory) {
-        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
-                     NEVER_US);
-        return;
-    }
-    node->foreign_peak_cpu = falls ? MAX_OF(node->foreign_peak_cpu, cpu) : cpu;
-    node->foreign_peak_memory = falls ? MAX_OF(node->foreign_peak_memory, memory) : memory;
-    if (cluster->config.foreign_hold_us == 0)
-        plan_with_foreign(cluster, node, cpu, memory);
-    else if (!falls)
-        await_fall(cluster, node, now);
-}
-
-void node_foreign_fell(struct cluster *cluster, struct node *node, struct instant now)
-{
-    uint64_t cpu = node->foreign_cpu_millicores;
-    uint64_t memory = node->foreign_memory_bytes;
-
-    plan_with_foreign(cluster, node, node->foreign_peak_cpu, node->foreign_peak_memory);
-    if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory)
-        return;
-    node->foreign_peak_cpu = cpu; /* it fell further meanwhile: wait as long for the rest */
-    node->foreign_peak_memory = memory;
-    await_fall(cluster, node, now);
 }
 
 /* A device that others use is not granted; what runs on it is not disturbed. */
@@ -468,7 +217,7 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
 
 static void returned(struct cluster *cluster, struct node *node, struct instant now)
 {
-    set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
+    node_set_state(cluster, node, node->admin_state, "node-returned", "reports again", now);
     node_note_reachable(cluster, node);
 }
 
@@ -510,7 +259,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     }
     node->disconnected = false;
     rebooted = node_take_identity(cluster, node, report);
-    take_foreign(cluster, node, report, now);
+    node_take_foreign(cluster, node, report, now);
     take_foreign_gpus(cluster, node, report->gpus_foreign);
     node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
     node_take_disk(cluster, node, report->disk_full, now);
@@ -552,25 +301,15 @@ int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node
     }
     if (node->state == NODE_LOST || node->state == state)
         return 0;
-    set_state(cluster, node, state,
-              state == NODE_READY      ? "node-ready"
-              : state == NODE_CORDONED ? "node-cordoned"
-                                       : "node-draining",
-              state == NODE_READY      ? "takes processes again"
-              : state == NODE_CORDONED ? "takes no new processes"
-                                       : "is being emptied",
-              now);
+    node_set_state(cluster, node, state,
+                   state == NODE_READY      ? "node-ready"
+                   : state == NODE_CORDONED ? "node-cordoned"
+                                            : "node-draining",
+                   state == NODE_READY      ? "takes processes again"
+                   : state == NODE_CORDONED ? "takes no new processes"
+                                            : "is being emptied",
+                   now);
     return 0;
-}
-
-/* node_reason - see cluster.h */
-const char *node_reason(const struct node *node)
-{
-    if (node->state == NODE_DRAINING)
-        return node->waits;
-    if (node->state == NODE_QUARANTINED)
-        return REASON_QUARANTINED;
-    return node->state == NODE_READY && node->disk_full ? REASON_DISK_FULL : "";
 }
 
 /* cluster_remove_node - see cluster.h; node is freed */

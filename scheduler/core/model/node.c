@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.c - nodes: made, lost, quarantined, freed; the table of their states
+ *
+ *   (join) --> ready <--> cordoned <--> draining
+ *                |            |            |
+ *                +------------+------------+--> lost --(a report)--> what it was before
+ *
+ * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
+ * until an operator sets it ready.
+ *
+ * A node takes no process before a complete report (its first one, the first since it was lost, the
+ * first since the scheduler was started), none of what it offers less of than is granted, and none
+ * while its agent still runs what it should not (left over from before it was lost): those hold
+ * resources that nobody granted. */
+#include <stdio.h>
+#include <utlist.h>
+
+#include "scheduler/core/plan/plan_internal.h"
+
+#define REASON_QUARANTINED                                                                         \
+    "three different jobs could not be started there and none could; set it ready when it is "     \
+    "mended"
+
+struct node_offer node_offer_bounded(const struct node_offer *offer)
+{
+    struct node_offer bounded = *offer;
+
+    bounded.address[sizeof bounded.address - 1] = '\0';
+    bounded.cpu_millicores = MIN_OF(bounded.cpu_millicores, NODE_CPU_MILLICORES_MAX);
+    bounded.memory_bytes = MIN_OF(bounded.memory_bytes, NODE_MEMORY_BYTES_MAX);
+    bounded.gpus = MIN_OF(bounded.gpus, NODE_GPUS_MAX);
+    memset(&bounded.gpu_numa[bounded.gpus], 0, NODE_GPUS_MAX - bounded.gpus);
+    return bounded;
+}
+
+static struct room *room_new(struct node *node)
+{
+    struct room *room = xcalloc(1, sizeof *room);
+
+    room->node = node;
+    room->name = node->name;
+    room->labels = &node->offer.labels;
+    room->gpu_type = GPU_TYPE_NONE;
+    return room;
+}
+
+struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
+                      const struct node_offer *offer)
+{
+    struct node *node = xcalloc(1, sizeof *node);
+
+    (void)snprintf(node->name, sizeof node->name, "%s", name);
+    node->state = state;
+    node->admin_state = state == NODE_LOST ? NODE_READY : state;
+    node->offer = node_offer_bounded(offer);
+    node->port_next = offer->port_first;
+    node->room = room_new(node);
+    node->empty_room = room_new(node);
+    HASH_ADD_STR(cluster->nodes, name, node);
+    node_offer_changed(cluster, node);
+    return node;
+}
+
+/* node_free - cluster NULL: everything goes, there is nothing left to be told */
+struct node *node_free(struct cluster *cluster, struct node *node)
+{
+    if (cluster != NULL) {
+        plan_forget_node(cluster, node);
+        node_forget_machine(cluster, node);
+    }
+    free(node->room);
+    free(node->empty_room);
+    free(node->ports_foreign);
+    free(node);
+    return NULL;
+}
+
+bool node_offers_same(const struct node_offer *a, const struct node_offer *b)
+{
+    return streq(a->address, b->address) && a->cpu_millicores == b->cpu_millicores &&
+           a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
+           a->port_first == b->port_first && a->port_last == b->port_last &&
+           a->numa_nodes == b->numa_nodes &&
+           memcmp(a->gpu_numa, b->gpu_numa, sizeof a->gpu_numa) == 0 &&
+           labels_equal(&a->labels, &b->labels);
+}
+
+void node_measure_offer(struct node *node)
+{
+    const struct process *process;
+
+    node->offer_shrunk = node->cpu_granted_millicores > node->offer.cpu_millicores ||
+                         node->memory_granted_bytes > node->offer.memory_bytes ||
+                         node->gpus_granted > node->offer.gpus;
+    node->gpus_beyond = 0;
+    DL_FOREACH2(node->processes, process, node_next)
+    node->gpus_beyond |= process->gpu_mask & ~gpus_mask(node->offer.gpus);
+}
+
+#define TO(state) (1U << (state))
+
+/* Invariant of each: ready takes processes (if it reported); cordoned takes none; draining takes
+ * none and keeps what could go nowhere without a loss; quarantined takes none until somebody says
+ * ready; lost has none, and no lease. */
+static const unsigned allowed[] = {
+    [NODE_READY] = TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST) | TO(NODE_QUARANTINED),
+    [NODE_CORDONED] = TO(NODE_READY) | TO(NODE_DRAINING) | TO(NODE_LOST),
+    [NODE_DRAINING] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_LOST),
+    [NODE_LOST] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_QUARANTINED),
+    [NODE_QUARANTINED] = TO(NODE_READY) | TO(NODE_CORDONED) | TO(NODE_DRAINING) | TO(NODE_LOST),
+};
+
+void node_set_state(struct cluster *cluster, struct node *node, enum node_state state,
+                    const char *event, const char *text, struct instant now)
+{
+    struct process *process;
+
+    if (!(allowed[node->state] & TO(state))) {
+        unlisted_move(cluster, "node", node->name, node_state_to_string(node->state),
+                      node_state_to_string(state));
+        return;
+    }
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, -1);
+    node->state = state;
+    DL_FOREACH2(node->processes, process, node_next)
+    process_count(process, 1);
+    DL_FOREACH2(node->processes, process, node_next) /* only now: it looks at all of the job */
+    job_touch(cluster, process->job);
+    node->n_start_failures = 0;
+    node->waits[0] = '\0';
+    node_refresh(cluster, node);
+    effect_save_node(cluster, node);
+    effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
+    cluster->plan_wanted = true;
+}
+
+void node_lost(struct cluster *cluster, struct node *node, struct instant now)
+{
+    struct process *process;
+
+    node_end_lease(cluster, node);
+    node->n_stale = 0;
+    node->heard = false;
+    node->foreign_cpu_millicores = 0;
+    node->foreign_memory_bytes = 0;
+    node->gpus_foreign = 0;
+    node->gpus_idle = 0;
+    node_take_foreign_ports(cluster, node, NULL, 0);
+    node->disk_full = false; /* it has to tell anew */
+    node_plan_with_foreign(cluster, node, 0, 0);
+    cluster->figures.nodes_lost++;
+    node_set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease",
+                   now);
+    node_note_kept(cluster, node, now);
+    while ((process = node_first_fenced(node)) != NULL)
+        process_lost(cluster, process, "its node was silent for longer than its lease", now);
+    node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
+}
+
+void node_quarantine(struct cluster *cluster, struct node *node, struct instant now)
+{
+    node->admin_state = NODE_QUARANTINED;
+    node_set_state(cluster, node, NODE_QUARANTINED, "node-quarantined",
+                   "is quarantined: " REASON_QUARANTINED, now);
+}
+
+/* node_reason - see cluster.h */
+const char *node_reason(const struct node *node)
+{
+    if (node->state == NODE_DRAINING)
+        return node->waits;
+    if (node->state == NODE_QUARANTINED)
+        return REASON_QUARANTINED;
+    return node->state == NODE_READY && node->disk_full ? REASON_DISK_FULL : "";
+}
