@@ -349,11 +349,11 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     struct pin_wait pin;
     enum queue_verdict verdict = queued ? job->plan.verdict : VERDICT_WAITS;
 
-    if (cluster->planner->n_unheard > 0 && deadline_at(&cluster->planner->quiet) != NEVER_US) {
+    if (cluster->n_unheard > 0 && deadline_at(&cluster->quiet) != NEVER_US) {
         ret->change = CHANGE_REPORTS;
         (void)snprintf(ret->text, sizeof ret->text,
                        "the first report of %u nodes since the scheduler was started",
-                       cluster->planner->n_unheard);
+                       cluster->n_unheard);
     } else if (verdict_is_of_room(verdict) && pin_wait_of_job(cluster, job, &pin)) {
         say_pin(&pin, ret);
     } else if (verdict == VERDICT_NEVER || verdict == VERDICT_UNPACKED) {

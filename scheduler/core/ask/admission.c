@@ -618,7 +618,7 @@ static bool concerns_others(const struct question *question, const struct admiss
     const struct cluster *cluster = question->cluster;
 
     return answer->verdict != ADMISSION_NO_DEADLINE ||
-           (cluster->planner->deadlines.n[DEADLINE_JOB] > 0 &&
+           (cluster->deadlines.n[DEADLINE_JOB] > 0 &&
             cluster->holdings.all[HOLDING_JOBS] <= ADMISSION_JOBS_MAX);
 }
 
@@ -634,7 +634,7 @@ static const char *find_out(struct question *question, const char *user, struct 
     question->own.holds = true;
     if (!concerns_others(question, ret)) {
         look_at_total(question, role);
-        question->n_not_looked_at = question->cluster->planner->deadlines.n[DEADLINE_JOB];
+        question->n_not_looked_at = question->cluster->deadlines.n[DEADLINE_JOB];
     } else {
         look_at_nodes(question, role);
         find_others(question);

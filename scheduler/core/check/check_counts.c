@@ -231,9 +231,9 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     }
     if (n_sharing != planner->n_sharing)
         return BROKEN("%u elastic jobs run or wait, %u are counted", n_sharing, planner->n_sharing);
-    if (n_unheard != planner->n_unheard)
+    if (n_unheard != cluster->n_unheard)
         return BROKEN("%u nodes have not been heard since the restart, %u are counted", n_unheard,
-                      planner->n_unheard);
+                      cluster->n_unheard);
     if (!resources_equal(&total, &planner->total) ||
         !resources_equal(&stopping, &planner->stopping) ||
         !resources_equal(&given, &planner->given) ||

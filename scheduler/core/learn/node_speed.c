@@ -69,7 +69,7 @@ static void watch(struct cluster *cluster, struct node *node)
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
         if (node->speeds[kind].rounds > 0)
             first_us = MIN_OF(first_us, node->speeds[kind].until_us);
-    deadline_set(&cluster->planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, first_us);
+    deadline_set(&cluster->deadlines, &node->speed_forgotten, DEADLINE_SPEED, first_us);
 }
 
 void node_expect_speed(struct node *node, enum speed_kind kind, double log)
@@ -166,7 +166,7 @@ void node_copy_speed(struct cluster *copy, struct node *to, const struct node *f
     }
     count_speed(copy, to, 1);
     to->moved_away = from->moved_away;
-    deadline_set(&copy->planner->deadlines, &to->speed_forgotten, DEADLINE_SPEED,
+    deadline_set(&copy->deadlines, &to->speed_forgotten, DEADLINE_SPEED,
                  deadline_at(&from->speed_forgotten));
 }
 

@@ -393,6 +393,11 @@ struct cluster {
     char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;
     size_t n_effects, cap_effects;
+    struct deadlines deadlines; /* what time will bring */
+    struct deadline quiet;      /* until then plans wait for the nodes that have not been heard */
+    uint32_t n_unheard;
+    struct job *touched,
+        *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
 };
 

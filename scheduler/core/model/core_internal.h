@@ -706,8 +706,8 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
 void plan_forget_node(struct cluster *cluster, struct node *node);
 /* the deadline of the job's task queue may have moved */
 void job_tasks_changed(struct cluster *cluster, struct job *job);
-/* carries out what is due but leases */
-void deadlines_fire(struct cluster *cluster, struct instant now);
+/* job_expire_tasks - tasks that were not finished in time are to be done again */
+void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant now);
 /* group_count - its part of what its group holds, afresh. O(roles) */
 void group_count(struct cluster *cluster, struct job *job);
 /* job_decided - why its size changes next; said with the change */

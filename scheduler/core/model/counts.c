@@ -222,7 +222,7 @@ void job_touch(struct cluster *cluster, struct job *job)
     if (job->plan.touched)
         return;
     job->plan.touched = true;
-    DL_APPEND2(cluster->planner->touched, job, plan.touched_prev, plan.touched_next);
+    DL_APPEND2(cluster->touched, job, plan.touched_prev, plan.touched_next);
 }
 
 void job_decided(struct job *job, const char *code, const char *format, ...)
@@ -329,17 +329,17 @@ static void note_pressed(struct planner *planner, struct node *node, bool presse
     node->pressed_prev = NULL;
 }
 
-static void note_unheard(struct planner *planner, struct node *node)
+static void note_unheard(struct cluster *cluster, struct node *node)
 {
     bool unheard = node->state != NODE_LOST && node->ever_reported && !node->heard;
 
-    planner->n_unheard += (uint32_t)unheard - (uint32_t)node->unheard;
+    cluster->n_unheard += (uint32_t)unheard - (uint32_t)node->unheard;
     node->unheard = unheard;
 }
 
 uint32_t cluster_unheard_nodes(const struct cluster *cluster)
 {
-    return cluster->planner->n_unheard;
+    return cluster->n_unheard;
 }
 
 static void note_draining(struct planner *planner, struct node *node, bool draining)
@@ -368,7 +368,7 @@ void node_refresh(struct cluster *cluster, struct node *node)
         queue_might_move(planner); /* what was reserved there has to go elsewhere */
     }
     count_totals(planner, node);
-    note_unheard(planner, node);
+    note_unheard(cluster, node);
     /* a closed node's own services come first as well */
     note_pressed(planner, node,
                  node->state != NODE_LOST && node->heard && resources_owe(&facts.later));

@@ -7,7 +7,7 @@
 void node_plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t cpu_millicores,
                             uint64_t memory_bytes)
 {
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
     node->foreign_planned_cpu = cpu_millicores;
     node->foreign_planned_memory = memory_bytes;
     node_refresh(cluster, node);
@@ -35,8 +35,7 @@ static void await_fall(struct cluster *cluster, struct node *node, struct instan
 
     if (!fell_by_more_than_noise(node))
         hold_us *= NOISE_HOLDS;
-    deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
-                 now.now_us + hold_us);
+    deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, now.now_us + hold_us);
 }
 
 /* Foreign load that rises is reckoned with at once: the machine's own services come first. One that
@@ -62,8 +61,7 @@ void node_take_foreign(struct cluster *cluster, struct node *node, const struct 
         falls = false;
     }
     if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory) {
-        deadline_set(&cluster->planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN,
-                     NEVER_US);
+        deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
         return;
     }
     node->foreign_peak_cpu = falls ? MAX_OF(node->foreign_peak_cpu, cpu) : cpu;

@@ -54,7 +54,7 @@ uint32_t job_busy_most(const struct job *job, uint32_t role)
 void job_forget_idle(struct cluster *cluster, struct job *job)
 {
     job->plan.busy_left = 0;
-    deadline_set(&cluster->planner->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE, NEVER_US);
+    deadline_set(&cluster->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE, NEVER_US);
 }
 
 void job_idle_fell_due(struct cluster *cluster, struct job *job)
@@ -73,7 +73,7 @@ void process_note_taken(struct cluster *cluster, struct process *process, struct
         return;
     process->idles = false;
     job->plan.busy_left = MAX_OF(count_busy(job, process->role, &idle), 1U);
-    deadline_set(&cluster->planner->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE,
+    deadline_set(&cluster->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE,
                  now.now_us + KEPT_US);
 }
 

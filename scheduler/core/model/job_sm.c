@@ -112,8 +112,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->active_prev = NULL;
         holdings_leave(&cluster->holdings, job);
         ended_add(cluster, job);
-        deadline_set(&cluster->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
-        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
         job_forget_idle(cluster, job);
         job_hasty_forget(job);
         job_forget_unfit(cluster, job);
@@ -471,8 +471,7 @@ void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant
     uint64_t left_us = wall_us > now.wall_us ? wall_us - now.wall_us : 0;
 
     if (wall_us != 0 && !job_state_is_final(job->state))
-        deadline_set(&cluster->planner->deadlines, &job->plan.due, DEADLINE_JOB,
-                     now.now_us + left_us);
+        deadline_set(&cluster->deadlines, &job->plan.due, DEADLINE_JOB, now.now_us + left_us);
 }
 
 void job_overdue(struct cluster *cluster, struct job *job, struct instant now)

@@ -37,7 +37,7 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
         job->plan.stuck_since_us = plan->now.now_us;
     ripe_us = job->plan.stuck_since_us + hold_us(plan->cluster);
     if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
-        deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
+        deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
 }
 
 static bool is_ripe(const struct plan *plan, const struct job *job)
@@ -169,7 +169,7 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
             "not find room; %u are enough",
             job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
             jobs[i]->servers_min);
-        job_set_lacking(plan->planner, jobs[i], false);
+        job_set_lacking(plan->cluster, jobs[i], false);
         queue_might_move(plan->planner);
         return true;
     }
@@ -196,7 +196,7 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
                      "room for its minimum",
                      jobs[i]->spec->name,
                      (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
-            job_set_lacking(plan->planner, donors[d], false);
+            job_set_lacking(plan->cluster, donors[d], false);
         }
         if (n_donors > 0) {
             queue_might_move(plan->planner);

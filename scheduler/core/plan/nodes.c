@@ -120,7 +120,7 @@ static void move_fixed(struct plan *plan, struct process *process)
         return;
     capacity_take(&plan->planner->rooms, room, &want.need, false);
     process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
-    job_set_lacking(plan->planner, job, true); /* touched jobs were examined before */
+    job_set_lacking(plan->cluster, job, true); /* touched jobs were examined before */
     queue_might_move(plan->planner);
 }
 

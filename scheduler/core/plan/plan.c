@@ -21,17 +21,12 @@
 
 #include <utlist.h>
 
-/* A further pass follows only when one itself ended a job, made one complete, or made instances
- * that could give way for who waits. */
-#define PASSES_MAX 4
-
 struct planner *planner_new(const struct policy *policy, const struct group_table *groups)
 {
     struct planner *planner = xcalloc(1, sizeof *planner);
 
     capacity_init(&planner->rooms);
     capacity_init(&planner->offered);
-    deadlines_init(&planner->deadlines);
     queue_init(&planner->queue, policy->by_turn);
     planner->policy = policy->new ();
     groups_init(planner, groups);
@@ -64,42 +59,42 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
         queue_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
         queue_forget_places(planner->queue.held);
-    DL_FOREACH2(planner->lacking, job, plan.lacking_next)
+    DL_FOREACH2(cluster->lacking, job, plan.lacking_next)
     plan_reserve_forget(job);
     plan_hold_drop(planner);
     node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
     node_refresh(cluster, node);
     capacity_unlist(&planner->offered, node->empty_room);
-    deadline_set(&planner->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
-    deadline_set(&planner->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
+    deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    deadline_set(&cluster->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
 }
 
-static struct job **touched_jobs(struct planner *planner, size_t *ret_n)
+static struct job **touched_jobs(struct cluster *cluster, size_t *ret_n)
 {
     struct job **jobs;
     struct job *job;
     size_t n = 0;
 
-    DL_COUNT2(planner->touched, job, n, plan.touched_next);
+    DL_COUNT2(cluster->touched, job, n, plan.touched_next);
     jobs = xcalloc(n, sizeof(*jobs));
     *ret_n = n;
     n = 0;
-    DL_FOREACH2(planner->touched, job, plan.touched_next)
+    DL_FOREACH2(cluster->touched, job, plan.touched_next)
     jobs[n++] = job;
     jobs_sort(jobs, n);
     return jobs;
 }
 
-static void untouch(struct planner *planner, struct job *job)
+static void untouch(struct cluster *cluster, struct job *job)
 {
     job->plan.touched = false;
-    DL_DELETE2(planner->touched, job, plan.touched_prev, plan.touched_next);
+    DL_DELETE2(cluster->touched, job, plan.touched_prev, plan.touched_next);
 }
 
 static void examine(struct plan *plan)
 {
     size_t n;
-    struct job **jobs = touched_jobs(plan->planner, &n);
+    struct job **jobs = touched_jobs(plan->cluster, &n);
 
     for (size_t i = 0; i < n; i++)
         plan_examine(plan, jobs[i]);
@@ -110,7 +105,7 @@ static void tell_policy(struct plan *plan)
 {
     struct job *job;
 
-    DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
+    DL_FOREACH2(plan->cluster->touched, job, plan.touched_next)
     plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
     plan_prepare_policy(plan);
 }
@@ -120,13 +115,13 @@ static bool finish(struct plan *plan)
 {
     struct planner *planner = plan->planner;
     size_t n;
-    struct job **jobs = touched_jobs(planner, &n);
+    struct job **jobs = touched_jobs(plan->cluster, &n);
 
     for (size_t i = 0; i < n; i++)
         plan_finish(plan, jobs[i]);
     for (size_t i = 0; i < n; i++) {
         plan_tell_policy(planner, plan->cluster->config.policy, jobs[i]);
-        untouch(planner, jobs[i]);
+        untouch(plan->cluster, jobs[i]);
     }
     free(jobs);
     return n > 0;
@@ -140,14 +135,13 @@ static void note_groups(struct planner *planner)
     planner->groups_changed = false;
 }
 
-static void pass(struct cluster *cluster, struct instant now)
+void plan_pass(struct cluster *cluster, struct instant now)
 {
     struct plan plan = {
         .cluster = cluster, .planner = cluster->planner, .now = now, .searches = SEARCHES_MAX
     };
     bool changed;
 
-    deadlines_fire(cluster, now);
     cluster->plan_wanted = false;
     plan_drain(&plan);
     examine(&plan);
@@ -164,7 +158,7 @@ static void pass(struct cluster *cluster, struct instant now)
     plan_queue_release(&plan);
     note_groups(plan.planner);
     /* what was decided since may make room for who waits, and stand in for what leaves its node */
-    if ((plan.planner->queue.wanted && plan_queue_waits(plan.planner)) ||
+    if ((plan.planner->queue.wanted && plan_queue_waits(cluster)) ||
         (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))
         cluster->plan_wanted = true;
 }
@@ -172,54 +166,26 @@ static void pass(struct cluster *cluster, struct instant now)
 /* After a restart nobody knows what foreign load there is, nor what nodes still run that they
  * should not. Agents tell within a few heartbeats; until then nothing is started and nothing
  * stopped, for a part of a lease at most. */
-static bool is_quiet(struct planner *planner, struct instant now)
+bool plan_is_quiet(struct cluster *cluster, struct instant now)
 {
-    uint64_t until_us = deadline_at(&planner->quiet);
+    uint64_t until_us = deadline_at(&cluster->quiet);
 
     if (until_us == NEVER_US)
         return false;
-    if (planner->n_unheard > 0 && now.now_us < until_us)
+    if (cluster->n_unheard > 0 && now.now_us < until_us)
         return true;
-    deadline_set(&planner->deadlines, &planner->quiet, DEADLINE_QUIET, NEVER_US);
+    deadline_set(&cluster->deadlines, &cluster->quiet, DEADLINE_QUIET, NEVER_US);
     return false;
 }
 
 /* What happened is told; what follows from it waits: the jobs stay touched. */
-static void settle(struct cluster *cluster, struct instant now)
+void plan_settle(struct cluster *cluster, struct instant now)
 {
     size_t n;
-    struct job **jobs = touched_jobs(cluster->planner, &n);
+    struct job **jobs = touched_jobs(cluster, &n);
 
     for (size_t i = 0; i < n; i++)
         job_settle(cluster, jobs[i], now);
     free(jobs);
     cluster->plan_wanted = false; /* the last node that is heard wants one, or the deadline */
-}
-
-/* cluster_plan - see cluster.h; idempotent until the next event. What is not settled after so many
- * passes stays wanted: the next turn, which each report brings, goes on with it. */
-void cluster_plan(struct cluster *cluster, struct instant now)
-{
-    if (is_quiet(cluster->planner, now)) {
-        settle(cluster, now);
-        return;
-    }
-    for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++)
-        pass(cluster, now);
-}
-
-/* cluster_replan - see cluster.h */
-void cluster_replan(struct cluster *cluster, struct instant now)
-{
-    struct node *node;
-    struct job *job;
-
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        node_refresh(cluster, node);
-    DL_FOREACH2(cluster->active, job, active_next)
-    job_touch(cluster, job);
-    queue_might_move(cluster->planner);
-    cluster->planner->queue.growths = NEVER_US;
-    cluster->plan_wanted = true;
-    cluster_plan(cluster, now);
 }

@@ -146,12 +146,8 @@ struct planner {
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
     struct resources total, requested, stopping; /* what the policy is told */
-    struct resources given; /* of requested, what jobs give up at the end of a task */
-    struct resources held;  /* granted, what is being stopped included, and foreign load */
-    struct deadlines deadlines;
-    struct deadline quiet; /* until then plans wait for the nodes that have not been heard */
-    uint32_t n_unheard;
-    struct job *touched, *lacking;   /* lists */
+    struct resources given;          /* of requested, what jobs give up at the end of a task */
+    struct resources held;           /* granted, what is being stopped included, and foreign load */
     struct node *pressed, *draining; /* lists */
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
@@ -203,6 +199,15 @@ struct plan {
     struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
+
+/* --- plan.c: one pass
+ * ------------------------------------------------------------------------------------- */
+/* plan_pass - one plan; what it makes possible wants another (cluster->plan_wanted)
+ * plan_is_quiet - after a restart, until the nodes were heard or a part of a lease is over
+ * plan_settle - while it is quiet: what happened is told, and what follows from it waits */
+void plan_pass(struct cluster *cluster, struct instant now);
+bool plan_is_quiet(struct cluster *cluster, struct instant now);
+void plan_settle(struct cluster *cluster, struct instant now);
 
 /* --- placement.c: where an instance goes
  * ------------------------------------------------------------------------------------- */
@@ -415,7 +420,7 @@ void plan_repair(struct plan *plan);
 void plan_finish(struct plan *plan, struct job *job);
 /* by id, so that what comes of them does not depend on the order of the events */
 void jobs_sort(struct job **jobs, size_t n);
-void job_set_lacking(struct planner *planner, struct job *job, bool lacking);
+void job_set_lacking(struct cluster *cluster, struct job *job, bool lacking);
 
 /* --- plan/nodes.c: nodes that are emptied or owe
  * ------------------------------------------------------------------------------------------- */
@@ -451,7 +456,7 @@ void plan_queue(struct plan *plan);
 /* the load of what is being stopped holds some promised job back no longer */
 void plan_queue_release(struct plan *plan);
 /* somebody waits who could profit from another look */
-bool plan_queue_waits(const struct planner *planner);
+bool plan_queue_waits(const struct cluster *cluster);
 
 /* --- plan/reason.c
  * ------------------------------------------------------------------------------------------ */

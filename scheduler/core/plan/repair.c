@@ -117,16 +117,16 @@ void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
     trim(plan, job, role, keep, false);
 }
 
-void job_set_lacking(struct planner *planner, struct job *job, bool lacking)
+void job_set_lacking(struct cluster *cluster, struct job *job, bool lacking)
 {
     if (job->plan.lacking == lacking)
         return;
     job->plan.lacking = lacking;
     job->plan.stuck_since_us = 0;
     if (lacking)
-        DL_APPEND2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
+        DL_APPEND2(cluster->lacking, job, plan.lacking_prev, plan.lacking_next);
     else
-        DL_DELETE2(planner->lacking, job, plan.lacking_prev, plan.lacking_next);
+        DL_DELETE2(cluster->lacking, job, plan.lacking_prev, plan.lacking_next);
     if (!lacking)
         plan_reserve_forget(job);
 }
@@ -179,7 +179,7 @@ static void find_backoff(struct plan *plan, struct job *job)
             if (slot->due && slot->live == NULL && slot->not_before_us > plan->now.now_us)
                 first_us = MIN_OF(first_us, slot->not_before_us);
         }
-    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, first_us);
+    deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, first_us);
 }
 
 static bool is_leaving(const struct job *job)
@@ -200,9 +200,9 @@ void plan_examine(struct plan *plan, struct job *job)
         if (job->learned != NULL && lacks(job)) /* it cannot wait for a better place */
             job_exchange_fails(plan->cluster, job, plan->now);
         find_backoff(plan, job);
-        job_set_lacking(plan->planner, job, lacks(job));
+        job_set_lacking(plan->cluster, job, lacks(job));
     } else {
-        job_set_lacking(plan->planner, job, false);
+        job_set_lacking(plan->cluster, job, false);
     }
     if (lacked || job->plan.lacking || is_leaving(job))
         queue_might_move(plan->planner); /* it is served before all that wait */
@@ -321,7 +321,7 @@ static void repair(struct plan *plan, struct job *job)
     plan_note_stuck(plan, job, stuck);
     if (waited != job->waits_for_room)
         job_touch(plan->cluster, job);
-    job_set_lacking(plan->planner, job, lacks(job));
+    job_set_lacking(plan->cluster, job, lacks(job));
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -352,10 +352,10 @@ void plan_repair(struct plan *plan)
     struct job **jobs;
     size_t n = 0;
 
-    DL_COUNT2(plan->planner->lacking, job, n, plan.lacking_next);
+    DL_COUNT2(plan->cluster->lacking, job, n, plan.lacking_next);
     jobs = xcalloc(n, sizeof(*jobs));
     n = 0;
-    DL_FOREACH2(plan->planner->lacking, job, plan.lacking_next)
+    DL_FOREACH2(plan->cluster->lacking, job, plan.lacking_next)
     jobs[n++] = job;
     qsort(jobs, n, sizeof(*jobs), compare_ranks);
     plan_half_gangs(plan, jobs, n);
@@ -399,7 +399,7 @@ void plan_finish(struct plan *plan, struct job *job)
     for (uint32_t r = 0; job_is_started(job) && r < job->spec->n_roles; r++)
         finish_role(plan, job, r);
     if (job->plan.lacking && !lacks(job)) {
-        job_set_lacking(plan->planner, job, false);
+        job_set_lacking(plan->cluster, job, false);
         queue_might_move(plan->planner); /* what was kept for it is free */
     }
     if (!job->plan.lacking)

@@ -196,7 +196,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
         return false;
     }
     (void)plan_keep_places(plan, job, false);
-    deadline_set(&plan->planner->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
+    deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
                  job->plan.servers_until_us);
     queue_tell(plan->cluster, job, VERDICT_PROMISED);
     queue_promise(plan->cluster, job);
@@ -594,7 +594,9 @@ void plan_queue(struct plan *plan)
     look_at_depth(plan);
 }
 
-bool plan_queue_waits(const struct planner *planner)
+bool plan_queue_waits(const struct cluster *cluster)
 {
-    return planner->queue.n_open > 0 || planner->queue.n_promised > 0 || planner->lacking != NULL;
+    const struct planner *planner = cluster->planner;
+
+    return planner->queue.n_open > 0 || planner->queue.n_promised > 0 || cluster->lacking != NULL;
 }

@@ -238,7 +238,7 @@ void plan_stragglers(struct plan *plan)
     struct job *job;
     size_t n = 0;
 
-    DL_FOREACH2(plan->planner->touched, job, plan.touched_next)
+    DL_FOREACH2(plan->cluster->touched, job, plan.touched_next)
     {
         if (job->learned == NULL || (job->learned->straggler == 0 && !job->learned->moving &&
                                      job->learned->exchange.with == 0))

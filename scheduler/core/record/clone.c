@@ -72,7 +72,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->foreign_planned_memory = node->foreign_planned_memory;
     to->foreign_peak_cpu = node->foreign_peak_cpu;
     to->foreign_peak_memory = node->foreign_peak_memory;
-    deadline_set(&copy->planner->deadlines, &to->foreign_falls, DEADLINE_FOREIGN,
+    deadline_set(&copy->deadlines, &to->foreign_falls, DEADLINE_FOREIGN,
                  deadline_at(&node->foreign_falls));
     memcpy(to->start_failures, node->start_failures, sizeof to->start_failures);
     to->n_start_failures = node->n_start_failures;
@@ -156,13 +156,12 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.n_places = job->plan.n_places;
     to->plan.reserved = copy_places(copy, job->plan.reserved, job->plan.n_reserved);
     to->plan.n_reserved = job->plan.n_reserved;
-    deadline_set(&copy->planner->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
+    deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
                  deadline_at(&job->plan.backoff));
-    deadline_set(&copy->planner->deadlines, &to->plan.due, DEADLINE_JOB,
-                 deadline_at(&job->plan.due));
+    deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
     to->plan.busy_left = job->plan.busy_left;
     job_hasty_copy(to, job);
-    deadline_set(&copy->planner->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
+    deadline_set(&copy->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
                  deadline_at(&job->plan.idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_grow_slots(to, r, job->n_slots[r]);
@@ -226,8 +225,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     restore_links(copy, now);
     copy->next_job_id = cluster->next_job_id;
     copy->offers_version = cluster->offers_version;
-    deadline_set(&copy->planner->deadlines, &copy->planner->quiet, DEADLINE_QUIET,
-                 deadline_at(&cluster->planner->quiet));
+    deadline_set(&copy->deadlines, &copy->quiet, DEADLINE_QUIET, deadline_at(&cluster->quiet));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);

@@ -144,7 +144,7 @@ void cluster_restored(struct cluster *cluster, struct instant now)
     struct job *next;
 
     restore_links(cluster, now);
-    deadline_set(&cluster->planner->deadlines, &cluster->planner->quiet, DEADLINE_QUIET,
+    deadline_set(&cluster->deadlines, &cluster->quiet, DEADLINE_QUIET,
                  now.now_us + cluster->config.lease_us / QUIET_PART_OF_LEASE);
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     job_settle(cluster, job, now);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* core.c - the root of the core: makes and frees its rooms, and hands what time brings to them
+ *
+ * The one file that may use every room. */
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/plan/plan_internal.h"
+
+#include <utlist.h>
+
+/* A further pass follows only when one itself ended a job, made one complete, or made instances
+ * that could give way for a waiting job. */
+#define PASSES_MAX 4
+
+static struct room *find_room(const void *cluster, const char *name)
+{
+    const struct node *node = cluster_node(cluster, name);
+
+    return node != NULL ? node->room : NULL;
+}
+
+static struct room *find_empty_room(const void *cluster, const char *name)
+{
+    const struct node *node = cluster_node(cluster, name);
+
+    return node != NULL ? node->empty_room : NULL;
+}
+
+/* cluster_new - empty; config is copied, its policy borrowed */
+struct cluster *cluster_new(const struct cluster_config *config)
+{
+    struct cluster *cluster = xcalloc(1, sizeof *cluster);
+
+    cluster->config = *config;
+    cluster->next_job_id = 1;
+    cluster->sessions = config->first_session;
+    cluster->offers_version = 1;
+    figures_init(&cluster->figures);
+    deadlines_init(&cluster->deadlines);
+    cluster->planner = planner_new(config->policy, config->groups);
+    cluster->planner->rooms.find = find_room;
+    cluster->planner->offered.find = find_empty_room;
+    cluster->planner->rooms.userdata = cluster->planner->offered.userdata = cluster;
+    if (config->policy->learns) {
+        cluster->families = goodput_families_new();
+        goodput_families_bound(cluster->families, CLUSTER_FAMILIES_MAX, CLUSTER_FAMILY_ENDED_MAX);
+    }
+    return cluster;
+}
+
+/* cluster_free - with all that it owns; accepts NULL; returns NULL */
+struct cluster *cluster_free(struct cluster *cluster)
+{
+    struct job *job;
+    struct job *next_job;
+    struct node *node;
+    struct node *next_node;
+
+    if (cluster == NULL)
+        return NULL;
+    job_names_done(cluster);
+    HASH_ITER(hh, cluster->jobs, job, next_job)
+    {
+        HASH_DEL(cluster->jobs, job);
+        job_free(job);
+    }
+    machines_free(cluster);
+    HASH_ITER(hh, cluster->nodes, node, next_node)
+    {
+        HASH_DEL(cluster->nodes, node);
+        (void)node_free(NULL, node);
+    }
+    after_free(cluster);
+    holdings_done(&cluster->holdings);
+    (void)goodput_families_free(cluster->families);
+    (void)planner_free(cluster->planner, cluster->config.policy);
+    free(cluster->effects);
+    free(cluster);
+    return NULL;
+}
+
+/* what a deadline is a part of */
+#define OWNER_OF(deadline, type, member) ((type *)((char *)(deadline)-offsetof(type, member)))
+
+static void deadlines_fire(struct cluster *cluster, struct instant now)
+{
+    struct deadlines *deadlines = &cluster->deadlines;
+    struct deadline *first;
+
+    while ((first = deadlines_first(deadlines)) != NULL && first->at_us <= now.now_us) {
+        deadline_set(deadlines, first, (enum deadline_kind)first->kind, NEVER_US);
+        switch ((enum deadline_kind)first->kind) {
+        case DEADLINE_BACKOFF: /* the plan finds the job's next one */
+            job_touch(cluster, OWNER_OF(first, struct job, plan.backoff));
+            if (job_chooses_servers(OWNER_OF(first, struct job, plan.backoff)))
+                queue_might_move(cluster->planner); /* it waits for more servers no longer */
+            cluster->plan_wanted = true;
+            break;
+        case DEADLINE_TASKS:
+            job_expire_tasks(cluster, OWNER_OF(first, struct job, plan.tasks), now);
+            break;
+        case DEADLINE_JOB:
+            job_overdue(cluster, OWNER_OF(first, struct job, plan.due), now);
+            break;
+        case DEADLINE_FOREIGN:
+            node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);
+            break;
+        case DEADLINE_SPEED:
+            node_speed_fell_due(cluster, OWNER_OF(first, struct node, speed_forgotten), now);
+            break;
+        case DEADLINE_IDLE:
+            job_idle_fell_due(cluster, OWNER_OF(first, struct job, plan.idle_forgotten));
+            break;
+        case DEADLINE_UNFIT:
+            job_unfit_fell_due(cluster, OWNER_OF(first, struct job, plan.unfit_forgotten));
+            break;
+        case DEADLINE_QUIET:
+            cluster->plan_wanted = true;
+            break;
+        }
+    }
+}
+
+/* cluster_tick - idempotent; O(log n) for each deadline that has passed */
+void cluster_tick(struct cluster *cluster, struct instant now)
+{
+    struct node *node;
+
+    while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us)
+        node_lost(cluster, node, now);
+    deadlines_fire(cluster, now);
+}
+
+/* cluster_next_deadline_us - when cluster_tick has something to do; O(log n) */
+uint64_t cluster_next_deadline_us(const struct cluster *cluster)
+{
+    const struct deadline *first = deadlines_first(&cluster->deadlines);
+    uint64_t next = first != NULL ? first->at_us : NEVER_US;
+
+    const struct node *node = cluster_first_lease(cluster);
+
+    return node != NULL ? MIN_OF(next, node->lease_deadline_us) : next;
+}
+
+/* cluster_plan - see cluster.h; idempotent until the next event. What is not settled after so many
+ * passes stays wanted: the next turn, which each report brings, goes on with it. */
+void cluster_plan(struct cluster *cluster, struct instant now)
+{
+    if (plan_is_quiet(cluster, now)) {
+        plan_settle(cluster, now);
+        return;
+    }
+    for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++) {
+        deadlines_fire(cluster, now);
+        plan_pass(cluster, now);
+    }
+}
+
+/* cluster_replan - see cluster.h */
+void cluster_replan(struct cluster *cluster, struct instant now)
+{
+    struct node *node;
+    struct job *job;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        node_refresh(cluster, node);
+    DL_FOREACH2(cluster->active, job, active_next)
+    job_touch(cluster, job);
+    queue_might_move(cluster->planner);
+    cluster->planner->queue.growths = NEVER_US;
+    cluster->plan_wanted = true;
+    cluster_plan(cluster, now);
+}
