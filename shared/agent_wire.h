@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent_wire.h - which version of their calls agent and scheduler speak
  *
- * A field that is new needs no new version: who does not know it passes over it, and who misses it
- * does without. A version is for what would be misunderstood otherwise. Each side names the newest
- * and the oldest that it speaks ("wire", "wire_oldest" in joins, reports and their answers; absent:
- * 1), and talks to those whose versions meet its own. A release speaks its own version and the one
- * before, so that agents and schedulers are upgraded in any order. docs/ARCHITECTURE.md, "Mixed
- * versions"; tests/wire has exchanges of each. */
+ * A field that is new needs no new version: a reader that does not know it passes over it, and one
+ * that misses it does without. A version is for a change that would be misunderstood otherwise.
+ * Each side names the newest and the oldest that it speaks ("wire", "wire_oldest" in joins, reports
+ * and their answers; absent: 1), and talks to those whose versions meet its own. A release speaks
+ * its own version and the one before, so that agents and schedulers are upgraded in any order.
+ * scheduler/README.md, "versions of the calls"; tests/wire has exchanges of each. */
 #pragma once
 
 #include <jansson.h>
