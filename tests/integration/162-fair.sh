@@ -39,7 +39,7 @@ done
 [ "$(figure 'edl_jobs{state="queued"}')" = 9000 ] || fail 'there are no 9,000 jobs that wait'
 
 printf '{"metadata":{"name":"dry"},"spec":{"trainer":{"entrypoint":"true","min-instance":1}}}' >"$work/dry.json"
-"$python" "$EDL_SOURCE_DIR/tests/lib/crowd.py" --body "$work/dry.json" "$address" "$work/bob" 165 "$seconds" POST '/jobs?dry_run=1' >"$work/asks" &
+"$python" "$EDL_SOURCE_DIR/tests/lib/crowd.py" --until 200 --body "$work/dry.json" "$address" "$work/bob" 165 "$seconds" POST '/jobs?dry_run=1' >"$work/asks" &
 asks=$!
 "$python" "$EDL_SOURCE_DIR/tests/lib/crowd.py" "$address" "$work/eve" 40 "$seconds" GET '/jobs?limit=1000' /cluster /usage '/events?limit=1000' \
     /metrics /jobs/37/why >"$work/reads" &

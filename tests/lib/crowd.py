@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many connections that each ask one thing after another, without a pause.
 
-    crowd.py [--body FILE] HOST:PORT TOKEN-FILE CONNECTIONS SECONDS METHOD PATH...
+    crowd.py [--body FILE] [--until STATUS] HOST:PORT TOKEN-FILE CONNECTIONS SECONDS METHOD PATH...
 
-Connections ask for the paths in turn. At the end: how many answers of each status there were, and the longest wait for
+Connections ask for the paths in turn, for so many seconds, and further until an answer of that status has come (two minutes
+at most). At the end: how many answers of each status there were, and the longest wait for
 one, as a line of JSON."""
 import argparse
 import collections
@@ -13,6 +14,8 @@ import selectors
 import socket
 import sys
 import time
+
+UNTIL_S = 120
 
 
 class Client:
@@ -86,11 +89,12 @@ class Crowd:
         self.statuses[str(status)] += 1
         self.longest = max(self.longest, seconds)
 
-    def run(self, paths, connections, seconds):
+    def run(self, paths, connections, seconds, until):
         end = time.monotonic() + seconds
         clients = [Client(self, paths[i % len(paths)]) for i in range(connections)]
-        while time.monotonic() < end:
-            for key, _ in self.selector.select(max(0, end - time.monotonic())):
+        hung = end + UNTIL_S
+        while (now := time.monotonic()) < end or (until and not self.statuses[until] and now < hung):
+            for key, _ in self.selector.select(max(0, end - now) or 1):
                 key.data.hear()
         for client in clients:
             client.close()
@@ -99,6 +103,7 @@ class Crowd:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--body")
+    parser.add_argument("--until", metavar="STATUS")
     for name in ("address", "token_file"):
         parser.add_argument(name)
     parser.add_argument("connections", type=int)
@@ -107,7 +112,7 @@ def main():
     parser.add_argument("paths", nargs="+")
     options = parser.parse_args()
     crowd = Crowd(options)
-    crowd.run(options.paths, options.connections, options.seconds)
+    crowd.run(options.paths, options.connections, options.seconds, options.until)
     json.dump({"statuses": crowd.statuses, "longest_s": round(crowd.longest, 3)}, sys.stdout)
     print()
 
