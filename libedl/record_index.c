@@ -22,6 +22,7 @@
 #define TASK_TEXT_BYTES                                                                            \
     200000                  /* of a task's chunks as they are sent; the scheduler takes 256 KiB */
 #define CHUNK_TEXT_BYTES 80 /* of a chunk beside its path */
+#define ESCAPE_BYTES 6      /* \u00e9 */
 #define BLOCK_BYTES (1u << 20)
 #define TELL_AFTER_US (5 * USEC_PER_SEC)
 #define TELL_EACH_US (30 * USEC_PER_SEC)
@@ -67,7 +68,7 @@ static int expand_one(struct making *making, const char *pattern, struct edl_err
         add_path(making, pattern);
         return 0;
     }
-    r = glob(pattern, GLOB_NOSORT, NULL, &found);
+    r = glob(pattern, GLOB_NOSORT | GLOB_NOESCAPE, NULL, &found);
     if (r != 0 || found.gl_pathc == 0) {
         (void)edl_error_set(error, -EIO, "no valid dataset specified: %s %.200s",
                             r == 0 || r == GLOB_NOMATCH ? "no file matches" : "cannot list",
@@ -186,6 +187,17 @@ static void end_piece(struct making *making)
     making->ends[index->n_pieces++] = index->n_chunks;
 }
 
+/* text_bytes_of - a path as it is sent, about: what is no plain ASCII may become an escape */
+static uint64_t text_bytes_of(const char *path)
+{
+    uint64_t size = strlen(path);
+
+    for (const char *c = path; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            return size * ESCAPE_BYTES;
+    return size;
+}
+
 /* add_chunk - to the piece, which ends with it when it is large enough */
 static void add_chunk(struct making *making, const char *path, uint64_t offset_bytes,
                       uint32_t n_records, uint64_t bytes)
@@ -198,7 +210,7 @@ static void add_chunk(struct making *making, const char *path, uint64_t offset_b
     }
     index->chunks[index->n_chunks++] = (struct edl_chunk){ path, offset_bytes, n_records };
     making->open_bytes += bytes;
-    making->open_text += strlen(path) + CHUNK_TEXT_BYTES;
+    making->open_text += text_bytes_of(path) + CHUNK_TEXT_BYTES;
     if (making->open_bytes >= making->task_bytes || making->open_text >= TASK_TEXT_BYTES)
         end_piece(making);
 }
@@ -223,7 +235,8 @@ static int cut_chunks(struct making *making, const char *path, struct edl_error 
         const struct recordio_chunk *chunk = &survey.chunks[i];
 
         if (chunk->n_records > 0)
-            add_chunk(making, path, chunk->offset_bytes, chunk->n_records, chunk->stored_bytes);
+            add_chunk(making, path, chunk->offset_bytes, chunk->n_records,
+                      RECORDIO_HEADER_BYTES + (uint64_t)chunk->stored_bytes);
     }
     recordio_survey_clear(&survey);
     return 0;
@@ -350,28 +363,6 @@ static int cut_files(struct making *making, struct edl_error *error)
     return 0;
 }
 
-/* digest_of - FNV-1a, 128 bits: it tells one data set from another, and nobody is to be kept out */
-static void digest_of(struct record_index *index)
-{
-    const unsigned __int128 prime = (unsigned __int128)1 << 88 | 0x13b;
-    unsigned __int128 hash =
-        (unsigned __int128)UINT64_C(0x6c62272e07bb0142) << 64 | UINT64_C(0x62b821756295c58d);
-
-    for (size_t i = 0; i < index->n_chunks; i++) {
-        const struct edl_chunk *chunk = &index->chunks[i];
-        char numbers[64];
-        int n = snprintf(numbers, sizeof numbers, "%c%" PRIu64 " %" PRIu32 "\n", '\0',
-                         chunk->offset_bytes, chunk->n_records);
-
-        for (const char *c = chunk->path; *c != '\0'; c++)
-            hash = (hash ^ (uint8_t)*c) * prime;
-        for (int j = 0; j < n; j++)
-            hash = (hash ^ (uint8_t)numbers[j]) * prime;
-    }
-    (void)snprintf(index->digest, sizeof index->digest, "fnv1a-%016" PRIx64 "%016" PRIx64,
-                   (uint64_t)(hash >> 64), (uint64_t)hash);
-}
-
 static void number_pieces(struct making *making)
 {
     struct record_index *index = making->index;
@@ -402,7 +393,7 @@ int record_index_make(const char *paths, enum edl_record_kind kind, struct recor
                           index.paths[0]);
     if (r == 0) {
         number_pieces(&making);
-        digest_of(&index);
+        record_digest(index.chunks, index.n_chunks, index.digest);
     }
     free(making.ends);
     if (r < 0) {

@@ -7,9 +7,8 @@
 #pragma once
 
 #include "libedl/edl/edl.h"
+#include "libedl/record_digest.h"
 #include "shared/error.h"
-
-#define RECORD_INDEX_DIGEST_BYTES 48
 
 struct record_index {
     char **paths; /* owned, [n_paths]; chunks borrow them */
@@ -18,7 +17,7 @@ struct record_index {
     size_t n_chunks;
     struct edl_piece *pieces; /* owned, [n_pieces]; a task each */
     size_t n_pieces;
-    char digest[RECORD_INDEX_DIGEST_BYTES];
+    char digest[RECORD_DIGEST_TEXT_BYTES];
 };
 
 /* record_index_make - the tasks of all files that paths names; says on stderr how far it is when

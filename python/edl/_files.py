@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import json
 import logging
 import os
 import stat
@@ -27,6 +26,7 @@ TASK_BYTES_LEAST = 64 << 10
 TASK_BYTES_MOST = 64 << 20
 TASK_TEXT_BYTES = 200000  # of a task's chunks as they are sent; the scheduler takes 256 KiB
 CHUNK_TEXT_BYTES = 80  # of a chunk beside its path
+ESCAPE_BYTES = 6  # \u00e9
 BLOCK_BYTES = 1 << 20
 TELL_AFTER_S = 5.0
 TELL_EACH_S = 30.0
@@ -91,6 +91,12 @@ def _size(path: str) -> int:
 # ---- tasks ----
 
 
+def _text_bytes(path: str) -> int:
+    """Of a path as it is sent, about: what is no plain ASCII may become an escape."""
+    size = len(os.fsencode(path))
+    return size if path.isascii() and path.isprintable() else size * ESCAPE_BYTES
+
+
 class _Cutter:
     """Makes tasks of pieces, as libedl does. A task ends when it is large, when its text is, or after so many files."""
 
@@ -113,7 +119,7 @@ class _Cutter:
     def add(self, chunk: Chunk, size: int) -> None:
         self._open.append(chunk)
         self.open_bytes += size
-        self._open_text += len(json.dumps(chunk.path)) + CHUNK_TEXT_BYTES
+        self._open_text += _text_bytes(chunk.path) + CHUNK_TEXT_BYTES
         if self.open_bytes >= self.task_bytes or self._open_text >= TASK_TEXT_BYTES:
             self.end()
 

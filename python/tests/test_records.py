@@ -78,6 +78,20 @@ class Alone(Folder):
         self.assertEqual(_files.index(path).digest, _files.index(path).digest)
         self.assertNotEqual(_files.index(path).digest, _files.index(self.framed("part-1", [b"x"])).digest)
 
+    def test_a_program_in_c_gives_the_same_name(self) -> None:
+        """tests/unit/test_libedl_records.c has the same files and the same name."""
+        with _recordio.Writer(self.path("part-0"), "none", chunk_records=1) as writer:
+            writer.write(b"a")
+            writer.write(b"b")
+        self.text("m\u00fc", "one\ntwo\n")
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            found = _files.index("part-0,m\u00fc")
+        finally:
+            os.chdir(before)
+        self.assertEqual(found.digest, "5dec635085cfd11cdbcf1c1e12000dee6f5979c03bc24b40fe1d93dc2fd59ea2")
+
     def test_a_task_is_no_longer_than_the_scheduler_takes(self) -> None:
         os.mkdir(self.path("long"))
         path = self.framed(os.path.join("long", "\u00fc" * 100), [b"a"] * 4000)

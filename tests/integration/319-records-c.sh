@@ -52,6 +52,40 @@ edl wait records --timeout 120 || fail "it ends otherwise: $(edl show records; e
 exact_counts records
 LC_ALL=C sort "$work"/seen/* | cmp - "$work/want" || fail 'not each record once in each pass'
 
+# a trainer in Python gives the data set while one in C has it: both name it alike, so the job takes either
+mkfifo "$work/pipe3" "$work/go3"
+exec 7<>"$work/pipe3" 8<>"$work/go3"
+cat >"$work/put.py" <<'END'
+import edl
+from edl import _files
+found = _files.index("DATA")
+print(edl.put_dataset(found.digest, found.tasks))
+END
+sed -i "s|DATA|$work/data/train-*|" "$work/put.py"
+cat >"$work/both" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$LD_LIBRARY_PATH
+[ \$EDL_INDEX = 0 ] && exec "$work/print" >"$work/pipe3"
+read -r _ <"$work/go3"
+PYTHONPATH=$EDL_SOURCE_DIR/python /usr/bin/python3 "$work/put.py" >"$work/put-said" 2>&1
+exec "$work/print" >"$work/seen3"
+END
+chmod +x "$work/both"
+jq -n --arg program "$work/both" --arg data "$work/data/train-*" '{name: "both", mode: "collective", fault_tolerant: true, passes: 1, dataset: $data,
+    restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
+tasks_of_both() { [ "$(api GET /jobs/both/tasks | jq -r .leased)" = 2 ]; }
+await 120 'the trainer in C stands still in its first task' tasks_of_both
+echo >"$work/go3"
+has_been_put() { [ -s "$work/put-said" ]; }
+await 120 'the trainer in Python gives the data set' has_been_put
+cat "$work/pipe3" >/dev/null 7>&- 8>&- &
+reader=$!
+edl wait both --timeout 120 || fail "it ends otherwise: $(edl show both; edl logs both)"
+exec 7>&- 8>&-
+wait "$reader"
+[ "$(cat "$work/put-said")" = True ] || fail "the data set of Python is another one: $(cat "$work/put-said")"
+exact_counts both
+
 # a folder comes in place of a file while a job has it in its list: told by name, its records are left out, the others counted once
 cat >"$work/alone" <<END
 #!/bin/sh
@@ -62,7 +96,7 @@ chmod +x "$work/alone"
 mkfifo "$work/pipe2"
 exec 6<>"$work/pipe2"
 jq -n --arg program "$work/alone" --arg data "$work/data/train-*" '{name: "gone", mode: "collective", fault_tolerant: true, dataset: $data,
-    restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 1, max: 1, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
+    passes: 1, restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 1, max: 1, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
 tasks_of_gone() { [ "$(api GET /jobs/gone/tasks | jq -r .leased)" = 2 ]; }
 await 120 'it stands still in its first task' tasks_of_gone
 rm "$work/data/train-7"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "libedl/edl/edl.h"
+#include "libedl/record_index.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/recordio.h"
@@ -101,6 +102,22 @@ static void assert_fails(struct fixture *f, const char *words)
     assert_no_record(f, -EIO);
     if (strstr(edl_records_error(f->records), words) == NULL)
         fail_msg("no \"%s\" in \"%s\"", words, edl_records_error(f->records));
+}
+
+/* ---- the name of a data set ---- */
+
+/* python/tests/test_records.py has the same files and the same name */
+static void test_digest(void **state)
+{
+    struct record_index index = { 0 };
+
+    (void)state;
+    put_recordio("part-0", "ab", 1);
+    put_file("m\u00fc", "one\ntwo\n");
+    assert_int_equal(record_index_make("part-0,m\u00fc", EDL_RECORD_AUTO, &index, NULL), 0);
+    assert_string_equal(index.digest, "5dec635085cfd11cdbcf1c1e12000dee"
+                                      "6f5979c03bc24b40fe1d93dc2fd59ea2");
+    record_index_clear(&index);
 }
 
 /* ---- alone ---- */
@@ -455,6 +472,7 @@ static void test_closed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_digest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_which_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_tasks, setup, teardown),
