@@ -18,6 +18,7 @@
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 #define STEM_MAX 40
 
@@ -130,6 +131,29 @@ static json_t *build_role(const struct job_build *build, uint64_t min, uint64_t 
     return role;
 }
 
+/* add_dataset - the pattern alone where nothing is said of the order */
+static int add_dataset(json_t *spec, const struct job_build *build, struct edl_error *error)
+{
+    json_t *files = build->dataset != NULL ? json_string(build->dataset) : NULL;
+    uint64_t seed = 0;
+    json_t *dataset;
+
+    if (build->shuffle == NULL) {
+        (void)json_object_set_new(spec, "dataset", files); /* NULL: it is left out */
+        return 0;
+    }
+    if (parse_u64(build->shuffle, &seed) < 0 || seed > INT64_MAX) {
+        json_decref(files);
+        (void)edl_error_set(error, -EINVAL,
+                            "--shuffle is \"%s\", and no whole number from 0 to %" PRId64,
+                            build->shuffle, INT64_MAX);
+        return edl_error_remedy(error, "give any seed, such as --shuffle 7");
+    }
+    dataset = json_pack("{s:o*, s:I}", "files", files, "shuffle", (json_int_t)seed);
+    (void)json_object_set_new(spec, "dataset", dataset);
+    return 0;
+}
+
 static int fill(json_t *document, const struct job_build *build, struct edl_error *error)
 {
     uint64_t min = build->min != 0 ? build->min : 1;
@@ -147,8 +171,6 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         (void)json_object_set_new(spec, "umask", json_sprintf("%04o", (unsigned)build->umask));
     if (build->passes != 0)
         (void)json_object_set_new(spec, "passes", json_integer((json_int_t)build->passes));
-    if (build->dataset != NULL)
-        (void)json_object_set_new(spec, "dataset", json_string(build->dataset));
 
     if (build->array != NULL)
         (void)json_object_set_new(spec, "array", json_string(build->array));
@@ -161,6 +183,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
 
     int r = add_command(role, build, error);
 
+    if (r == 0)
+        r = add_dataset(spec, build, error);
     if (r == 0 && build->after != NULL && build->after->n > 0)
         r = add_after(spec, build->after, error);
     if (r == 0 && build->env != NULL && build->env->n > 0)

@@ -20,6 +20,7 @@ struct job_build {
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
     const struct option_list *after;                     /* jobs, may be NULL */
     const char *deadline, *expected, *array, *user;      /* or NULL */
+    const char *shuffle;                                 /* a seed of the order of tasks, or NULL */
     mode_t umask;                                        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */
@@ -29,5 +30,6 @@ struct job_build {
  * random: 5 bytes, the caller's; they make the suffix. */
 char *job_build_name(char **argv, size_t argc, const unsigned char random[5]);
 
-/* job_build_document - *ret: new reference. -EINVAL for a --env without '=' and for max < min */
+/* job_build_document - *ret: new reference. -EINVAL for a --env without '=', for max < min
+ * and for a --shuffle that is no seed */
 int job_build_document(const struct job_build *build, json_t **ret, struct edl_error *error);

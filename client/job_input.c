@@ -33,7 +33,8 @@ bool job_options_given(const struct job_options *options)
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
            options->dataset != NULL || options->deadline != NULL || options->expected != NULL ||
-           options->array != NULL || options->user != NULL || options->after.n != 0;
+           options->array != NULL || options->user != NULL || options->shuffle != NULL ||
+           options->after.n != 0;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -264,6 +265,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .expected = options->expected,
         .user = options->user,
         .array = options->array,
+        .shuffle = options->shuffle,
         .umask = own_umask(),
         .argv = arguments->rest,
         .argc = arguments->n_rest,

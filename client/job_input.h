@@ -16,7 +16,7 @@ struct invocation;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user;
+    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
     struct option_list env, after;
 };
@@ -41,7 +41,9 @@ struct job_options {
        deadline)                                                                                   \
     XX("expected", 0, OPTION_TEXT, "TIME", "how long you think it takes: 20m, 8h", expected)       \
     XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
-    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (1)", passes)
+    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (1)", passes)                      \
+    XX("shuffle", 0, OPTION_TEXT, "SEED",                                                          \
+       "each pass in another order, which follows from the seed", shuffle)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */
 bool job_options_given(const struct job_options *options);

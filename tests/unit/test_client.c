@@ -384,6 +384,38 @@ static void test_job_build_document_is_accepted(void **state)
     (void)job_spec_free(spec);
 }
 
+static void assert_dataset(const struct job_build *build, const char *wanted)
+{
+    _cleanup_json_ json_t *document = NULL;
+    _cleanup_free_ char *found = NULL;
+
+    assert_int_equal(job_build_document(build, &document, NULL), 0);
+    found = json_dumps(json_object_get(json_object_get(document, "spec"), "dataset"),
+                       JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(found, wanted);
+}
+
+static void test_job_build_document_shuffle(void **state)
+{
+    static const char *const wrong[] = { "", "-1", "7.5", "seven", "9223372036854775808" };
+    const char *const argv[] = { "true" };
+    struct job_build build = { .workspace = "", .shuffle = "0", .argv = (char **)argv, .argc = 1 };
+    struct edl_error error = { 0 };
+    json_t *document = NULL;
+
+    (void)state;
+    assert_dataset(&build, "{\"shuffle\":0}");
+    build.shuffle = "9223372036854775807";
+    build.dataset = "data/train-*";
+    assert_dataset(&build, "{\"files\":\"data/train-*\",\"shuffle\":9223372036854775807}");
+    for (size_t i = 0; i < ELEMENTS(wrong); i++) {
+        build.shuffle = wrong[i];
+        assert_int_equal(job_build_document(&build, &document, &error), -EINVAL);
+        assert_non_null(strstr(error.text, "--shuffle is"));
+        assert_non_null(strstr(error.remedy, "--shuffle 7"));
+    }
+}
+
 static void test_job_build_document_wrong_bounds_and_env(void **state)
 {
     const char *const argv[] = { "true" };
@@ -600,6 +632,7 @@ int main(void)
         cmocka_unit_test(test_top_line_as_in_the_tutorial),
         cmocka_unit_test(test_job_build_name_is_a_label),
         cmocka_unit_test(test_job_build_document_is_accepted),
+        cmocka_unit_test(test_job_build_document_shuffle),
         cmocka_unit_test(test_job_build_document_wrong_bounds_and_env),
         cmocka_unit_test(test_dev_ports_block_avoids_others),
         cmocka_unit_test(test_dev_ports_claim_is_exclusive),
