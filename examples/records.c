@@ -4,7 +4,7 @@
  *
  *     cc records.c $(pkg-config --cflags --libs edl) -o records
  *     ./records 'data/train-*'                                                      # alone
- *     edl submit --min 1 --max 4 --dataset "$PWD/data/train-*" --passes 5 -- $PWD/records
+ *     edl submit --min 1 --max 4 --dataset "$PWD/data/train-*" -- $PWD/records
  *
  * It is the same program in both places. In a job the records are dealt out: each is counted once
  * in each pass, whichever processes come, go or are killed. Each process fits a line of its own. */

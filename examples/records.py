@@ -3,7 +3,7 @@
 """A whole program over records of a data set: it fits a line to points, each a line of text with x and y.
 
     python3 records.py data/train-*                                                       # alone
-    edl submit --min 2 --max 6 --dataset "$PWD/data/train-*" --passes 5 -- python3 $PWD/records.py
+    edl submit --min 2 --max 6 --dataset "$PWD/data/train-*" -- python3 $PWD/records.py
 
 It is the same program in both places. In a job the records are dealt out: each is counted once in each epoch, whatever
 number of processes there is, and whichever of them come, go or are killed. Each process fits a line of its own to what

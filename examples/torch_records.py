@@ -3,7 +3,7 @@
 """records.py with PyTorch: a small network learns y of x, in batches of records; the checkpoint has its tensors by name.
 
     python3 torch_records.py data/train-*                                                 # alone
-    edl submit --min 1 --max 4 --dataset "$PWD/data/train-*" --passes 5 -- python3 $PWD/torch_records.py
+    edl submit --min 1 --max 4 --dataset "$PWD/data/train-*" -- python3 $PWD/torch_records.py
 """
 import itertools
 import os

@@ -13,12 +13,14 @@
 #include "libedl/client.h"
 #include "libedl/record_index.h"
 #include "libedl/record_reader.h"
+#include "libedl/tasks.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
 #define UNREADABLE_MOST 4 /* tasks one behind the other; then it is this machine and not a file */
 #define READ_AHEAD_BYTES (8 << 20)
-#define GOES_ON (-1) /* of over: there may be more tasks */
+#define PASSES_MOST 1000000 /* the scheduler takes no more */
+#define GOES_ON (-1)        /* of over: there may be more tasks */
 
 /* A task of the job, or of the files when there is none. */
 struct piece {
@@ -32,7 +34,7 @@ struct edl_records {
     struct edl_client *client; /* borrowed; NULL: alone */
     char *paths;
     enum edl_record_kind kind;
-    uint64_t passes;           /* alone */
+    uint64_t passes;           /* that the program makes; 0: it does not say */
     bool begun;                /* the data set is there */
     struct record_index index; /* alone */
     size_t n_taken;            /* alone: of its pieces, in this pass */
@@ -63,7 +65,7 @@ int edl_records_open(struct edl_client *client, const char *paths, enum edl_reco
     records->client = client;
     records->paths = xstrdup(named != NULL ? named : "");
     records->kind = kind;
-    records->passes = passes;
+    records->passes = MIN_OF(passes, (uint64_t)PASSES_MOST);
     records->over = GOES_ON;
     record_reader_init(&records->reader, kind);
     *ret = records;
@@ -128,25 +130,43 @@ static int call_failed(struct edl_records *records, int code)
 
 /* ---- the data set ---- */
 
+/* tell_of_passes - that the job makes others than this program, which goes with the job's */
+static void tell_of_passes(const struct edl_records *records, uint64_t of_job)
+{
+    if (records->passes == 0 || of_job == 0 || records->passes == of_job)
+        return;
+    (void)fprintf(stderr,
+                  "edl: the job makes %" PRIu64 " pass%s over its data, and this program asks for "
+                  "%" PRIu64 ": submit with --passes %" PRIu64 "\n",
+                  of_job, of_job == 1 ? "" : "es", records->passes, records->passes);
+}
+
 static int put_dataset(struct edl_records *records)
 {
     struct record_index index = { 0 };
-    int r = edl_dataset_exists(records->client);
+    uint64_t of_job = 0;
+    int r = dataset_known(records->client, &of_job);
 
     if (r < 0)
         return call_failed(records, r);
-    if (r == 1) /* another process has looked at the files */
+    if (r == 1) { /* another process has looked at the files */
+        tell_of_passes(records, of_job);
         return 0;
+    }
     if (record_index_make(records->paths, records->kind, &index, &records->error) < 0)
         return failed(records);
-    r = edl_dataset_put(records->client, index.digest, index.pieces, index.n_pieces);
+    r = edl_dataset_put_passes(records->client, index.digest, index.pieces, index.n_pieces,
+                               records->passes, &of_job);
     record_index_clear(&index);
     if (r == -ESTALE) {
         (void)fprintf(stderr, "edl: another process of the job has given another data set, which "
                               "is in force\n");
-        r = 0;
+        r = dataset_known(records->client, &of_job);
     }
-    return r < 0 ? call_failed(records, r) : 0;
+    if (r < 0)
+        return call_failed(records, r);
+    tell_of_passes(records, of_job);
+    return 0;
 }
 
 static int begin(struct edl_records *records)
@@ -185,7 +205,7 @@ static void take_alone(struct edl_records *records)
         records->n_taken = 0;
         records->n_passes++;
     }
-    if (records->n_passes >= records->passes) {
+    if (records->n_passes >= MAX_OF(records->passes, UINT64_C(1))) {
         records->over = EDL_RECORD_SAVE_MODEL;
         return;
     }

@@ -53,17 +53,35 @@ void tasks_free_all(struct edl_client *client)
 
 /* ---- the data set ---- */
 
-int edl_dataset_exists(struct edl_client *client)
+/* passes_of - as many as the job makes; 0: an older scheduler does not say */
+static uint64_t passes_of(json_t *answer)
+{
+    json_int_t passes = 0;
+
+    return json_unpack(answer, "{s:I}", "passes", &passes) == 0 && passes > 0 ? (uint64_t)passes
+                                                                              : 0;
+}
+
+int dataset_known(struct edl_client *client, uint64_t *ret_passes)
 {
     json_t *answer = NULL;
     int r = client_ask(client, "GET", "/jobs/self/dataset", NULL, &answer);
 
+    if (r == 0)
+        *ret_passes = passes_of(answer);
     json_decref(answer);
     if (r == -ENOENT) {
         client->error = (struct edl_error){ 0 };
         return 0;
     }
     return r < 0 ? client_result(client, r) : 1;
+}
+
+int edl_dataset_exists(struct edl_client *client)
+{
+    uint64_t passes;
+
+    return dataset_known(client, &passes);
 }
 
 static json_t *chunks_to_json(const struct edl_piece *piece)
@@ -89,9 +107,20 @@ static json_t *chunks_to_json(const struct edl_piece *piece)
 int edl_dataset_put(struct edl_client *client, const char *digest, const struct edl_piece *pieces,
                     size_t n_pieces)
 {
-    json_t *tasks = json_array();
+    return edl_dataset_put_passes(client, digest, pieces, n_pieces, 0, NULL);
+}
+
+int edl_dataset_put_passes(struct edl_client *client, const char *digest,
+                           const struct edl_piece *pieces, size_t n_pieces, uint64_t passes,
+                           uint64_t *ret_passes)
+{
+    json_t *tasks = json_array(), *answer = NULL;
     json_t *body = json_pack("{s:s, s:o}", "digest", digest, "tasks", tasks);
     int r;
+
+    if (body != NULL && passes > 0)
+        (void)json_object_set_new(body, "passes",
+                                  json_integer((json_int_t)MIN_OF(passes, (uint64_t)INT64_MAX)));
 
     for (size_t i = 0; body != NULL && i < n_pieces; i++)
         (void)json_array_append_new(tasks, chunks_to_json(&pieces[i]));
@@ -100,8 +129,11 @@ int edl_dataset_put(struct edl_client *client, const char *digest, const struct 
         return client_refuse(client, -EINVAL,
                              "the data set's digest or a path is no UTF-8, or an offset too large");
     }
-    r = client_ask(client, "PUT", "/jobs/self/dataset", body, NULL);
+    r = client_ask(client, "PUT", "/jobs/self/dataset", body, &answer);
     json_decref(body);
+    if (r == 0 && ret_passes != NULL)
+        *ret_passes = passes_of(answer);
+    json_decref(answer);
     return client_result(client, r);
 }
 

@@ -65,7 +65,8 @@ void api_dataset_get(struct http_request *request, void *userdata)
         json_int_t n = (json_int_t)counts.todo + counts.leased + counts.done + counts.discarded;
 
         http_reply_json(request, 200,
-                        json_pack("{s:s,s:I}", "digest", job->dataset_digest, "tasks", n));
+                        json_pack("{s:s,s:I,s:I}", "digest", job->dataset_digest, "tasks", n,
+                                  "passes", (json_int_t)task_queue_passes(job->queue)));
         return;
     }
     (void)edl_error_set(&error, -ENOENT, "job %s has no dataset yet", job->spec->name);

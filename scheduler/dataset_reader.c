@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dataset_reader.c - the body of PUT /jobs/{job}/dataset, read piece by piece as it comes
  *
- * Outermost it is taken apart here: {"digest": VALUE, "tasks": [VALUE, ...], ...}. A value is
- * collected until its brackets are closed, and then jansson's, which checks it. */
+ * Outermost it is taken apart here: {"digest": VALUE, "passes": VALUE, "tasks": [VALUE, ...]}. A
+ * value is collected until its brackets are closed, and then jansson's, which checks it. */
 #include "scheduler/dataset_reader.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ struct dataset_reader {
     struct value value;
     char key[16]; /* of the member; cut: then it is none that is known */
     char digest[DIGEST_BYTES_MAX + 1];
-    bool has_digest, has_tasks, keeps;
+    bool has_digest, has_passes, has_tasks, keeps;
 };
 
 struct dataset_reader *dataset_reader_new(const struct task_queue_config *config,
@@ -169,28 +169,67 @@ static int end_task(struct dataset_reader *reader, const json_t *task, struct ed
                                    "each chunk (offset and records)");
 }
 
+static int read_digest(struct dataset_reader *reader, const struct body_field *field,
+                       struct edl_error *error)
+{
+    const char *digest;
+    int r = body_string(field, "digest", DIGEST_BYTES_MAX, &digest, error);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(reader->digest, sizeof reader->digest, "%s", digest);
+    reader->has_digest = true;
+    return 0;
+}
+
+static int read_passes(struct dataset_reader *reader, const struct body_field *field,
+                       struct edl_error *error)
+{
+    uint64_t passes;
+    int r = body_u64(field, "passes", JOB_PASSES_MAX, &passes, error);
+
+    if (r < 0)
+        return r;
+    if (passes == 0)
+        return edl_error_at(error, -EINVAL, "/passes", "/passes is 0, and 1 at least is needed");
+    if (reader->queue != NULL)
+        task_queue_wish_passes(reader->queue, (uint32_t)passes);
+    reader->has_passes = true;
+    return 0;
+}
+
+/* end_other - a member that is not the list of tasks; unknown ones are passed over */
 static int end_other(struct dataset_reader *reader, const json_t *value, struct edl_error *error)
 {
-    json_t *object;
-    struct body_field must = { .at = "", .required = true };
-    const char *digest;
-    int r = 0;
+    const struct {
+        const char *key, *twice;
+        bool is_there;
+        int (*read)(struct dataset_reader *reader, const struct body_field *field,
+                    struct edl_error *error);
+    } members[] = {
+        { "digest", "\"digest\" is there twice", reader->has_digest, read_digest },
+        { "passes", "\"passes\" is there twice", reader->has_passes, read_passes },
+    };
 
     reader->at = AT_VALUE_END;
     if (streq(reader->key, "tasks"))
         return edl_error_at(error, -EINVAL, "/tasks", "/tasks is not an array");
-    if (!streq(reader->key, "digest"))
-        return 0;
-    if (reader->has_digest)
-        return refuse(reader, "\"digest\" is there twice", error);
-    object = json_pack("{s:O}", "digest", value);
-    must.object = object;
-    r = body_string(&must, "digest", DIGEST_BYTES_MAX, &digest, error);
-    if (r == 0)
-        (void)snprintf(reader->digest, sizeof reader->digest, "%s", digest);
-    reader->has_digest = r == 0;
-    json_decref(object);
-    return r;
+    for (size_t i = 0; i < ELEMENTS(members); i++) {
+        struct body_field field = { .at = "", .required = true };
+        json_t *object;
+        int r;
+
+        if (!streq(reader->key, members[i].key))
+            continue;
+        if (members[i].is_there)
+            return refuse(reader, members[i].twice, error);
+        object = json_pack("{s:O}", members[i].key, value);
+        field.object = object;
+        r = members[i].read(reader, &field, error);
+        json_decref(object);
+        return r;
+    }
+    return 0;
 }
 
 static bool is_key(const struct dataset_reader *reader)

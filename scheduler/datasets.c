@@ -215,7 +215,8 @@ static void set(struct dataset_upload *upload)
     upload->state = UPLOAD_OVER;
     upload->n_tasks = upload->task_bytes = 0;
     held_after_commit(scheduler, TAKE_PTR(upload->held), 200,
-                      json_pack("{s:I}", "tasks", (json_int_t)task_queue_n_tasks(job->queue)));
+                      json_pack("{s:I,s:I}", "tasks", (json_int_t)task_queue_n_tasks(job->queue),
+                                "passes", (json_int_t)task_queue_passes(job->queue)));
     if (upload->request == NULL)
         upload_free(upload);
 }

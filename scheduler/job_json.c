@@ -79,6 +79,12 @@ static void add_order(json_t *object, const struct job *job)
         set_u64(object, "shuffle", job->spec->shuffle_seed);
 }
 
+/* As its data set says, once it is there. */
+static uint32_t job_passes(const struct job *job)
+{
+    return job->queue != NULL ? task_queue_passes(job->queue) : job_spec_passes(job->spec);
+}
+
 static void add_queue(json_t *object, const struct job *job, bool with_tasks)
 {
     struct task_queue_counts counts = { 0 };
@@ -86,7 +92,7 @@ static void add_queue(json_t *object, const struct job *job, bool with_tasks)
     if (job->queue != NULL)
         counts = task_queue_counts(job->queue);
     set_u64(object, "pass", job->queue != NULL ? task_queue_pass(job->queue) : 0);
-    set_u64(object, "passes", job->spec->passes);
+    set_u64(object, "passes", job_passes(job));
     if (with_tasks) {
         set_u64(object, "todo", counts.todo);
         set_u64(object, "leased", counts.leased);

@@ -89,7 +89,7 @@ static void add_upstream(json_t *env, const struct process *process)
         set_number(env, "TRAINER_COUNT", trainer->min);
     order_servers(env, process);
     set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);
-    set_number(env, "PADDLE_INIT_NUM_PASSES", spec->passes);
+    set_number(env, "PADDLE_INIT_NUM_PASSES", job_spec_passes(spec));
     set_text(env, "PADDLE_INIT_USE_GPU", trainer->gpus != 0 ? "1" : "0");
     set_number(env, "PADDLE_INIT_TRAINER_ID", process->index);
     set_text(env, "NAMESPACE", "default");
@@ -163,7 +163,7 @@ static void add_own(json_t *env, const struct process *process)
     set_text(env, "EDL_PORTS", ports);
     set_text(env, "EDL_ADDRESS", process_address(process));
     set_text(env, "EDL_DATASET", job->spec->dataset != NULL ? job->spec->dataset : "");
-    set_number(env, "EDL_PASSES", job->spec->passes);
+    set_number(env, "EDL_PASSES", job_spec_passes(job->spec));
 }
 
 /* What it may see of its node's GPUs: what it was granted, and no other; "" hides them all. CUDA by

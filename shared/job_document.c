@@ -129,7 +129,11 @@ static const struct document_rule checkpoint_rules[] = {
 static const struct document_rule common_rules[] = {
     { .key = "fault_tolerant", .kind = DOCUMENT_BOOLEAN, .offset = AT(fault_tolerant) },
     { .key = "autoclean", .kind = DOCUMENT_BOOLEAN, .offset = AT(autoclean) },
-    { .key = "passes", .kind = DOCUMENT_INTEGER, .offset = AT(passes), .min = 1, .max = 1000000 },
+    { .key = "passes",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(passes),
+      .min = 1,
+      .max = JOB_PASSES_MAX },
     { .key = "port", .kind = DOCUMENT_INTEGER, .offset = AT(port), .min = 1, .max = 65535 },
     { .key = "ports_num", .kind = DOCUMENT_INTEGER, .offset = AT(ports_num), .max = 1024 },
     { .key = "ports_num_for_sparse",
@@ -424,7 +428,7 @@ static int finish_passes(struct document_reader *reader, const struct job_draft 
                                     "two different numbers of passes are given");
         passes = draft->roles[i].passes;
     }
-    spec->passes = passes > 0 ? (uint32_t)passes : 1;
+    spec->passes = passes > 0 ? (uint32_t)passes : 0;
     return 0;
 }
 

@@ -127,7 +127,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     set(json, "priority", json_integer(spec->priority));
     set(json, "fault_tolerant", json_boolean(spec->fault_tolerant));
     set(json, "autoclean", json_boolean(!spec->keep_remains));
-    set(json, "passes", json_integer(spec->passes));
+    if (spec->passes > 0)
+        set(json, "passes", json_integer(spec->passes));
     set(json, "port", json_integer(spec->port));
     set(json, "ports_num", json_integer(spec->ports_num));
     set(json, "ports_num_for_sparse", json_integer(spec->ports_num_for_sparse));

@@ -70,7 +70,7 @@ struct job_spec {
     bool fault_tolerant;
     bool keep_cut_off; /* on_disconnect: keep: what runs on a node that is cut off goes on */
     bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
-    uint32_t passes;
+    uint32_t passes;   /* over the data; 0: as its data set says, or one (job_spec_passes) */
     uint32_t port, ports_num,
         ports_num_for_sparse;    /* upstream's; environment only, real ports are allocated */
     bool has_umask;              /* else its processes have JOB_UMASK */
@@ -106,6 +106,14 @@ struct job_spec *job_spec_new(size_t roles_max);
 
 /* job_spec_free - accepts NULL; returns NULL */
 struct job_spec *job_spec_free(struct job_spec *spec);
+
+#define JOB_PASSES_MAX 1000000
+
+/* job_spec_passes - over the data, where no data set says more than the document */
+static inline uint32_t job_spec_passes(const struct job_spec *spec)
+{
+    return spec->passes > 0 ? spec->passes : 1;
+}
 
 /* job_spec_array - the name of the array that this job is one of; "" */
 const char *job_spec_array(const struct job_spec *spec);

@@ -76,7 +76,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
         role->short_since_us = sim->now_us;
         grow_slots(role, role->max);
     }
-    truth->passes = made->spec->passes;
+    truth->passes = job_spec_passes(made->spec);
     truth->n_tasks = made->work.kind == SIM_WORK_TASKS ? made->work.tasks : 0;
     truth->records_per_task = made->work.records_per_task;
     truth->tasks = xcalloc((size_t)truth->passes * truth->n_tasks, sizeof *truth->tasks);

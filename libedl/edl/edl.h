@@ -134,6 +134,14 @@ EDL_API int edl_dataset_exists(struct edl_client *client);
 EDL_API int edl_dataset_put(struct edl_client *client, const char *digest,
                             const struct edl_piece *pieces, size_t n_pieces);
 
+/* edl_dataset_put_passes - as edl_dataset_put, of a program that goes through its data some times
+ * passes: 1 to 1,000,000; they count where the job was submitted without any, and with the data set
+ * that is in force. 0: none are said. *ret_passes: as many as the job makes, 0 if its scheduler is
+ * older than this function; it may be NULL. */
+EDL_API int edl_dataset_put_passes(struct edl_client *client, const char *digest,
+                                   const struct edl_piece *pieces, size_t n_pieces, uint64_t passes,
+                                   uint64_t *ret_passes);
+
 enum edl_next {
     EDL_NEXT_FINISHED = 0,   /* all passes are done */
     EDL_NEXT_TASK = 1,       /* *ret_task is the caller's */
@@ -246,8 +254,9 @@ struct edl_records;
 
 /* edl_records_open - nothing is read or called yet
  * client: borrowed until the end, NULL: outside of a job. paths: paths and patterns with commas
- * between them; NULL: those of the job (EDL_DATASET). passes: outside of a job; a job makes as many
- * as it says. -EINVAL: there is no such kind. */
+ * between them; NULL: those of the job (EDL_DATASET). passes: as many as this program makes over
+ * its data; 0: one, or as many as its job says. A job that was submitted with passes makes those,
+ * and a line says so when they are others. -EINVAL: there is no such kind. */
 EDL_API int edl_records_open(struct edl_client *client, const char *paths,
                              enum edl_record_kind kind, uint64_t passes, struct edl_records **ret);
 

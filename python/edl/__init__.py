@@ -130,9 +130,9 @@ def dataset_exists() -> bool:
     return client().dataset_exists()
 
 
-def put_dataset(digest: str, tasks: Iterable[Iterable[Chunk]]) -> bool:
+def put_dataset(digest: str, tasks: Iterable[Iterable[Chunk]], passes: Optional[int] = None) -> bool:
     """Client.put_dataset"""
-    return client().put_dataset(digest, tasks)
+    return client().put_dataset(digest, tasks, passes)
 
 
 def next_task(timeout: Optional[float] = None) -> Optional[Task]:
@@ -148,11 +148,12 @@ def tasks() -> Iterator[Task]:
 def records(
     paths: Optional[Paths] = None,
     kind: Optional[str] = None,
-    passes: int = 1,
+    passes: Optional[int] = None,
     decode: Optional[Decode] = None,
 ) -> Iterator[Any]:
-    """The records of all passes over a data set: in a job those that are dealt out to this process, for as many passes
-    as the job says; alone all of them, `passes` times. The rest is as with cloud_reader."""
+    """The records of all passes over a data set: in a job those that are dealt out to this process, alone all of them.
+    passes: how many this program makes, None: one, or as many as its job says. A job that was submitted with passes makes
+    those. The rest is as with cloud_reader."""
     return _data.all_passes(paths, kind, passes, decode)
 
 
@@ -179,8 +180,8 @@ def cloud_reader(
 
 def epochs(n: int) -> Iterator[int]:
     """The epochs up to n that are still to do: from the one behind that of the checkpoint that was loaded last on, and
-    in a job from where its data are. To be used with one cloud_reader in each; the passes are the job's (edl submit
-    --passes)."""
+    in a job from where its data are. To be used with one cloud_reader in each. A job goes through its data so often, unless
+    it was submitted with passes (edl submit --passes): then it makes those, and the epochs end with them."""
     return _data.epochs(n, _checkpoints.status, _checkpoints.base)
 
 

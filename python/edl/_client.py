@@ -118,6 +118,8 @@ class Client:
         self.caller = Caller(socket_path, patience)
         #: whether the end of `tasks` told this process, and no other, to save the model
         self.elected = False
+        #: how many the job makes over its data, once those are known; None: they are not, or its scheduler is an older one
+        self.passes: Optional[int] = None
         #: the one that was joined last; None: none was
         self.world: Optional[World] = None
         self._asking = threading.Lock()
@@ -156,26 +158,30 @@ class Client:
     def dataset_exists(self) -> bool:
         """Whether some process of the job has put the data set."""
         try:
-            self.caller.ask("GET", "/jobs/self/dataset")
+            self.caller.ask_for("GET", "/jobs/self/dataset", self._read_passes)
         except NotFound:
             return False
         return True
 
-    def put_dataset(self, digest: str, tasks: Iterable[Iterable[Chunk]]) -> bool:
+    def put_dataset(self, digest: str, tasks: Iterable[Iterable[Chunk]], passes: Optional[int] = None) -> bool:
         """The list of the job's tasks, each some chunks. Each process may put it and the first one counts:
-        False when another one, by its digest, was put before, which is in force."""
-        body = {
-            "digest": digest,
-            "tasks": [
-                {"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in chunks]}
-                for chunks in tasks
-            ],
-        }
+        False when another one, by its digest, was put before, which is in force. passes: how often this program goes
+        through its data; it counts, with the data set, where the job was submitted without any. `passes` of the client
+        is how often the job does."""
+        body: Dict[str, Any] = {} if passes is None else {"passes": passes}
+        body["digest"] = digest
+        body["tasks"] = [
+            {"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in chunks]}
+            for chunks in tasks
+        ]
         try:
-            self.caller.ask("PUT", "/jobs/self/dataset", body)
+            self.caller.ask_for("PUT", "/jobs/self/dataset", self._read_passes, body)
         except Stale:
             return False
         return True
+
+    def _read_passes(self, json: Dict[str, Any]) -> None:
+        self.passes = number(json["passes"]) if "passes" in json else None
 
     def _read_tasks(self, json: Dict[str, Any]) -> List[Task]:
         found = items(json["tasks"]) if "tasks" in json else [json["task"]] if "task" in json else []

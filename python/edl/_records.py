@@ -14,6 +14,7 @@ from ._feed import Decode, Feed, LocalSource
 from ._files import LOG, Paths
 
 NO_DATA = -(1 << 62)  # less than any pass
+PASSES_MOST = 1000000  # the scheduler takes no more
 
 
 def in_job() -> bool:
@@ -45,6 +46,7 @@ class Data:
         self._reader = _files.Reader()
         self._first: Optional[Task] = None  # taken to look at its pass
         self._finished = False
+        self._passes: Optional[int] = None  # that this program makes; None: as the job says
 
     # ---- the data set of the job ----
 
@@ -57,13 +59,24 @@ class Data:
                 raise Error("the data set of this job was named already, with other paths or of another kind",
                             "read what is not dealt out to the job with local=True")
             return
-        if not self._client().dataset_exists():
+        client = self._client()
+        if not client.dataset_exists():
             found = _files.index(paths, kind)
             _files.check_names(found)
-            if not self._client().put_dataset(found.digest, found.tasks):
+            if not client.put_dataset(found.digest, found.tasks, self._passes):
                 LOG.warning("another process of the job has given another data set, which is in force")
+                client.dataset_exists()  # for its passes
+        self._tell_of_passes(client.passes)
         self._reader = _files.Reader(kind)
         self._put = name
+
+    def _tell_of_passes(self, of_job: Optional[int]) -> None:
+        if of_job is None:  # of an older scheduler
+            said = os.environ.get("EDL_PASSES", "")
+            of_job = int(said) if said.isdigit() else None
+        if None not in (self._passes, of_job) and self._passes != of_job:
+            LOG.warning("the job makes %d pass%s over its data, and this program asks for %d: submit with --passes %d",
+                        of_job, "" if of_job == 1 else "es", self._passes, self._passes)
 
     def _begin_feed(self) -> Feed:
         if self._feed is None:
@@ -136,13 +149,16 @@ class Data:
         finally:
             found.close()  # type: ignore[attr-defined]
 
-    def all_passes(self, paths: Optional[Paths], kind: Optional[str], passes: int, decode: Optional[Decode]) -> Iterator[Any]:
-        """Of a job as many as it says."""
+    def all_passes(
+        self, paths: Optional[Paths], kind: Optional[str], passes: Optional[int], decode: Optional[Decode]
+    ) -> Iterator[Any]:
+        """Of a job as many as it makes."""
         if in_job():
+            self._want_passes(passes)
             while not self._finished:
                 yield from self.one_pass(paths, kind, decode, False)
         else:
-            for _ in range(passes):
+            for _ in range(1 if passes is None else passes):
                 yield from self.one_pass(paths, kind, decode, False)
 
     # ---- epochs ----
@@ -150,22 +166,16 @@ class Data:
     def epochs(self, n: int, status: TrainStatus, base: int) -> Iterator[int]:
         """From the one behind that of a checkpoint on; in a job where the queue is. base: the epoch of its pass 0."""
         epoch = status.next()
-        told = False
+        self._want_passes(n - base)
         while epoch < n:
             found = self.pass_of_job() if in_job() else NO_DATA
             if found is None:
                 return
             epoch = max(epoch, base + found)
-            if self._put is not None and not told:
-                told = True
-                self._tell_of_passes(n, base)
             if epoch < n:
                 yield epoch
             epoch += 1
 
-    @staticmethod
-    def _tell_of_passes(n: int, base: int) -> None:
-        passes = os.environ.get("EDL_PASSES", "")
-        if passes.isdigit() and base + int(passes) < n:
-            LOG.warning("the job makes %s passes over its data, and epochs(%d) ends with them: submit with --passes %d",
-                        passes, n, n)
+    def _want_passes(self, passes: Optional[int]) -> None:
+        """For the data set, when this process gives it."""
+        self._passes = None if passes is None else min(max(passes, 1), PASSES_MOST)

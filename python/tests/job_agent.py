@@ -41,10 +41,13 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class Job:
-    """Tasks of a data set, dealt out for some passes; one is put back for each that fails or is returned."""
+    """Tasks of a data set, dealt out for some passes; one is put back for each that fails or is returned.
+    passes: None: as the data set says, or one."""
 
-    def __init__(self, passes: int = 1, secret: str = SECRET, index: int = 0, incarnation: int = 1) -> None:
-        self.passes = passes
+    def __init__(self, passes: Optional[int] = 1, secret: str = SECRET, index: int = 0, incarnation: int = 1) -> None:
+        self.passes = 1 if passes is None else passes
+        self.open_passes = passes is None
+        self.says_passes = True  # False: as an older scheduler
         self.secret = secret
         self.dataset: Optional[Dict[str, Any]] = None
         self.pass_number = 0
@@ -63,7 +66,7 @@ class Job:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self._environment = {
             "EDL_SOCKET": path, "EDL_JOB": "train", "EDL_JOB_ID": "7", "EDL_ROLE": "trainer", "EDL_INDEX": str(index),
-            "EDL_INCARNATION": str(incarnation), "EDL_PASSES": str(passes),
+            "EDL_INCARNATION": str(incarnation), "EDL_PASSES": str(self.passes),
             "EDL_OUTPUT_DIR": self._folder.name}
 
     def __enter__(self) -> "Job":
@@ -102,9 +105,15 @@ class Job:
     def _put(self, body: Dict[str, Any]) -> Tuple[int, Any]:
         if self.dataset is not None and self.dataset["digest"] != body["digest"]:
             return 409, {"detail": "another data set"}
+        if self.dataset is None and self.open_passes:
+            self.passes = body.get("passes", 1)
         self.dataset = body
         self.todo = list(range(len(body["tasks"])))
-        return 200, {"tasks": len(body["tasks"])}
+        return 200, self._known()
+
+    def _known(self) -> Dict[str, Any]:
+        known = {"tasks": len((self.dataset or {"tasks": []})["tasks"])}
+        return {**known, "passes": self.passes} if self.says_passes else known
 
     def _lease(self, body: Dict[str, Any]) -> Tuple[int, Any]:
         for task in self.held:
@@ -151,7 +160,7 @@ class Job:
 
     def _call(self, call: str, body: Any) -> Tuple[int, Any]:
         if call == "GET /jobs/self/dataset":
-            return (404, {}) if self.dataset is None else (200, {"digest": self.dataset["digest"], "tasks": 1})
+            return (404, {}) if self.dataset is None else (200, {"digest": self.dataset["digest"], **self._known()})
         if call == "PUT /jobs/self/dataset":
             return self._put(body)
         if call == "POST /jobs/self/tasks/lease":

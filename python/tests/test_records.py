@@ -228,12 +228,61 @@ class InJob(Folder):
             self.assertEqual(list(edl.epochs(3)), [0, 1, 2])
             self.assertEqual(set(job.asked), {"GET /jobs/self/dataset"})
 
-    def test_too_few_passes_are_told_of(self) -> None:
+    def test_a_job_makes_the_passes_of_its_program(self) -> None:
+        want = self.files()
+        with Job(passes=None) as job:
+            self.assertEqual([list(edl.cloud_reader(self.pattern)) for _ in edl.epochs(3)], [want] * 3)
+            self.assertEqual(job.passes, 3)
+            self.assertEqual(len(job.done), 15)
+        with Job(passes=None) as job:
+            self.assertEqual(list(edl.records(self.pattern, passes=2)), want * 2)
+        with Job(passes=None) as job:
+            self.assertEqual(list(edl.records(self.pattern)), want)
+            assert job.dataset is not None
+            self.assertNotIn("passes", job.dataset)
+
+    def test_epochs_that_were_done_need_no_passes(self) -> None:
         self.files()
-        with Job(passes=2), self.assertLogs("edl", logging.WARNING) as told:
-            self.assertEqual(len([list(edl.cloud_reader(self.pattern)) for _ in edl.epochs(5)]), 2)
-        self.assertEqual(len(told.output), 1)
-        self.assertRegex(told.output[0], r"2 passes.*epochs\(5\).*--passes 5")
+        path = self.path("checkpoint")
+        edl.save_checkpoint({"x": 1}, edl.TrainStatus(2), path)
+        with Job(passes=None) as job:
+            edl.load_checkpoint(path)
+            self.assertEqual([epoch for epoch in edl.epochs(5) if list(edl.cloud_reader(self.pattern))], [3, 4])
+            self.assertEqual(job.passes, 2)
+
+    def test_endless_epochs(self) -> None:
+        self.files()
+        with Job(passes=None) as job:
+            for _ in edl.epochs(1 << 62):
+                list(edl.cloud_reader(self.pattern))
+                break
+            self.assertEqual(job.passes, 1000000)
+
+    def test_other_passes_are_told_of(self) -> None:
+        self.files()
+        for passes, says in ((2, True), (2, False), (7, True)):
+            with Job(passes=passes) as job, self.assertLogs("edl", logging.WARNING) as told:
+                job.says_passes = says
+                for i, _ in enumerate(edl.epochs(5)):
+                    list(edl.cloud_reader(self.pattern))
+                self.assertEqual(i + 1, min(passes, 5))
+            self.assertEqual(len(told.output), 1)
+            self.assertRegex(told.output[0], f"the job makes {passes} passes.*asks for 5.*--passes 5")
+        with Job(passes=2) as job, self.assertLogs("edl", logging.WARNING) as told:
+            job.put(_files_json(self.pattern))  # another process was first
+            list(edl.records(self.pattern, passes=4))
+        self.assertRegex(told.output[0], "makes 2 passes.*asks for 4")
+        with Job(passes=None) as job, self.assertLogs("edl", logging.WARNING) as told:
+            found, others = _files.index(self.pattern), _files_json(self.pattern)
+
+            def index(*_: Any) -> _files.DataSet:
+                job.put(others)  # another process is quicker, with other data
+                return found
+
+            with mock.patch.object(_files, "index", index):
+                list(edl.records(self.pattern, passes=4))
+        self.assertRegex(told.output[0], "another data set")
+        self.assertRegex(told.output[1], "makes 1 pass over.*asks for 4")
 
     def test_a_checkpoint_of_another_job_counts_its_epochs(self) -> None:
         self.files()

@@ -32,7 +32,8 @@
     " memory_used_bytes, gpus, start_failed, frozen_us"
 #define QUEUE_COLUMNS                                                                              \
     "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
-    " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path"
+    " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path,"       \
+    " passes"
 /* of one kind of the job ?1 */
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
@@ -81,11 +82,11 @@ static const char *const statement_texts[ST_N] = {
     [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
     [ST_QUEUE_PUT] =
         "INSERT INTO queue (job_id, pass, records_total, records_discarded_total, retries_total,"
-        " model_saved, saver, tasks_discarded_total, model_path)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)"
+        " model_saved, saver, tasks_discarded_total, model_path, passes)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
         " ON CONFLICT (job_id) DO UPDATE SET pass=?2, records_total=?3,"
         " records_discarded_total=?4, retries_total=?5, model_saved=?6, saver=?7,"
-        " tasks_discarded_total=?8, model_path=?9",
+        " tasks_discarded_total=?8, model_path=?9, passes=?10",
     [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, pass, chunks)"
                     " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
                     " ON CONFLICT (job_id, id) DO UPDATE SET state=?3, lease=?4, failures=?5,"

@@ -250,6 +250,7 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
     store_bind_u64(statement, 7, queue.saver);
     store_bind_u64(statement, 8, queue.tasks_discarded_total);
     store_bind_text(statement, 9, queue.model_path);
+    store_bind_u64(statement, 10, queue.passes);
     r = store_step_done(store, ST_QUEUE_PUT, error);
     if (r < 0 || !queue.closed)
         return r;

@@ -455,6 +455,7 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
     queue.saver = row_u64(&row, 6, INT64_MAX);
     queue.tasks_discarded_total = row_u64(&row, 12, INT64_MAX);
     queue.model_path = store_column_text(statement, 13);
+    queue.passes = (uint32_t)row_u64(&row, 14, UINT32_MAX);
     queue.closed = sqlite3_column_type(statement, 7) != SQLITE_NULL;
     if (queue.closed)
         read_queue_end(&row, &queue);

@@ -29,7 +29,7 @@ cd "$work"
 mkfifo "$work/job/go" "$work/job/never"
 cluster_start --nodes 2 --cpu 2000m
 jq -n --arg python "$python" --arg note "$note" --arg folder "$work/job" --arg program "$program" --arg path "$PYTHONPATH" --arg data "$work/data/train-*" \
-    --arg checkpoints "$work/checkpoints" '{name: "records", mode: "collective", fault_tolerant: true, passes: 5, dataset: $data,
+    --arg checkpoints "$work/checkpoints" '{name: "records", mode: "collective", fault_tolerant: true, dataset: $data,
     env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"}, checkpoint: {path: $checkpoints}, restart: {max: 10, backoff: "200ms"},
     roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$python, $note, $folder, $program]}]}' | edl submit - >/dev/null
 await 120 'trainer 1 stands still' test -e "$work/job/held"
@@ -42,6 +42,7 @@ await 120 'trainer 0 has done the others' records_at_least records 150
 kill -9 "$(pids records trainer 1)"
 edl wait records --timeout 120 || fail "it ends otherwise: $(edl show records; edl logs records)"
 exact_counts records
+[ "$(job_field records .passes)" = 5 ] || fail "the job makes other passes than its program: $(job_field records .passes)"
 mv "$killed" "$work/of-the-killed"
 cat "$work"/job/seen-* | sort | cmp - "$work/want" || fail 'not each record once in each epoch'
 [ "$(cut -d ' ' -f 1 "$work/of-the-killed" | sort -u)" = 0 ] || fail 'the killed one has done others than those of the first epoch'

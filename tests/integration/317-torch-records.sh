@@ -20,8 +20,10 @@ rm -r checkpoint/ckpt-0000000005
 tail -n 1 said | cmp - again || fail "it does not go on from its checkpoint: $(cat said again)"
 cd "$work"
 cluster_start --nodes 2 --cpu 2000m
-edl submit --name learns --min 2 --max 2 --cpu 500m --dataset "$work/data/train-*" --passes 5 --env PYTHONPATH="$PYTHONPATH" \
+edl submit --name learns --min 2 --max 2 --cpu 500m --dataset "$work/data/train-*" --shuffle 7 --env PYTHONPATH="$PYTHONPATH" \
     --env PYTHONDONTWRITEBYTECODE=1 --env OMP_NUM_THREADS=1 -- "$python" "$EDL_SOURCE_DIR/examples/torch_records.py" >/dev/null
 edl wait learns --timeout 120 || fail "it ends otherwise: $(edl show learns; edl logs learns)"
 exact_counts learns
+[ "$(job_field learns .passes)" = 5 ] || fail "the job makes other passes than its program: $(job_field learns .passes)"
+edl show learns | grep -q '^order .* with seed 7' || fail "the order of its tasks is not told: $(edl show learns)"
 cluster_stop

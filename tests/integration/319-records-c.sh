@@ -39,7 +39,7 @@ END
 chmod +x "$work/trainer"
 cd "$work"
 cluster_start --nodes 2 --cpu 2000m
-jq -n --arg program "$work/trainer" --arg data "$work/data/train-*" '{name: "records", mode: "collective", fault_tolerant: true, passes: 2, dataset: $data,
+jq -n --arg program "$work/trainer" --arg data "$work/data/train-*" '{name: "records", mode: "collective", fault_tolerant: true, dataset: $data,
     restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
 tasks_are() { [ "$(api GET /jobs/records/tasks | jq -r ".$1")" = "$2" ]; }
 await 120 'trainer 1 holds a task, and the one that it has asked for meanwhile' tasks_are leased 2
@@ -50,6 +50,7 @@ await 120 'trainer 0 has done the others' records_at_least records 600
 kill -9 "$(pids records trainer 1)"
 edl wait records --timeout 120 || fail "it ends otherwise: $(edl show records; edl logs records)"
 exact_counts records
+[ "$(job_field records .passes)" = 2 ] || fail "the job makes other passes than its program: $(job_field records .passes)"
 LC_ALL=C sort "$work"/seen/* | cmp - "$work/want" || fail 'not each record once in each pass'
 
 # a trainer in Python gives the data set while one in C has it: both name it alike, so the job takes either
@@ -108,6 +109,7 @@ exec 6>&- 5>&-
 wait "$reader"
 api GET /jobs/gone/tasks | holds '.records_total == 700 and .records_discarded == 100' || fail "counts: $(api GET /jobs/gone/tasks)"
 edl logs gone >"$work/logs"
+grep -q 'the job makes 1 pass over its data, and this program asks for 2: submit with --passes 2' "$work/logs" || fail "passes: $(cat "$work/logs")"
 grep -q "$work/data/train-7 has changed: it is a folder now" "$work/logs" || fail "not told: $(cat "$work/logs")"
 grep '^0' "$work/want" | grep -v '^0 7-' | cmp - <(LC_ALL=C sort "$work/gone") || fail 'not each record of the other files once'
 cluster_stop

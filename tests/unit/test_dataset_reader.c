@@ -70,6 +70,33 @@ static void test_reads_what_is_cut_anywhere(void **state)
     }
 }
 
+/* They count where the job says none, wherever they stand. */
+static void test_passes(void **state)
+{
+#define TASKS "\"tasks\":[{\"chunks\":[{\"path\":\"a\",\"offset\":0,\"records\":1}]}]"
+    static const struct {
+        const char *text;
+        bool open;
+        uint32_t passes;
+    } cases[] = {
+        { "{\"digest\":\"d\"," TASKS "}", true, 3 },
+        { "{\"digest\":\"d\",\"passes\":5," TASKS "}", true, 5 },
+        { "{" TASKS ",\"passes\":1000000,\"digest\":\"d\"}", true, 1000000 },
+        { "{\"digest\":\"d\",\"passes\":5," TASKS "}", false, 3 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const struct task_queue_config asked = { .passes = 3, .passes_open = cases[i].open };
+        struct dataset_reader *reader = dataset_reader_new(&asked, 0);
+
+        assert_int_equal(dataset_reader_add(reader, cases[i].text, strlen(cases[i].text), NULL), 0);
+        assert_int_equal(dataset_reader_end(reader, NULL), 0);
+        assert_int_equal(task_queue_passes(dataset_reader_queue(reader)), cases[i].passes);
+        (void)dataset_reader_free(reader);
+    }
+}
+
 static void test_refuses_what_is_wrong(void **state)
 {
 #define CHUNK "{\"path\":\"a\",\"offset\":0,\"records\":1}"
@@ -90,6 +117,10 @@ static void test_refuses_what_is_wrong(void **state)
         { "{\"digest\":\"d\",\"tasks\":7}", "/tasks is not an array", -EINVAL },
         { "{\"digest\":\"d\",\"digest\":\"e\",\"tasks\":[" TASK "]}", "twice", -EINVAL },
         { "{\"digest\":\"d\",\"tasks\":[" TASK "],\"tasks\":[" TASK "]}", "twice", -EINVAL },
+        { "{\"digest\":\"d\",\"passes\":2,\"tasks\":[" TASK "],\"passes\":2}", "twice", -EINVAL },
+        { "{\"digest\":\"d\",\"passes\":0,\"tasks\":[" TASK "]}", "/passes is 0", -EINVAL },
+        { "{\"digest\":\"d\",\"passes\":1000001,\"tasks\":[" TASK "]}", "/passes", -EINVAL },
+        { "{\"digest\":\"d\",\"passes\":\"5\",\"tasks\":[" TASK "]}", "/passes", -EINVAL },
         { "{\"digest\":1,\"tasks\":[" TASK "]}", "/digest", -EINVAL },
         { "{\"digest\":\"d\" \"tasks\":[" TASK "]}", "a comma", -EINVAL },
         { "{\"digest\":\"d\",,\"tasks\":[" TASK "]}", "a value is missing", -EINVAL },
@@ -155,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_what_is_cut_anywhere),
+        cmocka_unit_test(test_passes),
         cmocka_unit_test(test_refuses_what_is_wrong),
         cmocka_unit_test(test_bounds_a_task_and_every_other_member),
         cmocka_unit_test(test_passes_over_tasks_for_their_digest),

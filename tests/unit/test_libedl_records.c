@@ -367,6 +367,7 @@ static void test_dealt_out(void **state)
     for (unsigned i = 0; i < ELEMENTS(wanted); i++)
         if (wanted[i] != NULL)
             assert_string_equal(agent.asked->text[i], wanted[i]);
+    assert_non_null(strstr(agent.asked->text[1], "\"passes\":99"));
     assert_non_null(strstr(agent.asked->text[1],
                            "\"tasks\":[{\"chunks\":[{\"path\":\"text\","
                            "\"offset\":0,\"records\":4}]},{\"chunks\":[{"

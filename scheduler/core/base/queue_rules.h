@@ -15,7 +15,8 @@
 static inline struct task_queue_config queue_rules(const struct job_spec *spec)
 {
     return (struct task_queue_config){
-        .passes = spec->passes,
+        .passes = job_spec_passes(spec),
+        .passes_open = spec->passes == 0,
         .failures_max = TASK_FAILURES_MAX,
         .lease_timeout_us = TASK_LEASE_TIMEOUT_US,
         .lease_least_us = TASK_LEASE_LEAST_US,

@@ -521,6 +521,18 @@ uint32_t task_queue_pass(const struct task_queue *queue)
     return queue->pass;
 }
 
+void task_queue_wish_passes(struct task_queue *queue, uint32_t passes)
+{
+    if (queue->config.passes_open && passes > 0)
+        queue->config.passes = passes;
+}
+
+void task_queue_restore_passes(struct task_queue *queue, uint32_t passes)
+{
+    if (passes > 0)
+        queue->config.passes = passes;
+}
+
 uint32_t task_queue_passes(const struct task_queue *queue)
 {
     return queue->config.passes;

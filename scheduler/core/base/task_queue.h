@@ -49,6 +49,7 @@ struct task_queue; /* opaque */
 
 struct task_queue_config {
     uint32_t passes;
+    bool passes_open;          /* task_queue_wish_passes counts: the job itself says none */
     uint32_t failures_max;     /* 3: a fourth failure discards */
     uint64_t lease_timeout_us; /* a leased task not finished by then fails; in truth it is */
     uint64_t lease_least_us;   /* what task_times.h says, from this on; 0: it does not count */
@@ -83,6 +84,12 @@ struct task_queue *task_queue_copy(const struct task_queue *queue);
  * chunks are copied */
 struct task *task_queue_add(struct task_queue *queue, const struct task_chunk *chunks,
                             uint32_t n_chunks);
+
+/* task_queue_wish_passes - what its data set says of passes; counts where passes are open, and
+ * while nothing was given out. task_queue_restore_passes - what came of it, as stored; 0: nothing
+ */
+void task_queue_wish_passes(struct task_queue *queue, uint32_t passes);
+void task_queue_restore_passes(struct task_queue *queue, uint32_t passes);
 
 /* task_queue_order - all tasks are there and none was given out: they are to come in the order of
  * the first pass. Linear; nothing to do without shuffled. */

@@ -140,7 +140,8 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
         return 0;
     x = task_queue_counts(a->queue);
     y = task_queue_counts(b->queue);
-    if (task_queue_pass(a->queue) != task_queue_pass(b->queue) || x.todo != y.todo ||
+    if (task_queue_pass(a->queue) != task_queue_pass(b->queue) ||
+        task_queue_passes(a->queue) != task_queue_passes(b->queue) || x.todo != y.todo ||
         x.leased != y.leased || x.records_pass != y.records_pass || x.done != y.done ||
         x.discarded != y.discarded || x.records_done != y.records_done ||
         x.records_total != y.records_total ||

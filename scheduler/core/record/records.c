@@ -120,6 +120,7 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
     *ret = (struct queue_record){
         .job_id = job->id,
         .pass = task_queue_pass(job->queue),
+        .passes = task_queue_passes(job->queue),
         .records_total = counts.records_total,
         .records_discarded_total = counts.records_discarded_total,
         .tasks_discarded_total = counts.tasks_discarded_total,
@@ -373,6 +374,7 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     if (job == NULL || job->queue == NULL || task_queue_n_tasks(job->queue) != n)
         return CORRUPT("the task queue of job %llu has no job or not its tasks",
                        ULL(record->job_id));
+    task_queue_restore_passes(job->queue, record->passes);
     if (record->pass > task_queue_passes(job->queue))
         return CORRUPT("the task queue of job %llu is in pass %u of %u", ULL(record->job_id),
                        record->pass, task_queue_passes(job->queue));

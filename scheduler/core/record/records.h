@@ -66,6 +66,7 @@ struct process_record {
 struct queue_record {
     uint64_t job_id;
     uint32_t pass;
+    uint32_t passes; /* 0, of one that was stored earlier: as the document says */
     uint64_t records_total, records_discarded_total, tasks_discarded_total, retries_total;
     bool model_saved;
     const char *model_path; /* "" not told; whose it is depends on who made the record */
