@@ -27,12 +27,16 @@ static void add_loss(const struct recordio_chunk *chunk, struct edl_error *error
                    chunk->n_records, chunk->n_records == 1 ? " is" : "s are");
 }
 
-static void add_lost_rest(const struct recordio_survey *survey, struct edl_error *error)
+/* report_gaps - STATUS_FAILED: there are some */
+static int report_gaps(const char *path, const struct recordio_survey *survey)
 {
-    size_t used = strlen(error->text);
+    struct edl_error error = { 0 };
 
-    (void)snprintf(error->text + used, sizeof error->text - used,
-                   "; the rest of the file is lost, %" PRIu64 " bytes", survey->lost_bytes);
+    for (size_t i = 0; i < survey->n_gaps; i++) {
+        (void)recordio_gap_error(path, survey, &survey->gaps[i], &error);
+        (void)report_error(&error);
+    }
+    return survey->n_gaps > 0 ? STATUS_FAILED : STATUS_OK;
 }
 
 /* flushed - the status, or that of an output that could not be written */
@@ -91,11 +95,8 @@ static int cat_file(const struct recordio_options *o, const char *path, bool *re
         *ret_ok = print_chunk(o, &records);
         recordio_records_clear(&records);
     }
-    if (*ret_ok && survey.lost_bytes > 0) {
-        add_lost_rest(&survey, &survey.damage);
-        (void)report_error(&survey.damage);
+    if (*ret_ok && report_gaps(path, &survey) != STATUS_OK)
         status = STATUS_FAILED;
-    }
     recordio_survey_clear(&survey);
     return status;
 }
@@ -127,6 +128,26 @@ static json_t *chunks_json(const struct recordio_survey *survey)
                                                       recordio_compressor_name(chunk->compressor)));
     }
     return chunks;
+}
+
+static json_t *lost_records_json(const struct recordio_gap *gap)
+{
+    return gap->counted ? json_integer((json_int_t)gap->n_records) : json_null();
+}
+
+static json_t *gaps_json(const struct recordio_survey *survey)
+{
+    json_t *gaps = json_array();
+
+    for (size_t i = 0; i < survey->n_gaps; i++) {
+        const struct recordio_gap *gap = &survey->gaps[i];
+
+        (void)json_array_append_new(gaps, json_pack("{s:I, s:I, s:o, s:s}", "offset",
+                                                    (json_int_t)gap->offset_bytes, "bytes",
+                                                    (json_int_t)gap->bytes, "records_lost",
+                                                    lost_records_json(gap), "reason", gap->what));
+    }
+    return gaps;
 }
 
 static uint64_t records_of(const struct recordio_survey *survey)
@@ -170,9 +191,10 @@ static void list_file(const char *path, const struct recordio_survey *survey, st
 
 static json_t *list_json(const char *path, const struct recordio_survey *survey)
 {
-    return json_pack("{s:o, s:I, s:I, s:o, s:I}", "path", path_json(path), "records",
+    return json_pack("{s:o, s:I, s:I, s:o, s:o, s:I}", "path", path_json(path), "records",
                      (json_int_t)records_of(survey), "bytes", (json_int_t)survey->file_bytes,
-                     "chunks", chunks_json(survey), "lost_bytes", (json_int_t)survey->lost_bytes);
+                     "chunks", chunks_json(survey), "gaps", gaps_json(survey), "lost_bytes",
+                     (json_int_t)survey->lost_bytes);
 }
 
 int recordio_list(const struct recordio_call *call)
@@ -193,11 +215,8 @@ int recordio_list(const struct recordio_call *call)
             status = STATUS_FAILED;
             continue;
         }
-        if (survey.lost_bytes > 0) {
-            add_lost_rest(&survey, &survey.damage);
-            (void)report_error(&survey.damage);
+        if (report_gaps(call->paths[i], &survey) != STATUS_OK)
             status = STATUS_FAILED;
-        }
         list_file(call->paths[i], &survey, table);
         (void)json_array_append_new(files, list_json(call->paths[i], &survey));
         recordio_survey_clear(&survey);
@@ -218,48 +237,80 @@ int recordio_list(const struct recordio_call *call)
 struct checked {
     bool json;
     struct work_told told;
-    uint64_t n_damaged, n_lost, n_records;
+    uint64_t n_damaged, n_lost, lost_bytes, n_records;
     json_t *damaged; /* of the file under way */
 };
 
-static void add_damage(struct checked *checked, uint64_t offset_bytes, json_t *lost,
+/* What was lost at one place of a file. */
+struct damage {
+    uint64_t offset_bytes, bytes, n_records;
+    bool counted; /* n_records is known */
+};
+
+static void add_damage(struct checked *checked, const struct damage *damage,
                        const struct edl_error *error)
 {
+    json_t *records = damage->counted ? json_integer((json_int_t)damage->n_records) : json_null();
+
     checked->n_damaged++;
+    checked->n_lost += damage->n_records;
+    checked->lost_bytes += damage->bytes;
     if (!checked->json)
         (void)report_error(error);
     (void)json_array_append_new(checked->damaged,
-                                json_pack("{s:I, s:o, s:o}", "offset", (json_int_t)offset_bytes,
-                                          "records_lost", lost, "reason", path_json(error->text)));
+                                json_pack("{s:I, s:I, s:o, s:o}", "offset",
+                                          (json_int_t)damage->offset_bytes, "bytes_lost",
+                                          (json_int_t)damage->bytes, "records_lost", records,
+                                          "reason", path_json(error->text)));
 }
 
-static void check_chunks(const char *path, const struct recordio_survey *survey,
-                         struct checked *checked)
+static void check_chunk(const char *path, const struct recordio_chunk *chunk,
+                        struct checked *checked)
 {
+    const struct damage damage = { .offset_bytes = chunk->offset_bytes,
+                                   .bytes = RECORDIO_HEADER_BYTES + (uint64_t)chunk->stored_bytes,
+                                   .n_records = chunk->n_records,
+                                   .counted = true };
+    struct recordio_records records = { 0 };
+    struct edl_error error = { 0 };
+
+    if (work_told_due(&checked->told))
+        report_note("checking: %" PRIu64 " records so far, now in %s", checked->n_records, path);
+    if (recordio_read_chunk(path, chunk->offset_bytes, &records, &error) < 0) {
+        add_loss(chunk, &error);
+        add_damage(checked, &damage, &error);
+        return;
+    }
+    checked->n_records += records.n;
+    recordio_records_clear(&records);
+}
+
+static void check_gap(const char *path, const struct recordio_survey *survey,
+                      const struct recordio_gap *gap, struct checked *checked)
+{
+    const struct damage damage = { .offset_bytes = gap->offset_bytes,
+                                   .bytes = gap->bytes,
+                                   .n_records = gap->n_records,
+                                   .counted = gap->counted };
+    struct edl_error error = { 0 };
+
+    (void)recordio_gap_error(path, survey, gap, &error);
+    add_damage(checked, &damage, &error);
+}
+
+/* check_parts - chunks and gaps in the order of the file */
+static void check_parts(const char *path, const struct recordio_survey *survey,
+                        struct checked *checked)
+{
+    size_t g = 0;
+
     for (size_t i = 0; i < survey->n_chunks; i++) {
-        const struct recordio_chunk *chunk = &survey->chunks[i];
-        struct recordio_records records = { 0 };
-        struct edl_error error = { 0 };
-
-        if (work_told_due(&checked->told))
-            report_note("checking: %" PRIu64 " records so far, now in %s", checked->n_records,
-                        path);
-        if (recordio_read_chunk(path, chunk->offset_bytes, &records, &error) < 0) {
-            add_loss(chunk, &error);
-            checked->n_lost += chunk->n_records;
-            add_damage(checked, chunk->offset_bytes, json_integer((json_int_t)chunk->n_records),
-                       &error);
-            continue;
-        }
-        checked->n_records += records.n;
-        recordio_records_clear(&records);
+        while (g < survey->n_gaps && survey->gaps[g].offset_bytes < survey->chunks[i].offset_bytes)
+            check_gap(path, survey, &survey->gaps[g++], checked);
+        check_chunk(path, &survey->chunks[i], checked);
     }
-    if (survey->lost_bytes > 0) {
-        struct edl_error error = survey->damage;
-
-        add_lost_rest(survey, &error);
-        add_damage(checked, survey->file_bytes - survey->lost_bytes, json_null(), &error);
-    }
+    while (g < survey->n_gaps)
+        check_gap(path, survey, &survey->gaps[g++], checked);
 }
 
 static json_t *check_file(const char *path, struct checked *checked)
@@ -271,9 +322,9 @@ static json_t *check_file(const char *path, struct checked *checked)
 
     checked->damaged = json_array();
     if (recordio_survey(path, &survey, &error) < 0)
-        add_damage(checked, 0, json_null(), &error);
+        add_damage(checked, &(struct damage){ 0 }, &error);
     else
-        check_chunks(path, &survey, checked);
+        check_parts(path, &survey, checked);
     json = json_pack("{s:o, s:I, s:I, s:o}", "path", path_json(path), "chunks",
                      (json_int_t)survey.n_chunks, "records",
                      (json_int_t)(checked->n_records - records), "damaged", checked->damaged);
@@ -296,9 +347,10 @@ int recordio_check(const struct recordio_call *call)
         (void)json_array_append_new(files, check_file(call->paths[i], &checked));
     if (json) {
         _cleanup_json_ json_t *all =
-            json_pack("{s:O, s:I, s:I, s:I}", "files", files, "records",
+            json_pack("{s:O, s:I, s:I, s:I, s:I}", "files", files, "records",
                       (json_int_t)checked.n_records, "records_lost", (json_int_t)checked.n_lost,
-                      "damaged", (json_int_t)checked.n_damaged);
+                      "bytes_lost", (json_int_t)checked.lost_bytes, "damaged",
+                      (json_int_t)checked.n_damaged);
 
         json_print(all);
     }

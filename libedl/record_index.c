@@ -224,13 +224,15 @@ static int cannot_read(const char *path, int code, struct edl_error *error)
 static int cut_chunks(struct making *making, const char *path, struct edl_error *error)
 {
     struct recordio_survey survey = { 0 };
+    struct edl_error damage = { 0 };
     int r = recordio_survey(path, &survey, error);
 
     if (r < 0)
         return -EIO;
-    if (survey.lost_bytes > 0)
-        (void)fprintf(stderr, "edl: %s; the rest of the file is lost, %" PRIu64 " bytes\n",
-                      survey.damage.text, survey.lost_bytes);
+    for (size_t i = 0; i < survey.n_gaps; i++) {
+        (void)recordio_gap_error(path, &survey, &survey.gaps[i], &damage);
+        (void)fprintf(stderr, "edl: %s\n", damage.text);
+    }
     for (size_t i = 0; i < survey.n_chunks; i++) {
         const struct recordio_chunk *chunk = &survey.chunks[i];
 

@@ -16,6 +16,9 @@
 #define RECORDIO_MAGIC UINT32_C(0x01020304)
 #define RECORDIO_HEADER_BYTES 20
 #define RECORDIO_CHUNK_BYTES_MAX (64u * 1024 * 1024) /* larger stored or raw sizes are refused */
+/* of a chunk with so many stored bytes: each record has a length of 4 bytes */
+#define RECORDIO_RECORDS_MAX(compressor, stored_bytes)                                             \
+    (((compressor) == RECORDIO_NONE ? (stored_bytes) : RECORDIO_CHUNK_BYTES_MAX) / 4)
 
 enum recordio_compressor { RECORDIO_NONE = 0, RECORDIO_SNAPPY = 1, RECORDIO_GZIP = 2 };
 
@@ -37,22 +40,40 @@ int recordio_write(struct recordio_writer *writer, const void *record, size_t si
 int recordio_writer_close(struct recordio_writer *take_writer, struct edl_error *error);
 void recordio_writer_abort(struct recordio_writer *take_writer); /* leaves no file; accepts NULL */
 
-/* recordio_index - reads headers only; *ret_chunks: malloc'd array of *ret_n */
+/* recordio_index - reads headers only; *ret_chunks: malloc'd array of *ret_n. EDL_ECORRUPT: the
+ * file has a gap; the error tells the first one */
 int recordio_index(const char *path, struct recordio_chunk **ret_chunks, size_t *ret_n,
                    struct edl_error *error);
 
-/* What the headers of a file say, up to the first that is damaged. */
+/* Bytes of a file that no chunk has: a header is damaged, and behind it the next whole chunk was
+ * looked for, or the end. */
+struct recordio_gap {
+    uint64_t offset_bytes, bytes;
+    const char *what;   /* is wrong at its beginning; static */
+    bool counted;       /* it is known how many records it had: */
+    uint32_t n_records; /* as its header says */
+};
+
+/* The chunks of a file and the gaps between them, both in their order; together they are all of its
+ * bytes. */
 struct recordio_survey {
     struct recordio_chunk *chunks; /* owned */
     size_t n_chunks;
+    struct recordio_gap *gaps; /* owned */
+    size_t n_gaps;
     uint64_t file_bytes;
-    uint64_t lost_bytes;     /* from the damaged header to the end; 0: none is damaged */
-    struct edl_error damage; /* where, and how; set when lost_bytes is not 0 */
+    uint64_t lost_bytes; /* in gaps */
 };
 
-/* recordio_survey - as recordio_index, of a file that may be damaged; recordio_survey_clear */
+/* recordio_survey - as recordio_index, of a file that may be damaged; recordio_survey_clear
+ * What it costs grows with the bytes of the file, whatever they are. */
 int recordio_survey(const char *path, struct recordio_survey *ret, struct edl_error *error);
 void recordio_survey_clear(struct recordio_survey *survey);
+
+/* recordio_gap_error - sets error to where a gap is, what is wrong there and how much is lost;
+ * EDL_ECORRUPT */
+int recordio_gap_error(const char *path, const struct recordio_survey *survey,
+                       const struct recordio_gap *gap, struct edl_error *error);
 
 /* recordio_begins - the open file begins as a RecordIO file does; its position stays */
 bool recordio_begins(int fd);

@@ -14,7 +14,7 @@ import stat
 import time
 from typing import BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _recordio
+from . import _recordio, _survey
 from ._call import Error
 from ._model import Chunk
 
@@ -149,10 +149,10 @@ def _cut_lines(cutter: _Cutter, file: BinaryIO, path: str) -> None:
 
 
 def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
-    chunks, damage = _recordio.index(file, path)
-    if damage is not None:
-        LOG.warning("%s; the rest of the file is lost", damage)
-    for chunk in chunks:
+    found = _survey.survey(file)
+    for gap in found.gaps:
+        LOG.warning("%s", gap.told(path, found.file_size))
+    for chunk in found.chunks:
         if chunk.records:
             cutter.add(Chunk(path, chunk.offset, chunk.records), chunk.size)
 

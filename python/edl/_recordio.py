@@ -9,18 +9,15 @@ import gzip
 import os
 import struct
 import zlib
-from typing import BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple, Type
+from typing import BinaryIO, Dict, Iterator, List, Optional, Type
 
 from . import _snappy
 from ._call import Error
+from ._survey import CHUNK_BYTES_MAX, GZIP, HEADER, MAGIC, NONE, SNAPPY, Head, read_head, survey
 from ._sync import sync_folder
 
-MAGIC = 0x01020304
-HEADER = struct.Struct("<5I")  # magic, CRC32 of the stored bytes, compressor, stored bytes, records
 LENGTH = struct.Struct("<I")
 CHUNK_BYTES = 1 << 20  # of records, where nothing else is said
-CHUNK_BYTES_MAX = 64 << 20  # larger ones are refused
-NONE, SNAPPY, GZIP = 0, 1, 2
 COMPRESSORS: Dict[str, int] = {"none": NONE, "snappy": SNAPPY, "gzip": GZIP}
 _GZIP_WINDOW = 15 + 16  # zlib's way of saying: with the head and the end of gzip
 _GZIP_PIECE_BYTES = 64  # of a member, the first time; an empty one has 20
@@ -30,61 +27,10 @@ class Damaged(Error):
     """A file is not as it was written: the text names file and offset."""
 
 
-class FileChunk(NamedTuple):
-    """Where a chunk begins, how many bytes it takes and how many records it has."""
-
-    offset: int
-    size: int
-    records: int
-
-
-class _Head(NamedTuple):
-    crc: int
-    compressor: int
-    stored: int
-    records: int
-
-
 def is_recordio(file: BinaryIO) -> bool:
     """By its first bytes; an empty file is none."""
     file.seek(0)
     return file.read(4) == LENGTH.pack(MAGIC)
-
-
-def _read_head(file: BinaryIO, path: str, offset: int) -> Optional[_Head]:
-    """None: the file ends here."""
-    data = file.read(HEADER.size)
-    if not data:
-        return None
-    if len(data) < HEADER.size:
-        raise Damaged(f"{path}: the file ends in the head of the chunk at {offset}")
-    magic, *rest = HEADER.unpack(data)
-    head = _Head(*rest)
-    if magic != MAGIC:
-        raise Damaged(f"{path}: no chunk begins at {offset}")
-    if head.stored > CHUNK_BYTES_MAX:
-        raise Damaged(f"{path}: the chunk at {offset} says that it has {head.stored} bytes, {CHUNK_BYTES_MAX} at most are read")
-    return head
-
-
-def index(file: BinaryIO, path: str) -> Tuple[List[FileChunk], Optional[Damaged]]:
-    """The chunks of a file, by their heads alone; and the damage behind which no chunk can be found."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    chunks: List[FileChunk] = []
-    offset = 0
-    while True:
-        try:
-            head = _read_head(file, path, offset)
-        except Damaged as error:
-            return chunks, error
-        if head is None:
-            return chunks, None
-        end = offset + HEADER.size + head.stored
-        if end > size:
-            return chunks, Damaged(f"{path}: the file ends in the chunk at {offset}, which has {head.records} records")
-        chunks.append(FileChunk(offset, end - offset, head.records))
-        offset = file.seek(end)
 
 
 def _unpack_gzip(stored: memoryview) -> bytes:
@@ -107,7 +53,7 @@ def _unpack_gzip(stored: memoryview) -> bytes:
     return bytes(out)
 
 
-def _unpack(head: _Head, stored: bytes) -> bytes:
+def _unpack(head: Head, stored: bytes) -> bytes:
     if head.compressor == NONE:
         return stored
     if head.compressor == SNAPPY:
@@ -117,7 +63,7 @@ def _unpack(head: _Head, stored: bytes) -> bytes:
     return _unpack_gzip(memoryview(stored))
 
 
-def _split(head: _Head, payload: bytes) -> List[bytes]:
+def _split(head: Head, payload: bytes) -> List[bytes]:
     records = []
     at, end = 0, len(payload)
     while at < end:
@@ -136,19 +82,21 @@ def _split(head: _Head, payload: bytes) -> List[bytes]:
 
 def read_chunk(file: BinaryIO, path: str, offset: int) -> List[bytes]:
     """The records of the chunk at offset. Damaged."""
-    file.seek(offset)
-    head = _read_head(file, path, offset)
-    if head is None:
-        raise Damaged(f"{path}: the file ends before {offset}, where a chunk was")
+    def damaged(what: str) -> Damaged:
+        return Damaged(f"{path}: chunk at offset {offset}: {what}")
+
+    head, what = read_head(file, offset, file.seek(0, os.SEEK_END))
+    if what is not None:
+        raise damaged(what)
     stored = file.read(head.stored)
     if len(stored) < head.stored:
-        raise Damaged(f"{path}: the file ends in the chunk at {offset}")
+        raise damaged("the file ends inside the chunk")
     if zlib.crc32(stored) != head.crc:
-        raise Damaged(f"{path}: the checksum of the chunk at {offset} is not that of its bytes")
+        raise damaged("the checksum does not match")
     try:
         return _split(head, _unpack(head, stored))
     except (ValueError, zlib.error) as error:
-        raise Damaged(f"{path}: the chunk at {offset} cannot be unpacked: {error}") from None
+        raise damaged(f"it cannot be unpacked: {error}") from None
 
 
 class Writer:
@@ -251,8 +199,8 @@ class Writer:
 def records(path: str) -> Iterator[bytes]:
     """All records of a file. Damaged."""
     with open(path, "rb") as file:
-        chunks, damage = index(file, path)
-        for chunk in chunks:
+        found = survey(file)
+        for chunk in found.chunks:
             yield from read_chunk(file, path, chunk.offset)
-    if damage is not None:
-        raise damage
+    for gap in found.gaps:
+        raise Damaged(gap.told(path, found.file_size))

@@ -7,10 +7,10 @@ import random
 import tempfile
 import unittest
 import zlib
-from typing import Any, List
+from typing import Any, List, Optional
 from unittest import mock
 
-from edl import _recordio, _snappy
+from edl import _recordio, _snappy, _survey
 
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/fuzz/corpus/recordio")
 GOLDEN = bytes.fromhex("04030201837e47590000000013000000020000000500000048656c6c6f06000000576f726c6421")
@@ -50,9 +50,9 @@ class Test(unittest.TestCase):
     def test_chunks(self) -> None:
         self.write([bytes(i) for i in range(1, 1001)], chunk_bytes=0)
         with open(self.path, "rb") as file:
-            chunks, damage = _recordio.index(file, self.path)
-        self.assertIsNone(damage)
-        self.assertEqual(len(chunks), 1000)
+            found = _survey.survey(file)
+        self.assertEqual(found.gaps, [])
+        self.assertEqual(len(found.chunks), 1000)
         self.write([])
         self.assertEqual(os.path.getsize(self.path), 0)
         self.assertEqual(all_of(self.path), [])
@@ -72,13 +72,63 @@ class Test(unittest.TestCase):
         with open(self.path, "r+b") as file:
             file.seek(700)
             file.write(b"?")
-            with self.assertRaisesRegex(_recordio.Damaged, "records: the checksum of the chunk at 624 "):
+            with self.assertRaisesRegex(_recordio.Damaged, "records: chunk at offset 624: the checksum does not match"):
                 _recordio.read_chunk(file, self.path, 624)
             self.assertEqual(_recordio.read_chunk(file, self.path, 1248), [b"z" * 600])
             file.truncate(1300)
-            chunks, damage = _recordio.index(file, self.path)
-            self.assertEqual([chunk.offset for chunk in chunks], [0, 624])
-            self.assertRegex(str(damage), "ends in the chunk at 1248, which has 1 records")
+            found = _survey.survey(file)
+            self.assertEqual([chunk.offset for chunk in found.chunks], [0, 624])
+            self.assertEqual(found.gaps, [(1248, 52, 1, "the file ends inside the chunk")])
+            self.assertEqual(found.gaps[0].told("F", 1300), "F: chunk at offset 1248: the file ends inside the chunk; "
+                                                            "the rest of the file is lost, 52 bytes, with 1 record")
+
+    def survey_of(self, data: bytes) -> Any:
+        found = _survey.survey(io.BytesIO(data))
+        parts = sorted([(c.offset, c.size) for c in found.chunks] + [(g.offset, g.size) for g in found.gaps])
+        at = 0
+        for offset, size in parts:  # they are all of its bytes
+            self.assertEqual(offset, at)
+            at += size
+        self.assertEqual(at, len(data))
+        return [c.offset for c in found.chunks], [(g.offset, g.size, g.records) for g in found.gaps]
+
+    def test_chunks_behind_a_damaged_head_are_found(self) -> None:
+        self.write([b"x" * 600, b"y" * 600, b"z" * 600])
+        with open(self.path, "rb") as file:
+            whole = file.read()
+        rows = (
+            (624, b"?", ([0, 1248], [(624, 624, 1)])),  # no magic number
+            (632, b"?", ([0, 1248], [(624, 624, None)])),  # an unknown compressor: nothing of the head is believed
+            (636, b"\x50", ([0, 624, 1248], [(1236, 12, None)])),  # less than it is: its rest is nobody's
+            (637, b"\x04", ([0, 1248], [(624, 624, None)])),  # so much that the next head is passed over
+            (639, b"\xff", ([0, 1248], [(624, 624, None)])),  # more than 64 MiB
+            (643, b"\xff", ([0, 1248], [(624, 624, None)])),  # more records than bytes
+            (0, b"?", ([624, 1248], [(0, 624, 1)])),
+            (1248, b"?", ([0, 624], [(1248, 624, 1)])),
+        )
+        for at, change, want in rows:
+            changed = whole[:at] + change + whole[at + 1:]
+            self.assertEqual(self.survey_of(changed), want, at)
+        self.assertEqual(self.survey_of(whole[:624] + b"abc" + whole[624:]), ([0, 627, 1251], [(624, 3, None)]))
+        self.assertEqual(self.survey_of(whole[:700] + whole[1248:]), ([0, 700], [(624, 76, None)]))
+        self.assertEqual(self.survey_of(whole[:624] + b"\0" * 5000 + whole[1248:]), ([0, 5624], [(624, 5000, None)]))
+        self.assertEqual(self.survey_of(b"no file of records" * 50), ([], [(0, 900, None)]))
+
+    def test_false_heads_cost_what_their_file_does(self) -> None:
+        head = _recordio.HEADER.pack(_recordio.MAGIC, 1, 0, 1 << 20, 0)
+        data = b"?" + head * 100000 + b"\0" * (1 << 20)
+        read = 0
+
+        class Counting(io.BytesIO):
+            def read(self, size: Optional[int] = -1) -> bytes:
+                nonlocal read
+                found = super().read(size)
+                read += len(found)
+                return found
+
+        found = _survey.survey(Counting(data))
+        self.assertEqual([(gap.offset, gap.size) for gap in found.gaps], [(0, len(data))])
+        self.assertLess(read, 10 * len(data) + _survey.CHUNK_BYTES_MAX)
 
     def test_whatever_bytes_are_no_trap(self) -> None:
         """Each changed byte is noticed, or gives other records; nothing else is raised."""

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_recordio.c - any bytes as a RecordIO file: the index, then every chunk that it lists
+/* fuzz_recordio.c - any bytes as a RecordIO file: the chunks and the gaps between them, which are
+ * all of its bytes, then every chunk
  *
  * The checksum would hide what lies behind it from a fuzzer, so the bytes of the first header's
  * checksum field are corrected first; the other chunks go through as they are. */
@@ -30,25 +31,43 @@ static void correct_checksum(uint8_t *data, size_t size)
         data[4 + i] = (uint8_t)(crc >> (8 * i));
 }
 
-static void read_chunks(const char *path)
+static void read_chunk(const char *path, const struct recordio_chunk *chunk)
 {
-    struct recordio_chunk *chunks = NULL;
-    size_t n = 0;
+    struct recordio_records records = { 0 };
+    volatile uint8_t last = 0;
 
-    if (recordio_index(path, &chunks, &n, NULL) < 0)
+    if (recordio_read_chunk(path, chunk->offset_bytes, &records, NULL) < 0)
         return;
-    for (size_t i = 0; i < n && i < 100; i++) {
-        struct recordio_records records = { 0 };
-        volatile uint8_t last = 0;
+    for (uint32_t j = 0; j < records.n; j++) /* touch each record's end */
+        if (records.sizes[j] > 0)
+            last ^= records.data[records.offsets[j] + records.sizes[j] - 1];
+    recordio_records_clear(&records);
+}
 
-        if (recordio_read_chunk(path, chunks[i].offset_bytes, &records, NULL) < 0)
-            continue;
-        for (uint32_t j = 0; j < records.n; j++) /* touch each record's end */
-            if (records.sizes[j] > 0)
-                last ^= records.data[records.offsets[j] + records.sizes[j] - 1];
-        recordio_records_clear(&records);
+static void read_all(const char *path, size_t size)
+{
+    struct recordio_survey survey = { 0 };
+    uint64_t at = 0;
+    size_t g = 0;
+
+    if (recordio_survey(path, &survey, NULL) < 0)
+        abort();
+    for (size_t i = 0; i < survey.n_chunks; i++) {
+        const struct recordio_chunk *chunk = &survey.chunks[i];
+
+        while (g < survey.n_gaps && survey.gaps[g].offset_bytes == at)
+            at += survey.gaps[g++].bytes;
+        if (chunk->offset_bytes != at)
+            abort();
+        at += RECORDIO_HEADER_BYTES + (uint64_t)chunk->stored_bytes;
+        if (i < 100)
+            read_chunk(path, chunk);
     }
-    free(chunks);
+    while (g < survey.n_gaps && survey.gaps[g].offset_bytes == at)
+        at += survey.gaps[g++].bytes;
+    if (g != survey.n_gaps || at != size)
+        abort();
+    recordio_survey_clear(&survey);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -66,6 +85,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     free(copy);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    read_chunks(path);
+    read_all(path, size);
     return 0;
 }

@@ -65,7 +65,67 @@ refused 1 "chunk at offset $second" recordio cat damaged
 refused 1 "chunk at offset $second" recordio split damaged --out cut/c --records 10
 [ "$(files cut)" = '' ] || fail "a split that failed left $(files cut)"
 head -c -5 golden/hello-00000 >short
-refused 1 'the file ends inside the chunk; the rest of the file is lost, 34 bytes' recordio check short
+refused 1 'the file ends inside the chunk; the rest of the file is lost, 34 bytes, with 2 records' recordio check short
+
+# a damaged header takes its chunk along, and the next whole one is found
+third=$("$edl" recordio index --json none/n-00000 | jq '.files[0].chunks[2].offset')
+cp none/n-00000 headless
+printf XXXX | dd of=headless bs=1 seek="$second" conv=notrunc status=none
+told="headless: chunk at offset $second: no chunk starts here (wrong magic number); $((third - second)) bytes are lost, up to the next whole chunk, with $lost records"
+refused 1 "$told" recordio check headless
+refused 1 "$told" recordio index headless
+refused 1 "$told" recordio cat headless
+[ "$(wc -l <out)" = $((1500 - lost)) ] || fail "cat behind a damaged header: $(wc -l <out) records"
+"$edl" recordio check --json headless >out 2>err && fail 'a damaged header passes'
+holds --argjson at "$second" --argjson bytes $((third - second)) --argjson lost "$lost" '.damaged == 1 and .records_lost == $lost and .bytes_lost == $bytes and
+    .records == 1500 - $lost and (.files[0].damaged | map([.offset, .bytes_lost, .records_lost])) == [[$at, $bytes, $lost]]' <out || fail "$(cat out)"
+dd if=/dev/zero of=headless bs=1 seek="$second" count=20 conv=notrunc status=none
+refused 1 "$((third - second)) bytes are lost, up to the next whole chunk, with an unknown number of records" recordio check headless
+"$edl" recordio check --json headless | holds '.files[0].damaged[0].records_lost == null' || fail 'records that nobody knows are counted'
+
+# the module of Python finds the same chunks, gaps and records in files that are damaged anywhere
+mkdir any
+cat >same.py <<'END'
+"""Damages files, and compares what edl recordio and the module make of them."""
+import json, random, subprocess, sys
+from edl import _recordio, _survey
+edl, seed = sys.argv[1], int(sys.argv[2])
+random.seed(seed)
+paths = []
+for how in ("none", "snappy", "gzip"):
+    whole = open(f"{how}/n-00000", "rb").read()
+    heads = [chunk.offset for chunk in _survey.survey(open(f"{how}/n-00000", "rb")).chunks]
+    for i in range(60):
+        data = bytearray(whole)
+        for _ in range(random.randrange(1, 5)):
+            at = random.choice(heads) + random.randrange(24) if random.random() < 0.7 else random.randrange(len(data))
+            if random.random() < 0.8:
+                data[at:at + 1] = bytes([random.randrange(256)])
+            else:  # some bytes more or fewer
+                data[at:at + random.randrange(50)] = random.randbytes(random.randrange(50))
+        paths.append(f"any/{how}-{i}")
+        open(paths[-1], "wb").write(data)
+def said(verb):
+    return json.loads(subprocess.run([edl, "recordio", verb, "--json", *paths], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)["files"]
+gaps = 0
+for path, listed, checked in zip(paths, said("index"), said("check")):
+    with open(path, "rb") as file:
+        found = _survey.survey(file)
+        assert [[c["offset"], c["bytes"] + 20, c["records"]] for c in listed["chunks"]] == [list(c) for c in found.chunks], path
+        assert [[g["offset"], g["bytes"], g["records_lost"], g["reason"]] for g in listed["gaps"]] == [list(g) for g in found.gaps], path
+        gaps += len(found.gaps)
+        read, damaged = 0, [[g.offset, g.size, g.records] for g in found.gaps]
+        for chunk in found.chunks:
+            try:
+                read += len(_recordio.read_chunk(file, path, chunk.offset))
+            except _recordio.Damaged:
+                damaged.append(list(chunk))
+    assert read == checked["records"], path
+    assert sorted(damaged) == [[d["offset"], d["bytes_lost"], d["records_lost"]] for d in checked["damaged"]], path
+assert gaps > 60, gaps
+END
+seed=${EDL_SEED:-1}
+PYTHONPATH=$EDL_SOURCE_DIR/python PYTHONDONTWRITEBYTECODE=1 "$python" same.py "$edl" "$seed" || fail "with EDL_SEED=$seed"
 refused 1 'no chunk starts here' recordio index numbers
 refused 1 'is a folder' recordio check golden
 refused 1 'No such file' recordio cat golden/none

@@ -258,6 +258,9 @@ static void test_damage(void **state)
     assert_next(f, "a");
     assert_next(f, "b");
     assert_next(f, "c");
+    assert_next(f, "g"); /* the next whole chunk behind a damaged header */
+    assert_next(f, "h");
+    assert_next(f, "i");
     assert_next(f, "z");
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <cmocka.h>
@@ -274,6 +275,90 @@ static void test_not_a_file(void **state)
     assert_int_equal(recordio_index(f->path, &chunks, &n, NULL), -EINVAL); /* and does not wait */
 }
 
+/* ---- files with gaps ---- */
+
+#define ONE_CHUNK_BYTES 25 /* of a record of one byte */
+
+static void put_letters(const char *path, const char *letters)
+{
+    struct recordio_writer *writer = NULL;
+
+    assert_int_equal(recordio_writer_open(path, RECORDIO_NONE, 1, &writer, NULL), 0);
+    for (const char *c = letters; *c != '\0'; c++)
+        assert_int_equal(recordio_write(writer, c, 1, NULL), 0);
+    assert_int_equal(recordio_writer_close(writer, NULL), 0);
+}
+
+/* One byte of a file of four chunks is another one; python/tests/test_recordio.py is alike. */
+static void test_gaps(void **state)
+{
+    static const struct {
+        size_t at;
+        uint8_t byte;
+        size_t n_chunks;
+        uint64_t offset, bytes;
+        int records; /* -1: not known */
+        const char *what;
+    } rows[] = {
+        { 25, '?', 3, 25, 25, 1, "wrong magic number" },
+        { 33, 9, 3, 25, 25, -1, "unknown compressor" },
+        { 37, 4, 4, 49, 1, -1, "wrong magic number" },     /* a size of 4, not 5 */
+        { 37, 50, 3, 25, 25, -1, "another chunk begins" }, /* into the third payload */
+        { 40, 0x7f, 3, 25, 25, -1, "larger than 64 MiB" },
+        { 44, 0x7f, 3, 25, 25, -1, "more records" },
+        { 0, 0, 3, 0, 25, 1, "wrong magic number" },
+        { 75, 0, 3, 75, 25, 1, "wrong magic number" },
+        { 87, 6, 3, 75, 25, 1, "ends inside the chunk" },
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct recordio_survey survey = { 0 };
+        struct edl_error error = { 0 };
+        uint8_t bytes[4 * ONE_CHUNK_BYTES];
+
+        put_letters(f->path, "abcd");
+        assert_int_equal(get_file(f->path, bytes, sizeof bytes), sizeof bytes);
+        bytes[rows[i].at] = rows[i].byte;
+        put_file(f->path, bytes, sizeof bytes);
+        assert_int_equal(recordio_survey(f->path, &survey, NULL), 0);
+        assert_int_equal(survey.n_chunks, rows[i].n_chunks);
+        assert_int_equal(survey.n_gaps, 1);
+        assert_int_equal(survey.gaps[0].offset_bytes, rows[i].offset);
+        assert_int_equal(survey.gaps[0].bytes, rows[i].bytes);
+        assert_int_equal(survey.lost_bytes, rows[i].bytes);
+        assert_int_equal(survey.gaps[0].counted ? (int)survey.gaps[0].n_records : -1,
+                         rows[i].records);
+        assert_int_equal(recordio_gap_error(f->path, &survey, &survey.gaps[0], &error),
+                         EDL_ECORRUPT);
+        if (strstr(error.text, rows[i].what) == NULL)
+            fail_msg("no \"%s\" in \"%s\"", rows[i].what, error.text);
+        recordio_survey_clear(&survey);
+    }
+}
+
+/* Each false header claims a megabyte. Without a bound their checksums take minutes. */
+static void test_false_headers(void **state)
+{
+    const size_t n = 100000, tail = 1 << 20, size = 1 + n * RECORDIO_HEADER_BYTES + tail;
+    const uint32_t header[5] = { RECORDIO_MAGIC, 1, 0, 1 << 20, 0 };
+    _cleanup_free_ uint8_t *bytes = xcalloc(1, size);
+    struct recordio_survey survey = { 0 };
+    struct fixture *f = *state;
+    struct timespec used;
+
+    for (size_t i = 0; i < n; i++)
+        memcpy(bytes + 1 + i * sizeof header, header, sizeof header);
+    put_file(f->path, bytes, size);
+    assert_int_equal(recordio_survey(f->path, &survey, NULL), 0);
+    assert_int_equal(survey.n_chunks, 0);
+    assert_int_equal(survey.n_gaps, 1);
+    assert_int_equal(survey.lost_bytes, size);
+    recordio_survey_clear(&survey);
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+    assert_true(used.tv_sec < 20);
+}
+
 /* Frames as other tools write them: padding to skip, then plain bytes. */
 static void test_snappy_foreign(void **state)
 {
@@ -375,6 +460,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_a_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gaps, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_false_headers, setup, teardown),
         cmocka_unit_test(test_snappy_foreign),
         cmocka_unit_test(test_snappy_elements),
         cmocka_unit_test(test_snappy_round_trip),
