@@ -185,16 +185,24 @@ static int read_end(const json_t *object, const char *at, struct task_finish *re
                     struct edl_error *error)
 {
     struct body_field must = { .object = object, .at = at, .required = true };
-    uint64_t task = 0, pass = 0, lease = 0;
+    struct body_field may = { .object = object, .at = at };
+    uint64_t task = 0, pass = 0, lease = 0, lost = 0, lost_chunks;
     int r = body_u64(&must, "task", UINT32_MAX, &task, error);
 
     if (r == 0)
         r = body_u64(&must, "pass", UINT32_MAX, &pass, error);
     if (r == 0)
         r = body_u64(&must, "lease", UINT32_MAX, &lease, error);
+    if (r == 0)
+        r = body_u64(&may, "lost", INT64_MAX, &lost, error);
+    lost_chunks = lost > 0 ? 1 : 0;
+    if (r == 0)
+        r = body_u64(&may, "lost_chunks", UINT32_MAX, &lost_chunks, error);
     *ret = (struct task_finish){ .task = (uint32_t)task,
                                  .pass = (uint32_t)pass,
-                                 .lease = (uint32_t)lease };
+                                 .lease = (uint32_t)lease,
+                                 .lost_records = lost,
+                                 .lost_chunks = (uint32_t)lost_chunks };
     return r;
 }
 
@@ -204,8 +212,7 @@ static json_t *finish_one(struct scheduler *scheduler, struct process *process, 
     struct task_finish end;
 
     if (read_end(body, "", &end, error) < 0 ||
-        cluster_finish_task(scheduler->cluster, process, end.task, end.pass, end.lease,
-                            clock_instant(), error) < 0)
+        cluster_end_task(scheduler->cluster, process, &end, clock_instant(), error) < 0)
         return NULL;
     return json_pack("{s:b}", "pass_ended", task_queue_pass(process->job->queue) > end.pass);
 }

@@ -137,8 +137,10 @@ static json_t *skipped_to_json(const struct job *job)
 
     if (job->queue != NULL)
         counts = task_queue_counts(job->queue);
-    return json_pack("{s:I,s:I}", "tasks", (json_int_t)counts.tasks_discarded_total, "records",
-                     (json_int_t)counts.records_discarded_total);
+    return json_pack("{s:I,s:I,s:I,s:I}", "tasks", (json_int_t)counts.tasks_discarded_total,
+                     "records", (json_int_t)counts.records_discarded_total, "chunks_lost",
+                     (json_int_t)counts.chunks_lost_total, "records_lost",
+                     (json_int_t)counts.records_lost_total);
 }
 
 /* Nor is what stood still. */

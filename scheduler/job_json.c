@@ -104,6 +104,9 @@ static void add_queue(json_t *object, const struct job *job, bool with_tasks)
     set_u64(object, "records_total", counts.records_total);
     set_u64(object, "tasks_discarded", counts.tasks_discarded_total);
     set_u64(object, "records_discarded", counts.records_discarded_total);
+    set_u64(object, "records_lost", counts.records_lost_total);
+    set_u64(object, "records_lost_pass", counts.records_lost);
+    set_u64(object, "chunks_lost", counts.chunks_lost_total);
     if (with_tasks) {
         set_u64(object, "retries", counts.retries_total);
         add_order(object, job);

@@ -33,7 +33,7 @@
 #define QUEUE_COLUMNS                                                                              \
     "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
     " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path,"       \
-    " passes"
+    " passes, records_lost_total, chunks_lost_total, records_lost, chunks_lost"
 /* of one kind of the job ?1 */
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
@@ -82,18 +82,19 @@ static const char *const statement_texts[ST_N] = {
     [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
     [ST_QUEUE_PUT] =
         "INSERT INTO queue (job_id, pass, records_total, records_discarded_total, retries_total,"
-        " model_saved, saver, tasks_discarded_total, model_path, passes)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        " model_saved, saver, tasks_discarded_total, model_path, passes, records_lost_total,"
+        " chunks_lost_total) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)"
         " ON CONFLICT (job_id) DO UPDATE SET pass=?2, records_total=?3,"
         " records_discarded_total=?4, retries_total=?5, model_saved=?6, saver=?7,"
-        " tasks_discarded_total=?8, model_path=?9, passes=?10",
-    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, pass, chunks)"
-                    " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+        " tasks_discarded_total=?8, model_path=?9, passes=?10, records_lost_total=?11,"
+        " chunks_lost_total=?12",
+    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, pass,"
+                    " lost_records, lost_chunks, chunks) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
                     " ON CONFLICT (job_id, id) DO UPDATE SET state=?3, lease=?4, failures=?5,"
-                    " holder=?6, pass=?7, chunks=?8",
+                    " holder=?6, pass=?7, lost_records=?8, lost_chunks=?9, chunks=?10",
     [ST_TASK_TRIM] = "DELETE FROM task WHERE job_id=?1 AND id>=?2",
-    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6, pass=?7"
-                    " WHERE job_id=?1 AND id=?2",
+    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6, pass=?7,"
+                    " lost_records=?8, lost_chunks=?9 WHERE job_id=?1 AND id=?2",
     [ST_RENDEZVOUS_PUT] = "INSERT INTO rendezvous (job_id, role, generation, members)"
                           " VALUES (?1,?2,?3,?4)"
                           " ON CONFLICT (job_id, role) DO UPDATE SET generation=?3, members=?4",
@@ -208,11 +209,13 @@ static const char *const statement_texts[ST_N] = {
         " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa"
         " FROM node ORDER BY name",
     [ST_QUEUE_END_PUT] = "INSERT OR REPLACE INTO queue_end (job_id, todo, done, discarded,"
-                         " records_done, records_pass) VALUES (?1,?2,?3,?4,?5,?6)",
+                         " records_done, records_pass, records_lost, chunks_lost)"
+                         " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     [ST_QUEUE_ALL] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
                      " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
     [ST_TASK_ALL] =
-        "SELECT id, state, lease, failures, holder, chunks, pass FROM task WHERE job_id=?1"
+        "SELECT id, state, lease, failures, holder, chunks, pass, lost_records, lost_chunks"
+        " FROM task WHERE job_id=?1"
         " ORDER BY id",
     /* twice is once: what is archived already is not changed, and not counted again */
     [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"

@@ -251,6 +251,8 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
     store_bind_u64(statement, 8, queue.tasks_discarded_total);
     store_bind_text(statement, 9, queue.model_path);
     store_bind_u64(statement, 10, queue.passes);
+    store_bind_u64(statement, 11, queue.records_lost_total);
+    store_bind_u64(statement, 12, queue.chunks_lost_total);
     r = store_step_done(store, ST_QUEUE_PUT, error);
     if (r < 0 || !queue.closed)
         return r;
@@ -261,6 +263,8 @@ static int put_queue(struct store *store, const struct job *job, struct edl_erro
     store_bind_u64(statement, 4, queue.discarded);
     store_bind_u64(statement, 5, queue.records_done);
     store_bind_u64(statement, 6, queue.records_pass);
+    store_bind_u64(statement, 7, queue.records_lost);
+    store_bind_u64(statement, 8, queue.chunks_lost);
     r = store_step_done(store, ST_QUEUE_END_PUT, error);
     return r < 0 ? r : store_forget_tasks(store, queue.job_id, error);
 }
@@ -278,6 +282,8 @@ static void bind_task(sqlite3_stmt *statement, uint64_t job_id, const struct tas
     store_bind_u64(statement, 5, task.failures);
     store_bind_u64(statement, 6, task.holder);
     store_bind_u64(statement, 7, task.pass);
+    store_bind_u64(statement, 8, task.lost_records);
+    store_bind_u64(statement, 9, task.lost_chunks);
 }
 
 struct task_writer {
@@ -325,7 +331,7 @@ static int put_task(struct store *store, uint64_t job_id, const struct task_queu
     sqlite3_stmt *statement = store->statements[ST_TASK_PUT];
 
     bind_task(statement, job_id, queue, task);
-    store_bind_text(statement, 8, chunks);
+    store_bind_text(statement, 10, chunks);
     return store_step_done(store, ST_TASK_PUT, error);
 }
 

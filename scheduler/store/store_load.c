@@ -383,6 +383,8 @@ static struct task_record read_task(struct row *row)
         .failures = (uint32_t)row_u64(row, 3, UINT32_MAX),
         .holder = row_u64(row, 4, INT64_MAX),
         .pass = (uint32_t)row_u64(row, 6, UINT32_MAX),
+        .lost_records = row_u64(row, 7, INT64_MAX),
+        .lost_chunks = (uint32_t)row_u64(row, 8, UINT32_MAX),
     };
 }
 
@@ -433,6 +435,8 @@ static void read_queue_end(struct row *row, struct queue_record *queue)
     queue->discarded = (uint32_t)row_u64(row, 9, UINT32_MAX);
     queue->records_done = row_u64(row, 10, INT64_MAX);
     queue->records_pass = row_u64(row, 11, INT64_MAX);
+    queue->records_lost = row_u64(row, 17, INT64_MAX);
+    queue->chunks_lost = row_u64(row, 18, INT64_MAX);
 }
 
 static int load_queue(struct loader *loader, sqlite3_stmt *statement)
@@ -456,6 +460,8 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
     queue.tasks_discarded_total = row_u64(&row, 12, INT64_MAX);
     queue.model_path = store_column_text(statement, 13);
     queue.passes = (uint32_t)row_u64(&row, 14, UINT32_MAX);
+    queue.records_lost_total = row_u64(&row, 15, INT64_MAX);
+    queue.chunks_lost_total = row_u64(&row, 16, INT64_MAX);
     queue.closed = sqlite3_column_type(statement, 7) != SQLITE_NULL;
     if (queue.closed)
         read_queue_end(&row, &queue);

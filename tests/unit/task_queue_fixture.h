@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* task_queue_fixture.h - a queue with tasks of ten records, and holders that behave
  *
- * Used by: test_task_queue.c, test_task_leases.c. */
+ * Used by: test_task_queue.c, test_task_leases.c, test_task_lost.c. */
 #pragma once
 
 #include <setjmp.h>

@@ -178,7 +178,8 @@ static double work_left_us(const struct job *job, struct instant now)
     if (counts.records_total == 0)
         return -1;
     all = (double)counts.records_pass * task_queue_passes(job->queue);
-    gone = (double)counts.records_total + (double)counts.records_discarded_total;
+    gone =
+        (double)(counts.records_total + counts.records_discarded_total + counts.records_lost_total);
     took_us = (double)(now.wall_us - job->started_wall_us);
     return MAX_OF(all - gone, 0) * took_us / (double)counts.records_total * workers(job);
 }

@@ -93,6 +93,8 @@ void task_queue_restore_closed(struct task_queue *queue, const struct task_queue
     queue->counts.discarded = counts->discarded;
     queue->counts.records_done = counts->records_done;
     queue->counts.records_pass = counts->records_pass;
+    queue->counts.records_lost = counts->records_lost;
+    queue->counts.chunks_lost = counts->chunks_lost;
 }
 
 static void mark_changed(struct task_queue *queue, struct entry *entry)
@@ -263,8 +265,9 @@ static bool end_pass_if_over(struct task_queue *queue)
         move_todo(queue, entry, false);
         entry->task.failures = 0;
         entry->leased_before = false;
+        entry->task.lost_records = entry->task.lost_chunks = 0;
     }
-    queue->counts.records_done = 0;
+    queue->counts.records_done = queue->counts.records_lost = queue->counts.chunks_lost = 0;
     return true;
 }
 
@@ -330,6 +333,8 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
     queue->counts.records_discarded_total = totals->records_discarded_total;
     queue->counts.tasks_discarded_total = totals->tasks_discarded_total;
     queue->counts.retries_total = totals->retries_total;
+    queue->counts.records_lost_total = totals->records_lost_total;
+    queue->counts.chunks_lost_total = totals->chunks_lost_total;
     task_queue_order(queue);
 }
 
@@ -379,31 +384,52 @@ static int check_lease(struct task_queue *queue, uint32_t id, uint32_t pass, uin
         pass, entry->task.lease, queue->pass);
 }
 
-int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
-                      uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
-                      struct edl_error *error)
+/* count_done - its first accepted finish of the pass */
+static void count_done(struct task_queue *queue, struct entry *entry, const struct task_finish *end,
+                       uint64_t holder)
+{
+    put_ended(queue, entry, TASK_DONE);
+    entry->task.holder = holder;
+    entry->counted_lease = end->lease;
+    queue->counts.records_done += entry->task.n_records;
+    task_count_lost(queue, entry, end->lost_records, end->lost_chunks);
+    queue->counts.records_total += entry->task.n_records - end->lost_records;
+    queue->counts.records_lost_total += end->lost_records;
+    queue->counts.chunks_lost_total += end->lost_chunks;
+}
+
+int task_queue_end(struct task_queue *queue, const struct task_finish *end, uint64_t holder,
+                   uint64_t now_us, bool *ret_pass_ended, struct edl_error *error)
 {
     struct entry *entry = NULL;
-    int r;
+    int r = task_queue_check_lost(queue, end, "", error);
 
     if (ret_pass_ended != NULL)
         *ret_pass_ended = false;
-    r = check_lease(queue, id, pass, lease, holder, &entry, NULL);
-    if (r == EDL_ESTALE && entry->counted_lease == lease && lease != 0 && pass <= queue->pass)
+    if (r < 0)
+        return r;
+    r = check_lease(queue, end->task, end->pass, end->lease, holder, &entry, NULL);
+    if (r == EDL_ESTALE && entry->counted_lease == end->lease && end->lease != 0 &&
+        end->pass <= queue->pass)
         return 0; /* the answer was lost and it asks again: counted already */
     if (r != 0)
-        return check_lease(queue, id, pass, lease, holder, &entry, error);
+        return check_lease(queue, end->task, end->pass, end->lease, holder, &entry, error);
     task_note_time(queue, entry, task_took_us(entry, now_us));
     task_note_end(queue, entry, now_us);
-    put_ended(queue, entry, TASK_DONE);
-    entry->task.holder = holder;
-    entry->counted_lease = lease;
-    queue->counts.records_done += entry->task.n_records;
-    queue->counts.records_total += entry->task.n_records;
+    count_done(queue, entry, end, holder);
     r = end_pass_if_over(queue);
     if (ret_pass_ended != NULL)
         *ret_pass_ended = r != 0;
     return 0;
+}
+
+int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
+                      uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
+                      struct edl_error *error)
+{
+    const struct task_finish end = { .task = id, .pass = pass, .lease = lease };
+
+    return task_queue_end(queue, &end, holder, now_us, ret_pass_ended, error);
 }
 
 int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,

@@ -34,14 +34,27 @@ struct task {
     const struct task_chunk *chunks; /* as long as the queue and its copies */
     uint32_t n_chunks;
     uint64_t n_records;
+    uint64_t lost_records; /* DONE: of its records, those that its holder could not read */
+    uint32_t lost_chunks;  /* in so many chunks */
+};
+
+/* What its holder says when a task is done. */
+struct task_finish {
+    uint32_t task, pass, lease;
+    uint32_t lost_chunks;  /* damaged ones, whose records were not trained: */
+    uint64_t lost_records; /* so many */
+    int result;            /* of task_queue_end */
 };
 
 struct task_queue_counts {
     uint32_t todo, leased, done, discarded;
-    uint64_t records_done;  /* in this pass */
+    uint64_t records_done;  /* trained in this pass */
+    uint64_t records_lost;  /* in this pass, of tasks that are done: their chunks are damaged */
+    uint64_t chunks_lost;   /* in this pass */
     uint64_t records_pass;  /* records of one pass */
     uint64_t records_total; /* counted over all passes, this one included */
     uint64_t records_discarded_total, tasks_discarded_total;
+    uint64_t records_lost_total, chunks_lost_total;
     uint64_t retries_total; /* leases beyond the first of a task in a pass */
 };
 
@@ -112,6 +125,9 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
                         const struct task_queue_counts *totals);
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
                             uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us);
+/* task_queue_restore_lost - of a task that was restored as done; others have lost nothing */
+void task_queue_restore_lost(struct task_queue *queue, uint32_t id, uint64_t records,
+                             uint32_t chunks);
 
 /* Of one question: an answer tells the chunks of all its tasks. One task may have more. */
 #define TASK_LEASE_CHUNKS_MAX 4096
@@ -138,6 +154,17 @@ int task_queue_check_pass(const struct task_queue *queue, uint32_t pass, struct 
 int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
                       uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
                       struct edl_error *error);
+/* task_queue_end - task_queue_finish of one that may have lost records: these count as lost and not
+ * as done. What task_queue_check_lost refuses is -EINVAL here too; of a finish that is said again
+ * the first word counts. */
+int task_queue_end(struct task_queue *queue, const struct task_finish *end, uint64_t holder,
+                   uint64_t now_us, bool *ret_pass_ended, struct edl_error *error);
+
+/* task_queue_check_lost - -EINVAL: its task has not as many records or chunks as it says to be
+ * lost, or one without the other. at: where the finish is, for the pointer. Of a task that is not
+ * there nothing is said. */
+int task_queue_check_lost(const struct task_queue *queue, const struct task_finish *end,
+                          const char *at, struct edl_error *error);
 
 /* task_queue_fail - back to the end of todo; counts a failure unless `returned` (the holder was
  * asked to stop) */

@@ -2,7 +2,8 @@
 /* task_queue_internal.h - what a task queue is made of, for the files that move its tasks
  *
  * task_queue.c has the queue as a whole and the moves between its lists, task_holders.c who holds
- * what and until when, task_hand.c what one question brings. Nobody else includes this. */
+ * what and until when, task_hand.c what one question brings, task_lost.c what damaged chunks lose.
+ * Nobody else includes this. */
 #pragma once
 
 #include <uthash.h>
@@ -64,6 +65,11 @@ struct task_queue {
     uint32_t pass;
     struct task_queue_counts counts; /* kept up to date, never recounted */
 };
+
+/* task_lost.c: task_count_lost - of a task that is done: so many of its records, which are counted
+ * as done, were not trained */
+void task_count_lost(struct task_queue *queue, struct entry *entry, uint64_t records,
+                     uint32_t chunks);
 
 /* task_queue.c: task_put_leased - to a holder, from whatever list it is in */
 void task_put_leased(struct task_queue *queue, struct entry *entry, uint64_t holder,

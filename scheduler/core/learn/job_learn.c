@@ -319,7 +319,8 @@ static void count_units(struct job *job, double *ret_done, double *ret_left)
 {
     struct task_queue_counts counts = task_queue_counts(job->queue);
 
-    *ret_done = (double)(counts.records_total + counts.records_discarded_total);
+    *ret_done =
+        (double)(counts.records_total + counts.records_discarded_total + counts.records_lost_total);
     *ret_left =
         fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
 }
@@ -398,7 +399,8 @@ void job_learn(struct cluster *cluster, struct job *job, struct instant now)
         .evenness = job->learned->evenness,
         .tasks = (uint64_t)task_queue_pass(job->queue) * task_queue_n_tasks(job->queue) +
                  counts.done + counts.discarded,
-        .units = (double)(counts.records_total + counts.records_discarded_total),
+        .units = (double)(counts.records_total + counts.records_discarded_total +
+                          counts.records_lost_total),
     };
     first = job->learned->units_left < 0;
     measured = measure(cluster, job, &progress, now);

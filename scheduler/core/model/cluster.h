@@ -569,14 +569,13 @@ struct tasks_given {
 int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
                         const struct task_wish *wish, struct instant now, struct tasks_given *ret,
                         struct edl_error *error);
-/* A task that its holder finished. */
-struct task_finish {
-    uint32_t task, pass, lease;
-    int result; /* of task_queue_finish */
-};
-/* each has a result of its own; negative: none was looked at */
+/* each has a result of its own; negative: none was looked at. -EINVAL of task_queue_check_lost,
+ * which points into /tasks */
 int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct task_finish *ends,
                          size_t n, struct instant now, struct edl_error *error);
+int cluster_end_task(struct cluster *cluster, struct process *holder, const struct task_finish *end,
+                     struct instant now, struct edl_error *error);
+/* cluster_finish_task - of one that lost nothing */
 int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
                         uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error);
 /* reason: in its own words, for people; NULL: none */

@@ -160,7 +160,7 @@ void after_free(struct cluster *cluster);
 /* What of a task queue is compared before and after a change. */
 struct tasks_mark {
     uint32_t pass;
-    uint64_t tasks_discarded, records_discarded;
+    uint64_t tasks_discarded, records_discarded, chunks_lost, records_lost;
 };
 struct tasks_mark tasks_mark(const struct job *job);
 /* tasks_changed - its queue changed since the mark: it is saved. Events tell of a pass that ended

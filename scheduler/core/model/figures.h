@@ -50,7 +50,7 @@ struct cluster_figures {
     uint64_t process_ends[END_CAUSES];
     uint64_t orphans_reaped; /* what they left behind and their supervisors killed */
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
-    uint64_t task_leases, task_records, task_ends[TASK_ENDS];
+    uint64_t task_leases, task_records, task_records_lost, task_ends[TASK_ENDS];
     uint64_t steps, step_samples, step_us[STEP_PARTS]; /* as processes tell */
     uint64_t nodes_lost;
     uint64_t leases_kept;          /* of nodes that only the keeper had heard */

@@ -492,7 +492,7 @@ static void stop_done(struct cluster *cluster, struct job *job, struct instant n
     const char *done = job->queue != NULL ? "all passes over the data ended and the model is saved"
                                           : "all its working processes ended with success";
     const char *path = job->queue != NULL ? task_queue_model_path(job->queue) : "";
-    char skipped[120], tail[240];
+    char skipped[200], tail[320];
 
     describe_given_up(job, tail, sizeof tail);
     if (*tasks_describe_skipped(job, skipped, sizeof skipped) != '\0')

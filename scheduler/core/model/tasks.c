@@ -36,7 +36,9 @@ struct tasks_mark tasks_mark(const struct job *job)
     counts = task_queue_counts(job->queue);
     return (struct tasks_mark){ .pass = task_queue_pass(job->queue),
                                 .tasks_discarded = counts.tasks_discarded_total,
-                                .records_discarded = counts.records_discarded_total };
+                                .records_discarded = counts.records_discarded_total,
+                                .chunks_lost = counts.chunks_lost_total,
+                                .records_lost = counts.records_lost_total };
 }
 
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
@@ -52,6 +54,12 @@ void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_
                      (unsigned long long)skipped, skipped == 1 ? "" : "s",
                      (unsigned long long)(after.records_discarded - before->records_discarded),
                      TASK_FAILURES_MAX + 1, skipped == 1 ? "is" : "are", before->pass + 1);
+    if (after.chunks_lost > before->chunks_lost)
+        effect_event(cluster, now, job, "", "records-lost",
+                     "%llu records in %llu damaged chunk%s are lost in pass %u",
+                     (unsigned long long)(after.records_lost - before->records_lost),
+                     (unsigned long long)(after.chunks_lost - before->chunks_lost),
+                     after.chunks_lost - before->chunks_lost == 1 ? "" : "s", before->pass + 1);
     for (uint32_t pass = before->pass; pass < after.pass; pass++)
         effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
                      task_queue_passes(job->queue));
@@ -79,6 +87,13 @@ char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size)
                        (unsigned long long)counts.records_discarded_total,
                        (unsigned long long)counts.records_pass * task_queue_passes(job->queue),
                        counts.tasks_discarded_total == 1 ? "was" : "were", TASK_FAILURES_MAX + 1);
+    if (counts.chunks_lost_total > 0)
+        (void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
+                       "%s%llu records in %llu damaged chunk%s were skipped",
+                       counts.tasks_discarded_total > 0 ? "; " : "",
+                       (unsigned long long)counts.records_lost_total,
+                       (unsigned long long)counts.chunks_lost_total,
+                       counts.chunks_lost_total == 1 ? "" : "s");
     return buffer;
 }
 
@@ -179,20 +194,24 @@ static int finish_one(struct cluster *cluster, struct process *holder,
 {
     struct job *job = holder->job;
     /* counted before; the same finish said again counts nothing */
-    uint64_t records = task_queue_counts(job->queue).records_total;
+    const struct task_queue_counts before = task_queue_counts(job->queue);
+    struct task_queue_counts after;
+    uint64_t records, lost;
     uint64_t took_us =
         task_queue_task_took_us(job->queue, end->task, end->lease, holder->incarnation, now.now_us);
-    int r = task_queue_finish(job->queue, end->task, end->pass, end->lease, holder->incarnation,
-                              now.now_us, NULL, error);
+    int r = task_queue_end(job->queue, end, holder->incarnation, now.now_us, NULL, error);
 
     if (r < 0)
         return r;
-    records = task_queue_counts(job->queue).records_total - records;
+    after = task_queue_counts(job->queue);
+    records = after.records_total - before.records_total;
+    lost = after.records_lost_total - before.records_lost_total;
     holder->credited_wall_us = now.wall_us;
     if (records > 0)
         job_pace_finished(cluster, holder, took_us, records, now);
     cluster->figures.task_records += records;
-    cluster->figures.task_ends[TASK_END_FINISHED] += records > 0;
+    cluster->figures.task_records_lost += lost;
+    cluster->figures.task_ends[TASK_END_FINISHED] += records + lost > 0;
     return 0;
 }
 
@@ -205,6 +224,21 @@ static void ends_changed(struct cluster *cluster, struct job *job, const struct 
     tasks_settle(cluster, job, now);
 }
 
+/* check_ends - whether each may have lost what it says, before any is counted */
+static int check_ends(const struct job *job, const struct task_finish *ends, size_t n,
+                      struct edl_error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        char at[32];
+
+        (void)snprintf(at, sizeof at, "/tasks/%zu", i);
+        r = task_queue_check_lost(job->queue, &ends[i], at, error);
+    }
+    return r;
+}
+
 /* cluster_finish_tasks - see cluster.h; EDL_ESTALE for a dead incarnation */
 int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct task_finish *ends,
                          size_t n, struct instant now, struct edl_error *error)
@@ -213,6 +247,8 @@ int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct
     bool any = false;
     int r = check_holder(holder, true, error);
 
+    if (r == 0)
+        r = check_ends(holder->job, ends, n, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
@@ -224,20 +260,27 @@ int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct
     return 0;
 }
 
-/* cluster_finish_task - see task_queue_finish; EDL_ESTALE also for a dead incarnation */
-int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
-                        uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
+/* cluster_end_task - see task_queue_end; EDL_ESTALE also for a dead incarnation */
+int cluster_end_task(struct cluster *cluster, struct process *holder, const struct task_finish *end,
+                     struct instant now, struct edl_error *error)
 {
     const struct tasks_mark before = tasks_mark(holder->job);
-    const struct task_finish end = { .task = task, .pass = pass, .lease = lease };
     int r = check_holder(holder, true, error);
 
     if (r == 0)
-        r = finish_one(cluster, holder, &end, now, error);
+        r = finish_one(cluster, holder, end, now, error);
     if (r < 0)
         return r;
     ends_changed(cluster, holder->job, &before, now);
     return 0;
+}
+
+int cluster_finish_task(struct cluster *cluster, struct process *holder, uint32_t task,
+                        uint32_t pass, uint32_t lease, struct instant now, struct edl_error *error)
+{
+    const struct task_finish end = { .task = task, .pass = pass, .lease = lease };
+
+    return cluster_end_task(cluster, holder, &end, now, error);
 }
 
 /* cluster_fail_task - see task_queue_fail; EDL_ESTALE also for a dead incarnation */

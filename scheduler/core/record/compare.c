@@ -146,7 +146,9 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
         x.discarded != y.discarded || x.records_done != y.records_done ||
         x.records_total != y.records_total ||
         x.records_discarded_total != y.records_discarded_total ||
-        x.tasks_discarded_total != y.tasks_discarded_total ||
+        x.tasks_discarded_total != y.tasks_discarded_total || x.records_lost != y.records_lost ||
+        x.chunks_lost != y.chunks_lost || x.records_lost_total != y.records_lost_total ||
+        x.chunks_lost_total != y.chunks_lost_total ||
         !streq(task_queue_model_path(a->queue), task_queue_model_path(b->queue)) ||
         x.retries_total != y.retries_total ||
         task_queue_is_model_saved(a->queue) != task_queue_is_model_saved(b->queue) ||
@@ -161,7 +163,8 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
         const struct task *u = task_queue_task(b->queue, i);
 
         if (t->state != u->state || t->lease != u->lease || t->failures != u->failures ||
-            !same_chunks(t, u) || (t->state == TASK_LEASED && t->holder != u->holder))
+            !same_chunks(t, u) || t->lost_records != u->lost_records ||
+            t->lost_chunks != u->lost_chunks || (t->state == TASK_LEASED && t->holder != u->holder))
             return DIFFERS("job %s: task %u: state %d and %d, lease %u and %u, failures %u and %u, "
                            "holder %llu and %llu",
                            a->spec->name, i, (int)t->state, (int)u->state, t->lease, u->lease,

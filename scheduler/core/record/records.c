@@ -125,6 +125,8 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
         .records_discarded_total = counts.records_discarded_total,
         .tasks_discarded_total = counts.tasks_discarded_total,
         .retries_total = counts.retries_total,
+        .records_lost_total = counts.records_lost_total,
+        .chunks_lost_total = counts.chunks_lost_total,
         .model_saved = task_queue_is_model_saved(job->queue),
         .model_path = task_queue_model_path(job->queue),
         .saver = task_queue_saver(job->queue),
@@ -137,6 +139,8 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
     ret->discarded = counts.discarded;
     ret->records_done = counts.records_done;
     ret->records_pass = counts.records_pass;
+    ret->records_lost = counts.records_lost;
+    ret->chunks_lost = counts.chunks_lost;
 }
 
 void record_of_task(const struct task_queue *queue, const struct task *task,
@@ -147,7 +151,9 @@ void record_of_task(const struct task_queue *queue, const struct task *task,
                                  .lease = task->lease,
                                  .failures = task->failures,
                                  .holder = task->holder,
-                                 .pass = task_queue_pass(queue) };
+                                 .pass = task_queue_pass(queue),
+                                 .lost_records = task->lost_records,
+                                 .lost_chunks = task->lost_chunks };
 }
 
 bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret)
@@ -354,6 +360,17 @@ static int check_task(const struct queue_record *queue, const struct task_record
                    task->lease);
 }
 
+static int check_lost(const struct job *job, const struct task_record *record,
+                      struct edl_error *error)
+{
+    const struct task *task = task_queue_task(job->queue, record->id);
+
+    if (record->lost_records <= task->n_records && record->lost_chunks <= task->n_chunks)
+        return 0;
+    return CORRUPT("task %u of job %llu has %llu records, and %llu of them are recorded as lost",
+                   record->id, ULL(job->id), ULL(task->n_records), ULL(record->lost_records));
+}
+
 /* The last pass has no other behind it: it keeps its states. */
 static void restore_task(struct task_queue *queue, const struct task_record *task, uint64_t now_us)
 {
@@ -363,6 +380,8 @@ static void restore_task(struct task_queue *queue, const struct task_record *tas
     (void)task_queue_restore_task(queue, task->id, of_before ? TASK_TODO : task->state, task->lease,
                                   of_before ? 0 : task->failures, of_before ? 0 : task->holder,
                                   now_us);
+    if (!of_before)
+        task_queue_restore_lost(queue, task->id, task->lost_records, task->lost_chunks);
 }
 
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
@@ -382,14 +401,16 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
         return CORRUPT("the task queue of job %llu is closed, and the job goes on or it has tasks",
                        ULL(record->job_id));
     for (uint32_t i = 0; i < n; i++)
-        if (check_task(record, &tasks[i], i, error) < 0)
+        if (check_task(record, &tasks[i], i, error) < 0 || check_lost(job, &tasks[i], error) < 0)
             return EDL_ECORRUPT;
     task_queue_restore(job->queue, record->pass,
                        &(struct task_queue_counts){
                            .records_total = record->records_total,
                            .records_discarded_total = record->records_discarded_total,
                            .tasks_discarded_total = record->tasks_discarded_total,
-                           .retries_total = record->retries_total });
+                           .retries_total = record->retries_total,
+                           .records_lost_total = record->records_lost_total,
+                           .chunks_lost_total = record->chunks_lost_total });
     for (uint32_t i = 0; i < n; i++)
         restore_task(job->queue, &tasks[i], now.now_us);
     task_queue_restore_model(job->queue, record->saver, record->model_saved, record->model_path);
@@ -399,7 +420,9 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
                                                   .done = record->done,
                                                   .discarded = record->discarded,
                                                   .records_done = record->records_done,
-                                                  .records_pass = record->records_pass });
+                                                  .records_pass = record->records_pass,
+                                                  .records_lost = record->records_lost,
+                                                  .chunks_lost = record->chunks_lost });
     /* what was just read needs no writing */
     task_queue_take_changed(job->queue, NULL, NULL);
     return 0;

@@ -68,12 +68,13 @@ struct queue_record {
     uint32_t pass;
     uint32_t passes; /* 0, of one that was stored earlier: as the document says */
     uint64_t records_total, records_discarded_total, tasks_discarded_total, retries_total;
+    uint64_t records_lost_total, chunks_lost_total;
     bool model_saved;
     const char *model_path; /* "" not told; whose it is depends on who made the record */
     uint64_t saver;         /* incarnation elected to save the model, 0: none */
     bool closed;            /* its job is over: there are no tasks, and this is what they were */
     uint32_t todo, done, discarded;
-    uint64_t records_done, records_pass;
+    uint64_t records_done, records_pass, records_lost, chunks_lost;
 };
 
 struct rendezvous_record { /* of a role that ever agreed on one */
@@ -90,6 +91,8 @@ struct task_record {
     uint32_t lease, failures;
     uint64_t holder;
     uint32_t pass; /* that this is of; before the queue's: since then it is to do again */
+    uint64_t lost_records;
+    uint32_t lost_chunks;
 };
 
 /* Live object to record. record_of_job borrows spec and metrics from the job; slots is an array of
