@@ -68,7 +68,9 @@ static void add_progress(struct table *table, const json_t *job)
     else
         table_add(table, "pass %" PRIu64 "/%" PRIu64 " %.0f%%",
                   MIN_OF(json_u64(job, "pass") + 1, passes), passes,
-                  100.0 * (double)json_u64(job, "records_done") / (double)records);
+                  100.0 *
+                      (double)(json_u64(job, "records_done") + json_u64(job, "records_lost_pass")) /
+                      (double)records);
 }
 
 static void add_time(struct table *table, const json_t *job)

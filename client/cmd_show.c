@@ -261,6 +261,7 @@ static void print_tasks(const json_t *tasks)
     print_order(tasks);
     job_print_skipped("skipped   ", json_u64(tasks, "tasks_discarded"),
                       json_u64(tasks, "records_discarded"));
+    job_print_lost("skipped   ", json_u64(tasks, "chunks_lost"), json_u64(tasks, "records_lost"));
     if (json_is_true(json_object_get(tasks, "model_saved")))
         (void)printf("model      saved%s%s\n", *json_text(tasks, "model_path") != '\0' ? ": " : "",
                      json_text(tasks, "model_path"));

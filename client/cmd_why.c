@@ -166,6 +166,8 @@ static void print_why(const char *job, const json_t *answer)
         (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
     job_print_skipped("skipped:", json_u64(json_object_get(answer, "skipped"), "tasks"),
                       json_u64(json_object_get(answer, "skipped"), "records"));
+    job_print_lost("skipped:", json_u64(json_object_get(answer, "skipped"), "chunks_lost"),
+                   json_u64(json_object_get(answer, "skipped"), "records_lost"));
     print_stood_still(json_object_get(answer, "stood_still"));
     print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));

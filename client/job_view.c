@@ -58,6 +58,14 @@ void job_print_skipped(const char *label, uint64_t tasks, uint64_t records)
                      label, tasks, tasks == 1 ? "" : "s", records, tasks == 1 ? "was" : "were");
 }
 
+void job_print_lost(const char *label, uint64_t chunks, uint64_t records)
+{
+    if (chunks > 0)
+        (void)printf("%s %" PRIu64 " record%s in %" PRIu64 " damaged chunk%s %s not trained\n",
+                     label, records, records == 1 ? "" : "s", chunks, chunks == 1 ? "" : "s",
+                     records == 1 ? "was" : "were");
+}
+
 /* The job, or NULL in *ret while the server is away for not longer than OUTAGE_MAX_US. */
 static int ask(struct server *server, const char *path, uint64_t *heard_us, json_t **ret)
 {

@@ -21,6 +21,9 @@ void job_print_line(const json_t *job);
  */
 void job_print_skipped(const char *label, uint64_t tasks, uint64_t records);
 
+/* job_print_lost - the same of damaged chunks: how many, and their records */
+void job_print_lost(const char *label, uint64_t chunks, uint64_t records);
+
 /* job_wait - until the job is final or timeout_us have passed (NEVER_US: no limit)
  * STATUS_OK: final, *ret_job is a new reference. STATUS_FAILED: not final in time (said on stderr),
  * or no such job. */

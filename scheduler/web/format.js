@@ -75,7 +75,14 @@ export function roleSize(role) {
 export function progress(job) {
     const all = job.records_pass * job.passes;
 
-    return job.dataset && all > 0 ? Math.min(1, job.records_total / all) : null;
+    return job.dataset && all > 0 ? Math.min(1, (job.records_total + job.records_lost) / all) : null;
+}
+
+/** What of its data is damaged and was not trained; "": nothing */
+export function lost(job) {
+    const chunks = job.chunks_lost === 1 ? "1 damaged chunk" : `${job.chunks_lost} damaged chunks`;
+
+    return job.chunks_lost > 0 ? `${job.records_lost} records in ${chunks}` : "";
 }
 
 /** Passes are counted from 0, and people begin at 1. */

@@ -29,7 +29,7 @@ assert.equal(format.amounts({}), "");
 assert.equal(format.roleSize({ min: 2, max: 10, running: 3, starting: 1, stopping: 0 }), "3 of 2 to 10 (1 starting)");
 assert.equal(format.roleSize({ min: 2, max: 2, running: 2, starting: 0, stopping: 0 }), "2 of 2");
 assert.equal(format.progress({ dataset: false, records_pass: 0, passes: 1, records_total: 0 }), null);
-assert.equal(format.progress({ dataset: true, records_pass: 100, passes: 4, records_total: 100 }), 0.25);
+assert.equal(format.progress({ dataset: true, records_pass: 100, passes: 4, records_total: 100, records_lost: 0 }), 0.25);
 assert.equal(format.passOf({ pass: 0, passes: 3 }), "pass 1 of 3");
 assert.equal(format.passOf({ pass: 3, passes: 3 }), "pass 3 of 3");
 assert.equal(format.mood("quarantined"), "bad");
@@ -37,6 +37,17 @@ assert.equal(format.mood("queued"), "waits");
 assert.deepEqual(format.shares(10, [5, 2]), [0.5, 0.2]);
 assert.deepEqual(format.shares(10, [8, 8]), [0.8, 1 - 0.8]); // more than there is
 assert.deepEqual(format.shares(0, [1]), [0]);
+
+// --- what of a job's data is done, and what is damaged ---
+
+{
+    const job = { dataset: true, records_pass: 100, passes: 2, records_total: 90, records_lost: 10, chunks_lost: 1 };
+
+    assert.equal(format.progress(job), 0.5);
+    assert.equal(format.lost(job), "10 records in 1 damaged chunk");
+    assert.equal(format.lost({ ...job, chunks_lost: 2 }), "10 records in 2 damaged chunks");
+    assert.equal(format.lost({ ...job, records_lost: 0, chunks_lost: 0 }), "");
+}
 
 // --- lines of a log, in pieces ---
 
