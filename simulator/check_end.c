@@ -255,7 +255,7 @@ static bool fails_at_once(const struct sim *sim, const struct truth_job *truth)
 
     bool was_away = sim->seen[SIM_SEEN_SCHEDULER_CRASHES] > 0;
 
-    if (spec->tries_at_once == 0 || truth->records_accepted > 0)
+    if (spec->tries_at_once == 0 || truth->records_accepted + truth->records_lost > 0)
         return false;
     for (uint32_t r = 0; r < truth->n_roles; r++)
         for (uint32_t i = 0; i < truth->roles[r].n_slots; i++)

@@ -55,6 +55,8 @@ static void make_work(struct sim_work *work, uint64_t *random)
     work->kind = kinds[random_below(random, ELEMENTS(kinds))];
     work->tasks = (uint32_t)between(random, 1, 40);
     work->records_per_task = (uint32_t)between(random, 1, 1000);
+    /* not drawn: the same seeds go on making the same jobs */
+    work->damaged_each = work->records_per_task % 3 == 0 ? 1 + work->tasks % 5 : 0;
     work->task_us = between(random, 100 * USEC_PER_MSEC, 8 * USEC_PER_SEC);
     work->speedup_permille = (uint32_t)between(random, 600, 1000);
     work->save_us = between(random, 0, 3 * USEC_PER_SEC);

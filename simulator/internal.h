@@ -151,6 +151,10 @@ struct task_ref {
     uint32_t task, pass, lease;
 };
 
+/* sim_lost - the records of a task that whoever has this lease of it cannot read; each reads the
+ * file on its own machine, so another one may lose another number */
+uint64_t sim_lost(uint32_t damaged_each, uint64_t records, const struct task_ref *ref);
+
 struct message {
     struct message *next, *prev;
     enum call_kind kind;
@@ -178,6 +182,7 @@ struct message {
     struct orders_data *orders;
     /* tasks */
     struct task_ref ref;
+    uint64_t lost; /* FINISH: records of the task */
     bool returned, finished, save_model, wait;
     /* clients */
     uint64_t job_id;
@@ -561,7 +566,8 @@ struct truth_job {
     bool has_data; /* committed */
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
-    uint64_t records_accepted, records_discarded;
+    uint32_t damaged_each;
+    uint64_t records_accepted, records_discarded, records_lost;
     double steps_done;       /* by those that train together */
     uint32_t passes_ended;   /* looked at: every task of them was trained or failed too often */
     uint64_t saver;          /* incarnation that was told to save the model, 0 none */

@@ -79,6 +79,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
     truth->passes = job_spec_passes(made->spec);
     truth->n_tasks = made->work.kind == SIM_WORK_TASKS ? made->work.tasks : 0;
     truth->records_per_task = made->work.records_per_task;
+    truth->damaged_each = made->work.damaged_each;
     truth->tasks = xcalloc((size_t)truth->passes * truth->n_tasks, sizeof *truth->tasks);
     return truth;
 }
@@ -544,7 +545,8 @@ static void check_restored_job(struct sim *sim, const struct truth_job *truth,
             violate(sim, "restart", "after a restart job %s has other bounds than acknowledged",
                     truth->name);
     if (job->queue != NULL &&
-        task_queue_counts(job->queue).records_total != truth->records_accepted)
+        (task_queue_counts(job->queue).records_total != truth->records_accepted ||
+         task_queue_counts(job->queue).records_lost_total != truth->records_lost))
         violate(sim, "restart", "after a restart job %s counts other records than committed",
                 truth->name);
 }

@@ -109,6 +109,7 @@ static void end_lease(struct sim *sim, const struct pending *pending, struct tru
     };
     struct truth_job *truth = pending->job;
     bool again = pending->kind == PENDING_FINISH && task->accepted == pending->ref.lease;
+    uint64_t lost;
 
     if (task->lease != pending->ref.lease || task->holder != pending->holder ||
         (!task->held && !again)) {
@@ -130,7 +131,10 @@ static void end_lease(struct sim *sim, const struct pending *pending, struct tru
                 pending->ref.task, pending->ref.pass);
     task->accepted = pending->ref.lease;
     sim->seen[SIM_SEEN_TASKS_FINISHED]++;
-    truth->records_accepted += truth->records_per_task;
+    lost = sim_lost(truth->damaged_each, truth->records_per_task, &pending->ref);
+    truth->records_accepted += truth->records_per_task - lost;
+    truth->records_lost += lost;
+    sim->seen[SIM_SEEN_TASKS_DAMAGED] += lost > 0;
 }
 
 /* Who was told to save the model does so, or ends; nobody else is told before. */
@@ -198,6 +202,15 @@ void ledger_check_records(struct sim *sim, struct truth_job *truth, const struct
     if (counts.records_total != truth->records_accepted)
         violate(sim, "tasks", "job %s: %" PRIu64 " records are counted, %" PRIu64 " were trained",
                 truth->name, counts.records_total, truth->records_accepted);
+    if (counts.records_lost_total != truth->records_lost)
+        violate(sim, "tasks",
+                "job %s: %" PRIu64 " records are counted as lost, %" PRIu64 " could not be read",
+                truth->name, counts.records_lost_total, truth->records_lost);
+    if (counts.records_done + counts.records_lost != counts.done * truth->records_per_task)
+        violate(sim, "tasks",
+                "job %s: of %u tasks that are done %" PRIu64 " records count as done and %" PRIu64
+                " as lost",
+                truth->name, counts.done, counts.records_done, counts.records_lost);
     if (job->state != JOB_SUCCEEDED)
         return;
     end_passes(sim, truth, truth->passes);

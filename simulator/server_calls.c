@@ -352,12 +352,20 @@ static int finish_as_holder(struct sim *sim, struct job *job, const struct task_
 static void on_finish(struct sim *sim, struct message *request)
 {
     struct process *process = calling_process(sim, request);
+    const struct task_finish end = { .task = request->ref.task,
+                                     .pass = request->ref.pass,
+                                     .lease = request->ref.lease,
+                                     .lost_records = request->lost,
+                                     .lost_chunks = request->lost > 0 ? 1 : 0 };
     int r;
 
     if (process == NULL)
         return;
-    r = cluster_finish_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
-                            request->ref.lease, server_instant(sim), NULL);
+    if (sim->config.mutant == SIM_MUTANT_LOSS_IGNORED)
+        r = cluster_finish_task(sim->server.cluster, process, end.task, end.pass, end.lease,
+                                server_instant(sim), NULL);
+    else
+        r = cluster_end_task(sim->server.cluster, process, &end, server_instant(sim), NULL);
     if (r == EDL_ESTALE && sim->config.mutant == SIM_MUTANT_STALE_FINISH_ACCEPTED)
         r = finish_as_holder(sim, process->job, &request->ref);
     sim->seen[SIM_SEEN_STALE_FINISHES] += r == EDL_ESTALE;

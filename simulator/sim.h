@@ -64,6 +64,7 @@ enum sim_mutant {
     SIM_MUTANT_TASKS_NEVER_TAKEN,     /* queues are made to wait for whoever has a task */
     SIM_MUTANT_SAVERS_MANY,           /* everybody is told to save the model */
     SIM_MUTANT_SAVE_ASSUMED,          /* the core is told that the model is saved, nobody else */
+    SIM_MUTANT_LOSS_IGNORED,          /* the core is not told what a task lost */
     SIM_MUTANT_NUMBER_REUSED,         /* a submission is given the number of the last job */
     SIM_MUTANT_ORDERS_KEPT,      /* an agent that was cut off goes on by the orders from before */
     SIM_MUTANT_MARGIN_NONE,      /* neither supervisors nor the scheduler allow for other clocks */
@@ -160,6 +161,7 @@ enum sim_seen {
     SIM_SEEN_TASKS_GIVEN_BACK, /* their trainer was stopped or lost: done again by another */
     SIM_SEEN_TASKS_FAILED,     /* their trainer said so */
     SIM_SEEN_TASKS_DISCARDED,
+    SIM_SEEN_TASKS_DAMAGED,   /* done, and not all of their records could be read */
     SIM_SEEN_TASKS_TIMED_OUT, /* their trainer hung; others got them */
     SIM_SEEN_TRAINERS_HUNG,
     SIM_SEEN_GROUPS_CHANGED,
@@ -220,6 +222,7 @@ struct sim_work {
     uint32_t tasks;            /* TASKS: of one pass (spec->passes of them) */
     uint32_t steps;            /* STEPS: of the job */
     uint32_t records_per_task; /* TASKS; STEPS: samples of a step of all instances */
+    uint32_t damaged_each;     /* TASKS: of so many one has records that nobody can read; 0: none */
     uint64_t task_us;          /* TASKS, STEPS: one of them in a job of one instance */
     bool silent;               /* STEPS: they tell of none */
     /* TASKS, STEPS: n instances work n^(speedup/1000) times as fast as one; 0 and 1000: linear */
