@@ -36,6 +36,13 @@ void record_reader_end(struct record_reader *reader)
     reader->at = NULL;
 }
 
+void record_reader_begin_task(struct record_reader *reader)
+{
+    record_reader_end(reader);
+    reader->lost_in_task = 0;
+    reader->lost_chunks = 0;
+}
+
 void record_reader_clear(struct record_reader *reader)
 {
     struct known_file *known, *next;
@@ -87,6 +94,8 @@ static int begin_framed(struct record_reader *reader, const struct edl_chunk *ch
 
     if (r == EDL_ECORRUPT) {
         reader->lost += chunk->n_records;
+        reader->lost_in_task += chunk->n_records;
+        reader->lost_chunks += chunk->n_records > 0;
         (void)fprintf(stderr, "edl: %s; %" PRIu32 " records are lost\n", error->text,
                       chunk->n_records);
         *error = (struct edl_error){ 0 };

@@ -17,6 +17,8 @@ struct known_file;
 struct record_reader {
     enum edl_record_kind kind;
     uint64_t lost;              /* records of damaged chunks */
+    uint64_t lost_in_task;      /* of these: since record_reader_begin_task */
+    uint32_t lost_chunks;       /* those chunks */
     struct known_file *known;   /* owned; uthash */
     const struct edl_chunk *at; /* borrowed; the chunk under way */
     uint32_t n_given;
@@ -28,6 +30,9 @@ struct record_reader {
 
 void record_reader_init(struct record_reader *reader, enum edl_record_kind kind);
 void record_reader_clear(struct record_reader *reader);
+
+/* record_reader_begin_task - chunks of another task will follow: nothing of it is lost yet */
+void record_reader_begin_task(struct record_reader *reader);
 
 /* record_reader_begin - another chunk; borrowed until the next one
  * -EIO: the file cannot be read, or has changed. */

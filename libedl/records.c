@@ -41,6 +41,7 @@ struct edl_records {
     uint64_t n_passes;         /* alone: that are over */
     struct piece now, ahead;
     bool has_now, has_ahead, asked_ahead;
+    bool told_lost;  /* of now: the client knows what is lost, however often the end is tried */
     size_t at_chunk; /* of now: behind the one that is read */
     struct record_reader reader;
     uint64_t pass;
@@ -315,9 +316,24 @@ static int fail_task(struct edl_records *records)
     return code;
 }
 
+/* count_task - it is done, but for what could not be read of it */
+static int count_task(struct edl_records *records)
+{
+    const struct record_reader *reader = &records->reader;
+    int r = 0;
+
+    if (records->client == NULL)
+        return 0;
+    if (!records->told_lost && reader->lost_chunks > 0)
+        r = edl_task_lost(records->client, records->now.task, reader->lost_in_task,
+                          reader->lost_chunks);
+    records->told_lost = r == 0;
+    return r == 0 ? edl_task_done(records->client, records->now.task) : r;
+}
+
 static int finish_task(struct edl_records *records)
 {
-    int r = records->client != NULL ? edl_task_done(records->client, records->now.task) : 0;
+    int r = count_task(records);
 
     if (r == -ESTALE)
         (void)fprintf(stderr,
@@ -337,11 +353,11 @@ static void begin_task(struct edl_records *records)
 {
     records->now = records->ahead;
     records->has_now = true;
-    records->has_ahead = records->asked_ahead = false;
+    records->has_ahead = records->asked_ahead = records->told_lost = false;
     records->at_chunk = 0;
     records->pass = records->now.pass;
     records->in_pass = true;
-    record_reader_end(&records->reader);
+    record_reader_begin_task(&records->reader);
 }
 
 /* go_on - 1: a record of now; 0: now is over */

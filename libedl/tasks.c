@@ -20,7 +20,9 @@
 struct held_task {
     struct edl_task task; /* first: this is what the caller has */
     struct edl_client *client;
-    bool over;                /* done or given back: another holder may have it */
+    bool over;             /* done or given back: another holder may have it */
+    uint64_t lost_records; /* told when it is done */
+    uint32_t lost_chunks;
     struct edl_chunk *chunks; /* owned, and their paths */
     struct held_task *prev, *next;
 };
@@ -319,9 +321,42 @@ static int tell(struct edl_client *client, const struct edl_task *task, const ch
     return client_result(client, r);
 }
 
+/* end_to_json - with what it has lost, if it has */
+static json_t *end_to_json(const struct edl_task *task)
+{
+    const struct held_task *held = held_of(task);
+    json_t *end = task_to_json(task);
+
+    if (held->lost_records == 0)
+        return end;
+    (void)json_object_set_new(end, "lost", json_integer((json_int_t)held->lost_records));
+    (void)json_object_set_new(end, "lost_chunks", json_integer((json_int_t)held->lost_chunks));
+    return end;
+}
+
+int edl_task_lost(struct edl_client *client, struct edl_task *task, uint64_t n_records,
+                  uint32_t n_chunks)
+{
+    struct held_task *held = held_of(task);
+    uint64_t left_records = 0;
+
+    for (size_t i = 0; i < task->n_chunks; i++)
+        left_records += task->chunks[i].n_records;
+    left_records -= held->lost_records;
+    if (n_records > left_records || n_chunks > task->n_chunks - held->lost_chunks ||
+        (n_records == 0) != (n_chunks == 0))
+        return client_refuse(
+            client, -EINVAL,
+            "more records or chunks are said to be lost than the task has left, or "
+            "one without the other");
+    held->lost_records += n_records;
+    held->lost_chunks += n_chunks;
+    return 0;
+}
+
 int edl_task_done(struct edl_client *client, const struct edl_task *task)
 {
-    return tell(client, task, "/jobs/self/tasks/finish", task_to_json(task));
+    return tell(client, task, "/jobs/self/tasks/finish", end_to_json(task));
 }
 
 /* read_counted - how many of n are counted, or -EPROTO */
@@ -355,7 +390,7 @@ int edl_tasks_done(struct edl_client *client, struct edl_task *const *tasks, siz
         return client_refuse(client, -EINVAL, "1 to 256 tasks can be done in one call");
     list = json_array();
     for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(list, task_to_json(tasks[i]));
+        (void)json_array_append_new(list, end_to_json(tasks[i]));
     body = json_pack("{s:o}", "tasks", list);
     r = client_ask(client, "POST", "/jobs/self/tasks/finish", body, &answer);
     json_decref(body);

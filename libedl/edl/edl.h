@@ -180,6 +180,12 @@ EDL_API int edl_tasks_next(struct edl_client *client, uint64_t pass, size_t n, u
 EDL_API int edl_tasks_done(struct edl_client *client, struct edl_task *const *tasks, size_t n,
                            int *ret_counted);
 
+/* edl_task_lost - so many of its records, in so many of its chunks, are damaged and were not
+ * trained; told with edl_task_done or edl_tasks_done, and added to what was said before. They count
+ * beside the records that are done. -EINVAL: the task has not as many. */
+EDL_API int edl_task_lost(struct edl_client *client, struct edl_task *task, uint64_t n_records,
+                          uint32_t n_chunks);
+
 /* edl_task_done - counted: exactly once, however often it is said
  * 0 or, -ESTALE, somebody else's by now: forget what was made of it, and take the next. */
 EDL_API int edl_task_done(struct edl_client *client, const struct edl_task *task);

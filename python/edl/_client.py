@@ -37,6 +37,7 @@ class Task:
     def __init__(self, client: "Client", json: Any) -> None:
         self._client = client
         self._over = False
+        self._lost_records = self._lost_chunks = 0
         self.id = number(json["id"])
         self.pass_number = number(json["pass"])  #: from 0
         self.lease = number(json["lease"])  #: rises each time that the task is given out
@@ -52,10 +53,24 @@ class Task:
             self._over = True
         return True
 
+    def lost(self, records: int, chunks: int = 1) -> None:
+        """So many of its records, in so many of its chunks, are damaged and were not trained: told with `done`, and
+        added to what was said before. They count beside the records that are done. ValueError: it has not as many."""
+        all_records = sum(chunk.records for chunk in self.chunks)
+        if not (0 <= records <= all_records - self._lost_records and 0 <= chunks <= len(self.chunks) - self._lost_chunks
+                and (records == 0) == (chunks == 0)):
+            raise ValueError(f"{records} records in {chunks} chunks cannot be lost of a task of {all_records} records in "
+                             f"{len(self.chunks)} chunks, of which {self._lost_records} in {self._lost_chunks} are")
+        self._lost_records += records
+        self._lost_chunks += chunks
+
+    def _what_is_lost(self) -> Dict[str, int]:
+        return {"lost": self._lost_records, "lost_chunks": self._lost_chunks} if self._lost_records else {}
+
     def done(self) -> bool:
         """Counted: exactly once, however often it is said. False: it is somebody else's by now, so forget what
         was made of it and go on."""
-        return self._end("finish")
+        return self._end("finish", **self._what_is_lost())
 
     def failed(self, reason: str) -> bool:
         """Its data cannot be used: it is tried elsewhere, and after some times left out."""
@@ -227,7 +242,7 @@ class Client:
                 raise ValueError("not of all tasks")
             return counted
 
-        said = [{"task": task.id, "pass": task.pass_number, "lease": task.lease} for task in tasks]
+        said = [{"task": task.id, "pass": task.pass_number, "lease": task.lease, **task._what_is_lost()} for task in tasks]
         counted = self.caller.ask_for("POST", "/jobs/self/tasks/finish", read, {"tasks": said})
         for task in tasks:
             task._over = True

@@ -6,7 +6,7 @@ import collections
 import os
 import sys
 import threading
-from typing import Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Union
+from typing import Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 from ._call import Error, Timeout
 from ._files import LOG, Reader
@@ -26,6 +26,9 @@ class AnyTask(Protocol):
 
     @property
     def chunks(self) -> Sequence[Chunk]:
+        ...
+
+    def lost(self, records: int, chunks: int = 1) -> None:
         ...
 
     def done(self) -> bool:
@@ -51,6 +54,9 @@ class LocalTask:
     def __init__(self, pass_number: int, chunks: Sequence[Chunk]) -> None:
         self.pass_number = pass_number
         self.chunks = tuple(chunks)
+
+    def lost(self, records: int, chunks: int = 1) -> None:
+        pass
 
     def done(self) -> bool:
         return True
@@ -78,6 +84,7 @@ class Batch(NamedTuple):
 
     records: Optional[Sequence[Record]]
     error: Optional[Exception] = None
+    lost: Tuple[int, int] = (0, 0)  # of the task that is over: records of damaged chunks, and these
 
 
 class _Channel:
@@ -154,11 +161,13 @@ class Feed:
         if not self._channel.put(task):
             task.give_back("its reader was closed")
             return False
+        before = self._reader.lost, self._reader.lost_chunks
         try:
             for records in self._reader.batches(task.chunks):
                 if not self._channel.put(Batch(records)):
                     return False
-            return self._channel.put(Batch(None))
+            lost = self._reader.lost - before[0], self._reader.lost_chunks - before[1]
+            return self._channel.put(Batch(None, lost=lost))
         except (OSError, Error) as error:
             return self._channel.put(Batch(None, error))
 
@@ -241,7 +250,12 @@ class Feed:
             if item.records is None:
                 break
             yield from item.records if decode is None else self._decoded(task, item.records, decode)
-        self._end(task, item.error)
+        self._end(task, item)
+
+    def take_current(self) -> Optional[AnyTask]:
+        """The task that is being consumed: its end is up to the caller."""
+        task, self._current = self._current, None
+        return task
 
     def close(self, give_back: bool) -> None:
         """The thread ends. give_back: its tasks go back at once, and not with the end of this process."""

@@ -223,7 +223,7 @@ class Reader:
     def __init__(self, kind: Optional[str] = None) -> None:
         check_kind(kind)
         self.kind = kind
-        self.lost = 0  #: records of damaged chunks
+        self.lost = self.lost_chunks = 0  #: records of damaged chunks, and these
         self._known: Dict[str, Tuple[int, int, int]] = {}
 
     def _check(self, file: BinaryIO, path: str) -> None:
@@ -257,6 +257,7 @@ class Reader:
             return records
         except _recordio.Damaged as error:
             self.lost += chunk.records
+            self.lost_chunks += chunk.records > 0
             LOG.warning("%s; %d records are lost", error, chunk.records)
             return []
 

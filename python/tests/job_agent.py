@@ -54,6 +54,7 @@ class Job:
         self.todo: List[int] = []
         self.held: List[int] = []
         self.done: List[Tuple[int, int]] = []  # pass and task
+        self.lost: Dict[int, Tuple[Any, Any]] = {}  # of tasks that are done: records and chunks, as they were told
         self.failed: List[Tuple[int, str]] = []
         self.returned: List[int] = []
         self.stale: List[int] = []  # tasks whose end comes too late
@@ -143,6 +144,8 @@ class Job:
         self.held.remove(task)
         if call == "finish":
             self.done.append((self.pass_number, task))
+            if "lost" in body:
+                self.lost[task] = body["lost"], body["lost_chunks"]
         elif body["returned"]:
             self.returned.append(task)
             self.todo.insert(0, task)

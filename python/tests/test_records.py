@@ -397,6 +397,32 @@ class InJob(Folder):
             self.assertEqual(job.done, [(0, 0), (0, 2), (0, 3), (0, 4)])
         self.assertRegex(told.output[0], "another process's")
 
+    def test_what_a_damaged_chunk_loses_is_told_with_the_end_of_its_task(self) -> None:
+        for name, records in (("part-0", [b"a"]), ("part-1", [b"b", b"c", b"d"]), ("part-2", [b"e"])):
+            self.framed(name, records)
+        with Job() as job:
+            job.put(_files_json(self.pattern))
+            with open(self.path("part-1"), "r+b") as file:
+                for at in (24, 50 + 24):  # b and d
+                    file.seek(at)
+                    file.write(b"?")
+            with self.assertLogs("edl", logging.WARNING):
+                self.assertEqual(list(edl.cloud_reader(self.pattern)), [b"a", b"c", b"e"])
+            self.assertEqual(job.done, [(0, 0), (0, 1), (0, 2)])
+            self.assertEqual(job.lost, {1: (2, 2)})
+
+    def test_no_more_is_lost_than_a_task_has(self) -> None:
+        with Job() as job:
+            job.put([{"chunks": [{"path": "x", "offset": i, "records": 10} for i in range(2)]}])
+            task = edl.client().next_task()
+            task.lost(4)
+            for records, chunks in ((17, 1), (1, 2), (-1, 1), (1, 0), (0, 1)):
+                with self.assertRaisesRegex(ValueError, "a task of 20 records in 2 chunks, of which 4 in 1 are"):
+                    task.lost(records, chunks)
+            task.lost(10)
+            self.assertTrue(task.done())
+            self.assertEqual(job.lost, {0: (14, 2)})
+
     def test_a_file_that_vanishes_fails_its_task(self) -> None:
         want = self.files()
         with Job() as job:

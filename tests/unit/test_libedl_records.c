@@ -379,6 +379,69 @@ static void test_dealt_out(void **state)
     edl_agent_end(&agent);
 }
 
+/* What damaged chunks of a task lose is told with its end, and of the next task nothing. */
+static void test_lost_is_told(void **state)
+{
+    static const char *const answers[] = {
+        SAYS("{}"), /* the data set is there */
+        SAYS("{\"task\":{\"id\":5,\"pass\":0,\"lease\":9,\"chunks\":["
+             "{\"path\":\"data\",\"offset\":0,\"records\":3},"
+             "{\"path\":\"data\",\"offset\":41,\"records\":3},"
+             "{\"path\":\"data\",\"offset\":82,\"records\":2}]}}"),
+        REFUSES("503 Service Unavailable", "restarting"),
+        SAYS("{}"),
+        TASK("6", "0", "text", "1"),
+        WAIT,
+        SAYS("{}"),
+        SAYS("{\"finished\":true,\"save_model\":false}"),
+        NULL,
+    };
+    struct fixture *f = *state;
+    _cleanup_close_ int fd = -1;
+    struct agent agent;
+
+    put_recordio("data", "abcdefgh", 3);
+    put_file("text", "z\n");
+    fd = open("data", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "X", 1, 24), 1);
+    assert_int_equal(pwrite(fd, "X", 1, 82 + 24), 1);
+    open_dealt(f, &agent, answers);
+    edl_client_set_patience(agent.client, 120 * USEC_PER_SEC);
+    assert_next(f, "d");
+    assert_next(f, "e");
+    assert_next(f, "f");
+    assert_next(f, "z");
+    assert_int_equal(edl_records_lost(f->records), 5);
+    assert_no_record(f, EDL_RECORD_PASS_END);
+    assert_string_equal(agent.asked->text[3], FINISH "{\"task\":5,\"pass\":0,\"lease\":9,"
+                                                     "\"lost\":5,\"lost_chunks\":2}");
+    assert_string_equal(agent.asked->text[6], FINISH "{\"task\":6,\"pass\":0,\"lease\":9}");
+    f->records = edl_records_close(f->records);
+    edl_agent_end(&agent);
+}
+
+static void test_no_more_is_lost_than_a_task_has(void **state)
+{
+    static const char *const answers[] = { TASK("5", "0", "text", "4"), SAYS("{}"), NULL };
+    struct edl_task *task = NULL;
+    struct agent agent;
+
+    (void)state;
+    edl_agent_begin(&agent, answers);
+    assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &task), EDL_NEXT_TASK);
+    assert_int_equal(edl_task_lost(agent.client, task, 5, 1), -EINVAL);
+    assert_says(&agent, "than the task has left");
+    assert_int_equal(edl_task_lost(agent.client, task, 1, 2), -EINVAL);
+    assert_int_equal(edl_task_lost(agent.client, task, 1, 0), -EINVAL);
+    assert_int_equal(edl_task_lost(agent.client, task, 3, 1), 0);
+    assert_int_equal(edl_task_lost(agent.client, task, 1, 1), -EINVAL); /* no chunk is left */
+    assert_int_equal(edl_task_done(agent.client, task), 0);
+    assert_string_equal(agent.asked->text[1], FINISH "{\"task\":5,\"pass\":0,\"lease\":9,"
+                                                     "\"lost\":3,\"lost_chunks\":1}");
+    (void)edl_task_free(task);
+    edl_agent_end(&agent);
+}
+
 /* Of 2,050 files three are a task, and no more than two of large ones. */
 static void test_few_files_a_task(void **state)
 {
@@ -484,6 +547,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dealt_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lost_is_told, setup, teardown),
+        cmocka_unit_test(test_no_more_is_lost_than_a_task_has),
         cmocka_unit_test_setup_teardown(test_few_files_a_task, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed, setup, teardown),
