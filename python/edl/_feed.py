@@ -213,11 +213,13 @@ class Feed:
             raise Error(f"{UNREADABLE_MOST} tasks one after the other could not be read, the last: {error}",
                         "mount the data on this machine as on the others") from error
 
-    def _end(self, task: AnyTask, error: Optional[Exception]) -> None:
+    def _end(self, task: AnyTask, end: Batch) -> None:
         self._current = None
-        if error is not None:
-            self._fail(task, error)
-        elif task.done():
+        if end.error is not None:
+            self._fail(task, end.error)
+            return
+        task.lost(*end.lost)
+        if task.done():
             self._unreadable = 0
         else:
             LOG.warning("a task of pass %d is another process's by now, which counts its records", task.pass_number)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from typing import Any, Callable, Iterator, Optional
 
-from . import _files, _one_reader
+from . import _files, _left_loop, _one_reader
 from ._call import Error
 from ._checkpoint import TrainStatus
 from ._client import Client, Task
-from ._feed import Decode, Feed, LocalSource
+from ._feed import AnyTask, Decode, Feed, LocalSource
 from ._files import LOG, Paths
 
 NO_DATA = -(1 << 62)  # less than any pass
@@ -45,6 +46,9 @@ class Data:
         self._feed: Optional[Feed] = None
         self._reader = _files.Reader()
         self._first: Optional[Task] = None  # taken to look at its pass
+        self._left: Optional[AnyTask] = None  # under way when an exception left the loop
+        self._raised: Optional[_left_loop.Raised] = None  # that exception
+        self._thread = 0  # of the loop
         self._finished = False
         self._passes: Optional[int] = None  # that this program makes; None: as the job says
 
@@ -79,8 +83,11 @@ class Data:
                         of_job, "" if of_job == 1 else "es", self._passes, self._passes)
 
     def _begin_feed(self) -> Feed:
+        self._program_goes_on()
         if self._feed is None:
             _one_reader.claim()
+            _left_loop.watch(self)
+            self._thread = threading.get_ident()
             first, self._first = self._first, None
             self._feed = Feed(self._client(), self._reader, first)
         if self._feed.pid != os.getpid():
@@ -96,8 +103,49 @@ class Data:
         if feed is not None:
             feed.close(give_back)
 
+    # ---- a loop that an exception left ----
+
+    def _judge(self, error: Optional[BaseException]) -> None:
+        """What was under way fails: given back, it would end every process that takes it. It is given back when somebody
+        ends the program (KeyboardInterrupt). None: the program has caught it, and nobody saw what it was."""
+        task, self._left = self._left, None
+        found, self._raised = self._raised, None
+        if task is None:
+            return
+        what = "an exception" if error is None else f"{type(error).__name__}: {error}"
+        where = f" at {found.where}" if found is not None else ""
+        try:
+            if error is None or isinstance(error, Exception):
+                task.failed(f"{what}{where} in the body of the loop")
+            else:
+                task.give_back(type(error).__name__)
+        except Error as other:  # what the body raised is what the program has to hear of
+            LOG.warning("a task of a loop that an exception left is still held: %s", other)
+
+    def _loop_is_left(self) -> None:
+        """Other processes take what it had. By an exception: but for what was under way."""
+        found = _left_loop.raised()
+        if found is not None and self._feed is not None and not sys.is_finalizing():
+            self._left, self._raised = self._feed.take_current(), found
+        self._end_feed(True)
+        if found is not None and isinstance(found.error, Exception):
+            self._judge(found.error)
+
+    def _program_goes_on(self) -> None:
+        if self._raised is not None:
+            self._judge(self._raised.error)
+
+    def ended_by(self, error: BaseException) -> None:
+        """Of a program that exits otherwise, with SystemExit say, the scheduler judges by the status."""
+        if self._thread != threading.get_ident():
+            return
+        if self._feed is not None and self._left is None and self._feed.pid == os.getpid():
+            self._left = self._feed.take_current()  # the loop is open, as a variable has it
+        self._judge(error)
+
     def pass_of_job(self) -> Optional[int]:
         """In which the job is; None: all are done; NO_DATA: no process has given any yet."""
+        self._program_goes_on()
         if self._finished:
             return None
         task: Any = self._first
@@ -123,9 +171,10 @@ class Data:
             while task is not None and task.pass_number == begun:
                 yield from feed.consume(decode)
                 task = feed.ahead()
-        except BaseException as error:
-            # The loop was left, and other processes take its tasks. A generator is not told why: what the loop's body
-            # raises looks like a break. What decode raises is known, and has failed its task.
+        except GeneratorExit:
+            self._loop_is_left()
+            raise
+        except BaseException as error:  # of decode, which has failed its task; or of a call
             self._end_feed(not isinstance(error, Error))
             raise
         self._finished = task is None

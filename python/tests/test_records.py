@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """records, cloud_reader and epochs: alone, and as a process of a job."""
+import contextlib
 import json
 import logging
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import unittest
-from typing import Any, List
+from typing import Any, Callable, Dict, Iterator, List
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -354,14 +357,123 @@ class InJob(Folder):
             self.assertEqual(sorted(job.done), [(0, task) for task in range(5)])
             self.assertEqual(job.failed, [])
 
-    def test_an_error_in_the_body_of_a_loop_looks_like_a_break(self) -> None:
+    def loops(self, job: Job) -> Dict[str, Callable[[], None]]:
+        """Loops that an exception leaves behind the first record, when the next task is there too."""
+
+        def wait() -> None:
+            job.wait_for("POST /jobs/self/tasks/lease", 2)
+
+        def plain() -> None:
+            for record in edl.cloud_reader(self.pattern):
+                wait()
+                raise KeyError(record)
+
+        def of_python_itself() -> None:
+            for record in edl.cloud_reader(self.pattern):
+                wait()
+                int(record + b"x")
+
+        def in_a_generator() -> None:
+            def numbers() -> Iterator[int]:
+                for record in edl.cloud_reader(self.pattern):
+                    wait()
+                    yield int(record + b"x")
+            sum(numbers())
+
+        def around_a_generator() -> None:
+            def all_records() -> Iterator[bytes]:
+                for record in edl.cloud_reader(self.pattern):
+                    yield record
+            for record in all_records():
+                wait()
+                int(record + b"x")
+
+        return {loop.__name__: loop for loop in (plain, of_python_itself, in_a_generator, around_a_generator)}
+
+    def test_an_exception_in_the_body_of_a_loop_fails_its_task(self) -> None:
+        want = self.files()
+        for name in ("plain", "of_python_itself", "in_a_generator", "around_a_generator"):
+            with self.subTest(name), Job() as job:
+                with self.assertRaises((KeyError, ValueError)):
+                    self.loops(job)[name]()
+                self.assertTrue(job.comes(lambda job=job: job.returned == [1], 120))  # the next one, which was not begun
+                self.assertEqual(sorted(edl.cloud_reader(self.pattern)), want[4:])  # the program goes on
+                self.assertEqual([task for task, _ in job.failed], [0])
+                self.assertRegex(job.failed[0][1], r"(an exception|Error: .*) at test_records.py:\d+.* in the body of the loop")
+                self.assertEqual(sorted(job.done), [(0, task) for task in range(1, 5)])
+
+    def test_who_leaves_on_purpose_fails_nothing(self) -> None:
+        self.files()
+
+        def a_break() -> None:
+            for _ in edl.cloud_reader(self.pattern):
+                with contextlib.suppress(KeyError):
+                    raise KeyError
+                break
+
+        def a_return() -> None:
+            for _ in edl.cloud_reader(self.pattern):
+                return
+
+        def around_a_generator() -> None:
+            def all_records() -> Iterator[bytes]:
+                for record in edl.cloud_reader(self.pattern):
+                    yield record
+            for _ in all_records():
+                break
+
+        def a_variable() -> None:
+            records = iter(edl.cloud_reader(self.pattern))
+            next(records)
+
+        def in_a_handler() -> None:
+            try:
+                raise KeyError
+            except KeyError:
+                a_break()
+
+        for leave in (a_break, a_return, around_a_generator, a_variable, in_a_handler):
+            with self.subTest(leave.__name__), Job() as job:
+                leave()
+                self.assertIn(0, job.returned)
+                self.assertEqual((job.failed, job.done), ([], []))
+
+    def program(self, body: str) -> "subprocess.CompletedProcess[str]":
+        text = f"import sys, signal, edl\nfor record in edl.cloud_reader({self.pattern!r}):\n    {body}\n"
+        return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(edl.__file__))})
+
+    def test_an_exception_that_ends_the_program_is_told_in_its_words(self) -> None:
+        self.files()
+        for body in ("raise KeyError('no sample')", "records = [record]; int('no sample')"):
+            with self.subTest(body), Job() as job:
+                found = self.program(body)
+                self.assertEqual(found.returncode, 1)
+                self.assertRegex(found.stderr, "Traceback.*\n.*<string>.*line 3")
+                self.assertEqual([task for task, _ in job.failed], [0])
+                self.assertRegex(job.failed[0][1], r"^(Key|Value)Error: .*no sample.* at <string>:3 in the body of the loop$")
+                self.assertEqual(job.returned.count(0), 0)
+
+    def test_a_loop_in_a_variable_fails_its_task_too(self) -> None:
         self.files()
         with Job() as job:
-            with self.assertRaises(KeyError):
-                for record in edl.cloud_reader(self.pattern):
-                    raise KeyError(record)
-            self.assertEqual(job.done, [])
-            self.assertIn(0, job.returned)
+            text = f"import edl\nrecords = iter(edl.cloud_reader({self.pattern!r}))\nint(next(records) + b'x')\n"
+            found = subprocess.run([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+                                   env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(edl.__file__))})
+            self.assertEqual(found.returncode, 1)
+            self.assertEqual([task for task, _ in job.failed], [0])
+            self.assertRegex(job.failed[0][1], "^ValueError: invalid literal")
+
+    def test_what_ends_the_program_in_the_body_fails_nothing(self) -> None:
+        self.files()
+        for body, status in (("sys.exit(0)", 0), ("raise SystemExit(4)", 4), ("raise KeyboardInterrupt", -signal.SIGINT),
+                             ("signal.raise_signal(signal.SIGINT)", -signal.SIGINT),
+                             ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); signal.raise_signal(signal.SIGTERM)", 3)):
+            with self.subTest(body), Job() as job:
+                self.assertEqual(self.program(body).returncode, status)
+                self.assertEqual((job.failed, job.done), ([], []))
+                if status == -signal.SIGINT:  # what exits by itself gives back with its end
+                    self.assertIn(0, job.returned)
 
     def test_a_record_that_cannot_be_decoded_fails_its_task(self) -> None:
         want = self.files()
