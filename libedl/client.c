@@ -41,7 +41,7 @@ int edl_client_new(const char *socket_path, struct edl_client **ret)
     client = xcalloc(1, sizeof *client);
     client->base = base;
     client->patience_us = PATIENCE_US;
-    client->steps.fd = -1;
+    client->steps.fd = client->reader.fd = -1;
     *ret = client;
     return 0;
 }
@@ -52,6 +52,7 @@ struct edl_client *edl_client_free(struct edl_client *client)
         return NULL;
     client_end_steps(client);
     tasks_free_all(client);
+    one_reader_release(&client->reader);
     http_base_clear(&client->base);
     free(client->note);
     free(client);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "libedl/edl/edl.h"
+#include "libedl/one_reader.h"
 #include "shared/error.h"
 #include "shared/http_call.h"
 #include "shared/step_sums.h"
@@ -35,6 +36,7 @@ struct edl_client {
     struct held_task *tasks;           /* owned; utlist */
     size_t n_tasks;
     struct client_steps steps;
+    struct one_reader reader;
     struct edl_error error; /* of the call under way */
     char text[CLIENT_TEXT_MAX];
 };

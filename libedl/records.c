@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libedl/client.h"
 #include "libedl/record_index.h"
@@ -229,6 +230,8 @@ static int take(struct edl_records *records)
         take_alone(records);
         return 0;
     }
+    if (one_reader_claim(&records->client->reader, &records->error) < 0)
+        return failed(records);
     r = edl_task_next(records->client, EDL_FOREVER, &task);
     if (r < 0)
         return call_failed(records, r);
@@ -256,9 +259,9 @@ static bool is_time_to_ask(const struct edl_records *records)
 {
     const struct record_reader *reader = &records->reader;
 
-    return !records->asked_ahead && !records->has_ahead && records->over == GOES_ON &&
-           records->client != NULL && records->kind != EDL_RECORD_FILES &&
-           records->at_chunk == records->now.n_chunks &&
+    return records->client != NULL && records->client->reader.pid == getpid() &&
+           !records->asked_ahead && !records->has_ahead && records->over == GOES_ON &&
+           records->kind != EDL_RECORD_FILES && records->at_chunk == records->now.n_chunks &&
            reader->n_given >= reader->at->n_records - reader->at->n_records / 2;
 }
 

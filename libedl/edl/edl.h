@@ -271,7 +271,8 @@ EDL_API int edl_records_open(struct edl_client *client, const char *paths,
  * next task is asked for meanwhile. A damaged chunk loses its records, not its task. A task whose
  * files cannot be read, or have changed, is tried elsewhere. -EIO: there is no data set, four tasks
  * one after the other could not be read, or, outside of a job, one; edl_records_error says which,
- * and the next call goes on behind it. Else as edl_task_next. */
+ * and the next call goes on behind it. -EBUSY: another process of this incarnation, or another
+ * client of this process, takes its tasks, until it ends. Else as edl_task_next. */
 EDL_API int edl_records_next(struct edl_records *records, const void **ret_data, size_t *ret_size);
 
 /* edl_records_error - what was wrong with the last edl_records_next that failed; one line */

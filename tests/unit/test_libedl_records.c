@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libedl/edl/edl.h"
@@ -536,6 +538,65 @@ static void test_closed(void **state)
     edl_agent_end(&agent);
 }
 
+static int next_of(struct edl_records *records)
+{
+    const void *data;
+    size_t size;
+
+    return edl_records_next(records, &data, &size);
+}
+
+/* It was forked while its parent had a record: it may work off what it has seen, and gets no more.
+ */
+static _Noreturn void be_a_child(struct edl_records *records)
+{
+    bool is_refused = next_of(records) == EDL_RECORD && next_of(records) == -EBUSY &&
+                      strstr(edl_records_error(records), "was forked from") != NULL;
+
+    _exit(is_refused ? 0 : 1);
+}
+
+/* A second client of the process is refused, a process that is forked from it, and no client of
+ * another index. */
+static void test_one_reader(void **state)
+{
+    static const char *const answers[] = { SAYS("{}"), TASK("1", "0", "text", "2"),
+                                           WAIT,       SAYS("{}"),
+                                           SAYS("{}"), NULL };
+    static const char *const others[] = { SAYS("{}"), SAYS("{}"), TASK("1", "0", "text", "2"),
+                                          WAIT,       SAYS("{}"), NULL };
+    struct fixture *f = *state;
+    struct agent agent, other_agent;
+    struct edl_records *other = NULL;
+    int status = -1;
+    pid_t child;
+
+    assert_int_equal(setenv("EDL_OUTPUT_DIR", f->folder, 1), 0);
+    put_file("text", "a\nb\n");
+    open_dealt(f, &agent, answers);
+    assert_next(f, "a");
+    edl_agent_begin(&other_agent, others);
+    assert_int_equal(edl_records_open(other_agent.client, "text", EDL_RECORD_AUTO, 1, &other), 0);
+    assert_int_equal(next_of(other), -EBUSY);
+    assert_non_null(strstr(edl_records_error(other), "another client of this one"));
+    assert_non_null(strstr(edl_records_error(other), "one client of one process"));
+    other = edl_records_close(other);
+    child = fork();
+    if (child == 0)
+        be_a_child(f->records);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(setenv("EDL_INDEX", "1", 1), 0);
+    assert_int_equal(edl_records_open(other_agent.client, "text", EDL_RECORD_AUTO, 1, &other), 0);
+    assert_int_equal(next_of(other), EDL_RECORD);
+    assert_int_equal(unsetenv("EDL_INDEX"), 0);
+    assert_int_equal(unsetenv("EDL_OUTPUT_DIR"), 0);
+    other = edl_records_close(other);
+    f->records = edl_records_close(f->records);
+    edl_agent_end(&other_agent);
+    edl_agent_end(&agent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +613,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few_files_a_task, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_reader, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
