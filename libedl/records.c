@@ -334,6 +334,23 @@ static int count_task(struct edl_records *records)
     return r == 0 ? edl_task_done(records->client, records->now.task) : r;
 }
 
+int edl_records_fail(struct edl_records *records, const char *reason)
+{
+    int r = 0;
+
+    if (!records->has_now) {
+        (void)edl_error_set(&records->error, -EINVAL, "there is no record that could fail");
+        return failed(records);
+    }
+    if (records->client != NULL)
+        r = edl_task_failed(records->client, records->now.task, reason);
+    if (r < 0 && r != -ESTALE)
+        return call_failed(records, r);
+    record_reader_end(&records->reader);
+    drop(records);
+    return 0;
+}
+
 static int finish_task(struct edl_records *records)
 {
     int r = count_task(records);

@@ -275,6 +275,12 @@ EDL_API int edl_records_open(struct edl_client *client, const char *paths,
  * client of this process, takes its tasks, until it ends. Else as edl_task_next. */
 EDL_API int edl_records_next(struct edl_records *records, const void **ret_data, size_t *ret_size);
 
+/* edl_records_fail - the record that edl_records_next gave last cannot be used
+ * Its task fails, so the pass goes on without it after some tries; closed or given back it would
+ * end every process that takes it. The next call goes on with another task. reason: for people, one
+ * line. -EINVAL: no record was given. Else as edl_task_failed. */
+EDL_API int edl_records_fail(struct edl_records *records, const char *reason);
+
 /* edl_records_error - what was wrong with the last edl_records_next that failed; one line */
 EDL_API const char *edl_records_error(const struct edl_records *records);
 

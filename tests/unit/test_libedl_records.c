@@ -538,6 +538,39 @@ static void test_closed(void **state)
     edl_agent_end(&agent);
 }
 
+/* The program cannot use a record: its task fails, the one that was asked for ahead goes on. */
+static void test_fail(void **state)
+{
+    static const char *const answers[] = {
+        SAYS("{}"),
+        TASK("1", "0", "text", "2"),
+        TASK("2", "0", "text2", "1"),
+        SAYS("{}"), /* fail */
+        WAIT,
+        REFUSES("409 Conflict", "lease 9 is not the current one"),
+        SAYS("{\"finished\":true,\"save_model\":false}"),
+        NULL,
+    };
+    struct fixture *f = *state;
+    struct agent agent;
+
+    put_file("text", "a\nb\n");
+    put_file("text2", "c\n");
+    open_dealt(f, &agent, answers);
+    assert_int_equal(edl_records_fail(f->records, "none yet"), -EINVAL);
+    assert_next(f, "a");
+    assert_int_equal(edl_records_fail(f->records, "a is no number"), 0);
+    assert_string_equal(agent.asked->text[3],
+                        "POST /jobs/self/tasks/fail {\"task\":1,\"pass\":0,\"lease\":9,"
+                        "\"returned\":false,\"reason\":\"a is no number\"}");
+    assert_int_equal(edl_records_fail(f->records, "again"), -EINVAL);
+    assert_next(f, "c");
+    assert_int_equal(edl_records_fail(f->records, "c"), 0); /* somebody else's by now */
+    assert_no_record(f, EDL_RECORD_PASS_END);
+    f->records = edl_records_close(f->records);
+    edl_agent_end(&agent);
+}
+
 static int next_of(struct edl_records *records)
 {
     const void *data;
@@ -613,6 +646,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few_files_a_task, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_reader, setup, teardown),
     };
 
