@@ -25,7 +25,7 @@ enum deadline_kind {
 struct deadline {
     struct tree_node tree; /* first: a tree's node is its deadline */
     uint64_t at_us;        /* valid while it is set */
-    uint64_t serial : 56;  /* breaks ties: who was set first ever */
+    uint64_t serial : 56;  /* breaks ties: the one that was set first ever */
     uint64_t kind : 8;     /* enum deadline_kind */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digest.c - a number for what texts and numbers say (see digest.h) */
+/* digest.c - a number that stands for texts and numbers (see digest.h) */
 #include "scheduler/core/base/digest.h"
 
 uint64_t digest_number(uint64_t digest, uint64_t number)

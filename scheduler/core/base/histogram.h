@@ -14,9 +14,9 @@ struct histogram {
     uint64_t sum_us;
 };
 
-/* 10 us to 5 s: what one thread does between two looks at its sockets */
+/* 10 us to 5 s: the work of one thread between two looks at its sockets */
 extern const uint64_t histogram_work_us[HISTOGRAM_BOUNDS];
-/* 0.1 s to a day: what people and processes wait for */
+/* 0.1 s to a day: the waits of people and processes */
 extern const uint64_t histogram_wait_us[HISTOGRAM_BOUNDS];
 
 /* histogram_init - empty, with one of the above */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resources.c - amounts of what nodes offer and processes ask for */
+/* resources.c - amounts that nodes offer and processes ask for */
 #include "scheduler/core/base/resources.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resources.h - amounts of what nodes offer and processes ask for; plain values */
+/* resources.h - amounts that nodes offer and processes ask for; plain values */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,14 @@ struct resources {
     int64_t cpu_millicores, memory_bytes, gpus, ports; /* signed: a node may owe */
 };
 
-/* What searches for room do most of all: inline. */
+/* Searches for room call these most of all: inline. */
 static inline bool resources_covers_one(int64_t have, int64_t need)
 {
     return need == 0 || have >= need;
 }
 
-/* resources_fit - have covers need; what is not needed cannot be short: a node that owes memory
- * still takes what asks for none */
+/* resources_fit - have covers need; a resource that is not needed cannot be short: a node that owes
+ * memory still takes an instance that asks for none */
 static inline bool resources_fit(const struct resources *have, const struct resources *need)
 {
     return resources_covers_one(have->cpu_millicores, need->cpu_millicores) &&
@@ -36,7 +36,7 @@ static inline void resources_add(struct resources *to, const struct resources *w
     to->ports += times * what->ports;
 }
 
-/* each figure of `to` is at least that of `what` afterwards */
+/* each figure of `to` is at least that figure of `what` afterwards */
 static inline void resources_raise(struct resources *to, const struct resources *what)
 {
     to->cpu_millicores = MAX_OF(to->cpu_millicores, what->cpu_millicores);

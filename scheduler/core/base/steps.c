@@ -23,7 +23,7 @@ static bool has_fallen(const struct step_sums *sums, const struct step_sums *bef
            sums->compute_us < before->compute_us || sums->wait_us < before->wait_us;
 }
 
-/* What was done between the two: all of it where they have fallen, as its agent began anew. */
+/* The work between the two: all of it where they have fallen, as its agent began anew. */
 static struct step_sums since(const struct step_sums *sums, const struct step_sums *before)
 {
     struct step_sums more = { 0 };
@@ -79,7 +79,7 @@ void steps_begin_note(struct process_steps *steps, uint64_t now_us)
 
 double steps_samples_per_s(const struct process_steps *steps, uint64_t now_us)
 {
-    /* before the first note: by what there is */
+    /* before the first note: by the sums so far */
     const struct step_sums *sums = steps->last_us > 0 ? &steps->last : &steps->undone;
     uint64_t us = steps->last_us > 0 ? steps->last_us : steps->at_us - steps->since_us;
     uint64_t silent_us = now_us - MIN_OF(steps->at_us, now_us);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.h - what a process has told of its training steps, and how fast it is by the last ones
  *
- * Reports bring sums. What was done since the last note is a note of its own once it lasted
+ * Reports bring sums. The work since the last note is a note of its own once it lasted
  * STEPS_NOTE_US: enough of it that a report more or less makes no difference. All is the program's
- * word. So a note is bounded, and what nobody can believe (sums that fall, no time that passed) is
- * a new beginning. Nothing of it is remembered; a restart reads it from the next reports. Pure. */
+ * word. So a note is bounded, and figures that nobody can believe (sums that fall, no time that
+ * passed) are a new beginning. Nothing of it is remembered; a restart reads it from the next
+ * reports. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include "shared/step_sums.h"
 
 #define STEPS_NOTE_US UINT64_C(5000000)
-/* In one note no more is believed: what a cluster adds up stays a figure, whatever one job says. */
+/* In one note no more is believed: the sums of a cluster stay figures, whatever one job says. */
 #define STEPS_NOTE_SAMPLES_MAX (UINT64_C(1) << 40)
 
 /* As a report has it. */
@@ -27,7 +28,7 @@ struct process_steps {
     struct step_sums total;  /* since the process began, as far as this run knows */
     struct step_sums told;   /* as its agent last said */
     uint64_t at_us;          /* when it told that */
-    struct step_sums last;   /* the last note; before there is one, what was done so far */
+    struct step_sums last;   /* the last note; before there is one, the work so far */
     uint64_t last_us;        /* so long it took */
     struct step_sums undone; /* told since, no note yet */
     uint64_t since_us;       /* since then */
@@ -36,7 +37,8 @@ struct process_steps {
 /* steps_begin - the first that is heard of it */
 void steps_begin(struct process_steps *steps, const struct steps_told *told, uint64_t now_us);
 /* steps_take - what a further report says: 0, or how long the note took that it completed, in
- * microseconds: steps->last. ret_new: what was done since the report before, for who counts. O(1)
+ * microseconds: steps->last. ret_new: the work since the report before, for a caller that counts.
+ * O(1)
  */
 uint64_t steps_take(struct process_steps *steps, const struct steps_told *told, uint64_t now_us,
                     struct step_sums *ret_new);

@@ -13,7 +13,7 @@ static void name_known(struct task_queue *queue, const struct task_wish *wish)
             queue->entries[wish->known[i]]->named = queue->question;
 }
 
-/* What one question brings. */
+/* The answer to one question. */
 struct handing {
     struct task_queue *queue;
     uint64_t incarnation, now_us;

@@ -2,8 +2,8 @@
 /* task_holders.c - who holds which tasks of a queue, and until when
  *
  * Each holder lists what it holds, in the order in which it took that up. Holders with tasks are in
- * a tree by their deadline: that of their oldest task. What is known of a holder's speed stays
- * until it has ended. */
+ * a tree by their deadline: that of their oldest task. The known speed of a holder stays until it
+ * has ended. */
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -92,7 +92,8 @@ uint64_t task_took_us(const struct entry *entry, uint64_t now_us)
     return (now_us - MIN_OF(entry->task.taken_us, now_us)) / MAX_OF(entry->n_beside, 1U);
 }
 
-/* arm_all - tasks begin to tell how long a lease is: who hangs since the first of them has one too
+/* arm_all - tasks begin to tell how long a lease is: a holder that hangs since the first of them
+ * has one too
  */
 static void arm_all(struct task_queue *queue)
 {

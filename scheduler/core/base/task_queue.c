@@ -7,7 +7,7 @@
  * end of the pass, so that a pass whose last task is discarded ends as well. If every task was
  * discarded, nothing follows: the next pass would fare no better, and its job fails.
  *
- * Lists: todo is a FIFO; what is leased is in the lists of its holders (task_holders.c). Finish and
+ * Lists: todo is a FIFO; a leased task is in the list of its holder (task_holders.c). Finish and
  * fail are O(log holders) plus the tasks of that one holder. */
 #include "scheduler/core/base/task_queue_internal.h"
 
@@ -364,7 +364,7 @@ int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_sta
     return 0;
 }
 
-/* check_lease - the entry, if (id, pass, lease, holder) is what is current */
+/* check_lease - the entry, if (id, pass, lease, holder) is current */
 static int check_lease(struct task_queue *queue, uint32_t id, uint32_t pass, uint32_t lease,
                        uint64_t holder, struct entry **ret, struct edl_error *error)
 {

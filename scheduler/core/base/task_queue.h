@@ -77,7 +77,7 @@ enum task_lease_result {
     TASK_LEASE_EARLY,    /* the pass that is asked for has not begun */
 };
 
-/* What a holder asks for. */
+/* The wish of a holder. */
 struct task_wish {
     const uint32_t *known; /* tasks that it holds as far as it knows: n_known */
     size_t n_known;
@@ -111,11 +111,12 @@ void task_queue_order(struct task_queue *queue);
 /* task_queue_next - at most n of the tasks that come next, by id; returns how many */
 size_t task_queue_next(const struct task_queue *queue, uint32_t *ret, size_t n);
 
-/* task_queue_close - its job is over: the tasks go, what was counted stays; nothing is leased,
- * finished or added any more. Idempotent. */
+/* task_queue_close - its job is over: the tasks go, the counts stay; nothing is leased, finished or
+ * added any more. Idempotent. */
 void task_queue_close(struct task_queue *queue);
 bool task_queue_is_closed(const struct task_queue *queue);
-/* task_queue_restore_closed - an empty one as it was closed: what its tasks were when they went */
+/* task_queue_restore_closed - an empty one as it was closed: the counts of its tasks when they went
+ * */
 void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts);
 
 /* task_queue_restore - pass and totals as stored: the tasks are in the order of that pass; then the
@@ -134,8 +135,8 @@ void task_queue_restore_lost(struct task_queue *queue, uint32_t id, uint64_t rec
 
 /* task_queue_lease_some - tasks for a holder, at most wish->n into ret, *ret_n; one at least when
  * GIVEN. First those that it already holds and does not name as known (their answer was lost), then
- * the head of todo. It is not looked at which pass it wants. O(log n) for each, and linear in what
- * is held and known. */
+ * the head of todo. It is not looked at which pass it wants. O(log n) for each, and linear in the
+ * tasks that are held and known. */
 enum task_lease_result task_queue_lease_some(struct task_queue *queue, uint64_t holder,
                                              const struct task_wish *wish, uint64_t now_us,
                                              struct task **ret, size_t *ret_n);
@@ -172,11 +173,11 @@ int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32
                     uint64_t holder, uint64_t now_us, bool returned, struct edl_error *error);
 
 /* task_queue_release_holder - everything that this incarnation held goes back to the head of todo;
- * returns how many. It has ended: what is known of its speed goes too */
+ * returns how many. It has ended: its known speed goes too */
 size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool failed);
 
 /* task_queue_held_since_us - when this holder took up the task that it has worked on longest;
- * NEVER_US when it holds none. Linear in what it holds, which is one or two. */
+ * NEVER_US when it holds none. Linear in its tasks, which are one or two. */
 uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t holder);
 
 /* task_queue_expire - leases over their deadline fail; returns how many. A holder of n tasks may
@@ -210,8 +211,8 @@ void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool sav
 uint32_t task_queue_pass(const struct task_queue *queue); /* 0-based; == passes when finished */
 uint32_t task_queue_passes(const struct task_queue *queue);
 bool task_queue_is_finished(const struct task_queue *queue);
-/* task_queue_has_failed - every task of the pass was discarded and none was done: what upstream's
- * master calls ErrAllTaskFailed. It follows from the tasks, so a restart finds it again. */
+/* task_queue_has_failed - every task of the pass was discarded and none was done: upstream's master
+ * calls it ErrAllTaskFailed. It follows from the tasks, so a restart finds it again. */
 bool task_queue_has_failed(const struct task_queue *queue);
 size_t task_queue_n_tasks(const struct task_queue *queue);
 const struct task *task_queue_task(const struct task_queue *queue, uint32_t id);
@@ -220,8 +221,8 @@ struct task_queue_counts task_queue_counts(const struct task_queue *queue);
 /* task_queue_bytes - the memory that its tasks take, about */
 uint64_t task_queue_bytes(const struct task_queue *queue);
 
-/* Tasks at the front that the store has already, written before the queue was a job's: what is
- * stored with the dataset begins behind them. */
+/* Tasks at the front that the store has already, written before the queue was a job's: the tasks
+ * that are stored with the dataset begin behind them. */
 void task_queue_set_stored(struct task_queue *queue, uint32_t n);
 uint32_t task_queue_n_stored(const struct task_queue *queue);
 

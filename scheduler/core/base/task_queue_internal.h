@@ -32,7 +32,7 @@ struct holder {
     uint64_t incarnation;
     uint64_t deadline_us;
     uint64_t finished_us; /* when it ended a task last; 0: it did not yet */
-    uint64_t own_us;      /* what its tasks took lately, the longer ones; 0: none yet */
+    uint64_t own_us;      /* the times of its tasks lately, the longer ones; 0: none yet */
     struct entry *held;   /* the oldest first */
     uint32_t n_held;
     UT_hash_handle hh;
@@ -83,7 +83,7 @@ struct holder *task_holder_first(const struct task_queue *queue);
 int task_holder_compare(const struct tree_node *a, const struct tree_node *b);
 /* task_holder_deadline_us - by when a holder that has tasks should have ended one */
 uint64_t task_holder_deadline_us(const struct task_queue *queue, const struct holder *holder);
-/* task_holder_arm - its tasks, or what is known of its speed, have changed */
+/* task_holder_arm - its tasks, or its known speed, have changed */
 void task_holder_arm(struct task_queue *queue, struct holder *holder);
 void task_holder_leave(struct task_queue *queue, struct entry *entry);
 void task_holder_join(struct task_queue *queue, struct entry *entry, uint64_t incarnation);

@@ -6,7 +6,7 @@
 
 #include "shared/macro.h"
 
-#define UNIT_US 1000 /* what is shorter is in the first bucket */
+#define UNIT_US 1000 /* a shorter one is in the first bucket */
 
 static size_t bucket_of(uint64_t took_us)
 {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Well mixed and never 0; what it is does not change any answer, only the shape. */
+/* Well mixed and never 0; its value does not change any answer, only the shape. */
 static uint32_t draw(struct tree *tree)
 {
     uint32_t x = ++tree->drawn * UINT32_C(0x9E3779B9);
