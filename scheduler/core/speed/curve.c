@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* curve.c - speed curves, what a change of size leaves of them, and their envelope
+/* curve.c - speed curves, the part of them that a change of size leaves, and their envelope
  *
  * The share that a change leaves is applied before the envelope is taken. The configuration that is
  * held keeps its full value, all others lose a little: so the envelope has a corner there, and the

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* curve.h - how fast a job is at each size, and which growth is worth how much
  *
- * Pure: double arithmetic, no allocation. A curve is what is known of one job: configurations in
+ * Pure: double arithmetic, no allocation. A curve is the knowledge of one job: configurations in
  * ascending order of cost, each with the speed it gives; a hull is the upper concave envelope of
  * the values that those speeds are worth (Graham's scan), as segments of falling slope. A policy
- * buys segments, so what lies under the hull is never bought but to fill a gap.
+ * buys segments, so a point under the hull is never bought but to fill a gap.
  *
  * Unit of cost: one bundle, the part of the cluster that the smallest useful instance takes (the
  * dominant resource of a configuration, where there are several). Unit of speed: that of one
@@ -30,7 +30,7 @@ struct goodput_curve {
 
 struct goodput_segment {
     double cost;  /* bundles that it takes */
-    double value; /* what it adds */
+    double value; /* its gain */
     int point;    /* of the curve, reached at its end */
 };
 
@@ -39,7 +39,7 @@ struct goodput_hull {
     int n;
 };
 
-/* What a change of size costs (a kink at the current configuration: hysteresis). */
+/* The cost of a change of size (a kink at the current configuration: hysteresis). */
 struct goodput_change {
     int current; /* point held now; GOODPUT_NO_POINT: none, then nothing is lost by a start */
     double remaining_s; /* work left, in seconds on one bundle; INFINITY: no end known */
@@ -58,9 +58,9 @@ int goodput_curve_at(const struct goodput_curve *curve, uint32_t instances);
 /* goodput_curve_within - the last point whose cost is not above it, or GOODPUT_NO_POINT */
 int goodput_curve_within(const struct goodput_curve *curve, double cost);
 
-/* goodput_kept_share - what is left of the value of a configuration that is changed to:
- * (h - resize) / h with h = the shorter of the horizon and of what is left to do at that speed, but
- * never below the floor. Source: reference policy, section 6. */
+/* goodput_kept_share - the part that is left of the value of a configuration that is changed to: (h
+ * - resize) / h with h = the shorter of the horizon and of the work left at that speed, but never
+ * below the floor. Source: reference policy, section 6. */
 double goodput_kept_share(const struct goodput_change *change, double speed);
 /* goodput_utility - U_q: z for q = 1, else (z^q - 1) / q + 2 with 0 < q < 1. The smaller q, the
  * less the last bundles are worth; it balances completion time against makespan. */

@@ -2,8 +2,8 @@
 /* family.h - how much work jobs of a family take, as far as that was seen
  *
  * A job that goes on is taken to be as long as the median of those of its family that took more
- * than it has done: the shorter ones say nothing of it any more. While there are none, whoever of
- * its family has done the most says how long they are at least, and as there may be as much before
+ * than it has done: the shorter ones say nothing of it any more. While there are none, the job of
+ * its family that has done the most says how long they are at least. As there may be as much before
  * it as behind it, twice that is assumed for all of them. So jobs of a family are told apart from
  * others long before the first of them has ended, which geometric levels of each job alone cannot.
  *
@@ -70,8 +70,8 @@ const struct gpu_speeds *goodput_family_speeds(const struct goodput_families *fa
                                                const char *name);
 
 /* goodput_family_get - borrowed until the next note of any family; false: there is none of that
- * name. goodput_family_put - as it was kept, in place of what is known; its ended jobs ascend and
- * are not too many */
+ * name. goodput_family_put - as it was kept, in place of the present knowledge; its ended jobs
+ * ascend and are not too many */
 bool goodput_family_get(const struct goodput_families *families, const char *name,
                         struct goodput_family_facts *ret);
 void goodput_family_put(struct goodput_families *families,
@@ -79,11 +79,12 @@ void goodput_family_put(struct goodput_families *families,
 
 /* goodput_family_work - of a whole job that has done so much; 0: nobody knows. O(log n) */
 double goodput_family_work(const struct goodput_families *families, const char *name, double done);
-/* What a deadline is planned for: so many tenths of those that have ended took no more. */
+/* The basis of a deadline's plan: so many tenths of those that have ended took no more. */
 #define GOODPUT_LONGEST_TENTHS 9
 /* goodput_family_longest - what nine in ten of those that have ended took at most; of one that has
  * done more than that as goodput_family_work. 0: none has ended. O(log n) */
 double goodput_family_longest(const struct goodput_families *families, const char *name,
                               double done);
-/* goodput_family_tenth - of those that have ended, what so many tenths took at most; n_ended > 0 */
+/* goodput_family_tenth - of those that have ended, the most that so many tenths took; n_ended > 0
+ * */
 double goodput_family_tenth(const struct goodput_family_facts *family, unsigned tenths);

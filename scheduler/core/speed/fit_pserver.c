@@ -42,7 +42,7 @@ static double dot(const double *a, const double *b)
     return sum;
 }
 
-/* Takes (1 - FORGETTING) of what is known in the direction x away. */
+/* Takes (1 - FORGETTING) of the knowledge in the direction x away. */
 static void forget(struct goodput_pserver_fit *fit, const double *x)
 {
     double gram_x[GOODPUT_THETAS];
@@ -238,7 +238,7 @@ void goodput_pserver_scale(struct goodput_pserver_fit *fit, double factor, doubl
     }
 }
 
-/* --- what follows from it ------------------------------------------------------------------------
+/* --- consequences of it ------------------------------------------------------------------------
  */
 
 double goodput_pserver_speed(const double theta[GOODPUT_THETAS], double batch, bool async,

@@ -4,10 +4,10 @@
  * With w workers, p parameter servers and a global batch of M samples
  *     synchronous:   step = t0 M/w + t1 + t2 w/p + t3 w + t4 p       all t >= 0
  *     asynchronous:  step of one worker = t1 + t2 w/p + t3 w + t4 p   (so w steps in that time)
- * Linear in t: what was seen is a 5x5 matrix and a vector, to which a report adds O(25); t is the
- * least sum of squared relative errors under t >= 0, solved exactly when it is asked for.
+ * Linear in t: the observations are a 5x5 matrix and a vector, to which a report adds O(25); t is
+ * the least sum of squared relative errors under t >= 0, solved exactly when it is asked for.
  *
- * What is old counts less (0.98 a report), but only in the direction of the report: a job that
+ * An old report counts less (0.98 a report), but only in the direction of the report: a job that
  * stays at one size for days goes on knowing what it learnt at others. Plain forgetting loses that,
  * which is the usual failure of such estimators.
  *
@@ -34,7 +34,7 @@ struct goodput_pserver_report {
     double step_s;              /* > 0: of the job when synchronous, of a worker when not */
 };
 
-/* What a search for the best split may use. */
+/* The budget of a search for the best split. */
 struct goodput_split_bounds {
     double worker_cost, pserver_cost; /* bundles, > 0 */
     uint32_t workers_min, workers_max, pservers_min, pservers_max;
@@ -59,8 +59,8 @@ void goodput_pserver_scale(struct goodput_pserver_fit *fit, double factor, doubl
 /* goodput_pserver_join - as if the reports of the other fit had been added as well; both have the
  * same batch and mode */
 void goodput_pserver_join(struct goodput_pserver_fit *fit, const struct goodput_pserver_fit *other);
-/* goodput_pserver_solve - t of what was reported; what cannot be told from the reports is 0, which
- * is the optimistic answer. A few microseconds. */
+/* goodput_pserver_solve - t of the reports; a term that they cannot tell is 0, which is the
+ * optimistic answer. A few microseconds. */
 void goodput_pserver_solve(const struct goodput_pserver_fit *fit, double ret_theta[GOODPUT_THETAS]);
 /* goodput_pserver_speed - steps of the job in a second; 0 without workers or servers */
 double goodput_pserver_speed(const double theta[GOODPUT_THETAS], double batch, bool async,

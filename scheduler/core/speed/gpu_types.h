@@ -7,7 +7,7 @@
  * as logarithms, relative to each other: only their differences mean anything, and one that was
  * never measured is unknown, not 1.
  *
- * Pure, no allocation: what is learnt is part of a job and of a family and is copied with it.
+ * Pure, no allocation: the knowledge is part of a job and of a family and is copied with it.
  * Source: reference policy, section 6. */
 #pragma once
 
@@ -65,11 +65,11 @@ void gpu_types_count_speed(struct gpu_types *types, uint8_t type, double log, in
 /* gpu_types_typical - logarithm of how fast its nodes are for all jobs; 0 while nobody knows */
 double gpu_types_typical(const struct gpu_types *types, uint8_t type);
 
-/* gpu_speeds_current - drops what is known no longer, and what was learnt of types whose entries
- * have another name now. Before any other use of what was kept */
+/* gpu_speeds_current - drops knowledge that is too old, and that of types whose entries have
+ * another name now. Before any other use of the kept knowledge */
 void gpu_speeds_current(struct gpu_speeds *speeds, const struct gpu_types *types, uint64_t now_us);
 /* gpu_speeds_note - one job was seen on these types (a mask; two at least) at once, with so many
- * seconds per unit of work (as logarithms); known until then. What is known of other types stays
+ * seconds per unit of work (as logarithms); known until then. The knowledge of other types stays
  * comparable: the mean of those that were seen and known before does not move; of all that were
  * seen, if none was known, it is 0. */
 void gpu_speeds_note(struct gpu_speeds *speeds, uint32_t seen, const double log_s[GPU_TYPES_MAX],

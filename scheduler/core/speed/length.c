@@ -16,8 +16,8 @@ double goodput_level(const struct goodput_levels *levels, double attained_s)
     return level_s;
 }
 
-/* What is left of a length that others had. Close to it a job is not taken to be as good as over:
- * half of them are longer. */
+/* The rest of a length that others had. Close to it a job is not taken to be as good as over: half
+ * of them are longer. */
 static double left_of(const struct goodput_levels *levels, double whole_s, double attained_s)
 {
     return fmax(whole_s - attained_s, whole_s / levels->ratio);

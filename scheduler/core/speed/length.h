@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* length.h - how much work is left in a job when nobody says so
  *
- * What is known best goes first: the job's own queue; then how much work others of its family took
- * (the median); then, while it has run for less, what its user thinks; and for the others its
- * level: what it got so far, rounded up to a geometric series. A job of unknown length is taken to
+ * The best knowledge goes first: the job's own queue; then how much work others of its family took
+ * (the median); then, while it has run for less, the guess of its user; and for the others its
+ * level: its service so far, rounded up to a geometric series. A job of unknown length is taken to
  * have as much left as it got at most. Levels keep the order of jobs from changing all the time:
- * without them jobs overtake each other for ever (measured: 21 restarts a job; reference
- * policy 4.5). */
+ * without them jobs overtake each other for ever (measured: 21 restarts a job; reference policy
+ * 4.5). */
 #pragma once
 
 #include "scheduler/core/speed/curve.h"
 
 struct goodput_work {
     double remaining_s;     /* seconds on one bundle, as the job knows it; below 0: it does not */
-    double attained_s;      /* what it got so far, in seconds on one bundle; >= 0 */
+    double attained_s;      /* its service so far, in seconds on one bundle; >= 0 */
     double family_median_s; /* of the work of jobs like it that have ended; 0: there are none */
     double hint_s;          /* its user's, for the whole job; 0: none */
 };
@@ -35,8 +35,9 @@ double goodput_level(const struct goodput_levels *levels, double attained_s);
 /* goodput_remaining - seconds on one bundle, > 0 unless the job itself says 0 */
 double goodput_remaining(const struct goodput_levels *levels, const struct goodput_work *work);
 
-/* Finish-time fairness: rho = what a job takes from its submission to its end, by what it would
- * take alone in its share of the cluster. Source: Themis (NSDI 2020); reference policy, section 6.
+/* Finish-time fairness: rho = the time of a job from its submission to its end, by the time that it
+ * would take alone in its share of the cluster. Source: Themis (NSDI 2020); reference policy,
+ * section 6.
  */
 /* goodput_rho - 0 when isolated_s is not positive */
 double goodput_rho(double elapsed_s, double remaining_in_share_s, double isolated_s);

@@ -10,8 +10,9 @@
 
 #define TASKS_PER_INSTANCE 1
 #define TASKS_MIN 2
-/* By which part of itself all is made dearer that does not shrink with the instances: what several
- * explain alike, as where one size was measured twice, is then taken to scale. */
+/* Each cost that does not shrink with the instances is made dearer by this part of itself: a time
+ * that several terms explain alike, as where one size was measured twice, is then taken to scale.
+ * */
 #define OPTIMISM 0.01
 /* One size after the other up to here, then each by as much more that the last is the largest. */
 #define DENSE_SIZES 8
@@ -39,7 +40,8 @@ static double median_of_three(const double *x)
     return fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2]));
 }
 
-/* What went back to the queue, or a dataset that was changed, is no progress to measure by. */
+/* Tasks that went back to the queue, or a dataset that was changed, are no progress to measure by.
+ * */
 static bool is_broken(const struct goodput_learned *learned,
                       const struct goodput_progress *progress)
 {
@@ -68,7 +70,7 @@ static void theta_of(const struct goodput_learned *learned, double ret_theta[GOO
         ret_theta[0] = 1;
 }
 
-/* units in a second, by what is known of it */
+/* units in a second, by the knowledge of it */
 static double speed_of(const struct goodput_learned *learned, const double theta[GOODPUT_THETAS],
                        uint32_t instances)
 {
@@ -78,7 +80,7 @@ static double speed_of(const struct goodput_learned *learned, const double theta
     return instances > largest ? speed * pow(instances / largest, -GOODPUT_UNTRIED) : speed;
 }
 
-/* The first measurement of its own: from now on the unit of what it has from its family is its own.
+/* The first measurement of its own: from now on the unit of its family's figures is its own.
  */
 static void take_over(struct goodput_learned *learned, const struct goodput_pserver_report *report)
 {
@@ -135,7 +137,7 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
     return true;
 }
 
-/* --- what a change of size costs
+/* --- the cost of a change of size
  * --------------------------------------------------------------------- */
 
 static bool is_settled(const struct goodput_size *size)
@@ -166,7 +168,7 @@ static void end_change(struct goodput_learned *learned)
     learned->change_s = -1;
 }
 
-/* What the size was until now, and what it is from now on */
+/* The size until now, and the size from now on */
 static void follow_change(struct goodput_learned *learned, const struct goodput_size *before,
                           const struct goodput_size *size)
 {
@@ -233,7 +235,7 @@ void goodput_learn_lost(struct goodput_learned *learned, double instance_s)
                        goodput_learn_speedup(learned, learned->size.wanted);
 }
 
-/* --- what is known of it
+/* --- the knowledge of it
  * ----------------------------------------------------------------------------- */
 
 double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t instances)

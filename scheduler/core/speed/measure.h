@@ -4,7 +4,7 @@
  * The queue knows how many tasks were finished and how much was in them; the scheduler knows how
  * many instances ran. While that number stays, the time per unit of work is one measurement of
  *     T(k) = t0/k + t1 + t3 k          all t >= 0
- * which is the model of speed/fit_pserver.h with the servers held constant. What begins with a
+ * which is the model of speed/fit_pserver.h with the servers held constant. The time right behind a
  * change of size is not learnt from: instances start, caches are cold, tasks that were leased
  * before are still under way.
  *
@@ -25,10 +25,10 @@
 
 #define GOODPUT_GROWTH_MAX 4 /* times what was measured, or its minimum */
 #define GOODPUT_RESIZE_S 10  /* until one was measured */
-/* Beyond the largest size that was measured, L, what follows from the measurements is multiplied by
- * (k/L)^-0.1: k^0.9 when nothing was. With a straight line each further instance would be worth as
- * much as the last one, and of jobs of which nothing is known one would take all that there is; so
- * they share it equally. What was tried is believed as it was. */
+/* Beyond the largest size that was measured, L, the speed that follows from the measurements is
+ * multiplied by (k/L)^-0.1: k^0.9 when nothing was. With a straight line each further instance
+ * would be worth as much as the last one, and of jobs of which nothing is known one would take all
+ * that there is; so they share it equally. A tried size is believed as it was. */
 #define GOODPUT_UNTRIED 0.1
 /* Of a job that says nothing no speed will ever be known. Its curve is multiplied by k^-0.8, so
  * that such jobs share evenly what there is. */
@@ -42,7 +42,7 @@
  * not begun to work by then never will: another one takes the tasks for it. */
 #define GOODPUT_RESIZE_MAX_S 300
 
-/* Who of a job is there, whenever that changes. */
+/* The instances of a job that are there, whenever that changes. */
 struct goodput_size {
     double now_s;
     uint32_t wanted;  /* instances that work or are to: they live and are not being stopped */
@@ -55,7 +55,7 @@ struct goodput_learned {
     struct goodput_pserver_fit fit; /* of its own measurements and its family's */
     struct goodput_pserver_fit own; /* of its own alone */
     uint32_t instances;             /* of the window; 0: there is none */
-    bool warm;                      /* what a change of size brings has passed */
+    bool warm;                      /* the effects of a change of size have passed */
     double from_s;                  /* when the window began */
     uint64_t from_tasks;
     double from_units;
@@ -70,9 +70,9 @@ struct goodput_learned {
     double work_s;     /* that was done, in seconds on one instance as far as its speed is known */
     double family_s;   /* that a whole job of its family takes, so counted; 0: nobody knows */
     double lasts_s;    /* the same, 0 also while none of its family has ended: no guess */
-    double longest_s;  /* what nine in ten of those that have ended took at most; 0: none has */
+    double longest_s;  /* the most that nine in ten of those that have ended took; 0: none has */
     double length;     /* by which it is ranked (goodput_learn_rank); 0: not yet */
-    double hint_s;     /* what its owner thinks that it takes, so counted; 0: nothing */
+    double hint_s;     /* its owner's guess of its time, so counted; 0: none */
     struct goodput_size size;
     uint32_t sizes;   /* how often it became another one by more than a quarter: */
     uint32_t size_of; /* since when it was that */
@@ -88,12 +88,12 @@ struct goodput_learned {
 struct goodput_progress {
     double now_s;
     uint32_t instances; /* that all run, and are all that there are; 0: it is being resized */
-    double evenness;    /* their speed by what it would be if none were slow; 0: taken as 1 */
+    double evenness;    /* their speed by that without slow ones; 0: taken as 1 */
     uint64_t tasks;     /* finished so far, over all passes */
     double units;       /* of work in them: records */
 };
 
-/* What a curve is to span. */
+/* The span of a curve. */
 struct goodput_span {
     uint32_t min, max;        /* instances; 1 <= min <= max */
     uint32_t current;         /* held now; 0: none */
@@ -107,14 +107,14 @@ void goodput_learn_init(struct goodput_learned *learned);
 bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_progress *progress);
 /* goodput_learn_size - who is there now. A change of size costs the time in which those that work
  * are slower together than those that are wanted will be, by as much as they are: a growth stops
- * nobody here, so it costs the start of the new ones, by the part that they are to add; who waits
- * for a new generation does not work either. That is the resize_s of goodput_kept_share. What lasts
- * for longer than GOODPUT_RESIZE_MAX_S, or while something is repaired, queued or frozen, was no
- * resize, and several at once are told apart by when they began. O(1). */
+ * nobody here, so it costs the start of the new ones, by the part that they are to add; an instance
+ * that waits for a new generation does not work either. That is the resize_s of goodput_kept_share.
+ * A change that lasts for longer than GOODPUT_RESIZE_MAX_S, or while something is repaired, queued
+ * or frozen, was no resize. Several at once are told apart by their beginnings. O(1). */
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size);
 /* goodput_learn_lost - so much work of one instance is to be done again: it was stopped before its
- * task was done. It counts for the change that is under way, by what it did in that time at the
- * size before and what all do now. */
+ * task was done. It counts for the change that is under way, by its work in that time at the size
+ * before and the work of all now. */
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_unit_s - seconds per unit with so many instances; 0: nothing was measured yet, nor
  * of its family */
@@ -122,15 +122,16 @@ double goodput_learn_unit_s(const struct goodput_learned *learned, uint32_t inst
 /* goodput_learn_speedup - how much faster than one so many are together; 0 of none */
 double goodput_learn_speedup(const struct goodput_learned *learned, uint32_t instances);
 /* goodput_learn_curve - at most GOODPUT_POINTS_MAX sizes from min on: all when there are no more;
- * else all small ones, geometric ones to the end, and always the one that is held with its two
- * neighbours, for who moves one instance at a time; at most what is held, or GOODPUT_GROWTH_MAX
- * times the largest that was measured (of a silent job: that is held). Never empty.
- * O(GOODPUT_POINTS_MAX). */
+ * else all small ones, geometric ones to the end, and always the present one with its two
+ * neighbours, for a policy that moves one instance at a time; at most the present one, or
+ * GOODPUT_GROWTH_MAX times the largest that was measured (of a silent job: that is held). Never
+ * empty. O(GOODPUT_POINTS_MAX). */
 void goodput_learn_curve(const struct goodput_learned *learned, const struct goodput_span *span,
                          struct goodput_curve *ret_curve);
-/* goodput_learn_work - what is left and what was done, in seconds on one instance; units_left below
- * 0: nobody knows. Then, and while nothing was measured, what was done is what its instances
- * worked.
+/* goodput_learn_work - the work left and the work done, in seconds on one instance; units_left
+ * below
+ * 0: nobody knows. Then, and while nothing was measured, the work done is the time that its
+ * instances worked.
  */
 struct goodput_work goodput_learn_work(const struct goodput_learned *learned, double units_done,
                                        double units_left);
@@ -140,10 +141,10 @@ struct goodput_work goodput_learn_work(const struct goodput_learned *learned, do
  * its family that run still. */
 void goodput_learn_rank(struct goodput_learned *learned, const struct goodput_span *span,
                         double remaining_s, bool guessed);
-/* goodput_learn_remaining - what is left of that by its own count, else by what jobs of its family
- * took that have ended; below 0: neither says */
+/* goodput_learn_remaining - the rest of that by its own count, else by the ended jobs of its
+ * family; below 0: neither says */
 double goodput_learn_remaining(const struct goodput_learned *learned,
                                const struct goodput_work *work);
-/* goodput_learn_longest - the same, by what nine in ten of them took at most */
+/* goodput_learn_longest - the same, by the most that nine in ten of them took */
 double goodput_learn_longest(const struct goodput_learned *learned,
                              const struct goodput_work *work);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pace.h - how fast one instance of a job works, and its others
  *
- * What is kept is the time for each unit of work of its last tasks; their median is its pace, so
- * that one task that was cut short or held up says nothing. Paces are compared as logarithms: half
- * and twice as fast are equally far from the others, and the others are their median.
+ * It keeps the time for each unit of work of its last tasks; their median is its pace, so that one
+ * task that was cut short or held up says nothing. Paces are compared as logarithms: half and twice
+ * as fast are equally far from the others, and the others are their median.
  *
  * Pure, no allocation; small enough to be part of a process and to be copied with it. */
 #pragma once

@@ -4,7 +4,7 @@
  * A family shares the shape of its speed curves. How long a unit of work takes may differ: other
  * data has longer records. So each job's measurements are noted relative to its own speed on one
  * instance, a new job begins with that shape and the last job's unit, and its first own measurement
- * sets the unit right. What the family knows counts as GOODPUT_PRIOR_REPORTS measurements
+ * sets the unit right. The family's knowledge counts as GOODPUT_PRIOR_REPORTS measurements
  * altogether, so that a few of a job's own outweigh it at the sizes where they were made; at others
  * it stays.
  *

@@ -53,9 +53,9 @@ static uint64_t best_known(const struct goodput_servers_question *question)
     return best;
 }
 
-/* With fewer workers than were measured: what does not follow from the sizes is taken not to depend
- * on them. As if it scaled, which is the best that can be thought of more workers, a number that
- * was seen beside many workers alone would look too bad to be seen beside fewer. */
+/* With fewer workers than were measured: a part that does not follow from the sizes is taken not to
+ * depend on them. As if it scaled, which is the best that can be thought of more workers, a number
+ * that was seen beside many workers alone would look too bad to be seen beside fewer. */
 static double speed_beside_fewer(const struct goodput_servers_number *number)
 {
     struct goodput_pserver_fit fit = number->seen.fit;
@@ -156,7 +156,7 @@ bool goodput_servers_begun(struct goodput_prior *family, uint64_t program)
     return family->program == program;
 }
 
-/* What is kept of a number from now on is of that program. */
+/* The figures of a number are of that program from now on. */
 static void belongs_to(struct goodput_prior *number, uint64_t program)
 {
     if (number->program != program)

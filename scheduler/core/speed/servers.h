@@ -2,11 +2,11 @@
 /* servers.h - with how many parameter servers a new job of a family begins
  *
  * The number stays for good, since what the servers hold is divided among so many; so it is found
- * from job to job. Numbers are compared by what the very same program took with each, in seconds:
+ * from job to job. Numbers are compared by the time of the very same program with each, in seconds:
  * other arguments of it may make a unit of work longer, and nobody could tell that from the
- * servers. That program is the family's reference; another one takes its place when it did not
- * come for GOODPUT_SERVERS_STRANGERS starts. What is kept is
- *   - of the family: who is the reference, and how many others were started since it was,
+ * servers. That program is the family's reference; another one takes its place when it did not come
+ * for GOODPUT_SERVERS_STRANGERS starts. It keeps - of the family: which program is the reference,
+ * and how many others were started since it was,
  *   - of each number of servers: seconds per unit by size, of the reference (or of one before it),
  *     and how often it was started with so many.
  *
@@ -36,11 +36,11 @@
 struct goodput_servers_number {
     uint32_t pservers;
     uint32_t workers;          /* that it leaves room for; 0: not enough, it is not to be had */
-    struct goodput_prior seen; /* what is kept of it */
+    struct goodput_prior seen; /* its figures */
 };
 
 struct goodput_servers_question {
-    uint64_t program; /* what the new job runs, a digest; > 0 */
+    uint64_t program; /* the program of the new job, a digest; > 0 */
     bool may_try;     /* that is the reference */
     uint32_t n;       /* > 0 */
     struct goodput_servers_number numbers[GOODPUT_SERVERS_NUMBERS]; /* ascending; the first one has
@@ -61,11 +61,11 @@ uint32_t goodput_servers_numbers(uint32_t min, uint32_t max, uint32_t ret[GOODPU
 /* goodput_servers_choose - at most one evaluation of a curve for each number */
 struct goodput_servers goodput_servers_choose(const struct goodput_servers_question *question);
 
-/* goodput_servers_begun - a job of that program is about to be started: the reference is whoever
- * comes again and again. True: it is the reference */
+/* goodput_servers_begun - a job of that program is about to be started: the reference is the
+ * program that comes again and again. True: it is the reference */
 bool goodput_servers_begun(struct goodput_prior *family, uint64_t program);
-/* goodput_servers_tried - one of the reference was started with this number, to try it: what one
- * before it showed with so many is forgotten */
+/* goodput_servers_tried - one of the reference was started with this number, to try it: the figures
+ * of one before it with so many are forgotten */
 void goodput_servers_tried(struct goodput_prior *number, uint64_t program);
 /* goodput_servers_note - a job of that program has just completed a measurement: noted under the
  * name `number` if it is the reference of `family` */
