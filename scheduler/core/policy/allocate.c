@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* allocate.c - who gets how much of a budget
  *
- * A heap of the jobs by what a bundle of their next segment is worth: only what is bought is looked
- * at. Of one job segments come in the order of its curve, because their slopes fall. */
+ * A heap of the jobs by the worth of a bundle of their next segment: only bought segments are
+ * looked at. Of one job segments come in the order of its curve, because their slopes fall. */
 #include "scheduler/core/policy/allocate.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ struct buyer {
     bool admitted;            /* has its floor, or needs none */
 };
 
-/* What the heap is ordered by stands beside the buyer, who is large: a comparison touches no other
+/* The key of the heap stands beside the buyer, which is large: a comparison touches no other
  * memory. */
 struct stall {
     double offer;
@@ -176,7 +176,7 @@ static bool set_floors(struct market *market)
     return missing;
 }
 
-/* --- the heap of what is on offer ---------------------------------------------------------------
+/* --- the heap of segments on offer ---------------------------------------------------------------
  */
 
 static double offer(const struct buyer *buyer)
@@ -283,7 +283,8 @@ static double least_step(const struct market *market)
     return least;
 }
 
-/* What is cut is given in part, and its job is done with; what is left goes on downwards. */
+/* A cut segment is given in part, and its job is done with; the rest of the budget goes on
+ * downwards. */
 static void buy_cut(struct market *market, struct buyer *buyer)
 {
     int at = buyer->target->point;

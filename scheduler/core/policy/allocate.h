@@ -2,15 +2,15 @@
 /* allocate.h - who gets how much of a budget: everything decided afresh
  *
  * Pure and deterministic: ties are broken by the id, the order of the requests does not matter.
- * In this order: what deadlines need; the smallest configuration of every job, the shortest jobs
- * first when there is not enough for all; then segments of all jobs by what a bundle of them is
- * worth, until the budget is spent. What the last bundle is worth is the price. The segment that it
- * cuts is given in part where a smaller configuration helps by more than `cut_gain`, and what is
- * left is offered downwards.
+ * In this order: the needs of deadlines; the smallest configuration of every job, the shortest jobs
+ * first when there is not enough for all; then segments of all jobs by the worth of a bundle of
+ * them, until the budget is spent. The worth of the last bundle is the price. The segment that it
+ * cuts is given in part where a smaller configuration helps by more than `cut_gain`, and the rest
+ * is offered downwards.
  *
- * Tenants: each buys first from its own quota, at its own price, then all buy from what is left at
- * the common one: what a tenant does not use is lent, and what it holds above its quota is what it
- * loses when the owner comes back. Source: reference policy, section 6. */
+ * Tenants: each buys first from its own quota, at its own price, then all buy from the rest at the
+ * common one. The unused part of a quota is lent, and a tenant loses the part that it holds above
+ * its own quota when the owner comes back. Source: reference policy, section 6. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,8 +33,8 @@ struct goodput_options {
     double beta;          /* 1: completion time; down to 0.25: makespan; 0.8 loses nothing by it */
     double q;             /* of the utility: 1 */
     double horizon_s;     /* in which a change is paid back: 600 */
-    double change_floor;  /* what a change leaves of the value at least: 0.02 */
-    double cut_gain;      /* what a part of a segment must add: 0.02 */
+    double change_floor;  /* the least part of the value that a change leaves: 0.02 */
+    double cut_gain;      /* the least gain of a part of a segment: 0.02 */
     double fairness_gain; /* 0: none; more of it costs more than it helps the last ones */
     struct goodput_levels levels;
     bool no_floors; /* smallest configurations are bought like all else */
@@ -49,7 +49,7 @@ struct goodput_request {
     const struct goodput_curve *curve; /* borrowed; the first point is the job's minimum */
     double priority_weight;            /* > 0 */
     struct goodput_work work;
-    double resize_s; /* what a change costs it */
+    double resize_s; /* the cost of a change for it */
     double rho;      /* 0: not known */
     int current;     /* point that it holds, or GOODPUT_NO_POINT */
     int required;    /* point that its deadline needs, or GOODPUT_NO_POINT */
@@ -59,19 +59,19 @@ struct goodput_request {
 struct goodput_tenant {
     double quota; /* bundles that are its own */
     double limit; /* bundles that it never holds more than; INFINITY: none */
-    double price; /* result: what its next bundle is worth to it once its quota is spent, else 0 */
+    double price; /* result: the worth of its next bundle to it once its quota is spent, else 0 */
     double used;  /* result: bundles */
 };
 
 struct goodput_target {
     int point;       /* of its curve, or GOODPUT_NO_POINT: nothing */
     double a;        /* its weight, with everything that multiplies it */
-    double worth;    /* of a bundle of what it got last */
+    double worth;    /* of a bundle of its last segment */
     double borrowed; /* bundles that it holds at the common price although it has a quota */
 };
 
 struct goodput_outcome {
-    double price; /* what a bundle more would be worth; 0: there is room */
+    double price; /* the worth of a bundle more; 0: there is room */
     double used;  /* bundles */
     bool short_of_floors;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deadline_share.c - progressive filling in the order of the deadlines
  *
- * What is free is a list of steps over time, which ends with one that lasts for ever. A step ends
+ * Free room is a list of steps over time, which ends with one that lasts for ever. A step ends
  * where a job that was filled in ends. */
 #include "scheduler/core/policy/deadline_share.h"
 
@@ -51,7 +51,7 @@ static double end_with(const struct profile *profile, const struct goodput_due *
     return INFINITY;
 }
 
-/* A step begins there; what never ends cuts nothing. */
+/* A step begins there; a job that never ends cuts nothing. */
 static void cut_at(struct profile *profile, double at_s)
 {
     size_t at = 0;
@@ -144,7 +144,8 @@ static int earlier_first(const void *left, const void *right)
 
 static size_t plan_in_order(struct goodput_due **order, size_t n, double budget)
 {
-    /* a job cuts at most two steps in two: where it ends, and where it would with what it holds */
+    /* a job cuts at most two steps in two: where it ends, and where it would with its present size
+     * */
     struct profile profile = { .steps = xcalloc(2 * n + 2, sizeof *profile.steps), .n = 1 };
     size_t failed = 0;
 

@@ -2,12 +2,12 @@
 /* deadline_share.h - what a deadline needs, and whether one more can be promised
  *
  * Minimum satisfactory share: the smallest constant configuration with which a job ends in time,
- * in what those with earlier deadlines leave free; where less is free for a while it runs with
- * that. A set of jobs is feasible when, filled in the order of their deadlines, each has such a
- * share. Source: ElasticFlow (ASPLOS 2023), sections 4.1 and 4.2.
+ * in the room that those with earlier deadlines leave free; where less is free for a while it runs
+ * with that. A set of jobs is feasible when, filled in the order of their deadlines, each has such
+ * a share. Source: ElasticFlow (ASPLOS 2023), sections 4.1 and 4.2.
  *
- * Beyond that: who holds his smallest size keeps it, also from those with earlier deadlines, until
- * he is over with it alone, or at his deadline.
+ * Beyond that: a job that holds its smallest size keeps it, also from those with earlier deadlines,
+ * until it is over with it alone, or at its deadline.
  *
  * It never promises what cannot be kept. For linear speed it refuses nothing that could be kept;
  * for curves that bend it may refuse a set that only shares which change over time would serve. */
@@ -19,7 +19,7 @@
 
 #include "scheduler/core/speed/curve.h"
 
-/* A job is to be over in this part of the time that is left: what is measured of it varies. */
+/* A job is to be over in this part of the time that is left: its measurements vary. */
 #define GOODPUT_IN_TIME 0.95
 
 struct goodput_due {
@@ -27,10 +27,11 @@ struct goodput_due {
     const struct goodput_curve *curve; /* borrowed; speeds and costs do not fall */
     double remaining_s;                /* on one bundle */
     double deadline_s;                 /* from now on */
-    bool holds;     /* it has its first size from now on until it is over, whoever needs that */
+    bool holds;     /* it has its first size from now on until it is over, against all others */
     bool feasible;  /* result */
     int share;      /* result: the constant configuration; or GOODPUT_NO_POINT */
-    int point_now;  /* result: what it is to hold at once, at most its share; or GOODPUT_NO_POINT */
+    int point_now;  /* result: the size that it is to hold at once, at most its share; or
+                       GOODPUT_NO_POINT */
     double end_s;   /* result: from now on; of one that is not feasible: with all that is left */
     bool displaced; /* result of goodput_due_admits: only without the candidates is it feasible */
 };

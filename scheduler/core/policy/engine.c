@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.c - a decision, step by step
  *
- * Jobs that are not stable are not moved (unless a gang waits); but what they would be given is
- * kept for them, and so is what will be free when those that are being stopped are gone: otherwise
- * whoever is ready first takes it and has to give it back.
+ * Jobs that are not stable are not moved (unless a gang waits); but the room that they would be
+ * given is kept for them, and so is the room that stopping ones will free: otherwise the job that
+ * is ready first takes it and has to give it back.
  *
- * It ends: growth never passes a limit, so what is over can only become less, and who grows holds
- * nothing that is over; so growing and shrinking take turns at most as often as there are instances
- * above the minima. A transfer leaves the giver ahead of the taker, which is the policy's promise
- * to make something of: what it raises with each transfer must have a bound.
+ * It ends: growth never passes a limit, so the excess can only become less, and a growing job holds
+ * no resource that is over; so growing and shrinking take turns at most as often as there are
+ * instances above the minima. A transfer leaves the giver ahead of the taker, which is the policy's
+ * promise to make something of: the sum that it raises with each transfer must have a bound.
  *
- * The index (policy/index.h) finds whoever is next without a look at those whom no limit lets move:
- * a decision with nothing to do is O(log n). That no node has room for a request holds for every
+ * The index (policy/index.h) finds the next job without a look at those that no limit lets move: a
+ * decision with nothing to do is O(log n). That no node has room for a request holds for every
  * larger one as well, and so does that nobody could give way to it. */
 #include "scheduler/core/policy/engine.h"
 
@@ -35,8 +35,8 @@
 /* --- a decision ----------------------------------------------------------------------------------
  */
 
-/* What was asked for in vain: whoever wants as much or more, and is no less bound to certain nodes,
- * need not ask. */
+/* A request that was in vain: a job that wants as much or more, and is no less bound to certain
+ * nodes, need not ask. */
 struct refusals {
     struct extent items[REFUSALS_MAX];
     size_t n;
@@ -44,11 +44,12 @@ struct refusals {
 
 struct decision {
     struct policy_state *state;
-    struct policy_group groups[POLICY_GROUPS_MAX]; /* with what is planned */
+    struct policy_group groups[POLICY_GROUPS_MAX]; /* with planned moves */
     uint32_t n_groups;
-    struct policy_totals totals; /* with what is planned; stopping: less what it is kept for */
-    struct policy_totals held;   /* with what was moved; requested: what is being stopped as well */
-    struct refusals no_room;     /* no node has room for it */
+    struct policy_totals
+        totals; /* with planned moves; stopping: less the part that is kept for others */
+    struct policy_totals held; /* with the moves so far; requested: stopping instances as well */
+    struct refusals no_room;   /* no node has room for it */
     const struct policy_ops *ops;
     void *userdata;
 };
@@ -133,7 +134,7 @@ static int64_t level_of(const struct decision *d, uint32_t group)
     return level_with(d, &(struct request){ .group = group }, 0);
 }
 
-/* What is being stopped will be enough for one of these. */
+/* The stopping instances will be enough for one of these. */
 static bool will_be_free(const struct decision *d, const struct request *request)
 {
     return d->totals.cpu_stopping_millicores >= (int64_t)request->cpu_millicores &&
@@ -152,12 +153,13 @@ static bool has_room(const struct decision *d, const struct request *request)
 {
     const struct extent wanted = { .request = *request };
 
-    /* what is being stopped counts until it is gone: the limit is never passed, not even for a
-     * moment */
+    /* a stopping instance counts until it is gone: the limit is never passed, not even for a moment
+     * */
     return policy_may_grow(&d->held, request) && !is_refused(&d->no_room, &wanted);
 }
 
-/* One more, planned or placed. What fails for one fails for whoever asks for more. */
+/* One more, planned or placed. A request that fails for one fails for each job that asks for more.
+ * */
 static bool could_grow(const struct decision *d, const struct request *request)
 {
     return policy_may_grow(&d->totals, request) &&
@@ -239,8 +241,8 @@ static uint32_t poorest(const struct decision *d, const struct progress *progres
     return best;
 }
 
-/* Limits and room only become tighter, and who grew comes later in the order: nobody before the
- * cursor could grow. */
+/* Limits and room only become tighter, and a job that grew comes later in the order: nobody before
+ * the cursor could grow. */
 static void grow_all(struct decision *d)
 {
     struct progress progress[POLICY_GROUPS_MAX];
@@ -288,7 +290,7 @@ static bool give_one(struct decision *d, struct entry *entry)
     return take_one(d, entry, patient ? d->ops->give : d->ops->shrink);
 }
 
-/* The highest that holds something of what is over its limit, or NULL. */
+/* The highest that holds something of a resource that is over its limit, or NULL. */
 static struct entry *next_shrinker(const struct decision *d, const struct tree_node *at)
 {
     const struct rank *rank = rank_at(at);
@@ -303,7 +305,7 @@ static struct entry *next_shrinker(const struct decision *d, const struct tree_n
                                                               : next_shrinker(d, at->right);
 }
 
-/* Of the stable and, for a gang, the other ones: who comes first in the order of DOWN. */
+/* Of the stable and, for a gang, the other ones: the first in the order of DOWN. */
 static struct entry *first_of(struct entry *stable, struct entry *other)
 {
     if (stable == NULL || other == NULL)
@@ -349,7 +351,7 @@ static bool shrink_all(struct decision *d)
     return moved;
 }
 
-/* Who is better off with less, or NULL */
+/* A job that is better off with less, or NULL */
 static struct entry *next_harmed(const struct decision *d)
 {
     for (uint32_t g = 0; g < d->n_groups; g++) {
@@ -371,7 +373,7 @@ static void shrink_harmed(struct decision *d)
         (void)give_one(d, entry);
 }
 
-/* An instance of it leaves room for what is wanted in the same place, and is fair to give. */
+/* An instance of it leaves room for the wanted one in the same place, and is fair to give. */
 static bool could_give(const struct extent *giver, const struct extent *wanted)
 {
     return amounts_cover(&giver->request, &wanted->request) &&
@@ -399,7 +401,7 @@ static struct entry *next_giver(const struct tree_node *at, const struct extent 
     return next_giver(at->right, wanted, looks);
 }
 
-/* The lowest from the cursor on who could take from the richest and was not refused. */
+/* The lowest from the cursor on that could take from the richest and was not refused. */
 static struct rank *next_taker(const struct tree_node *at, const struct cursor *cursor,
                                uint32_t richest_score, const struct refusals *refusals)
 {
@@ -418,7 +420,8 @@ static struct rank *next_taker(const struct tree_node *at, const struct cursor *
     return next_taker(at->right, cursor, richest_score, refusals);
 }
 
-/* What the richest giver of a group would keep: who is not below that takes from nobody in it. */
+/* The score that the richest giver of a group would keep: a job not below it takes from nobody in
+ * the group. */
 static uint32_t richest(const struct decision *d, uint32_t group)
 {
     uint32_t most = 0;
@@ -447,9 +450,9 @@ static bool is_fair(const struct decision *d, const struct entry *giver, const s
     return level_with(d, &giver->shape->request, -1) >= level_with(d, &taker->own.request, 1);
 }
 
-/* Full: within a group from the most to the lowest, between two from who has most beyond
- * its guarantee to who has least. Only the giving is done; what it frees is planned for the taker,
- * and the next decision that finds it free will give it to whoever is next then. */
+/* Full: within a group from the most to the lowest, between two from the one with most beyond its
+ * guarantee to the one with least. Only the giving is done; the freed room is planned for the
+ * taker, and the next decision that finds it free will give it to the job that is next then. */
 static bool transfer(struct decision *d, uint32_t from, uint32_t to, unsigned *looks)
 {
     const bool same = from == to;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine.h - carries out a policy that is an order of the jobs (struct policy_scoring)
  *
- * While there is room below the limits whoever has the lowest score grows by one; while the cluster
- * is over a limit whoever holds something of that and has the highest score shrinks by one; and
- * when there is neither, one instance goes from the highest to the lowest as long as the giver
- * stays ahead by more than a margin. Who is better off with less shrinks, whoever wants it. Between
- * groups of users the one that is furthest below its guarantee grows first, whatever the scores. */
+ * While there is room below the limits the job with the lowest score grows by one. While the
+ * cluster is over a limit, of the jobs that hold something of that resource the one with the
+ * highest score shrinks by one. When there is neither, one instance goes from the highest to the
+ * lowest as long as the giver stays ahead by more than a margin. A job that is better off with less
+ * shrinks, even if no other wants it. Between groups of users the one that is furthest below its
+ * guarantee grows first, before all scores. */
 #pragma once
 
 #include "scheduler/core/policy/index.h"

@@ -4,15 +4,15 @@
  *
  * Fulfilment = (instances - min) / (max - min); how it is carried out: policy/engine.h.
  *
- * Differences from the original, each a defect there: the order follows what is planned (it was
- * that of before the decision, which made a round robin of it); a full cluster is shared anew (who
- * came first kept everything: Jain index 0.44 in the report of 2017); GPUs may all be granted, and
- * nobody shrinks for them before they are over (it grew up to their total, shrank down to the load
- * limit, and so added and removed one GPU for ever; a device is granted whole, and what a load
- * limit leaves of it helps nobody); a job shrinks only if it holds
- * something of what is over its limit (GPUs that a fixed job holds made every other job grow and
- * shrink for ever); a growth takes room on a real node (the sign was wrong); instances that are
- * being stopped are not counted twice; equal jobs are ordered by id (the sort was not stable).
+ * Differences from the original, each a defect there: the order follows planned moves (it was that
+ * of before the decision, which made a round robin of it); a full cluster is shared anew (the first
+ * job kept everything: Jain index 0.44 in the report of 2017); GPUs may all be granted, and nobody
+ * shrinks for them before they are over (it grew up to their total, shrank down to the load limit,
+ * and so added and removed one GPU for ever; a device is granted whole, and the part that a load
+ * limit leaves of it helps nobody); a job shrinks only if it holds something of a resource that is
+ * over its limit (GPUs that a fixed job holds made every other job grow and shrink for ever); a
+ * growth takes room on a real node (the sign was wrong); instances that are being stopped are not
+ * counted twice; equal jobs are ordered by id (the sort was not stable).
  *
  * It ends, because a transfer leaves the giver ahead of the taker: the sum of squares of the
  * fulfilments falls each time. */

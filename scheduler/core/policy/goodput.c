@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput.c - instances go where they shorten the sum of completion times most
  *
- * What the next instance of a job is worth: what it adds to the speed of the job (policy/worth.c,
- * from what was learnt of its speeds and of what a resize costs it), times what a unit of its speed
- * is worth (its own waiting and that of the longer ones whom it displaces: policy/ranks.c), by the
- * part of the cluster that it takes, of the scarcest resource. Whoever's next one is worth most
- * grows, whoever's last one is worth least gives; how: policy/engine.h. When nobody has anything to
- * gain from a move, what the last instance given is worth is the price: that is the division of
+ * The worth of the next instance of a job: its gain for the speed of the job (policy/worth.c, from
+ * the learnt speeds and the cost of a resize), times the worth of a unit of its speed (its own
+ * waiting and that of the longer ones that it displaces: policy/ranks.c), by the part of the
+ * cluster that it takes, of the scarcest resource. Whoever's next one is worth most grows,
+ * whoever's last one is worth least gives; how: policy/engine.h. When no job has anything to gain
+ * from a move, the worth of the last instance given is the price: that is the division of
  * policy/allocate.h, reached step by step.
  *
- * A job that is behind what its fair share of the cluster would have brought it counts for more,
- * the further the more (speed/length.h).
+ * A job that is behind the progress of its fair share of the cluster counts for more, the further
+ * the more (speed/length.h).
  *
- * What a job needs to be over before its deadline goes before all that is worth anything else, the
- * earliest deadline first; a deadline that no size keeps is nobody's concern.
+ * The instances that a job needs to be over before its deadline go before all others of any worth,
+ * the earliest deadline first; a deadline that no size keeps is nobody's concern.
  *
- * What a job has beyond those of its instances that use their GPUs is worth nothing.
+ * Instances of a job beyond those that use their GPUs are worth nothing.
  *
  * Room that is worth nothing to anybody is tried still, while nobody else is to have it, by jobs
  * that a change costs little and that were not seen to be slower with it.
  *
- * It ends: each transfer raises the sum of what all instances are worth, of which there are
- * finitely many divisions; the margin keeps rounding out of it. */
+ * It ends: each transfer raises the sum of the worth of all instances, of which there are finitely
+ * many divisions; the margin keeps rounding out of it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,29 +39,29 @@
 /* One step of priority counts as twice as many jobs. */
 #define PRIORITY_STEP 2.0
 #define PRIORITY_MOST 16
-/* What longer jobs make of a part of the cluster is that part to this power: 0.3 to 0.9 differ by
- * two per cent in the mean completion time. */
+/* The speed of longer jobs with a part of the cluster is that part to this power: 0.3 to 0.9 differ
+ * by two per cent in the mean completion time. */
 #define BUDGET_POWER 0.6
-/* By which a taker must be ahead of a giver. What is measured varies, and so does who is ahead:
+/* By which a taker must be ahead of a giver. Measurements vary, and so does the order of the jobs:
  * 1.05 to 2 differ by a per cent in the mean completion time, and threefold in resizes. Of a job
  * that tells nothing no number varies. */
 #define MARGIN 1.35
 #define MARGIN_SILENT 1.05
-/* Scores of what deadlines need: the earliest first, all of them before what is worth anything
- * else. Later ones are alike: half a year of a machine that is up. */
+/* Scores of the needs of deadlines: the earliest first, all of them before all other worth. Later
+ * ones are alike: half a year of a machine that is up. */
 #define LATEST_S 15e6
 /* Below what anything else is worth */
 #define SPARE 1e-20
 /* A job that does not get on for reasons of its own is behind as well: it never counts for more
  * than a step of priority would make of it. */
 #define BOOST_MOST 2
-/* What a job may take to begin to work, and is not behind by */
+/* The time that a job may take to begin to work without being behind */
 #define ISOLATED_START_S 30
-/* What is measured of a cluster changes with each node; what a part of it is does so in steps of a
+/* The measure of a cluster changes with each node; that of a part of it does so in steps of a
  * tenth, or a node that joins would be news for every job. */
 #define TOTALS_STEP 0.0953101798 /* log(1.1) */
 
-/* What is measured of a job: whether it changed */
+/* The measure of a job: whether it changed */
 struct facts {
     uint32_t windows;
     double resize_s, units_done, units_left, learned_at_s, due_s;
@@ -80,8 +80,8 @@ struct goodput_entry {
     struct facts facts;
     struct progress progress;
     bool silent;      /* nothing is measured of it */
-    uint32_t urgency; /* score of what its deadline needs */
-    double a;         /* weight: what a unit of its speed is worth */
+    uint32_t urgency; /* score of the needs of its deadline */
+    double a;         /* weight: the worth of a unit of its speed */
     double dominant;  /* part of the cluster that one instance takes, of the scarcest resource: */
     enum policy_resource scarcest;
     double units; /* of that one, in one instance: cores, GiB, GPUs; 0: it asks for nothing */
@@ -130,7 +130,7 @@ static bool would_idle(const struct goodput_entry *entry, uint32_t instances)
     return job->busy > 0 && instances > MAX_OF(job->busy, job->min);
 }
 
-/* For its part of the cluster; who has fewer instances has the spare ones first. */
+/* For its part of the cluster; a job with fewer instances has the spare ones first. */
 static double worth_of(const struct goodput_entry *entry, uint32_t instances)
 {
     double value = would_idle(entry, instances) ? -1 : goodput_worth_of(&entry->worth, instances);
@@ -166,7 +166,7 @@ static void score(const struct entry *base, struct policy_scores *ret)
     ret->taker = next > SPARE ? score_of(entry, planned + 1, margin) : SCORE_NEVER;
 }
 
-/* --- what is known of a job ----------------------------------------------------------------------
+/* --- the knowledge of a job ----------------------------------------------------------------------
  */
 
 static void set_dominant(struct goodput_entry *entry, const struct scale *scale)
@@ -240,7 +240,7 @@ static bool is_news(const struct entry *base, const struct policy_job *job)
            now.due_s != before->due_s;
 }
 
-/* length: by its speeds and what is left, not by its priority */
+/* length: by its speeds and the work left, not by its priority */
 static void rank(struct market *market, struct goodput_entry *entry, double length)
 {
     const struct policy_job *job = &entry->entry.job;
@@ -270,8 +270,8 @@ static int required_point(const struct goodput_curve *curve, const struct goodpu
     return point;
 }
 
-/* Work that has to be done before its deadline: what nine in ten like it took, which is what its
- * owner was promised; when that cannot be done in time, what half of them took. */
+/* Work that has to be done before its deadline: the time that nine in ten like it took, which its
+ * owner was promised; when that cannot be done in time, the time that half of them took. */
 static double due_work(const struct goodput_learned *learned, const struct goodput_work *work,
                        const struct goodput_curve *full, double left_s)
 {
@@ -442,7 +442,7 @@ static struct policy_state *state_new(void)
     return new_with(&goodput_defaults);
 }
 
-/* The one knob: what weights and what the last instances of a large job count for. */
+/* The one knob: how much weights and the last instances of a large job count. */
 static struct policy_state *state_new_balanced(void)
 {
     return new_with(&goodput_balanced);
@@ -462,7 +462,7 @@ static struct policy_state *state_free(struct policy_state *state)
 /* --- prices and words ----------------------------------------------------------------------------
  */
 
-/* Of the last of so many instances, by what it takes of the resource that is scarcest for it */
+/* Of the last of so many instances, by its part of the resource that is scarcest for it */
 static double worth_of_unit(const struct goodput_entry *entry, uint32_t instances)
 {
     double worth = worth_of(entry, instances);
@@ -520,7 +520,7 @@ static void note_price(const struct policy_state *state, enum policy_resource re
         (void)snprintf(buffer, size, ", no %s for sale", policy_resource_unit(resource));
 }
 
-/* What so many instances are worth, in words */
+/* The worth of so many instances, in words */
 static void describe(const struct goodput_entry *entry, uint32_t instances, char *buffer,
                      size_t size)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* groups.c - the order of groups: who is next to have more, who is first to have less
+/* groups.c - the order of groups: the next one to have more, the first one to have less
  *
- * A group's part of the cluster is that of its cores or that of its GPUs, whichever is larger: who
- * holds all GPUs and few cores holds much. One number orders all groups: below 0 who has less than
- * its guarantee, by what it lacks of it; else what it holds beyond, divided by its weight. */
+ * A group's part of the cluster is that of its cores or that of its GPUs, whichever is larger: a
+ * group that holds all GPUs and few cores holds much. One number orders all groups: below 0 the
+ * lack of a group with less than its guarantee; else its surplus, divided by its weight. */
 #include "scheduler/core/policy/policy.h"
 #include "shared/macro.h"
 

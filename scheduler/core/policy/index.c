@@ -113,8 +113,8 @@ static void update_most(struct tree_node *node)
     }
 }
 
-/* Its jobs in this list are others: it goes to the place of the first one. What that one is in the
- * order by, it was when it got there: nobody's plan changes while he is in a list. */
+/* Its jobs in this list are others: it goes to the place of the first one. Its key in the order is
+ * the one with which it got there: no job's plan changes while it is in a list. */
 static void rank_refresh(struct policy_state *state, struct shape *shape, int list)
 {
     struct entry *head = entry_at(tree_first(&shape->jobs[list]), list == UP ? UP : DOWN);
@@ -169,7 +169,7 @@ static void take_out_of(struct policy_state *state, struct entry *entry, int lis
 
     if (!tree_holds(place))
         return;
-    if (rank->head == entry) { /* it is what the shape's place depends on */
+    if (rank->head == entry) { /* the shape's place depends on it */
         tree_remove(&state->ranks[entry->shape->request.group][list], &rank->tree);
         rank->head = NULL;
     }

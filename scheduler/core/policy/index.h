@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* index.h - the jobs of a policy, kept in order between its decisions
  *
- * Jobs by what they request (a shape), in the order of the scores that the policy gives them; and
- * the shapes in the order of their first job, for each group of users by itself, each subtree with
- * the least or the most that anybody in it requests. Whatever is searched for by an amount passes
- * over a subtree of shapes at a time. Every change is O(log n). */
+ * Jobs by their request (a shape), in the order of the scores that the policy gives them; and the
+ * shapes in the order of their first job, for each group of users by itself, each subtree with the
+ * least or the most that anybody in it requests. A search by an amount passes over a subtree of
+ * shapes at a time. Every change is O(log n). */
 #pragma once
 
 #include <uthash.h>
@@ -12,33 +12,34 @@
 #include "scheduler/core/policy/policy.h"
 #include "scheduler/core/base/tree.h"
 
-/* Who could grow; who could shrink; who could as well, but is not stable: only for a gang. */
+/* Jobs that could grow; jobs that could shrink; those that could as well, but are not stable: only
+ * for a gang. */
 enum { UP, DOWN, DOWN_UNSTABLE, LISTS };
 
 #define SCORE_NEVER UINT32_MAX
-/* before one instance less: it is better off without, whoever wants it */
+/* before one instance less: it is better off without, even if no other wants it */
 #define SCORE_HARMFUL (UINT32_MAX - 1)
 
 /* How well a job is served: the lowest is next to grow, the highest next to give. */
 struct policy_scores {
     uint32_t up;   /* before one instance more; SCORE_NEVER: it is to have none */
     uint32_t down; /* before one instance less */
-    /* What a taker and a giver are compared by: one with more gives to one with less. A taker of
-     * SCORE_NEVER takes what is free, but nobody gives anything up for it. */
+    /* The score by which a taker and a giver are compared: one with more gives to one with less. A
+     * taker of SCORE_NEVER takes what is free, but nobody gives anything up for it. */
     uint32_t taker, giver;
 };
 
 struct entry;
 
-/* What makes a policy of the index and the engine (policy/engine.h). */
+/* The functions that make a policy of the index and the engine (policy/engine.h). */
 struct policy_scoring {
-    size_t entry_size; /* of what begins with a struct entry */
+    size_t entry_size; /* of an object that begins with a struct entry */
     /* of its plan; up must not fall as the plan grows, nor down rise as it falls */
     void (*score)(const struct entry *entry, struct policy_scores *ret);
     /* The rest may be NULL. Whether what was learned of it is other than it was: asked when all
      * else is as it was put before. */
     bool (*is_news)(const struct entry *entry, const struct policy_job *job);
-    /* it was put, and is in no list yet; job: as it was put, with what was learned */
+    /* it was put, and is in no list yet; job: as it was put, with its beliefs */
     void (*told)(struct policy_state *state, struct entry *entry, const struct policy_job *job);
     void (*forget)(struct policy_state *state, struct entry *entry);
     /* before each decision */
@@ -48,7 +49,7 @@ struct policy_scoring {
 struct entry {
     struct tree_node place[2]; /* UP and DOWN; the latter in the list that it belongs to */
     struct policy_job job;     /* as it was put */
-    struct policy_job plan;    /* the same with what is planned, during a decision */
+    struct policy_job plan;    /* the same with planned moves, during a decision */
     struct shape *shape;
     uint32_t score[2];   /* of the plan, while it is in a list: UP and DOWN */
     uint32_t against[2]; /* taker and giver of it */
@@ -93,7 +94,7 @@ struct policy_state {
     struct tree ranks[POLICY_GROUPS_MAX][LISTS];
     uint32_t n_pending;
     struct entry *moved;                 /* during a decision */
-    const struct policy_totals *planned; /* borrowed; during a decision: with what is planned */
+    const struct policy_totals *planned; /* borrowed; during a decision: with planned moves */
     const char *gives_to; /* borrowed; the group that an instance is taken away for; NULL: none */
 };
 
@@ -105,7 +106,7 @@ struct request request_of_job(const struct policy_job *job);
 /* request_amount - in millicores, bytes, devices */
 uint64_t request_amount(const struct request *request, enum policy_resource resource);
 /* index_cheapest - of those who could give something of a resource, stable or not, in any group,
- * who is first in the order of DOWN, if is_of says so of his shape. NULL: there is none among the
+ * the first in the order of DOWN, if is_of says so of its shape. NULL: there is none among the
  * 256 shapes that come first in each list */
 const struct entry *index_cheapest(const struct policy_state *state, enum policy_resource resource,
                                    bool (*is_of)(const struct entry *entry,

@@ -126,7 +126,8 @@ void goodput_ladder_copy(struct goodput_ladder *to, const struct goodput_ladder 
 }
 
 /* The chunk that a slope belongs to: the last one that begins below it, else the first. Nothing is
- * put before what a later chunk begins with, so its low stays true; that of the first is not asked.
+ * put before the first segment of a later chunk, so its low stays true; that of the first is not
+ * asked.
  */
 static size_t chunk_for(const struct goodput_ladder *ladder, double slope)
 {
@@ -177,7 +178,7 @@ static void insert(struct goodput_chunk *chunk, double slope, double width)
     chunk->value += slope * width;
 }
 
-/* What is beyond the budget goes, from the cheap end on. */
+/* Segments beyond the budget go, from the cheap end on. */
 static void trim(struct goodput_ladder *ladder)
 {
     while (ladder->width > ladder->budget && ladder->n > 0) {
@@ -231,7 +232,7 @@ struct goodput_look goodput_ladder_look(const struct goodput_ladder *ladder)
 {
     return (struct goodput_look){ .ladder = ladder,
                                   .at = ladder->n > 0 ? ladder->chunks[0]->first : 0,
-                                  /* what is not sold is given for nothing */
+                                  /* an unsold bundle is given for nothing */
                                   .passed_width = ladder->budget - ladder->width };
 }
 

@@ -2,8 +2,8 @@
 /* ladder.h - F(b): the most that a budget buys of many segments, as they come
  *
  * A concave piecewise linear function, kept as its segments in the order of their slopes, and no
- * more of them than the budget holds: what falls off the end never comes back, because segments are
- * only added. What the weights need is the other end: the value of the last bundles.
+ * more of them than the budget holds: a segment that falls off the end never comes back, because
+ * segments are only added. The weights need the other end: the value of the last bundles.
  *
  * Sorted chunks of segments with their sums: an insertion moves within one chunk, a look from the
  * cheap end passes by whole chunks. */
@@ -27,11 +27,11 @@ struct goodput_ladder {
 
 void goodput_ladder_init(struct goodput_ladder *ladder, double budget);
 void goodput_ladder_done(struct goodput_ladder *ladder);
-/* goodput_ladder_copy - `to`, one that was begun, becomes what `from` is, to the last bit; what it
- * owned is used again */
+/* goodput_ladder_copy - `to`, one that was begun, becomes equal to `from`, to the last bit; its
+ * memory is used again */
 void goodput_ladder_copy(struct goodput_ladder *to, const struct goodput_ladder *from);
-/* goodput_ladder_add - a segment of so many bundles, each worth `slope`; what no longer fits goes,
- * the lowest slopes first */
+/* goodput_ladder_add - a segment of so many bundles, each worth `slope`; segments that no longer
+ * fit go, the lowest slopes first */
 void goodput_ladder_add(struct goodput_ladder *ladder, double slope, double width);
 /* goodput_ladder_floor - the slope that a further segment has to be above to count: that of the
  * last bundle of a full budget, 0 while there is room */

@@ -6,19 +6,20 @@
 
 #include "scheduler/core/policy/index.h"
 
-/* policy_free - what is not requested of a resource below its limit, nor held by what is being
- * stopped: in millicores, bytes, devices; below 0: it is over */
+/* policy_free - the part of a resource below its limit that is neither requested nor held by
+ * stopping instances: in millicores, bytes, devices; below 0: it is over */
 int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource);
 /* policy_total - what there is of it, in the same units */
 int64_t policy_total(const struct policy_totals *totals, enum policy_resource resource);
 /* policy_may_grow - there is room for one more below every limit; the load limit is one of cores
  * only */
 bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted);
-/* policy_must_shrink - it holds something of what is over its limit */
+/* policy_must_shrink - it holds something of a resource that is over its limit */
 bool policy_must_shrink(const struct policy_totals *totals, const struct request *held);
 /* policy_account - so many instances more (or less) are requested */
 void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change);
 /* policy_compare_spans - policy.compare_givers where nothing else is known of what a job would
- * lose: who has the largest part of its span above its minimum gives first, who cannot give last */
+ * lose: the job with the largest part of its span above its minimum gives first, one that cannot
+ * give last */
 int policy_compare_spans(const struct policy_state *state, const struct policy_job *a,
                          const struct policy_job *b);

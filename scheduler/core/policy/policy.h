@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy.h - an allocation policy: which job gets one instance more, which gives one up, and why
  *
- * Pure: what it decides depends on what it was told, not on the order in which it was told. It
- * keeps an index of the jobs, so that an event costs what it changes: the core tells it of each job
- * that changed, and asks it after every turn. It speaks of totals; where an instance goes, and
- * which one goes, is the core's affair.
+ * Pure: its decisions depend on the facts that it was told, not on their order. It keeps an index
+ * of the jobs, so that an event costs what it changes: the core tells it of each job that changed,
+ * and asks it after every turn. It speaks of totals; where an instance goes, and which one goes, is
+ * the core's affair.
  *
- * A policy is one struct policy in a file of its own (and what that keeps for itself), and one line
- * in policy.c: adding one touches nothing else. */
+ * A policy is one struct policy in a file of its own (and its own state), and one line in policy.c:
+ * adding one touches nothing else. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ struct policy_job {
     bool pending; /* room is being made for its gang; that is in the requested totals already */
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */
-    uint64_t where; /* digest of what else decides which nodes it fits, 0: nothing */
+    uint64_t where; /* digest of the other facts that decide which nodes it fits, 0: none */
     uint32_t group; /* in policy_totals.groups; 0 when there are none */
     uint32_t busy;  /* so many use the GPUs that they have; 0: all do, as far as is known */
     /* only for policies that learn (struct policy.learns): */
@@ -38,12 +38,12 @@ struct policy_job {
     double learned_at_s, due_s;            /* when that was so; when it has to be over, 0: never */
     double elapsed_s;                      /* since it could have begun, when that was so */
     uint32_t crowd; /* jobs that there were then, itself included; 0: nobody knows */
-    const struct goodput_known *known; /* borrowed for the call; instead of what was learned */
+    const struct goodput_known *known; /* borrowed for the call; instead of the beliefs */
 };
 
-/* A group of users and what its jobs hold, lack and are promised. Between groups the order is that
- * of policy_group_level, whatever the policy: the lowest grows first, the highest gives first.
- * Within one the policy decides. */
+/* A group of users and the sums that its jobs hold, lack and are promised. Between groups the order
+ * is that of policy_group_level, under every policy: the lowest grows first, the highest gives
+ * first. Within one the policy decides. */
 struct policy_group {
     const char *name; /* borrowed; "": those who are in none */
     uint32_t guaranteed_permille;
@@ -56,7 +56,8 @@ struct policy_totals {
     int64_t cpu_total_millicores, cpu_requested_millicores;
     int64_t memory_total_bytes, memory_requested_bytes;
     int64_t gpu_total, gpu_requested;
-    /* held by what is being stopped or given: free soon, and not in requested any more */
+    /* held by instances that are being stopped or given: free soon, and not in requested any more
+     * */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
     uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
     const struct policy_group *groups; /* borrowed; NULL when there are none */
@@ -78,13 +79,13 @@ struct policy_ops {
 
 enum policy_resource { POLICY_CPU, POLICY_MEMORY, POLICY_GPU, POLICY_RESOURCES };
 
-/* What the cheapest instance that could be given away is worth, by the core, the GiB or the GPU, of
+/* The worth of the cheapest instance that could be given away, by the core, the GiB or the GPU, of
  * those for which that is the scarcest thing that they ask for; 0 while so much of it is free. In
  * seconds by which all jobs together are over sooner, for each second that it is held; a second of
  * a job of higher priority counts for more. */
 struct policy_price {
     bool none;     /* the cluster has none of it */
-    bool for_sale; /* false: what is held of it are minima, and what deadlines need */
+    bool for_sale; /* false: it is all held by minima, and by the needs of deadlines */
     double worth;
 };
 
@@ -99,14 +100,14 @@ struct policy {
     const char *name;
     const char *summary;
     bool learns;  /* it is told how fast jobs were at which size */
-    bool by_turn; /* who waits is started in the order of job_turn.c, not of the submission */
+    bool by_turn; /* waiting jobs start in the order of job_turn.c, not of the submission */
     struct policy_state *(*new)(void);
     struct policy_state *(*free)(struct policy_state *state); /* accepts NULL; returns NULL */
     /* a job that is new or changed; O(log n) */
     void (*put)(struct policy_state *state, const struct policy_job *job);
     /* a job that it has nothing to do with any more; unknown ids are ignored; O(log n) */
     void (*drop)(struct policy_state *state, uint64_t id);
-    /* all that changed was put: what follows may ask for its order. May be NULL. O(log n) */
+    /* all that changed was put: later calls may ask for its order. May be NULL. O(log n) */
     void (*prepare)(struct policy_state *state, const struct policy_totals *totals);
     /* decides by calling ops; the core calls put for the jobs it moved afterwards, not during it.
      * O((1 + moves) x log n), never a look at every job nor at every different request */
@@ -120,8 +121,8 @@ struct policy {
                    struct policy_price ret[POLICY_RESOURCES]);
     /* Which of two jobs gives an instance up when the core needs room on a node (for a gang, a
      * repair, a machine's own services): below 0: a. 0: it is all the same, the later one does.
-     * parallelism: its minimum and what it could give still. It may know less of them than of those
-     * that were put. O(1) */
+     * parallelism: its minimum and the instances that it could still give. It may know less of them
+     * than of those that were put. O(1) */
     int (*compare_givers)(const struct policy_state *state, const struct policy_job *a,
                           const struct policy_job *b);
 };

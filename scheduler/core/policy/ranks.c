@@ -131,7 +131,7 @@ static struct goodput_tier *tier_of(struct goodput_ranks *ranks, double length)
     return tier;
 }
 
-/* One that is alone counts for what it weighs; several for the middle of a step. */
+/* One that is alone counts with its weight; several with the middle of a step. */
 static int32_t tied_step(const struct goodput_tier *tier)
 {
     return tier->members->next == NULL ? NO_STEP : step_of(tier->weight);
@@ -197,8 +197,8 @@ static void settle_tier(const struct settlement *settlement, struct goodput_tier
     settlement->each(rank, settlement->userdata);
 }
 
-/* before: the sum of all that is longer than what is in the subtree. Where nothing lies at a corner
- * of the grid, now or before, nothing is looked at. */
+/* before: the sum of all that is longer than the jobs of the subtree. Where nothing lies at a
+ * corner of the grid, now or before, nothing is looked at. */
 static void settle(const struct settlement *settlement, struct tree_node *node, double before)
 {
     struct goodput_tier *tier = tier_at(node);

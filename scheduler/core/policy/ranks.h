@@ -5,7 +5,7 @@
  * only the few at a corner of the grid have another sum by it. Jobs of one length share one rank:
  * when nothing tells which of two is shorter both weigh the same (for lengths of which only the
  * mean is known equal shares are optimal: Berg, Dorsman, Harchol-Balter, SIGMETRICS 2018). The sums
- * depend on who is there, not on the order in which they came. */
+ * depend on the jobs that are there, not on the order in which they came. */
 #pragma once
 
 #include <stdbool.h>

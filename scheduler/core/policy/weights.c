@@ -115,7 +115,7 @@ static double weigh_one(const struct goodput_ladder *ladder, const struct goodpu
     return best;
 }
 
-/* known: its weight is what it was */
+/* known: its weight has not changed */
 static void weigh(struct goodput_ladder *ladder, struct goodput_weighed *job, bool known)
 {
     double speeds[GOODPUT_POINTS_MAX];
@@ -148,7 +148,7 @@ static bool is_known(const struct known *known, const struct goodput_weighed *jo
     return true;
 }
 
-/* How many of the longest jobs are what they were; they have their weights. */
+/* How many of the longest jobs have not changed; they have their weights. */
 static size_t recall(const struct goodput_weighing *weighing, const struct place *places, size_t n,
                      double budget)
 {

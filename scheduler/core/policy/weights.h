@@ -29,8 +29,8 @@ struct goodput_weighed {
     uint32_t rank;                     /* result: 1 is the longest */
 };
 
-/* What is kept of one weighing for the next: a weight depends on the longer jobs alone, so as far
- * as these are the same, so are the weights and the ladder. Private. */
+/* The state of one weighing for the next: a weight depends on the longer jobs alone, so as far as
+ * these are the same, so are the weights and the ladder. Private. */
 struct goodput_weighing;
 
 struct goodput_weighing *goodput_weighing_new(void);
@@ -38,10 +38,10 @@ struct goodput_weighing *goodput_weighing_new(void);
 struct goodput_weighing *goodput_weighing_free(struct goodput_weighing *weighing);
 
 /* goodput_weigh - the recursion. Jobs keep their places. O(n log n) and about the segments that
- * count, of the jobs behind the last copy of the ladder before the first that is not what it was
- * the last time; 1,000 jobs in about 1 ms. weighing: updated; it keeps the curves and up to 32
- * copies of the ladder, each of which is as large as the budget has places; NULL: nothing is kept.
- * The results are the same to the last bit. */
+ * count, of the jobs behind the last copy of the ladder before the first that has changed since the
+ * last time; 1,000 jobs in about 1 ms. weighing: updated; it keeps the curves and up to 32 copies
+ * of the ladder, each of which is as large as the budget has places; NULL: nothing is kept. The
+ * results are the same to the last bit. */
 void goodput_weigh(struct goodput_weighing *weighing, struct goodput_weighed *jobs, size_t n,
                    double budget);
 /* goodput_weigh_by_rank - the closed form for s = k^p: a_i = (C_i^Q - C_(i-1)^Q)^(1/Q) with

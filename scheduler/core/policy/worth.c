@@ -9,9 +9,9 @@
 
 /* Between them the best size is found within a per cent or two. */
 #define SIZES_APART 1.4
-/* What is measured varies by more than that. */
+/* Measurements vary by more than that. */
 #define STILL_AS_FAST 0.9
-/* Below that it is better off with less; further off, so that what varies does not go to and fro.
+/* Below that it is better off with less; further off, so that a varying job does not go to and fro.
  */
 #define MUCH_SLOWER 0.85
 
@@ -33,7 +33,7 @@ static double fastest_up_to(const struct goodput_curve *curve, int at)
     return most;
 }
 
-/* What is only thought to be slower is tried, but not far beyond what was. */
+/* A size that is only thought to be slower is tried, but not far beyond the tried ones. */
 static bool is_worth_a_try(uint32_t instances, uint32_t measured)
 {
     return measured == 0 || (instances > measured && instances <= measured + measured / 2 + 1);
@@ -52,8 +52,8 @@ static int last_spare(const struct goodput_curve *curve, int at, uint32_t measur
     return at;
 }
 
-/* The last size that is reached sooner or later: nobody else wants the room, so what standing still
- * costs may be paid back until its end. */
+/* The last size that is reached sooner or later: nobody else wants the room, so the cost of
+ * standing still may be paid back until its end. */
 static int last_paid_back(const struct goodput_curve *curve, const struct goodput_change *change,
                           int at)
 {

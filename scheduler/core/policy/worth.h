@@ -31,10 +31,10 @@ struct goodput_worth_size {
 struct goodput_known {
     struct goodput_curve curve;
     double remaining_s; /* on the first size of the curve */
-    double done_s;      /* the same; below 0: nobody knows, or what is left is only a guess */
+    double done_s;      /* the same; below 0: nobody knows, or the rest is only a guess */
     double resize_s;
     int held;     /* point of the curve, or GOODPUT_NO_POINT */
-    int required; /* the first of the curve; or what a deadline needs */
+    int required; /* the first of the curve; or the need of a deadline */
 };
 
 struct goodput_worth {
@@ -46,22 +46,22 @@ struct goodput_worth {
     struct goodput_worth_size *sizes; /* owned */
 };
 
-/* goodput_worth_set - q: of the utility (speed/curve.h); change: what another size than the one
- * held costs; NULL: nothing. required: point that is a must (its minimum, or what its deadline
- * needs). measured: the largest size of which it is known how fast it is: one that was measured and
- * is slower is not even spare. */
+/* goodput_worth_set - q: of the utility (speed/curve.h); change: the cost of another size than the
+ * present one; NULL: nothing. required: point that is a must (its minimum, or the need of its
+ * deadline). measured: the largest size of which it is known how fast it is: one that was measured
+ * and is slower is not even spare. */
 void goodput_worth_set(struct goodput_worth *worth, const struct goodput_curve *curve, double q,
                        const struct goodput_change *change, int required, uint32_t measured);
-/* goodput_worth_set_sizes - what goodput_worth_weight looks at; the curve must span all sizes that
- * a job may ever have and not depend on the one it has, or what it weighs would go up and down with
- * that */
+/* goodput_worth_set_sizes - the sizes that goodput_worth_weight looks at; the curve must span all
+ * sizes that a job may ever have and not depend on the present one, or its weight would go up and
+ * down with that */
 void goodput_worth_set_sizes(struct goodput_worth *worth, const struct goodput_curve *curve);
 void goodput_worth_done(struct goodput_worth *worth);
 /* goodput_worth_weight - what a unit of its speed is worth: its own waiting and that of those whom
  * it displaces, at its best size: min over sizes c of (W + F (1 - (1 - c part)^p)) / s(c) That is
- * the recursion of policy/weights.h, with what longer jobs make of a budget taken to be a power of
- * it. before: F, the sum of the weights of those that are longer; part: what one instance takes of
- * the cluster; p: that power. O(steps) */
+ * the recursion of policy/weights.h, with the speed of longer jobs taken to be a power of their
+ * budget. before: F, the sum of the weights of those that are longer; part: the part of one
+ * instance in the cluster; p: that power. O(steps) */
 double goodput_worth_weight(const struct goodput_worth *worth, double before,
                             double priority_weight, double part, double p);
 /* goodput_worth_speed - the best with at most so many instances, which need not be a size; 0 of
