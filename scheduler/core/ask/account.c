@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account.c - see account.h
  *
- * What has to find a place is placed on the index of rooms as far as it goes, the largest first;
- * what is left over, put together on one node, is what is missing. That is enough by construction,
+ * The instances that need a place are placed on the index of rooms as far as it goes, the largest
+ * first. The rest, put together on one node, is the missing room. That is enough by construction,
  * and seldom more than is needed: a plan tries the same order. All takes are rolled back. */
 #include "scheduler/core/ask/account.h"
 
@@ -51,7 +51,7 @@ static int64_t *kind_of(struct resources *resources, size_t kind)
     return (int64_t *)((char *)resources + kinds[kind].offset);
 }
 
-/* What is missing of need, each kind for itself. */
+/* The missing part of need, each kind for itself. */
 static struct resources missing(struct resources have, struct resources need)
 {
     struct resources lacks = { 0 };
@@ -62,7 +62,7 @@ static struct resources missing(struct resources have, struct resources need)
     return lacks;
 }
 
-/* How far away that is: the sum of the missing parts, in millionths of what is needed. */
+/* How far away that is: the sum of the missing parts, in millionths of the need. */
 static uint64_t distance(struct resources lacks, struct resources need)
 {
     uint64_t sum = 0;
@@ -173,9 +173,9 @@ static void list_nodes(const struct cluster *cluster, const struct role_spec *ro
         list_node(node, want, promised, ret);
 }
 
-/* --- what would change it --- */
+/* --- changes that would help --- */
 
-/* What finds no place; one node that has it as well as what it has now would do. */
+/* The room that is missing; one node that has it beside its present room would do. */
 struct rest {
     uint32_t count;
     struct resources needs;
@@ -261,7 +261,7 @@ static void say_room(const struct cluster *cluster, const struct demand *demands
     char more[120];
     char labels[60] = "";
 
-    if (rest.count == 0) { /* it fits: what it waits for is the next plan, or its turn */
+    if (rest.count == 0) { /* it fits: it waits for the next plan, or its turn */
         capacity_roll_back(rooms, mark);
         return;
     }
@@ -317,7 +317,7 @@ static void say_before(const struct cluster *cluster, const struct job *job,
                      : "");
 }
 
-/* What would have to become of the node on which one of its instances has to run. */
+/* The change of the node on which one of its instances has to run. */
 static void say_pin(const struct pin_wait *pin, struct job_account *ret)
 {
     char text[120];
@@ -383,7 +383,7 @@ static void say_after(const struct cluster *cluster, const struct job *job, stru
     after_describe_success(job, ret->text, sizeof ret->text);
 }
 
-/* What of a started job has no place: repairs of its minimum. */
+/* The instances of a started job without a place: repairs of its minimum. */
 static size_t lacking_demands(const struct job *job, struct demand ret[JOB_ROLES_MAX])
 {
     size_t n = 0;

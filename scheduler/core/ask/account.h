@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.h - why a job waits, node by node in numbers, and what would start it now
+/* account.h - why a job waits, node by node in numbers, and the changes that would start it now
  *
  * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler (core:
  * plan/reason.c). Tests: tests/unit/test_account.c. */
@@ -29,11 +29,10 @@ const char *account_verdict_to_string(enum account_verdict verdict); /* "fits", 
 struct node_account {
     const struct node *node; /* borrowed */
     enum account_verdict verdict;
-    struct resources
-        free; /* what is not granted, promised to others nor used by what is not ours */
-    struct resources lacks;         /* of one instance */
-    struct resources foreign;       /* used by what is not ours, and so not free */
-    const struct unfit_node *unfit; /* UNFIT: what its agent said; borrowed */
+    struct resources free;  /* the room that is not granted, promised to others nor foreign load */
+    struct resources lacks; /* of one instance */
+    struct resources foreign;       /* foreign load, and so not free */
+    const struct unfit_node *unfit; /* UNFIT: its agent's words; borrowed */
     uint32_t fits;                  /* instances that it would take now */
 };
 
@@ -42,14 +41,14 @@ struct node_account {
 struct node_account node_account_of(const struct node *node, const struct want *want,
                                     bool promised);
 
-/* What would start it. */
+/* The change that would start it. */
 enum wait_change {
     CHANGE_NONE,    /* it does not wait */
     CHANGE_AFTER,   /* the success of a job that it is to run after */
     CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
-    CHANGE_STOPS,   /* the end of what is being stopped for it */
+    CHANGE_STOPS,   /* the end of the processes that stop for it */
     CHANGE_JOB,     /* the start or the end of a job before it */
-    CHANGE_FOREIGN, /* less of what runs beside jobs on the nodes */
+    CHANGE_FOREIGN, /* less foreign load on the nodes */
     CHANGE_NODE,    /* a node that takes processes, or one with these labels */
     CHANGE_ROOM,    /* so much more on one node */
     CHANGE_SMALLER, /* a smaller request or other nodes: it never fits these */
@@ -57,7 +56,7 @@ enum wait_change {
 const char *wait_change_to_string(enum wait_change change); /* "room", "job", "job-before", ... */
 
 struct job_account {
-    uint32_t role;                 /* the largest of what waits; its figures: */
+    uint32_t role;                 /* the largest waiting instance; its figures: */
     uint32_t wanted;               /* instances of it that have to find a place */
     struct resources needs;        /* of one instance */
     const struct labels *selector; /* borrowed; NULL: any node */
@@ -65,7 +64,7 @@ struct job_account {
     size_t n_nodes;
     uint32_t others[ACCOUNT_VERDICTS]; /* nodes that are not listed */
     enum wait_change change;
-    struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides what is free there */
+    struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides its free room */
     const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
     const struct job *before; /* CHANGE_JOB, _AFTER; borrowed; NULL: many */
     char text[320];           /* the change as a sentence; "" none */
@@ -85,7 +84,7 @@ const char *cluster_explain_code(const struct cluster *cluster, const struct job
 
 #define REASON_NEVER_FITS "never-fits"
 /* cluster_never_fits - a queued job needs more than the nodes that there are offer when all are
- * empty: what, and what they offer. For the answer to a submission: a look at its class, or a
+ * empty: its need, and their offer. For the answer to a submission: a look at its class, or a
  * search in the index for the first of a class. False also while there is no node. */
 bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
                         size_t size);

@@ -2,8 +2,8 @@
 /* admission.c - whether a deadline can be kept, asked when its job is submitted
  *
  * Costs are parts of the room of a trial, of the resource that is scarcest for it: where these fit
- * together, so does each resource. Where they do not, each resource may all the same: what is said
- * to be impossible is so for one of them, looked at alone. */
+ * together, so does each resource. Where they do not, each resource may all the same: a deadline
+ * that is said to be impossible is so for one of them, looked at alone. */
 #include "scheduler/core/ask/admission.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ const char *admission_verdict_to_string(enum admission_verdict verdict)
     return texts[verdict];
 }
 
-/* --- who is asked about, and who else there is ---------------------------------------------------
+/* --- the job in question, and the others ---------------------------------------------------
  */
 
 static void demand_of(const struct job_spec *spec, int elastic, struct subject *ret)
@@ -230,8 +230,8 @@ static int64_t places_on(const struct node *node, const struct role_spec *role)
     return places_in(&node->counted_total, role);
 }
 
-/* As if all nodes were one: that much is known without a look at them, and who promises nothing to
- * anybody need not know better. */
+/* As if all nodes were one: that much is known without a look at them, and a job that promises
+ * nothing to others need not know better. */
 static void look_at_total(struct question *question, const struct role_spec *role)
 {
     question->total = question->cluster->planner->total;
@@ -272,7 +272,7 @@ struct trial {
     uint32_t most;   /* instances that one may have */
     double part;     /* of the time that is left, in which all are to be over */
     bool all_hold;   /* their minima: also those that come after it */
-    bool at_best;    /* only whose length is known and who is due before counts, and no minimum */
+    bool at_best;    /* only a job of known length that is due before counts, and no minimum */
     unsigned counts; /* resources, as a mask of 1 << enum policy_resource; 0: all */
 };
 
@@ -282,7 +282,7 @@ struct answer {
     uint32_t instances; /* the most that one of them needs */
 };
 
-/* More than all, and finite: what is held is given back. */
+/* More than all, and finite: held room is given back. */
 #define PART_MAX 1e3
 
 static double part_of(int64_t need, int64_t room)
@@ -345,7 +345,7 @@ static void set_own(struct question *question, const struct trial *trial)
     set_costs(&question->own, trial);
 }
 
-/* What a plan is made of; owned. */
+/* The parts of a plan; owned. */
 struct layout {
     struct goodput_due *others, *own; /* own: question->n_own; in one piece that others owns */
     const struct job **jobs;          /* of the others; owned */
@@ -413,7 +413,7 @@ static struct resources less(struct resources room, const struct resources *what
     return room;
 }
 
-/* What jobs may grow into: all but what is not ours, and cores below the limit of the load */
+/* The room that jobs may grow into: all but foreign load, and cores below the limit of the load */
 static struct resources shared_room(const struct question *question)
 {
     struct resources room = question->total;
@@ -423,9 +423,9 @@ static struct resources shared_room(const struct question *question)
     return less(room, &question->kept);
 }
 
-/* With what is surely its own: beyond its minimum that is what the minima of all others leave, also
- * of those whose turn comes after it. Nothing is where groups share: what is beyond minima goes by
- * what they hold, whoever has a deadline. */
+/* With the room that is surely its own: beyond its minimum that is the rest beside the minima of
+ * all others, also of those whose turn comes after it. Nothing is surely its own where groups
+ * share: room beyond minima goes by the sums that they hold, not by deadlines. */
 static struct answer try_surely(struct question *question)
 {
     uint32_t measured = MAX_OF(question->learned.largest, question->own.min);
@@ -611,7 +611,7 @@ static double seconds_until_due(const struct job_spec *spec, struct instant now)
     return ((double)spec->deadline_wall_us - (double)now.wall_us) / USEC_PER_SEC;
 }
 
-/* Whether others are looked at: not where nobody has a deadline, nor for what has none among so
+/* Whether others are looked at: not where no job has a deadline, nor for a job without one among so
  * many that it would be dear. */
 static bool concerns_others(const struct question *question, const struct admission *answer)
 {

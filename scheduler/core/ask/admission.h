@@ -5,18 +5,20 @@
  * Pure; nothing is changed. The test is that of policy/deadline_share.h, over all jobs with
  * deadlines, in parts of the cluster. It is asked twice, so there are three answers:
  *
- * - in time: with what is surely its own. Everybody keeps his minimum, until his deadline if he has
- *   one; who comes after it, all but its own minimum. Where groups share, that is all that is sure.
+ * - in time: with the room that is surely its own. Every job keeps its minimum, until its deadline
+ * if it has one; jobs after it keep all but its own minimum. Where groups share, that is all that
+ * is sure.
  *   Foreign load stays; it has no more instances than its family was
  *   measured with, and takes as long as nine in ten jobs of its family took.
- * - too late: even if whatever has no deadline were gone, and it took no longer than the shortest
+ * - too late: even if all jobs without a deadline were gone, and it took no longer than the
+ * shortest
  *   tenth of its family.
- * - else it depends on what nobody knows, which the text names.
+ * - else it depends on facts that nobody knows, which the text names.
  *
- * It is the answer for who is there now, and no reservation: whoever is submitted later gets a
- * minimum before a deadline gets anything, and is told of those that are too late because of it.
- * Where an instance fits is not looked at but for the job itself, on empty nodes. The policy gives
- * each job what its own deadline needs, not by this plan; of 12,717 promises beside each other in
+ * It is the answer for the jobs that are there now, and no reservation: a later job gets a minimum
+ * before a deadline gets anything, and is told of those that are too late because of it. Where an
+ * instance fits is not looked at but for the job itself, on empty nodes. The policy gives each job
+ * what its own deadline needs, not by this plan; of 12,717 promises beside each other in
  * 3,000 random clusters 46 were broken (test_admission.c with more seeds). */
 #pragma once
 
@@ -54,13 +56,13 @@ struct admission {
     char text[640];
     uint64_t deadline_wall_us; /* 0: none */
     uint32_t jobs_known;       /* of its family, that have ended and from which all this follows */
-    /* from now on until it is over: at best, and with what is surely its own; INFINITY: nobody
-     * knows, or never */
+    /* from now on until it is over: at best, and with the room that is surely its own; INFINITY:
+     * nobody knows, or never */
     double least_s, most_s;
     uint32_t instances; /* IN_TIME: of its elastic role, that it needs; else 0 */
     double late_s;      /* TOO_LATE: at best; else 0 */
-    /* what would change it: a max-instance, if it goes on getting faster; a deadline. 0: none is
-     * known, or there is no need */
+    /* the remedy: a max-instance, if it goes on getting faster; a deadline. 0: none is known, or
+     * there is no need */
     uint32_t max_wanted;
     uint64_t deadline_wanted_wall_us;
     struct admission_late late[ADMISSION_LATE_NAMED]; /* the earliest deadlines first */

@@ -40,8 +40,9 @@ struct question {
     size_t n_not_looked_at;    /* with deadlines, too */
     bool too_many;
     struct resources total, foreign;
-    struct resources kept;   /* minima of jobs without a deadline; and beyond those others */
-    struct resources behind; /* the same of those whose turn comes after it, or who wait for jobs */
+    struct resources kept; /* minima of jobs without a deadline; and beyond those others */
+    struct resources
+        behind; /* the same of those whose turn comes after it, or that wait for jobs */
 };
 
 /* admission_say - code and text; unsure: why nobody knows, as code; NULL: somebody does */

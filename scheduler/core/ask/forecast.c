@@ -139,7 +139,7 @@ static int play_change(const struct cluster *cluster, const struct change *chang
     };
     outlook->knows_ends = run.play.n_ends > 0;
     if (outlook->knows_ends &&
-        !outlook->with_ends) /* what takes longer may as well wait for an end */
+        !outlook->with_ends) /* a change that takes longer may as well wait for an end */
         run.play.until_us = MIN_OF(run.play.until_us, now.now_us + SETTLE_MAX_US);
     run.never = never_fits(&run);
     note_begin(&run);
@@ -175,7 +175,8 @@ static int forecast_change(const struct cluster *cluster, const struct change *c
         options = &defaults;
     r = play_change(cluster, change, now, options, &outlook, ret, error);
     if (r == 0 && ret->verdict == FORECAST_UNKNOWN && outlook.knows_ends) {
-        /* only now: a job that happens to end is no cause of what comes without its end as well */
+        /* only now: a job that happens to end is no cause of a change that comes without its end as
+         * well */
         forecast_done(ret);
         outlook.with_ends = true;
         r = play_change(cluster, change, now, options, &outlook, ret, error);

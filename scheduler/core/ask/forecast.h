@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forecast.h - what a change would do to the cluster as it is: where, when, who gives way, at what
- * cost
+/* forecast.h - the effects of a change of the cluster as it is: places, times, the jobs that give
+ * way, the cost
  *
  * Pure. The change is made in a copy of the cluster, which the same deciding code then plans and
- * which is played forward: what is asked to stop is seen gone after a while, what is assigned runs
- * after a while, and jobs whose rate is known end. The cluster itself is only read. Two plays with
- * the shortest and the longest stops give the bounds of the wait; everything else is the first
- * one's.
+ * which is played forward: a process that is asked to stop is seen gone after a while, an assigned
+ * one runs after a while, and jobs whose rate is known end. The cluster itself is only read. Two
+ * plays with the shortest and the longest stops give the bounds of the wait; everything else is the
+ * first one's.
  *
  * A forecast knows what is there now. It knows of no later submission, of no failure and of no end
  * of a job without a dataset. */
@@ -22,8 +22,8 @@ struct edl_error;
 
 enum forecast_verdict {
     FORECAST_NOW,             /* it is done with the next plan */
-    FORECAST_AFTER_SHRINKING, /* as soon as what has to give way is gone */
-    FORECAST_LATER,           /* as soon as what is under way already is over */
+    FORECAST_AFTER_SHRINKING, /* as soon as the processes that have to give way are gone */
+    FORECAST_LATER,           /* as soon as the changes that are under way are over */
     FORECAST_AFTER_END,       /* when jobs have ended */
     FORECAST_UNKNOWN,         /* it waits, and nothing that is known ends the wait */
     FORECAST_NEVER,           /* it does not fit these nodes even when they are empty */
@@ -40,9 +40,9 @@ const char *forecast_verdict_to_string(enum forecast_verdict verdict);
 
 /* Zero stands for the default. */
 struct forecast_options {
-    uint64_t stop_us;    /* shortest time from being asked to stop to being seen gone: 1 s; the
-                            longest is the job's grace */
-    uint64_t start_us;   /* time from assigned to running: the mean of what runs, else 1 s */
+    uint64_t stop_us;  /* shortest time from being asked to stop to being seen gone: 1 s; the
+                          longest is the job's grace */
+    uint64_t start_us; /* time from assigned to running: the mean of running processes, else 1 s */
     uint64_t horizon_us; /* looks no further ahead: 24 h */
     uint32_t steps_max;  /* instants at which something happens: 4096 */
 };
@@ -64,7 +64,7 @@ struct forecast_victim {
     bool after_end; /* only after some job has ended */
 };
 
-/* What one role of one job becomes. */
+/* The change of one role of one job. */
 struct forecast_role {
     uint64_t job_id;
     char job[JOB_NAME_MAX + 1], role[ROLE_NAME_MAX + 1];
@@ -76,7 +76,7 @@ struct forecast_role {
     size_t n_victims, cap_victims;
 };
 
-/* What more there is to say of an array, which is done when all of its jobs have started. */
+/* The further facts of an array, which is done when all of its jobs have started. */
 struct forecast_array {
     uint32_t n_jobs;   /* 0: it is none */
     uint32_t n_played; /* of them, that the forecast is about: the first */

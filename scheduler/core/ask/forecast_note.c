@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forecast_note.c - what of a play goes into the forecast: sizes before, at and after the change,
- * who has to stop, what is placed where
+/* forecast_note.c - the parts of a play that go into the forecast: sizes before, at and after the
+ * change, the processes that have to stop, the places
  *
- * What waits longer than all that is known is described as it is before the first job ends: what
- * comes after that happens without the change, too. */
+ * A wait beyond all that is known is described as it is before the first job ends: later events
+ * happen without the change, too. */
 #include <stdio.h>
 #include <utlist.h>
 
@@ -160,7 +160,7 @@ static void note_cut_short(struct run *run)
                    "it is not over within the time that was looked at");
 }
 
-/* Who keeps the change from being done. */
+/* The obstacle to the change. */
 static const struct job *find_waiting(const struct run *run)
 {
     const struct tracked *tracked;
@@ -197,7 +197,7 @@ static void note_placements_of(struct run *run, const struct tracked *tracked)
     }
 }
 
-/* Of what it is about; without a subject of all that is new. */
+/* Of its subject; without a subject of all that is new. */
 static void note_placements(struct run *run)
 {
     uint64_t end =
@@ -241,8 +241,8 @@ void note_settled(struct run *run)
     note_sizes(run, true);
 }
 
-/* Who was asked to stop after a job's end, in a wait that this end did not end: not because of the
- * change. */
+/* A process that was asked to stop after a job's end, in a wait that this end did not end: not
+ * because of the change. */
 static void drop_later_victims(struct forecast_role *role)
 {
     while (role->n_victims > 0 && role->victims[role->n_victims - 1].after_end)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forecast_play.c - a copy of a cluster, played forward in time
  *
- * What a plan wants is found among its effects: a process that was assigned runs after start_us,
- * one that was asked to stop is seen gone after stop_us or its job's grace. Both are told to the
- * copy as an agent would, by cluster_report. All that happens at one instant is told before the
- * plan that follows. A step costs the processes under way and the jobs whose end is known.
+ * The decisions of a plan are found among its effects: a process that was assigned runs after
+ * start_us, one that was asked to stop is seen gone after stop_us or its job's grace. Both are told
+ * to the copy as an agent would, by cluster_report. All that happens at one instant is told before
+ * the plan that follows. A step costs the processes under way and the jobs whose end is known.
  *
- * A job's end is known when it has a task queue and has counted records: what is left of its
- * passes, at the mean rate since it started, in the work of one instance; it goes on in proportion
- * to the instances that run. */
+ * A job's end is known when it has a task queue and has counted records: the rest of its passes, at
+ * the mean rate since it started, in the work of one instance; it goes on in proportion to the
+ * instances that run. */
 #include "scheduler/core/ask/forecast_play.h"
 
 #include <uthash.h>
@@ -37,7 +37,7 @@ struct play_end {
     double work_left_us; /* of one instance; below 0: it has ended */
 };
 
-/* --- what is under way --- */
+/* --- changes under way --- */
 
 static void expect(struct play *play, struct process *process, bool stops, uint64_t in_us)
 {
@@ -66,7 +66,7 @@ static void expect_no_more(struct play *play, struct play_pending *pending)
     free(pending);
 }
 
-/* What became of a process since it was last looked at; true: it was asked to stop just now. */
+/* The change of a process since the last look at it; true: it was asked to stop just now. */
 static bool follow(struct play *play, struct process *process)
 {
     struct play_pending *pending;
@@ -165,7 +165,7 @@ static uint32_t workers(const struct job *job)
     return n;
 }
 
-/* What is left to do, in the time of one instance; negative: nobody knows. */
+/* The work left, in the time of one instance; negative: nobody knows. */
 static double work_left_us(const struct job *job, struct instant now)
 {
     struct task_queue_counts counts;
@@ -313,7 +313,7 @@ bool play_step(struct play *play, bool with_ends)
 
 /* --- the beginning --- */
 
-/* The mean time that the starts of what runs took; 0: none to learn from. */
+/* The mean time that the starts of running processes took; 0: none to learn from. */
 static uint64_t measured_start_us(const struct cluster *cluster)
 {
     const struct process *process;

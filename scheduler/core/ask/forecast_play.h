@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* forecast_play.h - a copy of a cluster, played forward in time
  *
- * Whoever plays changes the copy through cluster_*, then calls play_plan, then play_step as long as
- * he wants to know more. Nodes stay as they are: none is lost, none comes. */
+ * A caller changes the copy through cluster_*, then calls play_plan, then play_step as long as it
+ * wants to know more. Nodes stay as they are: none is lost, none comes. */
 #pragma once
 
 #include "scheduler/core/model/cluster.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forecast_run.h - one change, tried in one play: what the files of a forecast share */
+/* forecast_run.h - one change, tried in one play: the common parts of the files of a forecast */
 #pragma once
 
 #include <uthash.h>
@@ -10,7 +10,7 @@
 
 struct run;
 
-/* What is tried: a call on the copy, and the question whether it is done. */
+/* The tried change: a call on the copy, and the question whether it is done. */
 struct change {
     /* *ret_subject: the job that it is about, of the copy; left alone when there is none */
     int (*apply)(const struct change *change, struct cluster *copy, struct instant now,
@@ -26,7 +26,7 @@ struct change {
     enum node_state state;
 };
 
-/* A job of the copy, and what it was before the change. */
+/* A job of the copy, and its state before the change. */
 struct tracked {
     const struct job *job;
     size_t first_role; /* of its roles in the forecast */

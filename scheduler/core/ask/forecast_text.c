@@ -41,7 +41,7 @@ static void append_duration(struct forecast *forecast, uint64_t us)
         append(forecast, "%" PRIu64 " h %" PRIu64 " min", min / 60, min % 60);
 }
 
-/* Whoever leaves a node that is drained comes again elsewhere, if there is room. */
+/* A process that leaves a node that is drained comes again elsewhere, if there is room. */
 static bool moves(const struct run *run, const struct forecast_role *role)
 {
     return run->change->state == NODE_DRAINING && role->to >= role->from;
