@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_family.c - which jobs are of one family: what is learnt of one is believed of the others
+/* job_family.c - which jobs are of one family: the facts of one are believed of the others
  *
- * The same user, who may lie to nobody else by what his jobs do; the same mode, programs and
- * workspace; instances of the same cores and devices on nodes of the same labels, or on
- * the same nodes where it names them. Commands that
- * differ in nothing but numbers are the same program: learning rates, seeds, indexes, dates.
- * Numbers in the file name of the program itself count. The data, the bounds, the name of the job
- * and the environment do not. */
+ * The same user, whose jobs can mislead about no other's; the same mode, programs and workspace;
+ * instances of the same cores and devices on nodes of the same labels, or on the same nodes where
+ * it names them. Commands that differ in nothing but numbers are the same program: learning rates,
+ * seeds, indexes, dates. Numbers in the file name of the program itself count. The data, the
+ * bounds, the name of the job and the environment do not. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <ctype.h>

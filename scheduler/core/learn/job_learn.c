@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_learn.c - how fast a job is at which size, for policies that want to know
  *
- * What is counted is what the task queue counts anyway; a program need not say anything. Of a job
- * without a queue it is what its instances tell of their steps. What is
- * learnt of one job is noted of its family, and a new one begins with that. With another policy
- * nothing is kept. */
+ * The counts are those of the task queue anyway; a program need not say anything. Of a job without
+ * a queue they are the steps that its instances tell of. The speed of one job is noted of its
+ * family, and a new one begins with that. With another policy nothing is kept. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <math.h>
@@ -59,12 +58,12 @@ void job_learn_size(struct job *job, struct instant now)
         .now_s = seconds_of(now),
         .wanted = job_count(job, role, false),
         .working = working_instances(job, role),
-        /* who is left of a generation that is over is about to wait for the next one */
+        /* a member that is left of a generation that is over is about to wait for the next one */
         .stopping = job->counts[role].stopping > 0 || (rendezvous != NULL && rendezvous->over),
         .disturbed = is_disturbed(job, role),
     };
     goodput_learn_size(&job->learned->of, &size);
-    if (!job_servers_run(job)) /* what was seen is not what so many do */
+    if (!job_servers_run(job)) /* the figures so far are not those of so many */
         job->learned->of.instances = 0;
 }
 
@@ -105,7 +104,7 @@ uint32_t job_learn_crowd(const struct cluster *cluster)
     return (uint32_t)n;
 }
 
-/* Its length is guessed from what jobs of its family have done that run still. */
+/* Its length is guessed from the work of jobs of its family that run still. */
 static bool follows_others(const struct goodput_learned *learned, const struct goodput_work *work)
 {
     return learned->family_s > 0 && goodput_learn_remaining(learned, work) < 0;
@@ -126,7 +125,7 @@ static void rank(const struct job *job, struct job_learned *learned)
                        follows_others(&learned->of, &work));
 }
 
-/* What is known now is what the policy knows. */
+/* The policy knows the beliefs of this moment. */
 static void tell(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct job_learned *learned = job->learned;
@@ -162,8 +161,8 @@ static uint64_t worked_us(const struct process *process)
     return process->ran_us - MIN_OF(process->frozen_us, process->ran_us);
 }
 
-/* Of one that has run before anybody learnt: what its instances that live have run, together. By
- * what their agents tell of them: the wall clock of a start may have been wrong, or be so now. */
+/* Of one that has run before anybody learnt: the time that its living instances have run, together.
+ * By their agents' reports: the wall clock of a start may have been wrong, or be so now. */
 static double work_before(const struct job *job, const struct goodput_learned *learned)
 {
     uint32_t role = (uint32_t)job_elastic_role(job);
@@ -306,7 +305,7 @@ void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
     save_family(cluster, job, now);
 }
 
-/* What is told of it is not older than a part of its age: few times of a long job. */
+/* Its last figure is not older than a part of its age: few times of a long job. */
 static bool is_outdated(const struct job_learned *learned, struct instant now)
 {
     uint64_t age_us = now.now_us - learned->since_us;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_pace.c - which instances of a job are slow, and what that says of their nodes
+/* job_pace.c - which instances of a job are slow, and which nodes that blames
  *
  * The task queue knows who took up a task when, and when it was done. Now and then - after two
  * tasks of each instance - the paces of those that have finished enough are compared: an instance
- * with its others, and a node with the other nodes on which the job runs, by what those are known
- * to be. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
+ * with its others, and a node with the other nodes on which the job runs, by the known speed of
+ * those. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
  * n tasks: O(log n) a task.
  *
  * Instances that wait for each other in every step finish alike however fast each of them is: no
@@ -65,7 +65,7 @@ static size_t place_of(const double *sorted, size_t n, double x)
     return (size_t)(at - sorted);
 }
 
-/* What a step takes an instance, with its waits; 0: it tells of none */
+/* The time of a step for an instance, with its waits; 0: it tells of none */
 static double step_us(const struct process *process)
 {
     const struct step_sums *last = process->steps != NULL ? &process->steps->last : NULL;
@@ -90,7 +90,7 @@ static bool is_lockstep(const struct runner *runners, size_t n, const struct pro
     return own_us > 0 && others_us > 0 && own_us < others_us / sqrt((double)slowest->speed);
 }
 
-/* The speed of all by what it would be if this one computed like the others. */
+/* The speed of all by the speed if this one computed like the others. */
 static double lockstep_evenness(const struct process *slowest)
 {
     const struct step_sums *last = &slowest->steps->last;
@@ -147,13 +147,13 @@ static size_t stays_of(const struct cluster *cluster, const struct job *job, uin
     return n_stays;
 }
 
-/* What its pace would be on a node like most. */
+/* Its pace on a node like most. */
 static double typical_of(const struct node_stay *stay)
 {
     return stay->log_s + (stay->level + stay->bias);
 }
 
-/* What was expected of its type for this job is no merit of the node. */
+/* The expected gain of its type for this job is no merit of the node. */
 static void compare_nodes(struct cluster *cluster, const struct node_stay *stays, size_t n,
                           enum speed_kind kind, struct instant now)
 {
@@ -187,7 +187,7 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
         n_stays = stays_of(cluster, job, role, runners, n, stays);
         compare_nodes(cluster, stays, n_stays, kind, now);
         job_note_types(cluster, job, role, stays, n_stays, now);
-    } else { /* who was slow is gone, or there is nobody to tell by */
+    } else { /* the slow one is gone, or there is nothing to compare with */
         job->learned->evenness = 1;
         job->learned->lockstep = false;
         job->learned->straggler = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_turn.c - when it is a waiting job's turn, for policies that begin with the shortest
  *
- * Its submission and as much as it is expected to take with its minimum: who came later goes first
- * if it is shorter by more than that. So short jobs do not wait for long ones, and nobody waits for
- * ever: behind all that come after its turn it does not. Where no job of its family has ended its
- * owner's guess is taken, and where there is none the first level, as elsewhere; among such jobs
- * the order is that of their submission, also when the clock is put back meanwhile.
+ * Its submission and its expected time with its minimum: a later job goes first if it is shorter by
+ * more than that. So short jobs do not wait for long ones, and nobody waits for ever: behind all
+ * that come after its turn it does not. Where no job of its family has ended its owner's guess is
+ * taken, and where there is none the first level, as elsewhere; among such jobs the order is that
+ * of their submission, also when the clock is put back meanwhile.
  *
- * What its family is known to take when it is submitted decides. The turn is kept while the job
- * waits, and when it comes back, whatever is learnt meanwhile.
+ * The known time of its family at the submission decides. The turn is kept while the job waits, and
+ * when it comes back, also when more is known by then.
  *
  * Of jobs of a fixed size nothing is learnt but how long they run; how much data a job has is told
  * when it runs. Where their owner guesses, it is noted by how much he is wrong: guesses for jobs of

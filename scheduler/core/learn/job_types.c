@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_types.c - what a job makes of the types of GPU, where that is not what most jobs make of them
+/* job_types.c - how a job compares the types of GPU, where that differs from most jobs
  *
  * How fast a node is for all jobs is known of the node (node_speed.c): a type that is better for
- * everybody is nothing but fast machines. Here is only by what a family differs from that. Whoever
- * runs on several types at once shows by its tasks how they compare for it (job_pace.c), and all
- * of its family are believed to be alike. A family that differs clearly goes to other nodes first,
- * and what it shows of its nodes is judged by what it was expected to do there; while it does not,
- * nor while nothing is known, types do not count. Nobody is put anywhere to find out.
+ * everybody is nothing but fast machines. Here is only the difference of a family from that.
+ * A job that runs on several types at once shows by its tasks how they compare for it (job_pace.c),
+ * and all of its family are believed to be alike. A family that differs clearly goes to other nodes
+ * first, and its figures of nodes are judged by its expected speed there; while it does not, nor
+ * while nothing is known, types do not count. Nobody is put anywhere to find out.
  *
  * Those whose instances wait for each other in every step are as fast as the slowest of them: they
- * teach nothing. What was seen is believed for some hours, or an error would keep a family off a
+ * teach nothing. A comparison is believed for some hours, or an error would keep a family off a
  * type for ever, where alone it could show itself. */
 #include "scheduler/core/plan/plan_internal.h"
 
@@ -17,8 +17,9 @@
 #include <stdlib.h>
 
 #define KEPT_US (6 * 60 * 60 * USEC_PER_SEC)
-#define CLEARLY 0.405  /* logarithm of 1.5: by which its types have to differ from all jobs' */
-#define NOT_EQUAL 0.14 /* of 1.15: who might wait for each other may look as equal as this */
+#define CLEARLY 0.405 /* logarithm of 1.5: by which its types have to differ from all jobs' */
+#define NOT_EQUAL                                                                                  \
+    0.14 /* of 1.15: instances that might wait for each other may look as equal as this */
 
 bool cluster_minds_types(const struct cluster *cluster)
 {
@@ -154,10 +155,10 @@ const struct demand *gang_demands_of(const struct plan *plan, const struct job *
     return differs ? own : demands;
 }
 
-/* --- what it is judged by
+/* --- the basis of its judgement
  * --------------------------------------------------------------------------------------- */
 
-/* What is known of the node itself, and by its type if it was never seen. */
+/* The known speed of the node itself, and that of its type if it was never seen. */
 static double level_of(const struct cluster *cluster, const struct node *node, enum speed_kind kind,
                        bool by_type)
 {
@@ -235,7 +236,7 @@ uint64_t job_misplaced(const struct cluster *cluster, const struct job *job, uin
     return misplaced;
 }
 
-/* --- what is learnt
+/* --- new comparisons
  * --------------------------------------------------------------------------------------- */
 
 static int compare_numbers(const void *a, const void *b)
@@ -246,7 +247,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of a machine that is slower than others of its type, what it would be on one of those. */
+/* Of a machine that is slower than others of its type, the speed on one of those. */
 static double log_s_of_type(const struct cluster *cluster, const struct node_stay *stay)
 {
     const struct node_speed *speed = &stay->node->speeds[SPEED_GPU];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_speed.c - how fast a node is: a mean, levels of it, and when it is forgotten
  *
- * It is learnt again within minutes wherever something runs, so nothing of it is stored. What is
- * not measured any more is forgotten after a while, or a node that was slow once would be avoided
- * for ever: nobody would run there who could see that it is not. That jobs without GPUs are
+ * It is learnt again within minutes wherever something runs, so nothing of it is stored. A speed
+ * that is not measured any more is forgotten after a while, or a node that was slow once would be
+ * avoided for ever: nobody would run there who could see that it is not. That jobs without GPUs are
  * measured there says nothing of those with, and the other way round. Each time that an instance
  * had to be moved away from it, it is remembered for twice as long, until it is another machine. */
 #include "scheduler/core/learn/node_speed.h"
@@ -53,7 +53,7 @@ static void set_level(struct node *node, enum speed_kind kind)
     node->room->speed[kind] = level;
 }
 
-/* What is known of it is part of what is known of its type. */
+/* Its known speed is part of that of its type. */
 static void count_speed(struct cluster *cluster, const struct node *node, int sign)
 {
     const struct node_speed *speed = &node->speeds[SPEED_GPU];

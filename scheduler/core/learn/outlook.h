@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outlook.h - when a job will be over, by what was learnt of it, and whether that is in time */
+/* outlook.h - when a job will be over, by its known speed, and whether that is in time */
 #pragma once
 
 #include <stdbool.h>
