@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* after_resolve.c - what `after` names, as numbers of jobs
  *
- * Names are of the moment of the submission: what is kept is the number of a job, "12", or those of
+ * Names are of the moment of the submission: the job keeps the number of a job, "12", or those of
  * the first and the last job of an array, "12-40". The jobs of an array that were submitted
  * together have consecutive numbers in the order of their indexes. */
 #include "scheduler/core/model/core_internal.h"
@@ -35,7 +35,8 @@ static int found(const struct job *job, const char *text, struct archived_job *r
     return 1;
 }
 
-/* The core first: what it let go of is older than what it has of the same name and user. 1, 0, or
+/* The core first: a job that it let go of is older than one that it has of the same name and user.
+ * 1, 0, or
  * -ENOTUNIQ. */
 static int find_named(const struct cluster *cluster, const char *user,
                       const struct archived_jobs *archived, const char *text,
@@ -107,7 +108,7 @@ static const struct archived_array *find_archived_array(const struct archived_jo
     return NULL;
 }
 
-/* The newest of that name, wherever it is known from; what is archived is the caller's own. */
+/* The newest of that name, here or in the archive; archived ones are the caller's own. */
 static bool find_array(const struct archived_array *archived, const struct array_place *here,
                        struct array_place *ret)
 {
@@ -141,7 +142,7 @@ static int look_at_jobs(const struct cluster *cluster, const struct array_place 
     return 0;
 }
 
-/* All of it has to be known: of what was removed from the history nobody knows how it ended. */
+/* All of it has to be known: nobody knows how a job ended that was removed from the history. */
 static int resolve_array(const struct cluster *cluster, const struct archived_array *archived,
                          const char *name, const struct array_place *place, const char *pointer,
                          struct after_name *ret, struct edl_error *error)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* away.c - a scheduler that leaves in order says for how long its nodes may go on without it
  *
- * It stores that time, and tells it then. What its nodes were told only ever ends: so the next run
- * waits for as long from its own start on, whatever time has passed since and whatever the wall
- * clock says. A node that repeats a session of that run has dropped what it was told before, and
- * its wait is over (node_repeats). When nobody is waited for any more, what is stored is 0 again.
+ * It stores that time, and tells it then. The permission of its nodes only ever ends. So the next
+ * run waits for as long from its own start on. It counts no time of before, and trusts no wall
+ * clock. A node that repeats a session of that run has dropped what it was told before, and its
+ * wait is over (node_repeats). When nobody is waited for any more, the stored time is 0 again.
  */
 #include "scheduler/core/events/away.h"
 
@@ -21,7 +21,7 @@ static void set(struct cluster *cluster, uint64_t us)
     effect_save_away(cluster);
 }
 
-/* Who is waited for still may hold what the run before told. */
+/* A node that is still waited for may act by the permission of the run before. */
 void cluster_leave(struct cluster *cluster, uint64_t away_us)
 {
     uint64_t us = MIN_OF(away_us, CLUSTER_AWAY_MOST_US);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease.c - how long nodes may be silent, and what a scheduler does that could not listen
+/* lease.c - how long nodes may be silent, also when the scheduler could not listen
  *
  * All leases are equally long, so the list of them is in order when the one that is renewed goes to
  * its end. The leases that a start gives are longer, and are a list of their own: a node leaves it
@@ -15,7 +15,7 @@
 
 #define STALL_PART_OF_LEASE 16
 #define LEASE_OF_NODE_US (5 * USEC_PER_MSEC) /* at most 800 reports a second, of all nodes */
-/* What waits in the sockets is read first: nobody is judged sooner after a standstill. */
+/* Messages in the sockets are read first: nobody is judged sooner after a standstill. */
 #define HEARING_PART_OF_LEASE 8
 /* An agent that has missed its scheduler waits seconds between two tries, and a connection to a
  * machine that was off may take as long: all of them are heard within this. */

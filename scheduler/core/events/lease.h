@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease.h - a scheduler that stood still must not blame its nodes for that
  *
- * Whoever runs the core measures for how long it could hear nobody, and says so before the next
- * cluster_tick. */
+ * The shell measures for how long it could hear nobody, and says so before the next cluster_tick.
+ * */
 #pragma once
 
 #include "scheduler/core/model/cluster.h"
@@ -21,8 +21,8 @@ uint64_t cluster_stall_least_us(const struct cluster *cluster);
 uint32_t cluster_unheard_nodes(const struct cluster *cluster);
 
 /* cluster_stalled - nothing was heard for missed_us before now, for a reason of the scheduler's
- * own: every lease ends so much later, no sooner than what waits in the sockets can be read, and no
- * later than one that is renewed now. Stores nothing: on a slow disk that would be the next
+ * own: every lease ends so much later, no sooner than the messages in the sockets can be read, and
+ * no later than one that is renewed now. Stores nothing: on a slow disk that would be the next
  * standstill. Linear in the nodes */
 void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant now);
 

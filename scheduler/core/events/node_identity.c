@@ -4,8 +4,9 @@
  * A machine that was made as a copy of another one has its /etc/machine-id, and one that was copied
  * after it had joined has its name and credential as well. The first is seen from the boot: several
  * agents on one machine run in the same one, two machines never do. The second is seen when a boot
- * that was over reports again. What agents say of their machines is not stored: after a restart of
- * the scheduler it is known again with the first reports, which are checked for that reason. */
+ * that was over reports again. The identities that agents tell of their machines are not stored:
+ * after a restart of the scheduler it is known again with the first reports, which are checked for
+ * that reason. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <errno.h>
@@ -67,11 +68,11 @@ static int refuse_twin(const struct node *node, struct edl_error *error)
     return -EEXIST;
 }
 
-/* A report that the agent gave up long ago may be delivered all the same. What it does not list
- * would be taken for gone, though it was started since; and one of a boot before would look like
- * one more start of the machine. Within a boot the node's clock tells which report is newer.
- * Between two boots nothing does, and a scheduler that was started again has forgotten what it was
- * told: then a report has to repeat what the answer to it said, and answers reach the living
+/* A report that the agent gave up long ago may be delivered all the same. A process that it does
+ * not list would be taken for gone, though it was started since; and one of a boot before would
+ * look like one more start of the machine. Within a boot the node's clock tells which report is
+ * newer. Between two boots nothing does, and a scheduler that was started again has forgotten what
+ * it was told: then a report has to repeat what the answer to it said, and answers reach the living
  * only. */
 int node_admit(struct cluster *cluster, struct node *node, const struct node_report *report,
                struct edl_error *error)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_orders.c - which of its processes a node is told of at a time
  *
- * A node of many cores may be given thousands of small processes in one plan. What starts one is
- * some kilobytes, which the scheduler writes and the agent reads between reports. And an agent
- * follows no orders for more than ORDERS_MAX processes. So the oldest starts are told first,
+ * A node of many cores may be given thousands of small processes in one plan. The order to start
+ * one is some kilobytes, which the scheduler writes and the agent reads between reports. And an
+ * agent follows no orders for more than ORDERS_MAX processes. So the oldest starts are told first,
  * and further ones when the agent has reported some of those.
  *
- * What an agent was told of it is told of again, or it would stop it: a process is listed once its
- * agent has reported it. Of the others the first ones are, in the order in which they were placed.
- * A place in that order only moves forward. */
+ * An agent that was told of a process is told of it again, or it would stop it: a process is listed
+ * once its agent has reported it. Of the others the first ones are, in the order in which they were
+ * placed. A place in that order only moves forward. */
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/events/node_orders.h"
 

@@ -24,8 +24,8 @@ static bool grants_too_much(const struct node *node)
     return resources_owe(&left);
 }
 
-/* What runs on a node that offers less than before is not disturbed; but what was ordered for its
- * former size and has not been heard of must not start there any more. */
+/* Running processes on a node that offers less than before are not disturbed. But a process that
+ * was ordered for its former size and has not been heard of must not start there any more. */
 static void withdraw(struct cluster *cluster, struct node *node, struct instant now)
 {
     struct process *process = node->processes != NULL ? node->processes->node_prev : NULL;
@@ -96,7 +96,7 @@ int cluster_join_node(struct cluster *cluster, const char *name, const char *cre
     return 0;
 }
 
-/* A device that others use is not granted; what runs on it is not disturbed. */
+/* A device that others use is not granted; running processes on it are not disturbed. */
 static void take_foreign_gpus(struct cluster *cluster, struct node *node, uint64_t mask)
 {
     if (node->gpus_foreign == mask)
@@ -138,7 +138,7 @@ static bool ended_by_node(const struct process_report *report)
             streq(report->reason, "stopped"));
 }
 
-/* What it holds stays granted to it like to any process that is stopping: nobody else gets those
+/* Its resources stay granted to it like to any process that is stopping: nobody else gets those
  * cores, devices and ports, and the rest of the node goes on. */
 static void take_stuck(struct cluster *cluster, struct process *process,
                        const struct process_report *report, struct instant now)
@@ -201,9 +201,10 @@ static void take_process(struct cluster *cluster, struct process *process,
         job_settle(cluster, process->job, now);
 }
 
-/* What its agent spoke of before and does not list any more is gone. What it never spoke of may be
- * an order that it has not seen; after a reboot it carries that out like any other (it may have
- * read orders before it reports, so what it lists as running with a new boot id does run). */
+/* A process that its agent spoke of before and does not list any more is gone. One that it never
+ * spoke of may be an order that it has not seen; after a reboot it carries that out like any other
+ * (it may have read orders before it reports, so a process that it lists as running with a new boot
+ * id does run). */
 static void take_absent(struct cluster *cluster, struct node *node, const char *reason,
                         struct instant now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_reports.c - how much a node's next report may hold: what it has is what it tells of
+/* node_reports.c - how much a node's next report may hold: as much as its processes need
  *
  * A process is told of until its agent has read that it is ordered no more. That takes a moment, in
- * which it is over here already: so what a node had in the last minute counts as well. Who was not
- * heard since the scheduler started, or since its lease ended, may run what nobody here knows of.
- * Whoever has its credential gets the same, and no more. */
+ * which it is over here already: so processes that a node had in the last minute count as well. A
+ * node that was not heard since the scheduler started, or since its lease ended, may run processes
+ * that nobody here knows of. A thief of its credential gets the same, and no more. */
 #include "scheduler/core/events/node_reports.h"
 
 #include "scheduler/core/model/core_internal.h"
@@ -19,7 +19,7 @@
 
 enum {
     UNHEARD = 2048,  /* processes that it may have */
-    TOLD_MAX = 4096, /* no node runs more: what it says before it is heard counts up to here */
+    TOLD_MAX = 4096, /* no node runs more: its list before it is heard counts up to here */
 };
 
 void node_note_processes(struct node *node, size_t n_told, struct instant now)

@@ -3,7 +3,7 @@
  *
  * Their agent tells how long each has stood still in all, and goes on telling more while it does.
  * That time says nothing about a program, a node or a job: it is told, it is idle in the usage, and
- * what was measured across it is not learnt from. */
+ * a measurement across it is not learnt from. */
 #include "scheduler/core/model/core_internal.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 /* FNV-1a, 64 bits */
 #define HASH_BASIS UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
-#define VERSION_BITS 53 /* what every reader of JSON keeps exactly */
+#define VERSION_BITS 53 /* every reader of JSON keeps that exactly */
 
 static void take_role(struct service *service, uint32_t role)
 {

@@ -5,7 +5,7 @@
  * "service", and the role "teacher" of any other; JOB.ROLE is that role of any job. It is known as
  * long as its job is, and empty when nobody serves.
  *
- * Who serves runs, is not being stopped, and its node is not cut off. */
+ * A process that serves runs, is not being stopped, and its node is not cut off. */
 #pragma once
 
 #include <stddef.h>
@@ -27,7 +27,8 @@ struct service {
     char name[SERVICE_NAME_MAX + 1];
 };
 
-/* service_of - of the job, of one role of it or (NULL) of what it serves with by itself. -ENOENT */
+/* service_of - of the job, of one role of it or (NULL) of the roles that it serves with by itself.
+ * -ENOENT */
 int service_of(const struct job *job, const char *role, struct service *ret,
                struct edl_error *error);
 

@@ -110,15 +110,15 @@ static int check_array_names(const struct cluster *cluster, const char *user,
     return 0;
 }
 
-/* What a submission is of besides its document. */
+/* The parts of a submission besides its document. */
 struct submission {
     const char *user;
     const struct archived_jobs *archived;
-    bool resolved; /* what it is to run after has its numbers already */
+    bool resolved; /* the jobs that it is to run after have their numbers already */
     struct instant now;
 };
 
-/* What all jobs of a document have to fulfil; then its times and names are made absolute. */
+/* The conditions for all jobs of a document; then its times and names are made absolute. */
 static int prepare(const struct cluster *cluster, struct job_spec *spec,
                    const struct submission *submission, struct edl_error *error)
 {
@@ -260,7 +260,7 @@ int cluster_kill_array(struct cluster *cluster, const char *name, const char *ow
                                  name);
 }
 
-/* cluster_kill_job - see cluster.h; what is stopping already goes on ending the way it was to end
+/* cluster_kill_job - see cluster.h; a stopping job goes on ending the way it was to end
  */
 int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
                      struct instant now, struct edl_error *error)
