@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clone.c - a copy of a cluster to try something on
  *
- * What is remembered goes through records, as a restart does; what a restart forgets and a plan
- * looks at is copied here by hand, so that a plan in the copy is the plan of the original. Whoever
- * gives the core a new volatile fact that a plan looks at adds it here. */
+ * Remembered facts go through records, as a restart does; facts that a restart forgets and a plan
+ * looks at are copied here by hand, so that a plan in the copy is the plan of the original. A new
+ * volatile fact that a plan looks at has to be added here. */
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/record/records.h"
@@ -11,7 +11,7 @@
 
 #include <utlist.h>
 
-/* --- what is remembered --- */
+/* --- remembered facts --- */
 
 static void restore_node(struct cluster *copy, const struct node *node)
 {
@@ -47,7 +47,7 @@ static void restore_job(struct cluster *copy, const struct job *job, struct inst
         cluster_job(copy, job->id)->queue = task_queue_copy(job->queue);
 }
 
-/* --- what a restart forgets --- */
+/* --- facts that a restart forgets --- */
 
 static struct process *same_process(const struct cluster *copy, const struct process *process)
 {
@@ -229,7 +229,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
-    copy->away_us = cluster->away_us; /* what is stored, as the rest */
+    copy->away_us = cluster->away_us; /* the stored figure, as the rest */
     copy_families(copy, cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))

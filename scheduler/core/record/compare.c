@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - do two clusters remember the same?
  *
- * Looks at every fact that a store keeps and at those that a restart derives from them (who is live
- * in a slot, sums granted, which jobs are active). Linear, no allocation. Compare between turns:
- * the history of a job is trimmed when a turn's effects are cleared. Left out, because a restart
- * begins them anew or they are only written along with something else:
+ * Looks at every fact that a store keeps and at those that a restart derives from them (the live
+ * process of a slot, sums granted, which jobs are active). Linear, no allocation. Compare between
+ * turns: the history of a job is trimmed when a turn's effects are cleared. Left out, because a
+ * restart begins them anew or they are only written along with something else:
  *
  *   lease_deadline_us, not_before_us,   boot time: leases are full again, a back-off is over, a
  *   submitted_us, tasks' deadlines      leased task has all its time again

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* epoch.c - the history is begun anew from a backup
  *
- * What happened after the backup is forgotten here and goes on out there: agents run processes that
- * no record names, and records name processes that have ended. Numbers that may have been given
- * are not given again; and what may have been started is taken for started, so that it is ordered
- * only if an agent has it, and else is lost. */
+ * Events after the backup are forgotten here and go on out there: agents run processes that no
+ * record names, and records name processes that have ended. Numbers that may have been given are
+ * not given again; and a process that may have been started is taken for started, so that it is
+ * ordered only if an agent has it, and else is lost. */
 #include "scheduler/core/model/core_internal.h"
 
 #include <utlist.h>

@@ -20,7 +20,7 @@ struct process_row {
     UT_hash_handle hh; /* k: record.incarnation, unique in its job */
 };
 
-/* One task with what it is made of, which never changes. */
+/* One task with its chunks, which never change. */
 struct task_row {
     struct task_record record;
     const struct task_chunk *chunks; /* of the job's parts */
@@ -148,7 +148,7 @@ static struct job_row *job_row(struct memory_store *store, uint64_t id)
     return row;
 }
 
-/* All that changes in a spec after the submit is what struct job_change names. */
+/* Only the members of struct job_change change in a spec after the submit. */
 static const struct job_spec *keep_spec(const struct job_spec *old, const struct job_spec *spec)
 {
     struct job_spec *kept;
@@ -315,7 +315,7 @@ static size_t count_like(const struct memory_store *store, const struct family_r
     return n;
 }
 
-/* As goodput_families_bound. Quadratic, and only what is beyond the bound pays for it. */
+/* As goodput_families_bound. Quadratic, and only jobs beyond the bound pay for it. */
 static struct family_row *first_family_to_go(const struct memory_store *store)
 {
     struct family_row *row, *first = NULL;

@@ -2,8 +2,8 @@
 /* memory_store.h - a store that keeps its records in memory: for the simulator and for copies
  *
  * It carries out the same effects as the SQLite store, by the same protocol (rows whole, changed
- * tasks taken once, a new pass resets all), so that what is wrong with the protocol shows in
- * simulation. Invariant: what it holds is the state after the last commit, and nothing else. */
+ * tasks taken once, a new pass resets all), so that a fault of the protocol shows in simulation.
+ * Invariant: it holds the state after the last commit, and nothing else. */
 #pragma once
 
 #include "scheduler/core/record/records.h"

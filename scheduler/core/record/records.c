@@ -245,7 +245,7 @@ static void restore_slots(struct job *job, const struct job_record *record)
     for (size_t i = 0; i < record->n_slots; i++) {
         const struct slot_record *slot = &record->slots[i];
 
-        /* bounds may have been scaled down since: what happened there still counts */
+        /* bounds may have been scaled down since: the events there still count */
         job_grow_slots(job, slot->role, slot->index + 1);
         job->slots[slot->role][slot->index].failures = slot->failures;
         job->slots[slot->role][slot->index].finished = slot->finished;
@@ -423,7 +423,7 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
                                                   .records_pass = record->records_pass,
                                                   .records_lost = record->records_lost,
                                                   .chunks_lost = record->chunks_lost });
-    /* what was just read needs no writing */
+    /* tasks that were just read need no writing */
     task_queue_take_changed(job->queue, NULL, NULL);
     return 0;
 }
@@ -472,7 +472,7 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
     return 0;
 }
 
-/* --- what is learnt of families --- */
+/* --- beliefs about families --- */
 
 static bool is_amount(double value)
 {

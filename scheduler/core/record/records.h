@@ -72,7 +72,7 @@ struct queue_record {
     bool model_saved;
     const char *model_path; /* "" not told; whose it is depends on who made the record */
     uint64_t saver;         /* incarnation elected to save the model, 0: none */
-    bool closed;            /* its job is over: there are no tasks, and this is what they were */
+    bool closed;            /* its job is over: there are no tasks, only these sums of them */
     uint32_t todo, done, discarded;
     uint64_t records_done, records_pass, records_lost, chunks_lost;
 };
@@ -81,7 +81,7 @@ struct rendezvous_record { /* of a role that ever agreed on one */
     uint64_t job_id;
     uint32_t role;
     uint64_t generation;
-    const struct rendezvous_member *members; /* n_members; whose they are depends on who made it */
+    const struct rendezvous_member *members; /* n_members; the maker decides whose they are */
     uint32_t n_members;
 };
 
@@ -114,7 +114,7 @@ bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvou
 
 /* Record to live object, in this order: families, nodes, jobs, processes, generations, queues
  * (job->queue made by the caller, with its tasks added), tasks; then cluster_restored. EDL_ECORRUPT
- * with error for what does not refer to what is there. */
+ * with error for a record that refers to nothing that is there. */
 /* the one that was noted of first comes first; nothing is done when the policy does not learn */
 int cluster_restore_family_record(struct cluster *cluster,
                                   const struct goodput_family_facts *record,

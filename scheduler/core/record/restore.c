@@ -3,8 +3,8 @@
  *
  * Rows come in any order; cluster_restored ties them together and derives what no row holds: lists,
  * sums, the next numbers. Nothing is stopped or started by it:
- * what runs goes on, agents report within their lease and the first plan finds what is wanted to be
- * already there. */
+ * running processes go on, agents report within their lease and the first plan finds the wanted
+ * ones already there. */
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/plan/plan_internal.h"
 
