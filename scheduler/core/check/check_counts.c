@@ -291,7 +291,7 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
     return 0;
 }
 
-/* What the index holds is what the queue says, and no search sees it between two plans. */
+/* The index holds as much as the queue says, and no search sees it between two plans. */
 static int check_held(const struct capacity *rooms, const struct queue *queue,
                       struct edl_error *error)
 {
@@ -420,7 +420,7 @@ static void count_job(struct cluster_figures *counted, const struct job *job)
     counted->tasks_leased += tasks.leased;
 }
 
-/* All of what is kept for users, and that is of what is active. */
+/* All sums that are kept for users, and those are of active jobs. */
 static int check_holdings(const struct cluster *cluster, struct edl_error *error)
 {
     uint64_t counted[HOLDING_AMOUNTS] = { 0 };
