@@ -78,7 +78,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     return NULL;
 }
 
-/* what a deadline is a part of */
+/* the object that a deadline is a part of */
 #define OWNER_OF(deadline, type, member) ((type *)((char *)(deadline)-offsetof(type, member)))
 
 static void deadlines_fire(struct cluster *cluster, struct instant now)
@@ -141,8 +141,8 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
     return node != NULL ? MIN_OF(next, node->lease_deadline_us) : next;
 }
 
-/* cluster_plan - see cluster.h; idempotent until the next event. What is not settled after so many
- * passes stays wanted: the next turn, which each report brings, goes on with it. */
+/* cluster_plan - see cluster.h; idempotent until the next event. A plan that is not settled after
+ * so many passes stays wanted: the next turn, which each report brings, goes on with it. */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
     if (plan_is_quiet(cluster, now)) {
