@@ -6,13 +6,11 @@
  * deadlines, in parts of the cluster. It is asked twice, so there are three answers:
  *
  * - in time: with the room that is surely its own. Every job keeps its minimum, until its deadline
- * if it has one; jobs after it keep all but its own minimum. Where groups share, that is all that
- * is sure.
- *   Foreign load stays; it has no more instances than its family was
- *   measured with, and takes as long as nine in ten jobs of its family took.
+ *   if it has one; jobs after it keep all but its own minimum. Where groups share, that is all that
+ *   is sure. Foreign load stays; it has no more instances than its family was measured with, and
+ *   takes as long as nine in ten jobs of its family took.
  * - too late: even if all jobs without a deadline were gone, and it took no longer than the
- * shortest
- *   tenth of its family.
+ *   shortest tenth of its family.
  * - else it depends on facts that nobody knows, which the text names.
  *
  * It is the answer for the jobs that are there now, and no reservation: a later job gets a minimum

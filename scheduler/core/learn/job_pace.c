@@ -4,12 +4,12 @@
  * The task queue knows who took up a task when, and when it was done. Now and then - after two
  * tasks of each instance - the paces of those that have finished enough are compared: an instance
  * with its others, and a node with the other nodes on which the job runs, by the known speed of
- * those. What of a job is on one node alone says nothing of it. Sorting costs O(n log n) for each 2
- * n tasks: O(log n) a task.
+ * those. Instances on one node alone say nothing of it. Sorting costs O(n log n) for each 2 n
+ * tasks: O(log n) a task.
  *
  * Instances that wait for each other in every step finish alike however fast each of them is: no
- * queue would tell who is slow. What they say of their steps does: the time that each computed for
- * a sample, without its waits. */
+ * queue would tell who is slow. Their steps do: the time that each computed for a sample, without
+ * its waits. */
 #include "scheduler/core/model/core_internal.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  *
  * Such a job is queued and not in the queue: nothing is placed or promised for it. It enters when
  * the last job that it names has succeeded, in the order of its own submission, and fails when one
- * of them ends otherwise. A cycle cannot be: only jobs that are there can be named. What is waited
- * for is derived from the document and the states of the jobs it names, so no row holds it.
+ * of them ends otherwise. A cycle cannot be: only jobs that are there can be named. The document
+ * and the states of the jobs it names tell what it waits for, so no row holds it.
  *
  * An array is one thing to wait for, that counts its jobs (struct awaited_array): a thousand jobs
  * behind a thousand others are a thousand links, not a million. */
@@ -109,7 +109,7 @@ static const struct job *first_left(const struct cluster *cluster,
     return NULL;
 }
 
-/* --- who waits for whom --- */
+/* --- links between jobs --- */
 
 static const struct dependency *first_dependency(const struct job *job)
 {
@@ -158,8 +158,8 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
     (void)job_set_state(cluster, job, JOB_FAILED, now);
 }
 
-/* Without the states of the others: it is stored, and what is stored is not written anew for each
- * of their moves. */
+/* Without the states of the others: it is stored, and a stored text is not written anew for each of
+ * their moves. */
 static void tell(struct cluster *cluster, struct job *job)
 {
     const struct dependency *dependency = first_dependency(job);
@@ -325,7 +325,7 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
         queue_enter(cluster, job, false);
 }
 
-/* on: what it waited for, or one of it */
+/* on: the job or array that it waited for, or one job of it */
 static void settle_one(struct cluster *cluster, struct dependency *dependency, const struct job *on,
                        struct instant now)
 {

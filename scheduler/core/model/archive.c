@@ -2,19 +2,20 @@
 /* archive.c - jobs that are over leave the core, when there are many or after a while
  *
  * They stand in a list in the order of their ends, so that looking whether one is to go costs
- * nothing. Who keeps them goes on telling of them; the core has no use for them. These stay:
+ * nothing. The shell keeps them and goes on telling of them; the core has no use for them. These
+ * stay:
  *   - the job with the highest number, because the next number follows from it after a restart;
  *   - one that this turn, or a plan that is due, still speaks of, until the next turn;
  *   - one that a queued job was to run after, whose waiting for room is counted from its end; of
  *     those that succeeded so many only: behind that the waiting is counted from the submission;
- *   - one that has an older one of its name before it here: what is found here by a name is newer
- *     than all that is archived. */
+ *   - one that has an older one of its name before it here: a job that is found here by a name is
+ *     newer than all archived ones. */
 #include <utlist.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 
-/* What one turn lets go of; a turn is one transaction. The turns that follow do the rest. */
+/* The bounds of one turn; a turn is one transaction. The turns that follow do the rest. */
 #define ARCHIVE_PER_TURN 128                       /* jobs */
 #define ARCHIVE_BYTES_PER_TURN ((uint64_t)1 << 20) /* of their documents */
 #define ARCHIVE_LOOKS_PER_TURN 2048                /* jobs that are looked at, needed or not */
@@ -154,7 +155,7 @@ void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us)
     cluster->config.keep_ended_us = us;
 }
 
-/* What a turn may still do. */
+/* The rest of a turn's bounds. */
 struct archive_budget {
     uint64_t jobs, bytes, looks;
 };

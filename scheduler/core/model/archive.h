@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive.h - jobs that are over leave the core; whoever keeps the records still tells of them
+/* archive.h - jobs that are over leave the core; the shell keeps the records and tells of them
  *
  * Used by: cluster.h. Tests: tests/unit/test_archive.c. */
 #pragma once
@@ -27,8 +27,8 @@ struct archive_round {
 void cluster_keep_ended(struct cluster *cluster, uint64_t jobs, uint64_t us);
 
 /* cluster_archive_ended - lets jobs go that ended, by the bounds of the configuration, so many a
- * turn that it takes milliseconds; how many. Pointers to them die with it. Whoever keeps the
- * records still has them, and tells of them (struct archived_jobs) to whom they matter. */
+ * turn that it takes milliseconds; how many. Pointers to them die with it. The keeper of the
+ * records still has them, and tells of them (struct archived_jobs) where they matter. */
 size_t cluster_archive_ended(struct cluster *cluster, struct instant now);
 
 /* cluster_archive_leaving - of those that are beyond what is kept: so many as are about to leave.
@@ -41,8 +41,8 @@ bool cluster_archive_is_due(const struct cluster *cluster);
 /* cluster_ended_beyond - jobs that are over and should have left, by their number */
 uint64_t cluster_ended_beyond(const struct cluster *cluster);
 
-/* Jobs that are over and not in the core any more (cluster_archive_ended), as whoever keeps them
- * knows them: what an event has to be told of them. All borrowed during the call. */
+/* Jobs that are over and not in the core any more (cluster_archive_ended), as their keeper knows
+ * them: the facts that an event has to be told of them. All borrowed during the call. */
 struct archived_job {
     const char *named; /* as the event names it: a name, or an id in digits */
     uint64_t id;

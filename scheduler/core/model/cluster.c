@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.c - look-ups, what jobs and processes are freed of, and tasks whose time is over */
+/* cluster.c - look-ups, the end of jobs and processes, and tasks whose time is over */
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/model/job_hasty.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counts.c - sums that are kept, never searched for
  *
- * Of a job's role: how many slots live, stop, run, are due or finished. Of a node: what its
- * processes hold, what of it is being freed, what could be. Whoever changes a slot or a process
- * takes its contribution away before and adds it after; cluster_check recounts everything. */
+ * Of a job's role: how many slots live, stop, run, are due or finished. Of a node: the grants of
+ * its processes, the part that is being freed, the part that could be. A function that changes a
+ * slot or a process takes its contribution away before and adds it after; cluster_check recounts
+ * everything. */
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/events/lease.h"
 
@@ -280,8 +281,8 @@ struct room_facts node_facts(const struct node *node)
     return facts;
 }
 
-/* What the policy is told: only nodes that take processes, so what runs on a cordoned node is
- * neither offered nor requested; what is being stopped is not requested any more. */
+/* The figures for the policy: only nodes that take processes, so a process on a cordoned node is
+ * neither offered nor requested; a stopping one is not requested any more. */
 static void count_totals(struct planner *planner, struct node *node)
 {
     struct resources total = { 0 };
@@ -365,7 +366,7 @@ void node_refresh(struct cluster *cluster, struct node *node)
         queue_might_move(planner);
     if (!listed && room_is_listed(node->room)) {
         capacity_unlist(&planner->rooms, node->room);
-        queue_might_move(planner); /* what was reserved there has to go elsewhere */
+        queue_might_move(planner); /* a reservation there has to go elsewhere */
     }
     count_totals(planner, node);
     note_unheard(cluster, node);
@@ -384,8 +385,8 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
     node_set_gpu_type(cluster, node, true);
     (void)capacity_set(&cluster->planner->offered, node->empty_room, &empty);
     cluster->offers_version++;
-    queue_might_move(cluster->planner); /* what never fitted may, and the other way round */
-    /* the range of ports may have moved: what is held of it is summed up afresh */
+    queue_might_move(cluster->planner); /* a job that never fitted may, and the other way round */
+    /* the range of ports may have moved: the held part of it is summed up afresh */
     node->ports_held = 0;
     node->stopping.ports = 0;
     node->yield.ports = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* effects.c - what the world has to do or to remember, collected as data
  *
- * A row that is to be saved is listed once however often it changed; what is listed is marked in
- * the object itself, so that adding is O(1). Events are listed each time: they are history. */
+ * A row that is to be saved is listed once however often it changed; a listed one is marked in the
+ * object itself, so that adding is O(1). Events are listed each time: they are history. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdarg.h>
@@ -54,7 +54,7 @@ void effect_save_spec(struct cluster *cluster, struct job *job)
 void effect_save_tasks(struct cluster *cluster, struct job *job)
 {
     effect_of_job(cluster, job, EFFECT_SAVE_TASKS);
-    job_tasks_changed(cluster, job); /* whoever changes a task queue comes by here */
+    job_tasks_changed(cluster, job); /* each change of a task queue comes by here */
 }
 
 void effect_save_dataset(struct cluster *cluster, struct job *job)
@@ -148,7 +148,7 @@ static struct effect *event_new(struct cluster *cluster, struct instant now, str
 
 static void set_text(struct effect *effect, const char *format, va_list ap)
 {
-    char text[JOB_REASON_SIZE + 8]; /* what is beyond is cut between two characters */
+    char text[JOB_REASON_SIZE + 8]; /* a longer text is cut between two characters */
 
     (void)vsnprintf(text, sizeof text, format, ap);
     (void)snprintf(effect->text, sizeof effect->text, "%.*s",
@@ -188,7 +188,7 @@ const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_
 }
 
 /* Every end of a process is an event of its job, so each job that may have to forget is among the
- * effects. What is forgotten is said in the next turn: this one's effects are over. */
+ * effects. The next turn says which are forgotten: this one's effects are over. */
 static void trim_histories(struct cluster *cluster)
 {
     size_t n = cluster->n_effects;

@@ -38,7 +38,7 @@ static const char *name_of(const char *const *names, size_t n, unsigned value)
     return value < n ? names[value] : "?";
 }
 
-/* process_start_to_string - "new"; "?" for what is none, as in all of these */
+/* process_start_to_string - "new"; "?" for a wrong number, as in all of these */
 const char *process_start_to_string(enum process_start start)
 {
     return name_of(starts, ELEMENTS(starts), (unsigned)start);

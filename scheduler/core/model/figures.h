@@ -33,7 +33,7 @@ enum task_end {
     TASK_ENDS
 };
 
-/* What a process does with the time of a step. */
+/* The uses of the time of a step. */
 enum step_part { STEP_COMPUTE, STEP_WAIT, STEP_PARTS };
 
 #define RESIZE_REASONS 9
@@ -48,7 +48,7 @@ struct cluster_figures {
     uint64_t jobs_ended[FIGURE_JOB_STATES]; /* by final state */
     uint64_t process_starts[START_CAUSES];
     uint64_t process_ends[END_CAUSES];
-    uint64_t orphans_reaped; /* what they left behind and their supervisors killed */
+    uint64_t orphans_reaped; /* processes that they left behind and that their supervisors killed */
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
     uint64_t task_leases, task_records, task_records_lost, task_ends[TASK_ENDS];
     uint64_t steps, step_samples, step_us[STEP_PARTS]; /* as processes tell */
@@ -62,10 +62,10 @@ struct cluster_figures {
     struct histogram resize_stop;  /* the same: asked to stop -> seen gone */
 };
 
-/* What the nodes make in sum. */
+/* The sums over the nodes. */
 struct node_sums {
     uint64_t nodes[FIGURE_NODE_STATES];
-    /* of those that are not lost: what a lost one offers is not there */
+    /* of those that are not lost: the offer of a lost one is not there */
     uint64_t cpu_millicores, cpu_granted_millicores, cpu_foreign_millicores;
     uint64_t memory_bytes, memory_granted_bytes, memory_foreign_bytes;
     uint64_t gpus_granted;

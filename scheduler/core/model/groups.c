@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* groups.c - the table of groups, and what each of them holds
+/* groups.c - the table of groups, and the sums of each
  *
- * A group holds what its jobs hold that is not being stopped, what they lack and are to have, and
- * the gangs that room is made for. It is kept as a sum, a job's part of it beside (job_plan.used).
- * Nothing of it is kept when there are no groups. */
+ * A group holds the grants of its jobs that are not being stopped, the instances that they lack and
+ * are to have, and the gangs that room is made for. It is kept as a sum, a job's part of it beside
+ * (job_plan.used). Nothing of it is kept when there are no groups. */
 #include "scheduler/core/model/groups.h"
 
 #include <stdlib.h>
@@ -94,7 +94,7 @@ uint32_t group_table_index(const struct group_table *table, const char *user)
     return member != NULL ? member->group : 0;
 }
 
-/* --- what each holds --- */
+/* --- the sums of each --- */
 
 static void use(struct policy_group *group, const struct resources *what, int sign)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.h - groups of users, and the share of the cluster that each is guaranteed
  *
- * Told to the core as plain data and never changed by it: whoever makes a table keeps it as long as
- * a cluster has it (cluster_config.groups, cluster_set_groups). Who is in no group is in the first
- * of the table, which has no name and to which nothing is guaranteed. */
+ * Told to the core as plain data and never changed by it: the maker of a table keeps it as long as
+ * a cluster has it (cluster_config.groups, cluster_set_groups). A user in no group is in the first
+ * of the table, which has no name and no guarantee. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@
 struct group_spec {
     char name[GROUP_NAME_MAX + 1];
     uint32_t guaranteed_permille; /* of the cores, and of the GPUs, of the nodes that take work */
-    uint32_t weight;              /* 1..GROUP_WEIGHT_MAX: of what is beyond all guarantees */
+    uint32_t weight;              /* 1..GROUP_WEIGHT_MAX: of the room beyond all guarantees */
 };
 
 struct group_member {

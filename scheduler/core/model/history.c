@@ -3,7 +3,7 @@
  *
  * The newest incarnation of every slot is kept, live or not. When a slot gets a newer one, the one
  * before is past; the job lists those in the order in which they were superseded, and forgets the
- * first when there are too many. Nothing is decided by them: what a slot remembers (failures,
+ * first when there are too many. Nothing is decided by them: the memory of a slot (failures,
  * finished, due) is in the slot. Their rows go with the turn after; loaded again before that, the
  * same ones stay. */
 #include "scheduler/core/model/core_internal.h"

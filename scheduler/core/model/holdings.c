@@ -135,7 +135,7 @@ void holdings_done(struct holdings *holdings)
     }
 }
 
-/* Of whom a limit is, and what is held. */
+/* The owner of a limit, and the amount that is held. */
 struct held {
     const char *who; /* "": all */
     const uint64_t *amounts;
@@ -178,8 +178,8 @@ static uint64_t with_ended(const struct held *held, unsigned amount)
     return held->amounts[amount] + (amount == HOLDING_JOBS ? held->ended : 0);
 }
 
-/* Of what all may have together nobody takes more than he leaves free. So however few users take
- * all that they can, those who have less find a share. The first job of a user needs room only. */
+/* Of the bounds of all users no user takes more than stays free. So however few users take all that
+ * they can, those who have less find a share. The first job of a user needs room only. */
 static int check_share(const struct held *own, const struct held *all,
                        const uint64_t more[HOLDING_AMOUNTS], const uint64_t limits[HOLDING_AMOUNTS],
                        struct edl_error *error)
@@ -202,7 +202,7 @@ static int check_share(const struct held *own, const struct held *all,
     return 0;
 }
 
-/* user NULL: only what all have together counts. */
+/* user NULL: only the sum of all users counts. */
 static int check_both(const struct cluster *cluster, const char *user,
                       const uint64_t more[HOLDING_AMOUNTS], const struct holding_limits *limits,
                       struct edl_error *error)
@@ -234,7 +234,7 @@ int cluster_check_submit(const struct cluster *cluster, const struct job_spec *s
         [HOLDING_BYTES] = n * job_spec_bytes(spec),
     };
 
-    int r = spec_check_size(spec, error); /* what never has room is told first */
+    int r = spec_check_size(spec, error); /* a request that never has room is told first */
 
     return r < 0 ? r : check_both(cluster, user, more, limits, error);
 }

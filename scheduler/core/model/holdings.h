@@ -3,7 +3,7 @@
  *
  * A job that waits costs memory, rows and time of every plan, granted or not; so do the tasks of
  * its data. Counted where a job comes, grows, gets its data and ends; bounded where somebody asks
- * for more, and nowhere else: what is restored or forecast is taken as it is. */
+ * for more, and nowhere else: a restored or forecast job is taken as it is. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,9 +45,9 @@ struct holding_limits {
 
 /* cluster_check_submit - whether there is room for all jobs of the document
  * Jobs that ended and should have left the core (cluster_ended_beyond) count as if they had not:
- * who submits and kills faster than they leave is refused, and memory is bounded. user: whose
- * limits count; NULL: those for all jobs only. -EDQUOT with remedy; EDL_EBADSPEC for a document
- * that asks for too much whoever has what. O(1) in jobs */
+ * a user who submits and kills faster than they leave is refused, and memory is bounded. user:
+ * whose limits count; NULL: those for all jobs only. -EDQUOT with remedy; EDL_EBADSPEC for a
+ * document that always asks for too much. O(1) in jobs */
 int cluster_check_submit(const struct cluster *cluster, const struct job_spec *spec,
                          const char *user, const struct holding_limits *limits,
                          struct edl_error *error);

@@ -4,9 +4,9 @@
  * Each slot has a back-off of its own (process_sm.c), and its first failure waits for no longer
  * than the document says. A job of a thousand slots could so keep its node busy with firsts. So the
  * failures of all its slots on one node are counted together, in rounds: those are of one round
- * that had been placed before the first of them failed. From the second round on what failed waits
- * for 100 ms at least, doubled with each further round, up to a minute. A process that ran for
- * AT_ONCE_US or ended with success shows that the node can run the job: the count begins anew.
+ * that had been placed before the first of them failed. From the second round on a failed process
+ * waits for 100 ms at least, doubled with each further round, up to a minute. A process that ran
+ * for AT_ONCE_US or ended with success shows that the node can run the job: the count begins anew.
  * Volatile: after a restart the count begins anew as well. */
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/model/job_hasty.h"
@@ -17,7 +17,7 @@ struct hasty {
     uint64_t node; /* digest of its name */
     uint32_t rounds;
     uint64_t since_wall_us; /* the round's first failure */
-    uint64_t until_us;      /* what failed in this round is not started again before */
+    uint64_t until_us;      /* a process that failed in this round is not started again before */
 };
 
 static struct hasty *find(const struct job *job, uint64_t node)

@@ -6,7 +6,7 @@
  * three things together:
  *   everywhere      each instance that ever started has failed, each on one node after the other
  *                   (place_slot), and no node that takes processes is large enough for one and is
- *                   not among those. So what ails some nodes ends no job that others can run; one
+ *                   not among those. So a fault of some nodes ends no job that others can run; one
  *                   that is full now is waited for, as long as the document's restarts last;
  *   within seconds  none of them, not one that was stopped or lost either, ran for AT_ONCE_US;
  *   nothing done    no task was finished, no figures or progress were told, no instance ended
@@ -80,7 +80,7 @@ bool slot_failed_at_once(const struct job *job, const struct slot *slot, const s
     return false;
 }
 
-/* What tells that it may yet get somewhere. */
+/* Signs that it may yet get somewhere. */
 static bool gets_on(const struct process *process, struct instant now)
 {
     const struct slot *slot = process_slot(process);

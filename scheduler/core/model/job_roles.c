@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_roles.c - pure questions about a job: which role is elastic, what it lacks, whether its data
- * is done */
+/* job_roles.c - pure questions about a job: which role is elastic, how many it lacks, whether its
+ * data is done */
 #include "scheduler/core/model/core_internal.h"
 
 static bool role_works(const struct job_spec *spec, uint32_t role)
@@ -73,7 +73,7 @@ uint32_t job_surplus(const struct job *job)
     uint32_t counted;
     uint32_t kept;
 
-    /* without a task queue nobody else does the share of an instance of what finishes */
+    /* without a task queue nobody else does the share of an instance of a finishing job */
     if (elastic < 0 || (job->finishing && job->queue == NULL))
         return 0;
     counted = job_count(job, (uint32_t)elastic, false) - job->counts[elastic].leaving;

@@ -2,12 +2,12 @@
 /* job_servers.c - the number of parameter servers of a job: open, chosen, kept
  *
  * A document may leave it open, from a minimum to a maximum. While the job waits it counts with the
- * minimum. Whoever starts it says how many, and from then on that is both bounds of the role, as if
- * its owner had written it: floors, replacements, quotas and the gang of one that is queued again
- * need to know nothing of it. It stays for good once the job has run, since what the servers have
- * saved is divided among so many: until that can be divided anew, every other number is refused. A
- * database of an earlier scheduler may hold a job that was given one. Its trainers are refused by
- * its servers for ever, but scaled back to what it began with it goes on. */
+ * minimum. The plan that starts it says how many, and from then on that is both bounds of the role,
+ * as if its owner had written it: floors, replacements, quotas and the gang of one that is queued
+ * again need to know nothing of it. It stays for good once the job has run, since what the servers
+ * have saved is divided among so many: until that can be divided anew, every other number is
+ * refused. A database of an earlier scheduler may hold a job that was given one. Its trainers are
+ * refused by its servers for ever, but scaled back to its first number it goes on. */
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>

@@ -8,9 +8,9 @@
  *
  * Only one that was to run after another fails while it is queued (after.c).
  * Everything but submit and kill is decided by job_settle, which looks at the processes and moves
- * the job where it belongs; whoever changes a process calls it. How a stopping job ends is told by
- * its reason code alone, which the store keeps, so that a restart in the middle ends it the same
- * way. */
+ * the job where it belongs; a function that changes a process calls it. How a stopping job ends is
+ * told by its reason code alone, which the store keeps, so that a restart in the middle ends it the
+ * same way. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdarg.h>
@@ -122,8 +122,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     }
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);
-    /* resizing is what a plan brings about and needs none; complete or ended jobs give others a
-     * chance */
+    /* a plan brings about a resize, which needs none; complete or ended jobs give others a chance
+     * */
     if (to != JOB_STARTING && to != JOB_RESIZING)
         cluster->plan_wanted = true;
     if (job_state_is_final(to))
@@ -134,7 +134,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
 static void set_reason(struct cluster *cluster, struct job *job, const char *code,
                        const char *format, va_list ap)
 {
-    char text[JOB_REASON_SIZE + 8]; /* what is beyond is cut between two characters */
+    char text[JOB_REASON_SIZE + 8]; /* a longer text is cut between two characters */
 
     (void)vsnprintf(text, sizeof text, format, ap);
     text[printable_prefix(text, JOB_REASON_SIZE - 1)] = '\0';
@@ -180,8 +180,9 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
     job->plan.why = NULL;
 }
 
-/* The gang is complete: what already ended by itself with success counts as well. Nobody new comes
- * to one that finishes before it was (its minimum was raised meanwhile), so all it has is enough.
+/* The gang is complete: a process that already ended by itself with success counts as well. Nobody
+ * new comes to one that finishes before it was (its minimum was raised meanwhile), so all it has is
+ * enough.
  */
 static bool gang_runs(const struct job *job)
 {
@@ -275,8 +276,8 @@ static bool describe_repair(struct cluster *cluster, struct job *job)
     return false;
 }
 
-/* Nothing is left to work off. Who still runs may save the model, or do what only its program knows
- * of: it is waited for however long that takes, so people have to be told. */
+/* Nothing is left to work off. A process that still runs may save the model, or do work that only
+ * its program knows of: it is waited for however long that takes, so people have to be told. */
 static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t running)
 {
     if (job->queue == NULL || !task_queue_is_finished(job->queue) || running == 0)
@@ -294,7 +295,7 @@ static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t 
     return true;
 }
 
-/* ", N were given up..." behind what runs; "" when none was */
+/* ", N were given up..." behind the running ones; "" when none was */
 static const char *describe_given_up(const struct job *job, char *buffer, size_t size)
 {
     uint32_t n = 0;
@@ -486,7 +487,7 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
              rfc3339_format(job->spec->deadline_wall_us, text));
 }
 
-/* With where the model is, if there is room for all of that, and what is not as it should be. */
+/* With where the model is, if there is room for all of that, and the faults. */
 static void stop_done(struct cluster *cluster, struct job *job, struct instant now)
 {
     const char *done = job->queue != NULL ? "all passes over the data ended and the model is saved"

@@ -36,19 +36,19 @@ static int value_of(const char *const *names, size_t n, const char *text)
     return -EINVAL;
 }
 
-/* job_state_to_string - "queued"; "?" for what is no state */
+/* job_state_to_string - "queued"; "?" for a number that is no state */
 const char *job_state_to_string(enum job_state state)
 {
     return name_of(job_states, ELEMENTS(job_states), (unsigned)state);
 }
 
-/* process_state_to_string - "assigned"; "?" for what is no state */
+/* process_state_to_string - "assigned"; "?" for a number that is no state */
 const char *process_state_to_string(enum process_state state)
 {
     return name_of(process_states, ELEMENTS(process_states), (unsigned)state);
 }
 
-/* node_state_to_string - "ready"; "?" for what is no state */
+/* node_state_to_string - "ready"; "?" for a number that is no state */
 const char *node_state_to_string(enum node_state state)
 {
     return name_of(node_states, ELEMENTS(node_states), (unsigned)state);

@@ -3,15 +3,15 @@
  *
  *   (join) --> ready <--> cordoned <--> draining
  *                |            |            |
- *                +------------+------------+--> lost --(a report)--> what it was before
+ *                +------------+------------+--> lost --(a report)--> its state before
  *
  * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
  * until an operator sets it ready.
  *
  * A node takes no process before a complete report (its first one, the first since it was lost, the
- * first since the scheduler was started), none of what it offers less of than is granted, and none
- * while its agent still runs what it should not (left over from before it was lost): those hold
- * resources that nobody granted. */
+ * first since the scheduler was started), none while it offers less of a resource than is granted,
+ * and none while its agent still runs leftovers of before it was lost: those hold resources that
+ * nobody granted. */
 #include <stdio.h>
 #include <utlist.h>
 

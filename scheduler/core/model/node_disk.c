@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_disk.c - a node whose disk is full starts nothing; what runs there goes on
+/* node_disk.c - a node whose disk is full starts nothing; its processes go on
  *
  * Each start would fail for it, and most of those who asked would be told of that as their end. The
  * agent says when it is so, and when it is not any more; until it is heard again nothing is known.

@@ -20,8 +20,8 @@ struct process *node_first_fenced(const struct node *node)
     return process;
 }
 
-/* node_note_kept - see core_internal.h. What is kept holds its slot and what it was granted until
- * its end is known */
+/* node_note_kept - see core_internal.h. A kept process holds its slot and its grants until its end
+ * is known */
 void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now)
 {
     const struct process *process;

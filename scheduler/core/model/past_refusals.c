@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* past_refusals.c - what nodes refused in the last ten minutes, whatever became of the jobs
+/* past_refusals.c - refusals of nodes in the last ten minutes, also of jobs that are over
  *
  * Decides nothing: a job that is submitted finds out for itself (unfit_nodes.c), since the account
- * or the folder may be there by now. Who asks what a submission would bring is told of no start
- * that would be refused. The newest are kept, and a restart forgets them. */
+ * or the folder may be there by now. A caller that asks for a forecast is told of no start that
+ * would be refused. The newest are kept, and a restart forgets them. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 struct past_refusal {
     char node[NODE_NAME_MAX + 1];
     enum unfit why;
-    uint64_t what; /* digest of the account, and of the folder if that is what was refused */
+    uint64_t what; /* digest of the account, and of the folder if that was refused */
     uint64_t until_us;
     char text[UNFIT_TEXT_SIZE];
 };

@@ -5,9 +5,9 @@
  * skipped) |            |            |            |
  *       +------------+------------+------------+------> exited | lost
  *
- * What it was granted is free again when it is exited (its agent saw it gone) or lost (its node's
- * lease ended, its node was started again, or its agent does not know it). How it ended decides
- * about its slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
+ * Its grants are free again when it is exited (its agent saw it gone) or lost (its node's lease
+ * ended, its node was started again, or its agent does not know it). How it ended decides about its
+ * slot: asked to stop - nothing; exit code 0 - finished; lost - due again; anything else
  * - a failure: due again after a back-off; with its restarts used up it is given up if others of
  * its role do the work, else it is the job's end; that comes sooner for a program that fails
  * everywhere at once (job_restarts.c). When one that ran is lost, a job that is not
@@ -44,7 +44,7 @@ static const char *const event_names[] = {
     [PROCESS_EXITED] = "process-exited",     [PROCESS_LOST] = "process-lost",
 };
 
-/* What a shell says of a process killed by a signal is the same as the signal itself. */
+/* A shell's exit code for a process killed by a signal is the same as the signal itself. */
 static const struct {
     int exit_code;
     int exit_signal;
@@ -160,7 +160,7 @@ static void count_move(struct cluster_figures *figures, struct process *process,
     count_resize(figures, process, to, now);
 }
 
-/* Its tasks are still its own: what it had not finished is known. */
+/* Its tasks are still its own: the unfinished ones are known. */
 static void account(struct cluster *cluster, struct process *process, struct instant now)
 {
     struct usage usage;
@@ -248,7 +248,7 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
 static void say(struct process *process, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What is beyond is cut between two characters: others' words are among it. */
+/* A longer text is cut between two characters: others' words are among it. */
 static void say(struct process *process, const char *format, ...)
 {
     char text[PROCESS_REASON_SIZE + 4];
@@ -300,7 +300,7 @@ static uint64_t doubled_us(uint64_t wait_us, uint32_t times)
     return MIN_OF(wait_us, BACKOFF_MAX_US);
 }
 
-/* Whatever the document says, what fails again is not started again at once: each incarnation is
+/* For every document, a process that fails again is not started again at once: each incarnation is
  * rows, events, orders and a plan, which all others wait for. */
 static uint64_t backoff_us(const struct job *job, uint32_t failures)
 {
@@ -309,8 +309,8 @@ static uint64_t backoff_us(const struct job *job, uint32_t failures)
     return failures < 2 ? wanted_us : MAX_OF(wanted_us, doubled_us(BACKOFF_LEAST_US, failures - 2));
 }
 
-/* What happened long ago says nothing of a process that has run well since: else every job that
- * goes on for months would die of its rare failures. */
+/* Failures of long ago say nothing of a process that has run well since: else every job that goes
+ * on for months would die of its rare failures. */
 static bool ran_well(const struct process *process, struct instant now)
 {
     uint32_t failures = process_slot(process)->failures;
@@ -503,9 +503,9 @@ static bool may_fit_elsewhere(const struct cluster *cluster, const struct proces
     return false;
 }
 
-/* What bears failures does not wait for another node: it goes to one that has room now. Else it is
- * tried again after its back-off, on whatever node has room then. That spends none of its restarts
- * while another node may become free. */
+/* A job that bears failures does not wait for another node: it goes to one that has room now. Else
+ * it is tried again after its back-off, on any node that has room then. That spends none of its
+ * restarts while another node may become free. */
 static bool tries_again(struct cluster *cluster, struct process *process, bool again,
                         struct instant now)
 {
@@ -607,7 +607,7 @@ void process_leaves_gang(struct cluster *cluster, struct process *process, const
         (process->started_wall_us == 0 && !is_met_by_others(process)))
         return;
     process_name(process, name, sizeof name);
-    if (job->finishing) /* what others did with success is not done again */
+    if (job->finishing) /* finished work of others is not done again */
         job_stop(cluster, job, now, REASON_FAILED,
                  "%s was lost on node %s, others have finished, and the job is not fault "
                  "tolerant: %s",

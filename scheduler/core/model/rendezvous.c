@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.c - the processes of a role agree on who is together
+/* rendezvous.c - the processes of a role agree on a generation
  *
- * Who is there is what the states of the processes say; here is only who arrived and who is a
- * member. Every move of a process comes by (rendezvous_moved), so that what is asked often is a
+ * The states of the processes say which of them are there; here are only the arrivals and the
+ * members. Every move of a process comes by (rendezvous_moved), so that a frequent question is a
  * counter. */
 #include "scheduler/core/model/rendezvous.h"
 
@@ -66,7 +66,7 @@ static bool is_member(const struct rendezvous *rendezvous, const struct process 
     return process->generation != 0 && process->generation == rendezvous->generation;
 }
 
-/* What is cut off cannot call. It stays a member: its peers may reach it all the same. */
+/* A process that is cut off cannot call. It stays a member: its peers may reach it all the same. */
 static bool can_call(const struct process *process)
 {
     return process->state < PROCESS_STOPPING && process->node != NULL &&
@@ -90,8 +90,8 @@ static uint32_t least(const struct job *job, uint32_t role)
     return min - MIN_OF(job_count_finished(job, role), min);
 }
 
-/* Who was waited for last is looked at first: while that one is missing nobody else is looked at,
- * and whoever is passed by has arrived. */
+/* The process that was waited for last is looked at first: while that one is missing no other is
+ * looked at, and one that is passed by has arrived. */
 static bool is_complete(const struct job *job, uint32_t role, struct rendezvous *rendezvous)
 {
     uint32_t n = job->n_slots[role];
@@ -252,7 +252,7 @@ void rendezvous_moved(struct cluster *cluster, struct process *process)
     if (rendezvous == NULL || process->state < PROCESS_STOPPING)
         return;
     member = is_member(rendezvous, process);
-    free(process->note); /* nobody reads it, and what ended is kept for long */
+    free(process->note); /* nobody reads it, and ended processes are kept for long */
     process->note = NULL;
     if (process->arrived) {
         process->arrived = false;
@@ -287,7 +287,7 @@ void rendezvous_restored(struct job *job)
     }
 }
 
-/* What a job agreed on since the backup is not known, not even whether it did. */
+/* An agreement since the backup is not known, not even whether there was one. */
 void rendezvous_begin_epoch(struct cluster *cluster, struct job *job, uint64_t first_number)
 {
     struct process *process;

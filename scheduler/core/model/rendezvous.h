@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rendezvous.h - the processes of a role agree on who is together: a generation
+/* rendezvous.h - the processes of a role agree on a generation
  *
  * Each process of the role arrives. When all who are waited for have, the next generation is those
  * that arrived: all of them get the same members, ranked by their index from 0 without a gap. Its
@@ -7,12 +7,12 @@
  *
  * Each may bring a note: a text for the others, which the core does not read. All members get the
  * notes of all. The notes of a generation are part of it: they never change, and are remembered as
- * long as who its members are. What somebody brings who asks for a generation that is there already
- * comes too late for it, and counts for none.
+ * long as its members. A process may ask for a generation that is there already: the text that it
+ * brings comes too late for it, and counts for none.
  *
  * A generation is over when a member of it is gone or asked to stop, when a process arrives that is
- * no member, or when a member arrives that is done with it. Until then it is what every member gets
- * that asks again: an answer that was lost is asked for once more.
+ * no member, or when a member arrives that is done with it. Until then every member that asks again
+ * gets it: a lost answer is asked for once more.
  *
  * Waited for are, of those that live, are not being stopped and whose node is not cut off:
  *   - all of them, when no member of the generation before is left (the first time: the whole
@@ -39,7 +39,7 @@ struct process;
 struct rendezvous_member {
     uint32_t index;
     uint64_t incarnation;
-    char *note; /* what it brought for the others to read; NULL: nothing; owned */
+    char *note; /* its note for the others to read; NULL: nothing; owned */
 };
 
 /* rendezvous_members_copy, rendezvous_members_free - with their notes; NULL for none */
@@ -47,8 +47,8 @@ struct rendezvous_member *rendezvous_members_copy(const struct rendezvous_member
                                                   uint32_t n);
 void rendezvous_members_free(struct rendezvous_member *members, uint32_t n);
 
-/* Of one role of a job. What is remembered is the newest generation; who arrived since is not:
- * after a restart they call again. */
+/* Of one role of a job. Only the newest generation is remembered; later arrivals are not: after a
+ * restart they call again. */
 struct rendezvous {
     uint64_t generation;               /* the newest; 0: none yet */
     struct rendezvous_member *members; /* n_members, by rank; owned */
@@ -76,8 +76,8 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
                    const char *note, struct instant now, enum rendezvous_result *ret,
                    struct edl_error *error);
 
-/* rendezvous_is_over - whether the generation is not what the process's role has agreed on (any
- * more). EDL_ESTALE when the process has ended. O(1) */
+/* rendezvous_is_over - whether the generation is not that of the process's role (any more).
+ * EDL_ESTALE when the process has ended. O(1) */
 int rendezvous_is_over(const struct process *process, uint64_t generation, bool *ret,
                        struct edl_error *error);
 

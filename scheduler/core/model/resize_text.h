@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resize_text.h - a change of a job's size as its event tells it, and back
  *
- * The event log keeps text: "trainer: 2 -> 5 (grown: load 61.2% of 97.0%)". Who writes it and who
- * reads it stand side by side here. */
+ * The event log keeps text: "trainer: 2 -> 5 (grown: load 61.2% of 97.0%)". Its writer and its
+ * reader stand side by side here. */
 #pragma once
 
 #include <stddef.h>

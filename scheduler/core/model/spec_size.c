@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spec_size.c - what one submission may ask for, whoever makes it */
+/* spec_size.c - the bounds of one submission, for every user */
 #include "scheduler/core/model/core_internal.h"
 
 bool spec_makes_array(const struct job_spec *spec)

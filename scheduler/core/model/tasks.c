@@ -10,7 +10,7 @@
 #include "scheduler/core/base/queue_rules.h"
 #include "shared/printable.h"
 
-/* Of what a process says, in an event beside our own words. */
+/* Of a process's words, in an event beside our own. */
 #define EVENT_SAID_BYTES 180
 
 static int check_holder(const struct process *holder, bool needs_queue, struct edl_error *error)
@@ -116,7 +116,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     }
     task_queue_order(take_queue);
     job->queue = take_queue;
-    job_touch(cluster, job); /* what may be taken from it depends on what there is to do */
+    job_touch(cluster, job); /* the work left decides how many may be taken from it */
     job_learn(cluster, job, now);
     cluster->plan_wanted = true;
     job->dataset_digest = xstrdup(digest);

@@ -2,9 +2,10 @@
 /* unfit_nodes.c - see unfit_nodes.h
  *
  * A refusal costs its node no more than a look-up of an account or a folder, so every job finds out
- * for itself: nothing is shared between jobs, and who submits again, with the folder made, is not
- * kept waiting by what was known of an earlier one. A job that no node can run fails with what the
- * last of them said; one that waits in the queue with such a list is in a class of its own. */
+ * for itself: nothing is shared between jobs, and a user who submits again, with the folder made,
+ * is not kept waiting by the findings of an earlier one. A job that no node can run fails with the
+ * words of the last of them; one that waits in the queue with such a list is in a class of its own.
+ * */
 #include "scheduler/core/model/unfit_nodes.h"
 
 #include <stdio.h>
@@ -129,7 +130,7 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
     cluster->plan_wanted = true;
 }
 
-/* What it was filed under in the queue is no longer true. */
+/* Its class in the queue is no longer true. */
 static void change(struct cluster *cluster, struct job *job, size_t at, size_t n)
 {
     bool waits = job->plan.queue_class != NULL;

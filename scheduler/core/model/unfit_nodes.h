@@ -4,7 +4,7 @@
  * So are those that could not start it, for a fault of their own.
  * Kept with the job, and forgotten a while after the last of them was noted, as accounts and
  * folders may be made meanwhile; also by a restart. Placement passes by them: such a list is a part
- * of what a job wants of a node (struct want). */
+ * of a job's wishes for a node (struct want). */
 #pragma once
 
 #include <stdbool.h>

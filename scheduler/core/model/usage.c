@@ -39,7 +39,7 @@ static bool holds_task(const struct process *process)
     return queue != NULL && task_queue_held_since_us(queue, process->incarnation) != NEVER_US;
 }
 
-/* Whether the end of this process means that what it did last is done again. */
+/* Whether the end of this process means that its last work is done again. */
 static bool loses_work(const struct process *process)
 {
     if (process->state == PROCESS_LOST)
@@ -50,7 +50,7 @@ static bool loses_work(const struct process *process)
            (process->exit_code != 0 || process->exit_signal != 0);
 }
 
-/* lost_us - of what ran until then; nothing is lost of the last time that it stood still */
+/* lost_us - of the time until then; nothing is lost of the last time that it was frozen */
 static uint64_t lost_us(const struct process *process, uint64_t from_us, uint64_t to_us)
 {
     uint64_t us = span_us(MAX_OF(process->credited_wall_us, from_us), to_us);
@@ -58,7 +58,7 @@ static uint64_t lost_us(const struct process *process, uint64_t from_us, uint64_
     return span_us(process->frozen_us - process->frozen_before_us, us);
 }
 
-/* How long each kind lasted; idle is what it stood still, so far. */
+/* How long each kind lasted; idle is the frozen time, so far. */
 static void split_time(const struct process *process, uint64_t now_wall_us, uint64_t *ret_us)
 {
     uint64_t end_us = process_state_is_final(process->state) ? process->ended_wall_us : now_wall_us;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage.h - what jobs were granted, and what came of it: accounting in resource-time
+/* usage.h - the grants of jobs, and their use: accounting in resource-time
  *
- * Pure. Whatever is granted from the assignment of a process to its end is one of four kinds, so
- * that they add up to it:
+ * Pure. Each grant from the assignment of a process to its end is one of four kinds, so that they
+ * add up to it:
  *   resize  - until it ran, and from being asked to stop until it was gone
- *   wasted  - it ran for what has to be done again: the failed, the lost, and the unfinished task
- * of one that had to stop idle    - it ran and did not use the cores (its cgroup's CPU time; cores
- * only) useful  - the rest A process without tasks that is asked to stop is taken to have saved its
- * work. Counted when a process ends; usage_of_job adds what lives. Wall time: a clock that jumps
- * back costs nothing. */
+ *   wasted  - it ran for work that has to be done again: the failed, the lost, and the unfinished
+ *             task of one that had to stop
+ *   idle    - it ran and did not use the cores (its cgroup's CPU time; cores only)
+ *   useful  - the rest
+ *
+ * A process without tasks that is asked to stop is taken to have saved its work. Counted when a
+ * process ends; usage_of_job adds the living ones. Wall time: a clock that jumps back costs
+ * nothing. */
 #pragma once
 
 #include <stdint.h>

@@ -70,7 +70,7 @@ struct queue_record {
     uint64_t records_total, records_discarded_total, tasks_discarded_total, retries_total;
     uint64_t records_lost_total, chunks_lost_total;
     bool model_saved;
-    const char *model_path; /* "" not told; whose it is depends on who made the record */
+    const char *model_path; /* "" not told; owned by the maker of the record */
     uint64_t saver;         /* incarnation elected to save the model, 0: none */
     bool closed;            /* its job is over: there are no tasks, only these sums of them */
     uint32_t todo, done, discarded;

@@ -5,8 +5,8 @@
  * from job to job. Numbers are compared by the time of the very same program with each, in seconds:
  * other arguments of it may make a unit of work longer, and nobody could tell that from the
  * servers. That program is the family's reference; another one takes its place when it did not come
- * for GOODPUT_SERVERS_STRANGERS starts. It keeps - of the family: which program is the reference,
- * and how many others were started since it was,
+ * for GOODPUT_SERVERS_STRANGERS starts. It keeps
+ *   - of the family: which program is the reference, and how many others were started since it was,
  *   - of each number of servers: seconds per unit by size, of the reference (or of one before it),
  *     and how often it was started with so many.
  *
