@@ -28,7 +28,7 @@ static int compare(const struct tree_node *a, const struct tree_node *b)
     return room_compare((const struct room *)a, (const struct room *)b);
 }
 
-/* What is free later and open to who is tried now. */
+/* The room that is free later and open to the present request. */
 static struct resources open_later(const struct room *room, bool holding)
 {
     struct resources open = room->later;
@@ -52,7 +52,7 @@ uint64_t capacity_type_classes(uint32_t gpu_type)
     return ((UINT64_C(1) << LEVELS) - 1) << gpu_type * LEVELS;
 }
 
-/* 0: it is nothing for who asks for a GPU */
+/* 0: it is nothing for a request with a GPU */
 static uint64_t class_of(const struct room *room, enum speed_kind kind)
 {
     if (kind == SPEED_CPU)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capacity.h - the room of many nodes, kept in the order in which it is to be used up
  *
- * A room is what a node has free: now, and later when everything that is being stopped is gone.
- * Takes come off it - trials of a gang, places kept for somebody - and every take is in a log: a
- * trial that fails is rolled back at the cost of what it touched. What stays in the log between
- * two plans is what is promised.
+ * A room is the free part of a node: now, and later when all stopping processes are gone. Takes
+ * come off it - trials of a gang, places kept for somebody - and every take is in a log: a trial
+ * that fails is rolled back at the cost of the rooms that it touched. Takes that stay in the log
+ * between two plans are promises.
  *
  * Order: fewest free GPUs, then least CPU, then least memory, then by name. So the first room that
- * fits is the best fit, large holes and whole-GPU nodes stay for who needs them, and what needs no
- * GPU does not sit on one while there is another place. Each subtree knows its maxima, so that a
- * search passes by what cannot fit: O(log n) when one resource decides, more only when rooms have
- * enough of one thing and lack another in turn.
+ * fits is the best fit, large holes and whole-GPU nodes stay for instances that need them, and one
+ * without a GPU does not sit on such a node while there is another place. Each subtree knows its
+ * maxima, so that a search passes by rooms that cannot fit: O(log n) when one resource decides,
+ * more only when rooms have enough of one thing and lack another in turn.
  *
  * Before all that comes how fast the node is, where that is known, in the few levels of
  * node_speed.h: a search looks for the best fit among the fastest, then among those of the next
- * level. For who uses GPUs type and level together make a class of rooms, and how the types
- * compare is part of what is wanted: they do so differently for each job. */
+ * level. For instances with GPUs type and level together make a class of rooms, and the comparison
+ * of the types is part of the want: it differs from job to job. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,14 +31,14 @@
 
 struct node;
 
-/* What is known of a node itself, before anything is taken. */
+/* The facts of a node itself, before anything is taken. */
 struct room_facts {
     struct resources now, later;
     struct resources yield; /* held by instances that could be shrunk away; at most so much */
-    struct resources most;  /* what is offered, less foreign load: when all has ended */
+    struct resources most;  /* the offer, less foreign load: when all has ended */
 };
 
-/* What rooms have at most, of each kind. */
+/* The most that rooms have, of each kind. */
 struct room_extent {
     struct resources max_now, max_later[2], max_could[2]; /* could: later + yield; [1]: less held */
     uint64_t signatures;
@@ -55,11 +55,11 @@ struct room {
     struct resources now, later; /* facts less what is taken */
     struct resources taken_now, taken_later;
     struct resources held;      /* of later: not open to searches while capacity.holding */
-    int8_t speed[_SPEED_KINDS]; /* levels of it; whoever changes one calls capacity_set */
+    int8_t speed[_SPEED_KINDS]; /* levels of it; a function that changes one calls capacity_set */
     uint8_t gpu_type;           /* the same for that; GPU_TYPE_NONE: it has none */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     struct room_extent own, all; /* of this one, when it was listed; of the subtree */
-    uint32_t noted;              /* by whoever is calling a search: what it knows of the room */
+    uint32_t noted;              /* by the caller of a search: its facts of the room */
 };
 
 struct take {
@@ -72,13 +72,13 @@ struct capacity {
     struct tree tree;
     struct take *log; /* owned */
     size_t n_log, cap_log;
-    int64_t free_cpu_millicores; /* sum of what is free now, debts left out */
+    int64_t free_cpu_millicores; /* sum of the room that is free now, debts left out */
     struct resources free;       /* the same of each kind */
     struct resources could;      /* sum of later and yield of the facts */
-    bool holding;                /* what is held is open to nobody; may be set at any time */
-    /* how often a room came or went, or had more free, or more with what others could give, than
-     * before: takes aside, what did not fit since does not fit, unless labels are others
-     * (cluster.offers_version) */
+    bool holding;                /* held room is open to nobody; may be set at any time */
+    /* how often a room came or went, or had more free, or more with the room that others could
+     * give, than before: takes aside, a request that did not fit since does not fit, unless labels
+     * are others (cluster.offers_version) */
     uint64_t growths;
     /* a room by its node's name, listed or not; NULL: there is none. Not set: all are gone through
      */
@@ -86,7 +86,7 @@ struct capacity {
     const void *userdata;
 };
 
-/* What one instance needs of a node. */
+/* The needs of one instance on a node. */
 struct want {
     struct resources need;
     const struct labels *selector;   /* the node carries all of these; NULL: any node */
@@ -95,7 +95,7 @@ struct want {
     bool any_speed;                  /* the tightest hole, however fast the node is */
     struct gpu_order order;          /* how the types of GPU compare for it */
     uint64_t of;                     /* it is of one of these classes; 0: of any */
-    const struct unfit_nodes *unfit; /* and is none of these, for these roles; NULL: whatever */
+    const struct unfit_nodes *unfit; /* and is none of these, for these roles; NULL: any */
     uint32_t unfit_roles;
     /* rooms that are passed by; NULL: none */
     bool (*avoids)(const struct room *room, const void *userdata);
@@ -108,7 +108,7 @@ void capacity_done(struct capacity *capacity);
 /* capacity_set - lists the room, or changes it; true when something might fit now that did not
  * before, or when less is left than was taken already. O(log n) */
 bool capacity_set(struct capacity *capacity, struct room *room, const struct room_facts *facts);
-/* not listed any more; what was taken of it stays taken */
+/* not listed any more; takes of it stay */
 void capacity_unlist(struct capacity *capacity, struct room *room);
 static inline bool room_is_listed(const struct room *room)
 {
@@ -124,19 +124,19 @@ static inline size_t capacity_mark(const struct capacity *capacity)
 }
 /* capacity_roll_back - undoes every take since that mark, the last one first */
 void capacity_roll_back(struct capacity *capacity, size_t mark);
-/* capacity_assign - the same for what becomes a fact: each of those rooms has to be listed afresh
- * (capacity_set) before anybody searches, and stays where it is until then */
+/* capacity_assign - the same for takes that become facts: each of those rooms has to be listed
+ * afresh (capacity_set) before the next search, and stays where it is until then */
 void capacity_assign(struct capacity *capacity, size_t mark);
 
-/* capacity_hold - holds so much of later, beside what is held already; times -1: not any more. In
- * no log. O(log n) */
+/* capacity_hold - holds so much of later, beside the part that is held already; times -1: not any
+ * more. In no log. O(log n) */
 void capacity_hold(struct capacity *capacity, struct room *room, const struct resources *what,
                    int64_t times);
 
-/* room_fits - it does: later (beside what is held, while holding), and now as well if asked */
+/* room_fits - it does: later (beside the held part, while holding), and now as well if asked */
 bool room_fits(const struct capacity *capacity, const struct room *room, const struct want *want,
                bool now);
-/* room_carries - all of what it wants but resources: labels, rack, class, that it can run there */
+/* room_carries - all of its wants but resources: labels, rack, class, that it can run there */
 bool room_carries(const struct room *room, const struct want *want);
 /* capacity_room - the listed one of the node of this name, or NULL */
 struct room *capacity_room(const struct capacity *capacity, const char *name);
@@ -151,8 +151,8 @@ static inline enum speed_kind want_kind(const struct want *want)
 }
 /* capacity_has_levels - not all rooms are equally fast, as far as that is known. O(1) */
 bool capacity_has_levels(const struct capacity *capacity, enum speed_kind kind);
-/* capacity_level_class, capacity_type_classes - the class of a level, for who uses no GPUs; all of
- * a type, for who does */
+/* capacity_level_class, capacity_type_classes - the class of a level, for instances without GPUs;
+ * all of a type, for those with GPUs */
 uint64_t capacity_level_class(int8_t level);
 uint64_t capacity_type_classes(uint32_t gpu_type);
 /* capacity_classes_like - of those that this wants as much as that of the room. O(classes) */
@@ -166,11 +166,11 @@ struct room *capacity_best_fit(const struct capacity *capacity, const struct wan
  * first, until fn returns false */
 void capacity_each_possible(const struct capacity *capacity, const struct want *want,
                             bool (*fn)(struct room *room, void *userdata), void *userdata);
-/* capacity_each_open - calls fn for each room in which that is open, whatever its labels, the
- * largest first, until fn returns false */
+/* capacity_each_open - calls fn for each room in which that is open, with any labels, the largest
+ * first, until fn returns false */
 void capacity_each_open(const struct capacity *capacity, const struct resources *need, bool now,
                         bool (*fn)(struct room *room, void *userdata), void *userdata);
-/* What capacity_cheapest is asked with; INT64_MAX: not possible. */
+/* The cost for capacity_cheapest; INT64_MAX: not possible. */
 struct room_cost {
     int64_t (*of)(struct room *room, void *userdata);
     /* of a room that has so much later once all gave way: of none with less is it less */
@@ -178,8 +178,8 @@ struct room_cost {
     void *userdata;
 };
 /* capacity_cheapest - of the first `looks` rooms, the largest first, that of the least cost, of
- * several the first; NULL: it is possible in none. What is held is open. Passes by what cannot be
- * cheaper */
+ * several the first; NULL: it is possible in none. Held room is open. Passes by rooms that cannot
+ * be cheaper */
 struct room *capacity_cheapest(const struct capacity *capacity, uint32_t looks,
                                const struct room_cost *cost);
 /* some room might */

@@ -3,12 +3,12 @@
  *
  * Where the types of GPU that jobs are fast on lie the other way round, and nothing is free, an
  * instance that would be clearly faster on another type (job_types.c) finds one there whose job
- * would be faster where it is, or does not mind: who does not gain is asked only by jobs of its own
- * group and of no lower priority, and not if it has a deadline. Both are stopped, their slots wait
- * until both places are free, and each is started in the other's. Whatever comes between - a node
- * that is lost, a gang that starts there, a minimum that is broken, a stop that takes too long -
- * makes it a slot that starts again where there is room, or a job that shrinks by one; then it was
- * in vain, and who did not get the other's place waits for the next one twice as long.
+ * would be faster where it is, or does not mind: a job that does not gain is asked only by jobs of
+ * its own group and of no lower priority, and not if it has a deadline. Both are stopped, their
+ * slots wait until both places are free, and each is started in the other's. Any event between - a
+ * node that is lost, a gang that starts there, a minimum that is broken, a stop that takes too long
+ * - makes it a slot that starts again where there is room, or a job that shrinks by one; then it
+ * was in vain, and a job that did not get the other's place waits for the next one twice as long.
  *
  * At most JOBS_MAX jobs that run are asked, of STEPS_MAX, those that were submitted after it first.
  */
@@ -139,7 +139,7 @@ static void leave(struct plan *plan, struct process *process, const struct proce
     job_touch(plan->cluster, job);
 }
 
-/* What both gain over the rest of their jobs is worth twice what it costs both of them. */
+/* The gain of both over the rest of their jobs is worth twice their cost. */
 static bool is_worth_it(const struct plan *plan, const struct process *a, const struct process *b)
 {
     double gain_s = move_gain_s(a, process_gain_log(plan->cluster, a, b->node)) +

@@ -7,7 +7,7 @@
  * it decides nothing twice, and may take the decision back until then.
  *
  * Only growth waits for that. A gang, a repair, foreign load and bounds stop an instance at once;
- * what they take is no longer there to be given.
+ * an instance that they take is no longer there to be given.
  *
  * The count is volatile: after a restart the policy decides anew. */
 #include "scheduler/core/plan/plan_internal.h"

@@ -12,14 +12,14 @@
 
 #include "scheduler/core/policy/worth.h"
 
-/* What leaves a draining node holds nothing of what the totals tell of. */
+/* A process that leaves a draining node holds nothing of the totals. */
 static uint32_t staying(const struct job *job, uint32_t role)
 {
     return job_count(job, role, false) - job->counts[role].leaving;
 }
 
-/* What a started job lacks in its fixed roles, and to what its elastic one must come back, is
- * wanted already. */
+/* The lacking instances of a started job's fixed roles, and the size to which its elastic one must
+ * come back, are wanted already. */
 uint32_t held_of_role(const struct job *job, uint32_t role)
 {
     uint32_t held = staying(job, role) + job_count_due(job, role) + job_exchanges(job, role);
@@ -27,7 +27,8 @@ uint32_t held_of_role(const struct job *job, uint32_t role)
     return MAX_OF(held, job_role_floor(job, role));
 }
 
-/* What leaves a draining node by its own end only is wanted nowhere else (plan/nodes.c). */
+/* A process that leaves a draining node by its own end only is wanted nowhere else (plan/nodes.c).
+ * */
 static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
 {
     bool finishes = job->finishing && job_role_works(job, role);
@@ -212,7 +213,7 @@ static bool grow(void *userdata, uint64_t id)
     return true;
 }
 
-/* A repair that is still to come goes before what lives. */
+/* A repair that is still to come goes before living instances. */
 static bool shrink(void *userdata, uint64_t id)
 {
     struct plan *plan = userdata;
@@ -244,7 +245,7 @@ static bool shrink(void *userdata, uint64_t id)
     return true;
 }
 
-/* Whoever holds no task loses nothing by a stop. */
+/* An instance without a task loses nothing by a stop. */
 static bool give(void *userdata, uint64_t id)
 {
     struct plan *plan = userdata;

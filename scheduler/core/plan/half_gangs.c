@@ -4,14 +4,14 @@
  * When a node is gone for good, several started jobs may hold what the others lack: each waits for
  * room, none runs, and nothing would ever end it. So once such a job has waited for long enough
  * that its node or another could have come, one that ranks after it gives up all that it holds and
- * is queued again, if and only if the one before it is complete by that. Who ranks last gives
- * first, and nobody gives in vain.
+ * is queued again, if and only if the one before it is complete by that. The job that ranks last
+ * gives first, and none gives in vain.
  *
  * One that has more parameter servers than its document asks for gives those up by itself: it never
  * ran, and they were chosen when there was room (job_servers.c).
  *
  * Looked at before repairs, when nothing is reserved, and only when two jobs have waited so long.
- * Costs for each of them a placement of what the lacking jobs before it lack, at most
+ * Costs for each of them a placement of the lacking instances of the jobs before it, at most
  * HALF_GANGS_MAX squared times. */
 #include "scheduler/core/plan/plan_internal.h"
 
@@ -46,7 +46,7 @@ static bool is_ripe(const struct plan *plan, const struct job *job)
            plan->now.now_us - job->plan.stuck_since_us >= hold_us(plan->cluster);
 }
 
-/* What finishes, or ran and is not fault tolerant, would have to do its work again. */
+/* A job that finishes, or ran and is not fault tolerant, would have to do its work again. */
 static bool may_give_up(const struct plan *plan, const struct job *job)
 {
     return is_ripe(plan, job) && !job->finishing &&

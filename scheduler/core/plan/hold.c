@@ -3,21 +3,21 @@
  *
  * Small gangs that follow one another would take each part that comes free before the whole is. So
  * places are kept for one gang, the first in the order of the queue that fits neither now nor by
- * shrinking: gangs behind it start there only beside what it needs, and jobs grow there only beside
+ * shrinking: gangs behind it start there only beside its need, and jobs grow there only beside
  * that. Growth would give way when the gang's room is made, but a job that grew there and is shrunk
  * elsewhere has its minimum there, which does not. All other nodes are as open as ever, and
  * replacements go anywhere.
  *
  * Places are chosen when a gang behind might start for the first time, those first on which the
  * least is missing, and stay until they cannot work any more: their node is gone or closed, offers
- * less, or a service has come there (what it holds never ends). What is kept is off the rooms only
- * while gangs behind are tried and while jobs grow. Nothing of it is stored: after a restart places
- * are chosen anew.
+ * less, or a service has come there (its grants never end). Kept room is off the rooms only while
+ * gangs behind are tried and while jobs grow. Nothing of it is stored: after a restart places are
+ * chosen anew.
  *
  * Cost: nothing while no gang waits for ends. A search among up to LOOKS nodes for each process of
- * the gang when places are chosen, which passes by those that cannot be better than what it has
- * found, and one change of the index for each place. What is held stays in the index between plans:
- * a switch (capacity.holding) says whether searches see it. */
+ * the gang when places are chosen, which passes by those that cannot be better than the best one so
+ * far, and one change of the index for each place. Held room stays in the index between plans: a
+ * switch (capacity.holding) says whether searches see it. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct search {
 
 #define NOT_POSSIBLE INT64_MAX
 
-/* What a service holds there and does not give way. */
+/* The grants of services there, which do not give way. */
 static struct resources services_on(const struct node *node)
 {
     struct resources sum = { 0 };
@@ -65,7 +65,7 @@ static int64_t part(int64_t need, int64_t have)
     return need > 0 && need > have ? (need - MAX_OF(have, 0)) * 1000 / need : 0;
 }
 
-/* In thousandths of what is asked for, over the kinds of resources. */
+/* In thousandths of the request, over the kinds of resources. */
 static int64_t sum_of_missing(const struct resources *have, const struct resources *need)
 {
     return part(need->cpu_millicores, have->cpu_millicores) +
@@ -126,7 +126,7 @@ static struct candidate *note(struct search *search, struct room *room)
     return &search->items[search->n - 1];
 }
 
-/* What is pinned to one has no other. */
+/* An instance that is pinned to one has no other. */
 static struct candidate *only_one(struct search *search, const struct capacity *rooms)
 {
     struct room *room = capacity_room(rooms, search->want->only);
@@ -282,7 +282,8 @@ static bool is_all_there(struct plan *plan, const struct job *held)
     return there;
 }
 
-/* What is all there is no matter of waiting for ends: it is promised when its turn comes again. */
+/* A gang whose room is all there does not wait for ends: it is promised when its turn comes again.
+ * */
 static void choose_for(struct plan *plan, struct job *held)
 {
     if (!choose(plan, held))
@@ -345,7 +346,7 @@ bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
 
     if (held == NULL || held->plan.places == NULL)
         return false;
-    /* what was kept from it may be less by now: it was told, and that is no news */
+    /* the room kept from it may be less by now: it was told, and that is no news */
     if (job->plan.verdict == VERDICT_YIELDS)
         return true;
     for (size_t d = 0; d < n; d++) {

@@ -16,16 +16,16 @@ struct job;
 struct placed;
 struct queue_class;
 
-/* What a waiting job was last told, so that it is told again only when that changes. */
+/* The last reason of a waiting job, so that it is told again only when that changes. */
 enum queue_verdict {
     VERDICT_NONE,
     VERDICT_BEHIND,    /* others that ask for the same wait before it */
     VERDICT_DEEP,      /* too many others wait before it */
     VERDICT_WAITS,     /* it does not fit now */
     VERDICT_PROMISED,  /* room is being made for it */
-    VERDICT_HELD,      /* nodes are kept for it until what runs there has ended */
+    VERDICT_HELD,      /* nodes are kept for it until the processes there have ended */
     VERDICT_YIELDS,    /* it finds room only on nodes that are kept for one before it */
-    VERDICT_OVER_LOAD, /* the room is there but for the load of what is being stopped in it */
+    VERDICT_OVER_LOAD, /* the room is there but for the load of stopping processes in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
     VERDICT_NO_NODES,
     VERDICT_NEVER
@@ -38,19 +38,20 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool known_to_policy;
     bool promised;       /* room is being made for its gang */
     bool shares;         /* counted in planner.n_sharing */
-    bool held_back;      /* it is there but for the load of what is being stopped */
+    bool held_back;      /* it is there but for the load of stopping processes */
     bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
-    bool drain_stays;    /* what drain_pass found: nobody stands in for what leaves */
+    bool drain_stays;    /* the finding of drain_pass: nobody stands in for a leaving process */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
-    uint32_t marked;        /* victims of a search */
-    uint64_t noted_us;      /* of a job of fixed size: what its family was told that it has run */
-    uint32_t gives;         /* instances that go when they are done with their tasks */
-    uint32_t group;         /* its user's, in the table of groups */
-    struct resources lack;  /* its part of what is requested and not granted */
-    struct resources given; /* what these hold, as the policy was told */
-    struct resources used;  /* its part of what the group holds; nothing when there are no groups */
+    uint32_t marked; /* victims of a search */
+    uint64_t
+        noted_us;   /* of a job of fixed size: the time that it has run, as its family was told */
+    uint32_t gives; /* instances that go when they are done with their tasks */
+    uint32_t group; /* its user's, in the table of groups */
+    struct resources lack;  /* its part of the requests that are not granted */
+    struct resources given; /* the grants of these, as the policy was told */
+    struct resources used;  /* its part of the group's sum; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
@@ -60,9 +61,9 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
                                 * and are waited for until then; 0: they were not */
     uint64_t stuck_since_us;   /* it lacks its minimum and no room can be made; 0: not so */
     uint64_t drain_pass;       /* the last one that looked at it */
-    struct placed *places;     /* where: what it is promised again if it can be; owned */
+    struct placed *places; /* where: the places that it is promised again if they can be; owned */
     size_t n_places;
-    struct placed *reserved; /* of a started job: where what it lacks goes; owned */
+    struct placed *reserved; /* of a started job: the places of its lacking instances; owned */
     size_t n_reserved;
     struct hasty *hasty; /* where its processes end at once (job_hasty.c); owned */
     uint32_t n_hasty;

@@ -2,16 +2,16 @@
 /* nodes.c - nodes that are emptied, and nodes that owe
  *
  * Draining: nobody loses anything for it. An elastic role is shrunk away from there; when it is at
- * its minimum, others are started elsewhere first and the old ones go when those run. What is fixed
- * in number and fault tolerant is stopped and started again elsewhere, because two incarnations of
- * one slot must not live, but only once there is a place for it, which is reserved. A job that is
- * not fault tolerant would end with any of its processes: it is waited for. The node stays draining
- * so long, and says for whom (node->waits).
+ * its minimum, others are started elsewhere first and the old ones go when those run. A role of
+ * fixed number that is fault tolerant is stopped and started again elsewhere, because two
+ * incarnations of one slot must not live, but only once there is a place for it, which is reserved.
+ * A job that is not fault tolerant would end with any of its processes: it is waited for. The node
+ * stays draining so long, and says for whom (node->waits).
  *
  * Owing: foreign load came, or the node offers less than before. Elastic instances give way at once
- * down to their jobs' minima. What is at its minimum stays, even where other nodes have room:
- * moving it would stop its job's gang, which costs more than a machine that is short for a while,
- * and the node's own kernel shares what there is.
+ * down to their jobs' minima. A job at its minimum stays, even where other nodes have room: moving
+ * it would stop its job's gang, which costs more than a machine that is short for a while, and the
+ * node's own kernel shares what there is.
  *
  * Linear in the nodes that drain or owe and their processes; those are few, and a node on which
  * nobody could give way is passed by. */
@@ -72,7 +72,7 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
     }
 }
 
-/* Stops those that leave: of what runs only as many as are spare. */
+/* Stops those that leave: of the running ones only as many as are spare. */
 static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint32_t spare)
 {
     bool enough = job_count_running(job, role) >= job->spec->roles[role].min;
@@ -90,7 +90,7 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
     }
 }
 
-/* What is above the minimum shrinks away, what is not stays until others stand in for it. */
+/* Instances above the minimum shrink away, the others stay until others stand in for them. */
 static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
 {
     uint32_t min = job->spec->roles[role].min;
@@ -103,8 +103,8 @@ static void move_elastic(struct plan *plan, struct job *job, uint32_t role)
         shrink_away(plan, job, role, running > min ? running - min : 0);
 }
 
-/* The place is reserved: by this take until the queue is gone through, then as what its job lacks
- * (plan/repair.c). */
+/* The place is reserved: by this take until the queue is gone through, then as a lacking instance
+ * of its job (plan/repair.c). */
 static void move_fixed(struct plan *plan, struct process *process)
 {
     struct job *job = process->job;
@@ -135,7 +135,7 @@ static bool leaves_by_shrinking(const struct process *process)
            spec->max > spec->min + job->counts[process->role].given_up;
 }
 
-/* What finishes has nobody to do its share, and is over soon: it is not moved any more. */
+/* A finishing job has nobody to do its share, and is over soon: it is not moved any more. */
 static bool is_finishing(const struct process *process)
 {
     return process->job->finishing && job_role_works(process->job, process->role);
@@ -214,8 +214,8 @@ static int compare_names(const struct node *a, const struct node *b)
     return strcmp(a->name, b->name);
 }
 
-/* By name, so that what comes of them does not depend on the order of the events, which neither a
- * copy nor a restart knows. */
+/* By name, so that the outcome does not depend on the order of the events, which neither a copy nor
+ * a restart knows. */
 static void sort_nodes(struct planner *planner)
 {
     if (!planner->nodes_came)

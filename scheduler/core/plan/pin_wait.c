@@ -18,7 +18,7 @@ static bool take(struct capacity *rooms, const struct want *want)
     return room != NULL;
 }
 
-/* The instances before it are placed already: what they took is not free. */
+/* The instances before it are placed already: their places are not free. */
 static void note(const struct cluster *cluster, const struct demand *demand, uint32_t at,
                  struct pin_wait *ret)
 {
@@ -62,7 +62,7 @@ static void say_closed(const struct node *node, char *buffer, size_t size)
                    printable_prefix(why, 100), why, *why != '\0' ? ")" : "");
 }
 
-/* Of what it needs and what there is. */
+/* Of its need and the room. */
 static void say_amounts(const struct pin_wait *wait, char *buffer, size_t size)
 {
     const struct resources *free_now = &wait->account.free;
@@ -132,7 +132,7 @@ char *pin_wait_explain(const struct pin_wait *wait, const struct job *job, char 
     return buffer;
 }
 
-/* What of a started job has no place. */
+/* The instances of a started job without a place. */
 static bool find_lacking(const struct cluster *cluster, const struct job *job, uint32_t role,
                          struct pin_wait *ret)
 {

@@ -24,7 +24,7 @@ bool pin_wait_find(const struct cluster *cluster, const struct demand *demands, 
 /* pin_wait_say - "instance 2 of trainer runs on n7, which is not a member (edl nodes)"; returns
  * buffer */
 char *pin_wait_say(const struct pin_wait *wait, char *buffer, size_t size);
-/* pin_wait_of_job - of a gang that waits, or of what a started job lacks */
+/* pin_wait_of_job - of a gang that waits, or of the lacking instances of a started job */
 bool pin_wait_of_job(const struct cluster *cluster, const struct job *job, struct pin_wait *ret);
 /* verdict_is_of_room - it says that there is no room, and not that it is not its turn */
 bool verdict_is_of_room(enum queue_verdict verdict);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pins.c - what a started job lacks of a role that names the node of each instance
  *
- * Instances of other roles are all alike: what is lacking is a number, and any free slot will do.
- * Here each slot has one place. A slot whose node has no room stays empty, and the next one is
- * tried. All of it is linear in the slots of the role. */
+ * Instances of other roles are all alike: the lack is a number, and any free slot will do. Here
+ * each slot has one place. A slot whose node has no room stays empty, and the next one is tried.
+ * All of it is linear in the slots of the role. */
 #include "scheduler/core/plan/plan_internal.h"
 
 static bool is_ready(const struct slot *slot, struct instant now)
@@ -21,7 +21,7 @@ static bool is_stopping(const struct slot *slot)
     return slot->due && slot->live != NULL && slot->live->state == PROCESS_STOPPING;
 }
 
-/* Slots beyond the maximum are left over of a larger one. What finishes is not filled afresh. */
+/* Slots beyond the maximum are left over of a larger one. A finishing job is not filled afresh. */
 static bool may_be_filled(const struct job *job, uint32_t role, uint32_t index)
 {
     return index < job->spec->roles[role].max && slot_is_free(job, &job->slots[role][index]) &&

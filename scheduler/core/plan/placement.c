@@ -77,7 +77,7 @@ static struct room *fit_near(const struct capacity *capacity, const struct near 
     return best;
 }
 
-/* What is left there is nothing, or enough for another one. */
+/* The rest there is nothing, or enough for another one. */
 static bool leaves_no_rest(const struct room *room, const struct resources *need)
 {
     int64_t rest = room->later.cpu_millicores - need->cpu_millicores;
@@ -130,7 +130,7 @@ struct room *place_one(const struct capacity *capacity, const struct want *want,
     return place_beside(capacity, &fastest, near, now);
 }
 
-/* what has one node only, then pservers, then the larger CPU, then the larger memory */
+/* a role with one node only, then pservers, then the larger CPU, then the larger memory */
 static bool demand_before(const struct job_spec *spec, const struct demand *a,
                           const struct demand *b)
 {

@@ -33,7 +33,7 @@ static uint32_t times(int64_t have, int64_t need, uint32_t most)
     return need == 0 ? most : (uint32_t)MIN_OF(MAX_OF(have, 0) / need, (int64_t)most);
 }
 
-/* So many of these, most of all, in what is left there. */
+/* So many of these, most of all, in the rest of the room there. */
 static uint32_t count_in(const struct pair *pair, const struct room *room,
                          const struct resources *left, const struct demand *demand)
 {

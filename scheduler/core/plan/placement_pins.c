@@ -2,7 +2,7 @@
 /* placement_pins.c - roles that name the node of each instance
  *
  * Such an instance has one place or none, so there is no choice: pinned instances are placed before
- * all others of their gang, which then settle in what is left. */
+ * all others of their gang, which then settle in the rest. */
 #include "scheduler/core/plan/plan_internal.h"
 
 uint32_t demand_slot(const struct demand *demand, uint32_t at)
@@ -32,7 +32,7 @@ bool demands_pin(const struct demand *demands, size_t n)
     return false;
 }
 
-/* What may be found there: now, later, or once all gave way that could. */
+/* The room that may be found there: now, later, or once all gave way that could. */
 static struct resources open_in(const struct capacity *capacity, const struct room *room, bool now,
                                 bool might)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - planning: from what is to what is wanted next, at the cost of what changed
+/* plan.c - planning: from the present to the wanted state, at the cost of the changes
  *
  *   1. elastic instances on draining nodes for which others stand in leave (plan/nodes.c)
  *   2. touched jobs keep to their bounds; it is known which ones lack something (plan/repair.c)
  *   3. nodes that owe are relieved (plan/nodes.c)
- *   4. lacking jobs are repaired, what is to leave a draining node moves to a place elsewhere, and
- *      waiting gangs start, or room is made for them (plan/start.c);
- *      only when something might fit that did not, or somebody new waits
+ *   4. lacking jobs are repaired, processes that are to leave a draining node move to a place
+ *      elsewhere, and waiting gangs start, or room is made for them (plan/start.c); only when
+ *      something might fit that did not, or a new job waits
  *   5. the policy grows and shrinks elastic jobs (plan/grow.c)
  *   6. instances that are much slower than their others, or would be faster on another type of
  *      GPU, move or change places (plan/straggler.c, plan/exchange.c)
  *   7. touched jobs are settled: sizes, states, reasons
  *
- * Nothing here goes through all jobs or all nodes. Each job that changed is touched by whoever
- * changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest: the
- * index of rooms with what is reserved in it, the queue in its order, the policy's own index, the
- * deadlines. That this comes to the same as looking at everything is what cluster_replan is for:
- * it touches all, and after a plan it changes nothing. */
+ * Nothing here goes through all jobs or all nodes. Each job that changed is touched by the function
+ * that changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest:
+ * the index of rooms with the reservations in it, the queue in its order, the policy's own index,
+ * the deadlines. cluster_replan proves that this comes to the same as looking at everything: it
+ * touches all, and after a plan it changes nothing. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <utlist.h>
@@ -51,7 +51,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
 
     unfit_forget_node(cluster, node);
     node_set_gpu_type(cluster, node, false);
-    /* no take may speak of a room that is gone: what is reserved is reserved afresh */
+    /* no take may speak of a room that is gone: reservations are made afresh */
     capacity_roll_back(&planner->rooms, 0);
     planner->queue.growths = NEVER_US; /* an empty log is no sign that nothing was given back */
     queue_might_move(planner);
@@ -127,7 +127,7 @@ static bool finish(struct plan *plan)
     return n > 0;
 }
 
-/* Who goes first and who may be asked to give depends on what the groups hold. */
+/* The sums of the groups decide the order, and the jobs that may be asked to give. */
 static void note_groups(struct planner *planner)
 {
     if (planner->groups_changed && planner->n_groups > 1)
@@ -145,7 +145,7 @@ void plan_pass(struct cluster *cluster, struct instant now)
     cluster->plan_wanted = false;
     plan_drain(&plan);
     examine(&plan);
-    tell_policy(&plan); /* who gives way is asked below */
+    tell_policy(&plan); /* the functions below ask which jobs give way */
     plan_relieve(&plan);
     plan_queue_release(&plan);
     note_groups(plan.planner);
@@ -157,7 +157,8 @@ void plan_pass(struct cluster *cluster, struct instant now)
     plan_drain_tell(&plan);
     plan_queue_release(&plan);
     note_groups(plan.planner);
-    /* what was decided since may make room for who waits, and stand in for what leaves its node */
+    /* the decisions since may make room for waiting jobs, and stand in for processes that leave
+     * their node */
     if ((plan.planner->queue.wanted && plan_queue_waits(cluster)) ||
         (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))
         cluster->plan_wanted = true;
@@ -178,7 +179,7 @@ bool plan_is_quiet(struct cluster *cluster, struct instant now)
     return false;
 }
 
-/* What happened is told; what follows from it waits: the jobs stay touched. */
+/* The events are told; their consequences wait: the jobs stay touched. */
 void plan_settle(struct cluster *cluster, struct instant now)
 {
     size_t n;

@@ -83,7 +83,7 @@ void queue_done(struct queue *queue)
     }
 }
 
-/* --- what a job asks for
+/* --- the request of a job
  * -------------------------------------------------------------------------------- */
 
 static uint64_t digest_of(const struct job_spec *spec, uint32_t group)
@@ -193,8 +193,8 @@ static void count_below(struct tree_node *node)
 /* --- classes
  * ---------------------------------------------------------------------------------------- */
 
-/* What some nodes cannot run, and what names its nodes, is alike to no other: its class borrows
- * from the job's document. */
+/* A job that some nodes cannot run, or that names its nodes, is alike to no other: its class
+ * borrows from the job's document. */
 static bool is_alone(const struct job *job)
 {
     bool alone = job->unfit != NULL;
@@ -304,7 +304,8 @@ int queue_key_compare(const struct queue_key *a, const struct queue_key *b)
 }
 
 /* Of one group's classes those behind key: all, some or none of them, by how the group stands.
- * ret_from: what classes are ordered by, and nothing else of it, as this is asked at every step. */
+ * ret_from: the key of the order of classes, and nothing else of it, as this is asked at every
+ * step. */
 static bool starts_behind(const struct planner *planner, uint32_t group,
                           const struct queue_key *key, struct queue_class *ret_from)
 {
@@ -522,8 +523,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
         set_next(queue, class, job);
         if (tell && passed != NULL)
             queue_tell(cluster, passed, VERDICT_BEHIND);
-        /* it came back and others of its class have a promise: who is before whom is looked at
-         * afresh */
+        /* it came back and others of its class have a promise: the order is looked at afresh */
         queue->wanted = queue->wanted || (has_promises && job->plan.class_next != NULL);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reason.c - what waiting jobs are told: why, in numbers, and what would change it
+/* reason.c - the reasons of waiting jobs: why, in numbers, and the remedy
  *
  * A job is told when its standing changes, not whenever a number does: each telling is a row to be
  * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
@@ -121,8 +121,8 @@ static const struct kind *short_of(const struct resources *have, const struct re
     return NULL;
 }
 
-/* ", at most 2000m CPU on one": of what is short for an instance on every node; "" when each kind
- * alone is somewhere */
+/* ", at most 2000m CPU on one": of the resources that are short for an instance on every node; ""
+ * when each kind alone is somewhere */
 static const char *describe_most(const struct capacity *offered, const struct want *want,
                                  char *buffer, size_t size)
 {
@@ -193,7 +193,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
                    gang_size(demands, n), need, capacity_n_rooms(offered), all);
 }
 
-/* What is short: a label, something of one instance on one node, or something in all. */
+/* The shortage: a label, something of one instance on one node, or something in all. */
 static void say_short(const struct cluster *cluster, const struct job_spec *spec,
                       const struct demand *demands, size_t n, char *buffer, size_t size)
 {
@@ -377,7 +377,7 @@ static struct name_list nodes_held(const struct job *held)
     return nodes;
 }
 
-/* What could be shrunk away gives way before an end. */
+/* Instances that could be shrunk away give way before an end. */
 static void say_held(const struct job *job, char *buffer, size_t size)
 {
     struct name_list nodes = nodes_held(job);
@@ -426,7 +426,7 @@ static void say_yields(const struct cluster *cluster, const struct job *job, cha
                    list_say(&nodes, names, sizeof names), held->spec->name, need);
 }
 
-/* The most that others could give is what they hold beyond their guarantees, and it was not enough.
+/* The most that others could give is their surplus beyond their guarantees, and it was not enough.
  */
 static bool has_its_share(const struct cluster *cluster, const struct job *job,
                           enum queue_verdict verdict)
@@ -658,7 +658,7 @@ static char *explain_unfit(const struct job *job, char *buffer, size_t size)
     return buffer;
 }
 
-/* what holds for it now */
+/* its present standing */
 static enum queue_verdict verdict_now(const struct job *job)
 {
     if (job->plan.verdict == VERDICT_NONE && job != job->plan.queue_class->next)

@@ -3,8 +3,8 @@
  *
  * Where so many of one size find no room, as many or more of that size or a larger one do not
  * either, and most of those that wait ask for much the same: so few searches tell of all of them.
- * That holds until some room has more: what is taken for who is promised room, and what is kept for
- * the held gang, makes rooms smaller only. */
+ * That holds until some room has more: takes for promises, and room that is kept for the held gang,
+ * make rooms smaller only. */
 #include "scheduler/core/plan/plan_internal.h"
 
 void plan_refusals_begin(struct plan *plan)

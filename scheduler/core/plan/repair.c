@@ -19,8 +19,8 @@ uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant 
     return n;
 }
 
-/* One that is due and ready, else the lowest that is free. What is being stopped counts: of a
- * larger maximum before, free slots are left over beside it. */
+/* One that is due and ready, else the lowest that is free. Stopping instances count: of a larger
+ * maximum before, free slots are left over beside it. */
 int next_slot(struct job *job, uint32_t role, struct instant now)
 {
     if (job_count(job, role, true) >= job->spec->roles[role].max)
@@ -113,7 +113,7 @@ void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
 {
     if (job->counts[role].due <= keep)
         return;
-    trim(plan, job, role, keep, true); /* what could start and found no room */
+    trim(plan, job, role, keep, true); /* slots that could start and found no room */
     trim(plan, job, role, keep, false);
 }
 
@@ -142,7 +142,7 @@ static bool lacks(const struct job *job)
 /* --- touched jobs
  * -------------------------------------------------------------------------------------- */
 
-/* What finishes keeps what it has, unless its bounds were lowered under it. */
+/* A finishing job keeps its instances, unless its bounds were lowered under them. */
 static uint32_t floor_of(const struct job *job, uint32_t role)
 {
     return MIN_OF(job_role_floor(job, role), job->spec->roles[role].max);
@@ -228,7 +228,8 @@ static bool keep_place(struct plan *plan, struct job *job, const struct demand *
     return place.room != NULL;
 }
 
-/* What is in back-off or still waits for its slot gets its room reserved, without anybody's loss.
+/* An instance in back-off, or one that still waits for its slot, gets its room reserved, at no
+ * other job's cost.
  */
 static void keep_places(struct plan *plan, struct job *job, struct demand demand, uint32_t n,
                         unsigned which)
@@ -242,7 +243,8 @@ static void keep_places(struct plan *plan, struct job *job, struct demand demand
         kept = keep_place(plan, job, &demand, i);
 }
 
-/* Nothing is moved for what fits already: it is reserved first. false: some of it fits nowhere */
+/* Nothing is moved for an instance that fits already: it is reserved first. false: some of it fits
+ * nowhere */
 static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct demand *demand)
 {
     bool all = true;
@@ -255,7 +257,7 @@ static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct
     return all;
 }
 
-/* false: its minimum cannot be completed with what is there or is being stopped */
+/* false: its minimum cannot be completed with the room that is there or is being freed */
 static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
 {
     struct demand demand = { .role = role, .want = want_of_job(plan, job, role) };
@@ -280,8 +282,8 @@ static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
     return plan_make_room(plan, job, &demand, 1) || move_out_of_the_way(plan, job, &demand);
 }
 
-/* What is moved away from a place that it left to what is harder to place does not come back before
- * that is there (plan/move.c). */
+/* An instance that left its place to one that is harder to place does not come back before that is
+ * there (plan/move.c). */
 size_t roles_hardest_first(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
 {
     size_t n = 0;
@@ -400,7 +402,7 @@ void plan_finish(struct plan *plan, struct job *job)
         finish_role(plan, job, r);
     if (job->plan.lacking && !lacks(job)) {
         job_set_lacking(plan->cluster, job, false);
-        queue_might_move(plan->planner); /* what was kept for it is free */
+        queue_might_move(plan->planner); /* the room kept for it is free */
     }
     if (!job->plan.lacking)
         job->waits_for_room = false;

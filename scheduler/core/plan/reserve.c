@@ -2,9 +2,9 @@
 /* reserve.c - what a started job lacks is kept a place for, the same from plan to plan
  *
  * Each time the queue is gone through, all that is reserved is reserved afresh. Chosen afresh as
- * well, such a place would go with whatever grew or shrank meanwhile: a gang is promised the room
- * beside it, somebody gives way for that gang, the place moves to where he was, the gang does not
- * fit any more, he grows again - and all of it from the start, for ever. So a place is kept until
+ * well, such a place would go with every growth or shrinking meanwhile: a gang is promised the room
+ * beside it, a job gives way for that gang, the place moves to where it was, the gang does not fit
+ * any more, the job grows again - and all of it from the start, for ever. So a place is kept until
  * it does not fit any more.
  *
  * A job's roles are repaired in the same order each time, so that the places of before are gone

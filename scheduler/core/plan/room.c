@@ -2,9 +2,9 @@
 /* room.c - makes room for a gang by choosing who is shrunk away
  *
  * The policy knows totals; whether a gang fits is decided by single nodes. Greedy: instance by
- * instance, in placing order, where it fits later (what is stopping counts as gone) without
- * anybody's loss; else on the node that needs the fewest victims. Never below a job's minimum. All
- * or nothing.
+ * instance, in placing order, where it fits later (stopping processes count as gone) at no job's
+ * cost; else on the node that needs the fewest victims. Never below a job's minimum. All or
+ * nothing.
  *
  * Cost of an instance that needs victims: the index names only nodes on which those who could give
  * way hold enough; of them CANDIDATES_MAX are looked at, each with its own processes. */
@@ -21,7 +21,7 @@
 
 struct victims {
     const struct plan *plan;
-    uint32_t group; /* of who is in need */
+    uint32_t group; /* of the job in need */
     bool of_anyone; /* else of its own group, and of those that hold more than is guaranteed to them
                      */
     struct process **items; /* owned */
@@ -108,7 +108,7 @@ static bool look_at(struct room *room, void *userdata)
     size_t before = search->victims->n;
 
     search->looked_at--;
-    /* who gives way on nodes that are kept gives way to whom they are kept for */
+    /* a job that gives way on kept nodes gives way to the gang that they are kept for */
     if (!(search->holding && is_held(room)) &&
         free_on(search->victims, room, &search->want->need, search->fewest)) {
         search->fewest = search->victims->n - before - 1; /* the next has to be better */
@@ -236,9 +236,9 @@ static size_t count_alike(const struct job *job, size_t first)
     return n;
 }
 
-/* What was promised once is promised again as long as it can be: the greedy search might find
- * another place each time, and shrink others for it. That goes before what is kept for who waits
- * for ends: nodes are chosen for that one once, and only new promises are given beside it. */
+/* A promise is given again as long as it can be: the greedy search might find another place each
+ * time, and shrink others for it. That goes before nodes that are kept for a gang that waits for
+ * ends: nodes are chosen for that one once, and only new promises are given beside it. */
 bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
 {
     struct capacity *rooms = &plan->planner->rooms;
@@ -283,16 +283,16 @@ static bool search(struct plan *plan, const struct job *job, const struct demand
     return fits;
 }
 
-/* A job's minimum, once it started, and what is guaranteed to its group are worth anybody's
- * surplus. */
+/* A job's minimum, once it started, and the guarantee of its group are worth any other's surplus.
+ * */
 static bool goes_before_all(const struct plan *plan, const struct job *job)
 {
     return plan->planner->n_groups > 1 &&
            (job_is_started(job) || group_is_below(plan->planner, job->plan.group));
 }
 
-/* What the job needs is reserved: as what it lacks when it has started, else as what its gang is
- * promised. */
+/* The job's need is reserved: as its lacking instances when it has started, else as the promise of
+ * its gang. */
 static void keep(struct plan *plan, struct job *job, struct placed *take_placed, size_t size)
 {
     if (job_is_started(job)) {
@@ -316,7 +316,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     struct victims victims = { .plan = plan, .group = job->plan.group };
     bool fits;
 
-    /* before anything is taken and put back: each role by itself, whoever gives way */
+    /* before anything is taken and put back: each role by itself, with any jobs giving way */
     if (!plan_fits_by_count(plan, demands, n, false))
         return false;
     placed = xcalloc(size, sizeof *placed);
@@ -333,7 +333,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
 
         unmark_down_to(&victims, 0); /* the items stay where they are */
         stop(plan, &chosen, job, demands, n);
-        keep(plan, job, placed, size); /* what was freed by stopping is a fact by now */
+        keep(plan, job, placed, size); /* room that stops freed is a fact by now */
         placed = NULL;
     } else {
         unmark_down_to(&victims, 0);

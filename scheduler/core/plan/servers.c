@@ -5,16 +5,16 @@
  * finds room it is given as many as jobs like it have shown to be best (speed/servers.h), for as
  * many trainers as its share has room for, if they find room beside its gang, or others give way
  * that would give way to a gang, which is waited for once and not for long, else half as many and
- * so on. What is promised to others or kept for them is not taken.
+ * so on. Room that is promised to others or kept for them is not taken.
  *
- * Servers are not given back, so they come out of what is left when all that wait have their
- * minima, and with groups out of what is guaranteed to the job's own group. */
+ * Servers are not given back, so they come out of the room that is left when all waiting jobs have
+ * their minima, and with groups out of the guarantee of the job's own group. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
-/* What is free on a node, or could be: elastic jobs give way down to their minima. */
+/* The room that is free on a node, or could be: elastic jobs give way down to their minima. */
 static void add_node(struct resources *sum, const struct node *node)
 {
     if (!room_is_listed(node->room))
@@ -43,8 +43,9 @@ static void take_spare(struct plan *plan, const struct job *job, uint32_t server
     resources_add(&plan->spare.left, &need, -(int64_t)servers);
 }
 
-/* What nobody has for good, once all that wait have their minima; and how many share it. Servers
- * are not given back, so they come out of that alone. Once in a pass, from what is kept as sums. */
+/* The room that nobody has for good, once all waiting jobs have their minima; and how many share
+ * it. Servers are not given back, so they come out of that alone. Once in a pass, from kept sums.
+ * */
 static void sum_up(struct plan *plan)
 {
     const struct planner *planner = plan->planner;
@@ -77,7 +78,7 @@ static struct resources spare_on(const struct plan *plan, const struct labels *s
     return resources_lesser(&sum, &plan->spare.left);
 }
 
-/* Of its workers and servers: the fewest, and an equal part of what is left. */
+/* Of its workers and servers: the fewest, and an equal part of the rest. */
 static struct resources share_of(struct plan *plan, const struct job_spec *spec, uint32_t workers,
                                  uint32_t servers)
 {
@@ -121,7 +122,7 @@ static uint32_t room_for(const struct job_spec *spec, uint32_t workers, uint32_t
     return (uint32_t)MIN_OF(n, (int64_t)of->max);
 }
 
-/* Its group holds what is guaranteed to it at most: what is lent has to come back. */
+/* Its group holds its guarantee at most: a lent part has to come back. */
 static bool group_has_room(const struct planner *planner, const struct job *job, uint32_t servers,
                            uint32_t pservers)
 {
@@ -167,7 +168,7 @@ static struct goodput_servers choose(struct plan *plan, const struct job *job)
     return goodput_servers_choose(&question);
 }
 
-/* So many more beside what is taken: all of them, or nothing is taken. */
+/* So many more beside the takes: all of them, or nothing is taken. */
 static bool place(struct plan *plan, const struct demand *more, const struct placed *gang, size_t n,
                   struct placed *ret)
 {
@@ -231,7 +232,7 @@ static bool is_learnt(const struct cluster *cluster, const struct job *job)
     return cluster->families != NULL && job_elastic_role(job) >= 0;
 }
 
-/* The largest number up to that which find says yes to; 0: none but the fewest */
+/* The largest number up to that for which find says yes; 0: none but the fewest */
 static uint32_t descend(struct plan *plan, const struct job *job, uint32_t wanted,
                         bool (*find)(struct plan *plan, const struct demand *more, void *userdata),
                         void *userdata)
@@ -311,7 +312,7 @@ static bool make_room(struct plan *plan, const struct demand *more, void *userda
     return plan_make_room(plan, gang->job, demands, gang->n);
 }
 
-/* The largest number up to that which finds room beside its gang as things are */
+/* The largest number up to that for which there is room beside its gang as things are */
 static uint32_t free_number(struct plan *plan, const struct job *job, const struct demand *demands,
                             size_t n, uint32_t wanted)
 {

@@ -2,7 +2,7 @@
 /* start.c - starts waiting gangs, in order of priority and turn (queue.c); those of groups
  * that have less than is guaranteed to them first
  *
- * A gang that does not fit now but will when what is stopping is gone, or when elastic jobs give
+ * A gang that does not fit now but will when stopping processes are gone, or when elastic jobs give
  * way down to their minima, is promised that room: it stays reserved, so later gangs and growth see
  * the nodes without it (backfill takes only the rest). A gang that would not fit even then is
  * promised nothing and nobody shrinks for it: it waits for a job's end. For the first of those
@@ -10,11 +10,12 @@
  * out.
  *
  * When something might fit that did not, the queue is gone through from its start: all promises
- * are off, lacking jobs are served first, then what is to leave a draining node, then class after
- * class. A class of which one job does not fit is passed by as a whole, and after QUEUE_DEPTH of
- * those the rest is promised nothing: the cost is bounded however many wait. What is free now is
- * offered to those behind as well, and to a new class, however deep. When nothing came free, only
- * new classes are tried, each behind all promises that are not for those after it.
+ * are off, lacking jobs are served first, then processes that are to leave a draining node, then
+ * class after class. A class of which one job does not fit is passed by as a whole, and after
+ * QUEUE_DEPTH of those the rest is promised nothing: the cost is bounded however many wait. Room
+ * that is free now is offered to those behind as well, and to a new class, however deep. When
+ * nothing came free, only new classes are tried, each behind all promises that are not for those
+ * after it.
  *
  * Each time most classes fail as they did before, by sums: such a one costs those sums, of which
  * few have to be counted (plan/refusals.c), or nothing when no room has more than the last time. */
@@ -69,9 +70,9 @@ static bool stops_in_places(const struct job *job)
     return false;
 }
 
-/* Above the load limit only for what is being stopped where it goes: that is waited for, so that
- * room made for it does not cost a load above the limit meanwhile. A gang that is over the limit by
- * what runs, or by stops elsewhere, has the right to its minimum all the same. */
+/* Above the load limit only for processes that stop in its places: it waits for those, so that room
+ * made for it does not cost a load above the limit meanwhile. A gang that is over the limit by
+ * running processes, or by stops elsewhere, has the right to its minimum all the same. */
 static bool waits_for_stops(const struct plan *plan, const struct job *job,
                             const struct demand *demands, size_t n)
 {
@@ -141,8 +142,8 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     queue_tell(plan->cluster, job, verdict);
 }
 
-/* What is there but for the load is taken at once: who grows or is repaired meanwhile goes
- * elsewhere, else the gang would have to wait for room once the load is gone. */
+/* Room that is there but for the load is taken at once: a job that grows or is repaired meanwhile
+ * goes elsewhere, else the gang would have to wait for room once the load is gone. */
 static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
     bool there = job->plan.held_back && plan_keep_places(plan, job, true);
@@ -169,8 +170,8 @@ static bool fits_now(struct plan *plan, const struct job *job, const struct dema
 }
 
 /* A gang that fits with the fewest servers: room is being made for more, once, and until those who
- * give way are gone. With groups nobody waits for more: what a group holds is what runs. One
- * promise is left to those who cannot start without. */
+ * give way are gone. With groups no job waits for more: a group holds as much as runs. One promise
+ * is left to those who cannot start without. */
 static bool waits_for_servers(struct plan *plan, struct job *job, const struct demand *demands,
                               size_t n)
 {
@@ -265,7 +266,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
 }
 
 /* Those behind the depth; NULL: all. A group that came to have less than its share while the queue
- * was gone through went to the front of it: who is new there has not been tried, and will be. */
+ * was gone through went to the front of it: a new job there has not been tried, and will be. */
 static void tell_fresh(struct plan *plan, const struct queue_key *depth)
 {
     struct queue *queue = &plan->planner->queue;
@@ -285,8 +286,8 @@ static void tell_fresh(struct plan *plan, const struct queue_key *depth)
         queue_might_move(plan->planner);
 }
 
-/* With groups: who was told what it waits for and was not come to this time. As many are told that
- * as are tried in one plan, and one for each new class since. */
+/* With groups: jobs with a reason that were not come to this time. As many are told that as are
+ * tried in one plan, and one for each new class since. */
 static void tell_passed_by(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
@@ -304,8 +305,8 @@ static void tell_passed_by(struct plan *plan)
 
 /* When a class came or went others are behind the depth that were not: they are told so. Or the
  * other way round: the next pass tries them, as if they were new. This is looked at last, when it
- * is known who stays. With groups a place is no fact: which of them go first depends on what is
- * promised meanwhile, so only going through the queue tells (tell_passed_by). */
+ * is known who stays. With groups a place is no fact: promises meanwhile decide which of them go
+ * first, so only going through the queue tells (tell_passed_by). */
 static void look_at_depth(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
@@ -317,7 +318,7 @@ static void look_at_depth(struct plan *plan)
     for (uint32_t i = QUEUE_DEPTH; i < queue->n_open; i++) {
         class = queue_at(queue, i);
         if (class->deep)
-            break; /* as are all behind it, but for new ones, who were told */
+            break; /* as are all behind it, but for new ones, which were told */
         class->deep = true;
         if (!class->fresh)
             queue_tell(plan->cluster, class->next, VERDICT_DEEP);
@@ -334,8 +335,8 @@ static void look_at_depth(struct plan *plan)
     }
 }
 
-/* Whose turn did not come any more keeps nothing of what it was promised: neither the places, on
- * nodes that may go, nor the words. */
+/* A job whose turn did not come any more keeps nothing of its promise: neither the places, on nodes
+ * that may go, nor the words. */
 static void tell_broken(struct plan *plan, struct job *const *promised, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -351,7 +352,7 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
     }
 }
 
-/* Those behind the depth: whatever blocks all before them, they start when they fit. Kept as
+/* Those behind the depth: they start when they fit, though all before them are blocked. Kept as
  * numbers: a class is gone when its last job starts. */
 static void go_deep(struct plan *plan, const struct queue_key *depth)
 {
@@ -381,7 +382,8 @@ static void go_deep(struct plan *plan, const struct queue_key *depth)
     queue->deep = from;
 }
 
-/* Sums tell again that it does not fit, whoever gives way, and that what it was told is true. */
+/* Sums tell again that it does not fit, even if all others give way, and that its reason is true.
+ * */
 static bool fails_by_count(struct plan *plan, const struct queue_class *class)
 {
     const struct demand *demands = class->demands;
@@ -393,8 +395,8 @@ static bool fails_by_count(struct plan *plan, const struct queue_class *class)
             !plan_hold_keeps_out(plan, class->next, demands, n));
 }
 
-/* Since it failed so the last time no room has more, and what is kept for the held gang is what it
- * was. That no node has other labels is another question. */
+/* Since it failed so the last time no room has more, and the room kept for the held gang is the
+ * same. That no node has other labels is another question. */
 static bool has_no_more(const struct plan *plan, const struct queue_class *class)
 {
     const struct planner *planner = plan->planner;
@@ -404,7 +406,7 @@ static bool has_no_more(const struct plan *plan, const struct queue_class *class
            plan->growths == planner->rooms.growths;
 }
 
-/* Its next job failed by sums alone the last time, and so it does now, and what it was told is true
+/* Its next job failed by sums alone the last time, and so it does now, and its reason is true
  * still: it fails again, and that is no news. Most of the queue: nothing else is looked at for it,
  * and not even sums where no room has more since. */
 static bool is_hopeless(struct plan *plan, const struct queue_class *class)
@@ -415,7 +417,7 @@ static bool is_hopeless(struct plan *plan, const struct queue_class *class)
            (has_no_more(plan, class) || fails_by_count(plan, class));
 }
 
-/* Of those behind the held gang, while what is kept for that is off the rooms. With groups what is
+/* Of those behind the held gang, while the room kept for that is off the rooms. With groups what is
  * lent decides as well. */
 static void note_hopeless(const struct plan *plan, struct queue_class *class)
 {
@@ -431,7 +433,7 @@ static void note_hopeless(const struct plan *plan, struct queue_class *class)
     class->hopeless_beside = planner->queue.n_keeps;
 }
 
-/* A group that comes to what is guaranteed to it on the way goes on among the others: what failed
+/* A group that comes to its guarantee on the way goes on among the others: a class that failed
  * while it went first does not fit there either. */
 static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
 {
@@ -497,7 +499,7 @@ static void go_through(struct plan *plan)
     tell_broken(plan, promised, n_promised);
     if (held != NULL)
         tell_broken(plan, &held, 1);
-    /* who came later was in nobody's way then but is now: once more, until it is stable */
+    /* a later job was in nobody's way then but is now: once more, until it is stable */
     queue->hold_check = n_assigned != plan->planner->n_assigned;
     if (queue->hold_check || n_promised != queue->n_promised ||
         memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
@@ -513,8 +515,8 @@ static bool is_after(const struct queue *queue, const struct job *job,
            (job->spec->priority == class->priority && turn_compare(&turn, &class->next_turn) > 0);
 }
 
-/* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, what is
- * promised decides which of them go first, and who is behind the depth for it is not known. */
+/* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, promises
+ * decide which of them go first, so the jobs behind the depth are not known. */
 static bool goes_before(const struct planner *planner, const struct queue_class *class)
 {
     const struct queue *queue = &planner->queue;
@@ -582,7 +584,7 @@ void plan_queue(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
 
-    /* several at once, or one that goes before who has a promise or nodes: that is a matter of
+    /* several at once, or one that goes before a job with a promise or nodes: that is a matter of
      * order */
     if (queue->fresh != NULL &&
         (queue->fresh->fresh_next != NULL || goes_before(plan->planner, queue->fresh)))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* straggler.c - an instance that is much slower than its others goes to a faster node
  *
- * Only where the job can spare it meanwhile, and where what that gains over the rest of the job is
- * worth twice what it costs. Never to and fro: from a node to one that is worth more to its job,
- * not twice within a minute, and who grows goes to the fastest node that has room (placement.c).
- * Each comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that
- * looks at everything afresh moves nobody. */
+ * Only where the job can spare it meanwhile, and where the gain over the rest of the job is worth
+ * twice the cost. Never to and fro: from a node to one that is worth more to its job, not twice
+ * within a minute, and a growing job goes to the fastest node that has room (placement.c). Each
+ * comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that looks
+ * at everything afresh moves nobody. */
 #include "scheduler/core/learn/outlook.h"
 #include "scheduler/core/plan/plan_internal.h"
 
@@ -61,7 +61,7 @@ bool process_can_move(const struct process *process)
            !process_is_leaving(process) && !process_is_pinned(process);
 }
 
-/* What is left of the job, as it goes on now; without a queue nobody knows. */
+/* The rest of the job, as it goes on now; without a queue nobody knows. */
 static double left_s(const struct job *job, uint32_t instances)
 {
     const struct job_learned *learned = job->learned;

@@ -35,7 +35,7 @@ bool is_saver(const struct process *process)
            !task_queue_is_model_saved(queue);
 }
 
-/* Beside its others; of one that was not compared yet its node is known, and what its job makes of
+/* Beside its others; of one that was not compared yet its node is known, and how its job compares
  * the types of GPU. */
 static int speed_of(const struct process *process)
 {
@@ -72,8 +72,8 @@ bool victim_before(const struct process *a, const struct process *b)
     return a->index > b->index;
 }
 
-/* The job as its policy knows it, with what it could give still: without those that leave and
- * those that are marked. */
+/* The job as its policy knows it, with the instances that it could give still: without those that
+ * leave and those that are marked. */
 static struct policy_job giver(const struct process *process)
 {
     const struct job *job = process->job;
@@ -89,8 +89,8 @@ static struct policy_job giver(const struct process *process)
                                 .gpus = spec->gpus };
 }
 
-/* Within a job: who loses the least. Across groups: who has most beyond its guarantee. Across the
- * jobs of one: whom the policy lets give. */
+/* Within a job: the instance that loses the least. Across groups: the one with most beyond its
+ * guarantee. Across the jobs of one: whom the policy lets give. */
 bool gives_before(const struct plan *plan, const struct process *a, const struct process *b)
 {
     struct policy_job a_job;
