@@ -2,7 +2,7 @@
 /* forecast.c - what a change would do to the cluster as it is
  *
  * A change is a call on a copy of the cluster and the question whether it is done. The copy is
- * played forward (forecast_play.c) until it is, and then until what it set off has settled. */
+ * played forward (forecast_play.c) until it is, and then until its consequences have settled. */
 #include "scheduler/core/ask/forecast.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include "shared/step_sums.h"
 
 #define STEPS_NOTE_US UINT64_C(5000000)
-/* In one note no more is believed: the sums of a cluster stay figures, whatever one job says. */
+/* In one note no more is believed: the sums of a cluster stay figures, for any words of one job. */
 #define STEPS_NOTE_SAMPLES_MAX (UINT64_C(1) << 40)
 
 /* As a report has it. */

@@ -65,9 +65,10 @@ struct task_queue_config {
     bool passes_open;          /* task_queue_wish_passes counts: the job itself says none */
     uint32_t failures_max;     /* 3: a fourth failure discards */
     uint64_t lease_timeout_us; /* a leased task not finished by then fails; in truth it is */
-    uint64_t lease_least_us;   /* what task_times.h says, from this on; 0: it does not count */
-    bool shuffled;             /* each pass has its tasks in another order, that of: */
-    uint64_t seed;             /* permutation.h, the pass is the epoch; else that of the ids */
+    uint64_t
+        lease_least_us; /* the length that task_times.h says, from this on; 0: it does not count */
+    bool shuffled;      /* each pass has its tasks in another order, that of: */
+    uint64_t seed;      /* permutation.h, the pass is the epoch; else that of the ids */
 };
 
 enum task_lease_result {
@@ -146,8 +147,8 @@ enum task_lease_result task_queue_lease(struct task_queue *queue, uint64_t holde
                                         struct task **ret_task);
 
 /* task_queue_check_pass - 0, or why nothing of this pass is given out now: EDL_EPASSBEFORE it is
- * over, EDL_EPASSAFTER it has not begun, EDL_EALLTASKSFAILED all its tasks were discarded. What
- * upstream's master says; 0 too for any pass behind the last one once all are over. */
+ * over, EDL_EPASSAFTER it has not begun, EDL_EALLTASKSFAILED all its tasks were discarded. The
+ * answer of upstream's master; 0 too for any pass behind the last one once all are over. */
 int task_queue_check_pass(const struct task_queue *queue, uint32_t pass, struct edl_error *error);
 
 /* task_queue_finish - 0 counted or already counted by the same lease; EDL_ESTALE when the lease is

@@ -71,7 +71,7 @@ struct task_queue {
 void task_count_lost(struct task_queue *queue, struct entry *entry, uint64_t records,
                      uint32_t chunks);
 
-/* task_queue.c: task_put_leased - to a holder, from whatever list it is in */
+/* task_queue.c: task_put_leased - to a holder, from any list */
 void task_put_leased(struct task_queue *queue, struct entry *entry, uint64_t holder,
                      uint64_t now_us);
 

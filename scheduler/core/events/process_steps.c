@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process_steps.c - what processes tell of their training steps: counted, and learnt from
  *
- * Of a job with a queue the tasks are what is learnt from, as the queue counts them and nobody has
- * to be believed. Steps count where there is none: jobs whose processes train all together. */
+ * Of a job with a queue only the tasks are learnt from, as the queue counts them and nobody has to
+ * be believed. Steps count where there is none: jobs whose processes train all together. */
 #include "scheduler/core/model/core_internal.h"
 
 /* One process says no more than this between two reports, of each figure. */
@@ -18,7 +18,7 @@ static void count(struct cluster_figures *figures, const struct step_sums *more)
         step_sum(figures->step_us[STEP_WAIT], MIN_OF(more->wait_us, COUNTED_MAX));
 }
 
-/* Who neither takes tasks nor meets others is at work from its first step on. */
+/* An instance that neither takes tasks nor meets others is at work from its first step on. */
 static void begin(struct cluster *cluster, struct process *process, const struct steps_told *told,
                   struct instant now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rendezvous.h - the processes of a role agree on a generation
  *
- * Each process of the role arrives. When all who are waited for have, the next generation is those
+ * Each process of the role arrives. When all awaited processes have, the next generation is those
  * that arrived: all of them get the same members, ranked by their index from 0 without a gap. Its
  * number is above every one before, also after a restart or a restore.
  *

@@ -18,8 +18,7 @@ bool policy_may_grow(const struct policy_totals *totals, const struct request *w
 bool policy_must_shrink(const struct policy_totals *totals, const struct request *held);
 /* policy_account - so many instances more (or less) are requested */
 void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change);
-/* policy_compare_spans - policy.compare_givers where nothing else is known of what a job would
- * lose: the job with the largest part of its span above its minimum gives first, one that cannot
- * give last */
+/* policy_compare_spans - policy.compare_givers where nothing else is known of a job's loss: the job
+ * with the largest part of its span above its minimum gives first, one that cannot give last */
 int policy_compare_spans(const struct policy_state *state, const struct policy_job *a,
                          const struct policy_job *b);

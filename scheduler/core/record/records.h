@@ -40,7 +40,7 @@ struct job_record {
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us;
     char dataset_digest[DATASET_DIGEST_SIZE];
-    const struct job_spec *spec;     /* whose it is depends on who made the record */
+    const struct job_spec *spec;     /* owned by the maker of the record */
     const char *metrics;             /* JSON text, NULL; the same */
     const struct slot_record *slots; /* n_slots; the same */
     size_t n_slots;
