@@ -41,7 +41,7 @@ static int gzip_unpack(const uint8_t *packed, size_t size, uint8_t **ret, size_t
         return -ENOMEM;
     while (status == Z_OK && done <= RECORDIO_CHUNK_BYTES_MAX) {
         if (done == room) {
-            room = MIN_OF(room * 2 + 64 * 1024, (size_t)RECORDIO_CHUNK_BYTES_MAX + 1);
+            room = MIN_OF(room * 2 + 4 * size + 64 * 1024, (size_t)RECORDIO_CHUNK_BYTES_MAX + 1);
             out = xreallocarray(out, room, 1);
         }
         z.next_out = out + done;
