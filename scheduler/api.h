@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api.h - the handlers of the route table (routes.c), and what they share
+/* api.h - the handlers of the route table (routes.c), and their common parts
  *
  * A handler reads at once, or changes the core and answers after the commit. userdata is the
  * scheduler. */
@@ -86,11 +86,11 @@ void api_job_processes(struct http_request *request, void *userdata);
 /* api_why.c */
 void api_job_why(struct http_request *request, void *userdata);
 
-/* api_tasks.c: what processes call */
+/* api_tasks.c: the calls of processes */
 void api_job_tasks(struct http_request *request, void *userdata);
 void api_job_hosts(struct http_request *request, void *userdata);
-/* api_process_call - one call of a process: who, what it says, what the core makes of it, and the
- * answer (NULL: error is it), which goes out after the commit */
+/* api_process_call - one call of a process: the caller, its body, the core's part, and the answer
+ * (NULL: error is it), which goes out after the commit */
 typedef json_t *(*process_call_fn)(struct scheduler *scheduler, struct process *process,
                                    const json_t *body, struct edl_error *error);
 void api_process_call(struct http_request *request, struct scheduler *scheduler,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_forecast.h - ?dry_run=1: what a request would do instead of doing it */
+/* api_forecast.h - ?dry_run=1: the effects of a request instead of the request */
 #pragma once
 
 #include <jansson.h>
@@ -15,10 +15,10 @@ struct scheduler;
  * caller who is not understood wants nothing done */
 int api_dry_run(const struct http_request *request, bool *ret, struct edl_error *error);
 
-/* Each keeps the request, and answers it with 200 and the forecast, or with what the real request
- * would be refused with. -EAGAIN: the system gives no process for it, and the request is left
- * alone. Only while there is no other one (scheduler.forecast), and the core is not ahead of the
- * database: see dispatch.c. What is given is borrowed for the call. */
+/* Each keeps the request, and answers it with 200 and the forecast, or with the refusal of the real
+ * request. -EAGAIN: the system gives no process for it, and the request is left alone. Only while
+ * there is no other one (scheduler.forecast), and the core is not ahead of the database: see
+ * dispatch.c. All arguments are borrowed for the call. */
 int api_forecast_submit(struct scheduler *scheduler, struct http_request *request,
                         const struct job_spec *spec, const char *user,
                         const struct archived_jobs *archived, json_t *ignored, bool flat,

@@ -13,7 +13,7 @@ struct scheduler;
 int archive_drain_init(struct scheduler *scheduler, struct edl_error *error);
 
 /* archive_drain_turn - before the commit: the core lets go of some, unless the database is behind
- * with what it got before */
+ * with earlier ones */
 void archive_drain_turn(struct scheduler *scheduler);
 
 /* archive_drain_go_on - after the commit: asks for the next turn if more is left */

@@ -13,6 +13,6 @@ struct scheduler;
  * before, held_after_commit does for all others. */
 void audit_take(struct scheduler *scheduler, struct held *held, unsigned status);
 
-/* audit_log - a line of the log for each entry among what was stored: the table is bounded, and who
- * makes enough changes pushes what others did out of it */
+/* audit_log - a line of the log for each stored entry: the table is bounded, and a user who makes
+ * enough changes pushes the lines of others out of it */
 void audit_log(const struct account_change *changes, size_t n);

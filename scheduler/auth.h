@@ -31,7 +31,7 @@ enum route_flags {
     ROUTE_DOCUMENT = 1 << 15, /* its body is a job document, JSON or YAML (job_document.h) */
     ROUTE_KEYED = 1 << 4,     /* takes an Idempotency-Key (idempotency.h) */
     ROUTE_MATCHED = 1 << 9,   /* takes If-Match (precondition.h) */
-    ROUTE_TAGGED = 1 << 11,   /* the good answer has the ETag of what it tells of */
+    ROUTE_TAGGED = 1 << 11,   /* the good answer has the ETag of its subject */
     ROUTE_CACHED = 1 << 13,   /* takes If-None-Match: 304 when it is still so */
     ROUTE_UNSTORED = 1 << 10, /* no GET, but works while nothing can be stored (degraded.h) */
     ROUTE_STREAMED = 1 << 12, /* as server-sent events, too; takes Last-Event-ID (api_events.c) */
@@ -61,8 +61,8 @@ struct caller {
 int auth_caller(struct scheduler *scheduler, const struct http_request *request,
                 struct caller *ret);
 
-/* auth_socket_role - what an account of this machine may that comes over the Unix socket: what its
- * row says, without one --socket-role; nothing when it is called AUTH_ADMIN_NAME */
+/* auth_socket_role - the role of an account of this machine that comes over the Unix socket: that
+ * of its row, without one --socket-role; nothing when it is called AUTH_ADMIN_NAME */
 enum user_role auth_socket_role(const struct scheduler *scheduler, const char *name);
 
 /* auth_owner - 0 when the caller owns what belongs to user or is at least an operator; -EACCES with
@@ -71,17 +71,18 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
                struct edl_error *error);
 
 /* auth_check - http_server_config.authorise; userdata is the scheduler. EDL_EUNAUTHENTICATED,
- * -EACCES, -ENOENT; 1: who calls is being looked up (peer.h), -EAGAIN: that takes too long */
+ * -EACCES, -ENOENT; 1: the caller is being looked up (peer.h), -EAGAIN: that takes too long */
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error);
 
-/* auth_note_refusal - http_server_config.refused: every answer of 401 or 403 is in the log, whoever
- * refused (denials.h) */
+/* auth_note_refusal - http_server_config.refused: every answer of 401 or 403 is in the log, from
+ * every place that refuses (denials.h) */
 void auth_note_refusal(const struct http_request *request, const struct edl_error *error,
                        void *userdata);
 
-/* auth_recheck - whether a request that was let in may go on: what auth_check would say now, of
- * calls that people make. Who waits, reads on, or sent a body for long may have been removed since.
+/* auth_recheck - whether a request that was let in may go on: the answer of auth_check now, of
+ * calls that people make. A caller that waits, reads on, or sent a body for long may have been
+ * removed since.
  */
 int auth_recheck(struct scheduler *scheduler, struct http_request *request,
                  struct edl_error *error);

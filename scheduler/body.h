@@ -26,7 +26,7 @@ struct body_field {
 bool body_has(const struct body_field *field, const char *key);
 
 /* body_known - no other members than these (a blank between): people's calls want to hear of a
- * typing error. What programs of another version send may have more. */
+ * typing error. Bodies of programs of another version may have more. */
 int body_known(const struct body_field *field, const char *keys, struct edl_error *error);
 
 int body_u64(const struct body_field *field, const char *key, uint64_t most, uint64_t *ret,
@@ -42,7 +42,7 @@ int body_string(const struct body_field *field, const char *key, size_t most, co
  * character becomes '?', in the object too */
 int body_reported(const struct body_field *field, const char *key, size_t most, const char **ret,
                   struct edl_error *error);
-/* body_verbatim - as body_string, with whatever it holds */
+/* body_verbatim - as body_string, with any bytes */
 int body_verbatim(const struct body_field *field, const char *key, size_t most, const char **ret,
                   struct edl_error *error);
 /* body_array - borrowed */

@@ -3,7 +3,7 @@
  *
  * The worst body within the bounds takes some 10 ms to be read, and many may come at once. So those
  * of more than some KiB wait here: one at a time is read in a thread, nodes first, then the kinds
- * of callers in turn and within a kind the callers (fair.h). What came of it is set at the request
+ * of callers in turn and within a kind the callers (fair.h). The result is set at the request
  * (http_request_set_read), which is then dispatched as if it had just come. A caller who closes the
  * connection, or its half of it, while its body waits is gone, and the body is not read.
  *

@@ -16,11 +16,12 @@ struct edl_error;
 struct task_queue;
 struct task_queue_config;
 
-/* Of one task, as it is sent: about 2,500 chunks. What a lease tells is of the same size. */
+/* Of one task, as it is sent: about 2,500 chunks. The answer to a lease is of the same size. */
 #define DATASET_TASK_BYTES_MAX (256 * 1024)
 
-/* dataset_reader_new - config: of the queue that is made; NULL: tasks are passed over unread, for
- * whoever has them already and asks for the digest. tasks_max: more are refused; 0: any number */
+/* dataset_reader_new - config: of the queue that is made; NULL: tasks are passed over unread, for a
+ * caller that has them already and asks for the digest. tasks_max: more are refused; 0: any
+ * number */
 struct dataset_reader *dataset_reader_new(const struct task_queue_config *config,
                                           uint64_t tasks_max);
 struct dataset_reader *dataset_reader_free(struct dataset_reader *reader);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* datasets.h - datasets on their way: taken piece by piece, read beside the loop, stored bit by bit
  *
- * A dataset has up to --max-job-tasks tasks. Whatever somebody sends, the loop does a bounded piece
- * of it at a time: it copies what came (a worker's thread reads it), and a turn stores
+ * A dataset has up to --max-job-tasks tasks. The loop does a bounded piece of every upload at a
+ * time: it copies the bytes that came (a worker's thread reads them), and a turn stores
  * DATASET_SLICE_TASKS of it. It is the job's when all of it is stored, and answered then. A job has
- * one under way: who sends another waits, and hears that the job has it.
+ * one under way: a process that sends another waits, and hears that the job has it.
  *
  * Used by: api_datasets.c, turn.c. Tests: tests/unit/test_datasets.c. */
 #pragma once
@@ -23,7 +23,7 @@ struct scheduler;
 struct turn_records;
 struct worker;
 
-/* What a turn stores of one dataset at most: some 10 ms of its work. */
+/* The most that a turn stores of one dataset: some 10 ms of its work. */
 #define DATASET_SLICE_TASKS 2048
 #define DATASET_SLICE_BYTES (512 * 1024)
 
@@ -61,7 +61,7 @@ int dataset_upload_add(struct dataset_upload *upload, const void *data, size_t s
  * stored, or refused */
 void dataset_upload_finish(struct dataset_upload *upload, const struct process *sender);
 
-/* dataset_upload_leave - the request is over; what is whole is stored all the same */
+/* dataset_upload_leave - the request is over; a whole one is stored all the same */
 void dataset_upload_leave(struct dataset_upload *upload);
 
 /* datasets_slice - what the turn is to store of them; borrowed until datasets_stored.

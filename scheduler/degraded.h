@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* degraded.h - read-only mode: nothing can be stored, because the disk is full, read-only or ill
  *
- * Memory goes back to what is on disk and stays there: reads are answered, writes are refused with
- * 507, nothing is planned. Nodes keep their leases, so what runs goes on; agents keep what ended
- * and tell it again. The scheduler tries to write, ever more rarely, and goes on by itself. Used
+ * Memory goes back to the state on disk and stays there: reads are answered, writes are refused
+ * with
+ * 507, nothing is planned. Nodes keep their leases, so processes go on; agents keep ended ones and
+ * tell of them again. The scheduler tries to write, ever more rarely, and goes on by itself. Used
  * by: scheduler. Tests: tests/unit/test_degraded.c, tests/integration/260-disk-full.sh. */
 #pragma once
 
@@ -35,8 +36,8 @@ void degraded_done(struct scheduler *scheduler);
  * damaged */
 bool degraded_survives(int code);
 
-/* degraded_begin - read-only from here on, because of why; what is in memory is what is on disk.
- * Tells whoever waits for what will not come. */
+/* degraded_begin - read-only from here on, because of why; memory equals the disk. Tells callers
+ * that wait for an answer that will not come. */
 void degraded_begin(struct scheduler *scheduler, const struct edl_error *why);
 
 /* degraded_committed - a turn is on disk: should it happen again, it is tried soon again */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* denials.h - every refused caller in the log: who, from where, what, why
+/* denials.h - every refused caller in the log: its name, its address, the call, the reason
  *
  * A flood must not fill the journal: of each address the first few lines of 10 seconds are written,
  * and how many more there were at their end. Tests: tests/unit/test_join_tokens.c,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dispatch.h - what stands between the HTTP server and the handlers of the route table: who is
- * served now, who waits, who is asked to come again
+/* dispatch.h - the step between the HTTP server and the handlers of the route table: it serves a
+ * caller now, lets it wait, or asks it to come again
  *
  * Used by: listeners.c, turn.c, scheduler.c. Tests: tests/unit/test_turn.c,
  * tests/unit/test_dispatch.c, tests/integration/161-fair.sh. */
@@ -26,7 +26,7 @@ struct dispatch {
     struct refusals refusals;
     sd_event_source *serve;  /* owned */
     sd_event_source *opened; /* owned; ends what opening says */
-    bool opening;            /* nodes are to be heard first: what people want changed waits */
+    bool opening;            /* nodes are to be heard first: changes that people ask for wait */
     unsigned passed_over;    /* passes of the loop since it was dispatched */
     uint64_t pass;           /* of the loop, in which was spent: */
     uint64_t spent_us[DISPATCH_TIERS]; /* in handlers */
@@ -39,8 +39,8 @@ struct dispatch {
 int dispatch_init(struct scheduler *scheduler, struct edl_error *error);
 
 /* dispatch_open - the scheduler is about to listen: until all nodes that had a lease have reported,
- * or a fifth of one is over (1 s at most), what people want changed waits, so that nothing of it
- * comes before the reports */
+ * or a fifth of one is over (1 s at most), changes that people ask for wait, so that none comes
+ * before the reports */
 void dispatch_open(struct scheduler *scheduler);
 
 /* dispatch_done - forgets what still waits (the server is gone) */
@@ -59,7 +59,7 @@ void dispatch_read(struct scheduler *scheduler, struct http_request *request, ui
  * the loop may; the rest follows */
 void dispatch_readers(struct scheduler *scheduler);
 
-/* A look for news that may wait its turn; a part of what its owner keeps. */
+/* A look for news that may wait its turn; a member of its owner's object. */
 struct dispatch_poll {
     struct fair_item item; /* first */
     void (*look)(struct dispatch_poll *poll);
@@ -78,7 +78,7 @@ void dispatch_unpoll(struct scheduler *scheduler, struct dispatch_poll *poll);
 /* dispatch_wake - a forecast has ended: the next one that waits may be made */
 void dispatch_wake(struct scheduler *scheduler);
 
-/* dispatch_refuse - the state is lost: what waits is asked to try again */
+/* dispatch_refuse - the state is lost: waiting callers are asked to try again */
 void dispatch_refuse(struct scheduler *scheduler);
 
 /* dispatch_n_readers - how many reads wait */

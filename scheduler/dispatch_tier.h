@@ -3,8 +3,8 @@
 #pragma once
 
 enum dispatch_tier {
-    DISPATCH_NODES,     /* what keeps a node in the cluster (ROUTE_FIRST): always at once */
-    DISPATCH_PROCESSES, /* what processes and agents ask besides: fair among users, and nodes */
+    DISPATCH_NODES,     /* calls that keep a node in the cluster (ROUTE_FIRST): always at once */
+    DISPATCH_PROCESSES, /* the other calls of processes and agents: fair among users, and nodes */
     DISPATCH_PEOPLE,    /* all others: fair among users, and the addresses of strangers */
     DISPATCH_POLLS,     /* long polls that have news, as people: thousands may wait for the same */
     DISPATCH_FORECASTS, /* ?dry_run=1: one after the other, beside the loop (api_forecast.c) */

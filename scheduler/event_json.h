@@ -12,7 +12,7 @@ struct stored_event;
 /* event_to_json - new reference, never NULL */
 json_t *event_to_json(const struct stored_event *event);
 
-/* event_after_check - EDL_ECOMPACTED when what comes behind revision `after` is not all there: it
+/* event_after_check - EDL_ECOMPACTED when the events behind revision `after` are not all there: it
  * was compacted, or the revision is of a history that was since taken back (a restored backup) */
 int event_after_check(const struct event_bounds *bounds, uint64_t after, struct edl_error *error);
 

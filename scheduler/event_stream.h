@@ -4,8 +4,9 @@
  *
  * A stream holds no events: it reads them from the database when its connection takes more, so a
  * slow reader costs one piece of text. When history is compacted before such a reader got to it its
- * stream ends; asked again from where it was it is told so (410). So does the stream of who may
- * read no more: that is asked before every piece, at every beat, and when users or tokens change.
+ * stream ends; asked again from where it was it is told so (410). So does the stream of a reader
+ * that may read no more: that is asked before every piece, at every beat, and when users or tokens
+ * change.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ struct scheduler;
 #define EVENT_STREAMS_RESERVED 32 /* of them, for admins */
 #define EVENT_STREAMS_USER_MAX 32 /* of one user who is none */
 
-/* event_stream_new - answers the request with what comes after `after` */
+/* event_stream_new - answers the request with the events after `after` */
 void event_stream_new(struct scheduler *scheduler, struct http_request *request, uint64_t after);
 
 /* event_streams_wake - there are new events in the database, or some reader may no more */

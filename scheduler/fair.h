@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fair.h - who is served next, when more is asked for than one thread does at once
  *
- * A queue for each caller, and the callers in turn: one who asks for a thousand things waits for
- * them, and whoever asks for one waits for one of each other caller. A caller that had its turn
- * goes behind all others; one that comes is the last as well. What waits is bounded, for each
- * caller and in all; where all is full, one who has nothing waiting is still let in.
+ * A queue for each caller, and the callers in turn: one that asks for a thousand things waits for
+ * them, and one that asks for one waits for one of each other caller. A caller that had its turn
+ * goes behind all others; one that comes is the last as well. The queue is bounded, for each caller
+ * and in all; where all is full, one who has nothing waiting is still let in.
  *
- * Some of what waits may be served at any time, some only between two turns (scheduler.h): whoever
- * takes says which.
+ * Some requests may be served at any time, some only between two turns (scheduler.h): the taker
+ * says which.
  *
  * Pure: no clock, no I/O. All operations but fair_take cost O(1); that walks the callers that have
- * nothing of what may be served now. Used by: dispatch.c. Tests: tests/unit/test_fair.c. */
+ * nothing that may be served now. Used by: dispatch.c. Tests: tests/unit/test_fair.c. */
 #pragma once
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum fair_class { FAIR_ANYTIME, FAIR_SETTLED, FAIR_CLASSES };
 
 #define FAIR_NAME_MAX 80
 
-/* A part of what its owner keeps; caller NULL: it does not wait. */
+/* A member of its owner's object; caller NULL: it does not wait. */
 struct fair_item {
     struct fair_caller *caller; /* borrowed */
     enum fair_class class;

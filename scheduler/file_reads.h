@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_reads.h - files of processes on their way from a node to whoever asked
+/* file_reads.h - files of processes on their way from a node to the caller
  *
- * Agents are called by nobody: what somebody asks for is listed in the node's orders ("reads"), and
- * its agent brings the answer, a piece a call (POST /nodes/{node}/reads/{read}). A piece goes on to
- * the client, and the agent's call is answered when the client's connection has taken it: so the
- * slower of the two sets the pace, and no more than two pieces of a read are held here. Nothing of
- * it is stored, and what is in it is looked at by nobody.
+ * Agents are called by nobody: a read that somebody waits for is listed in the node's orders
+ * ("reads"), and its agent brings the answer, a piece a call (POST /nodes/{node}/reads/{read}). A
+ * piece goes on to the client, and the agent's call is answered when the client's connection has
+ * taken it: so the slower of the two sets the pace, and no more than two pieces of a read are held
+ * here. Nothing of it is stored, and nobody looks at its contents.
  *
  * A read ends when its agent says so, when its client leaves, or when the agent is silent for 20 s.
  *
@@ -21,7 +21,7 @@ struct http_request;
 struct scheduler;
 
 #define FILE_READS_MAX 64     /* at once, of all */
-#define FILE_READS_USER_MAX 4 /* of one user, who is no admin */
+#define FILE_READS_USER_MAX 4 /* of one user that is no admin */
 #define FILE_PIECE_BYTES (256 * 1024)
 
 struct file_reads {
@@ -31,11 +31,12 @@ struct file_reads {
 };
 
 struct file_ask {
-    const char *node;  /* which is there */
-    const char *user;  /* who asks */
-    const char *owner; /* who alone may, beside admins; NULL: anybody who may call the route */
-    const char *type;  /* media type of the answer */
-    json_t *order;     /* for the agent; taken */
+    const char *node; /* which is there */
+    const char *user; /* the caller */
+    const char
+        *owner; /* the only user who may, beside admins; NULL: anybody who may call the route */
+    const char *type; /* media type of the answer */
+    json_t *order;    /* for the agent; taken */
 };
 
 /* file_read_begin - keeps the request, which is answered by and by

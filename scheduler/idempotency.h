@@ -29,8 +29,8 @@ void idempotency_end(struct http_request *request);
  * answer to the request's key, if it has one */
 void idempotency_take(struct held *held);
 
-/* idempotency_seal - the turn is planned: what its keys are answered with, to be stored with it
- * The array is the caller's, what it points to is not. */
+/* idempotency_seal - the turn is planned: the answers to its keys, to be stored with it. The array
+ * is the caller's, its contents are not. */
 struct stored_answer *idempotency_seal(struct scheduler *scheduler, size_t *ret_n);
 
 /* idempotency_answer - the turn is committed (error NULL) or failed: answers held's request and

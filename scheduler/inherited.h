@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inherited.h - listening sockets that a service manager holds for us (sd_listen_fds(3))
  *
- * They outlive the scheduler: who connects while it restarts waits in their queue. Where it listens
- * is said by --listen all the same; a socket is only taken instead of one made here. */
+ * They outlive the scheduler: a caller that connects while it restarts waits in their queue. Where
+ * it listens is said by --listen all the same; a socket is only taken instead of one made here. */
 #pragma once
 
 #include <stdbool.h>

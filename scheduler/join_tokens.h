@@ -34,7 +34,7 @@ struct join_tokens {
 int join_tokens_load(struct scheduler *scheduler, struct edl_error *error);
 void join_tokens_done(struct join_tokens *tokens);
 
-/* Who makes one. */
+/* The maker of one. */
 struct join_token_maker {
     const char *name; /* borrowed during the call */
     bool is_admin;
@@ -56,7 +56,7 @@ const struct stored_token *join_tokens_find(const struct scheduler *scheduler, c
 int join_tokens_alive(const struct stored_token *token, uint64_t now_wall_us,
                       struct edl_error *error);
 
-/* Who wants to join. */
+/* The node that wants to join. */
 struct join_wish {
     const char *node, *credential_hash;
     const char *machine_id; /* NULL, "": not told */
@@ -65,8 +65,8 @@ struct join_wish {
 /* join_tokens_check - whether it is good for a node now
  * 0: good; 1: it is used up, and by this very node with this very credential, which asks again;
  * EDL_EUNAUTHENTICATED, -EACCES with error. Until it expires a used one is good again for the node
- * that it made, while that has never reported and the same machine asks: who typed the line had
- * something amiss. */
+ * that it made, while that has never reported and the same machine asks: the person who typed the
+ * line had something amiss. */
 int join_tokens_check(const struct scheduler *scheduler, const struct stored_token *token,
                       const struct join_wish *wish, uint64_t now_wall_us, struct edl_error *error);
 
@@ -90,6 +90,6 @@ unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wa
 /* join_tokens_each - all of them, in the order in which they were made */
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata);
 
-/* join_tokens_seal - copies of what changed, for the commit, which also forgets what is to go; the
- * caller frees the array */
+/* join_tokens_seal - copies of the changed ones, for the commit, which also forgets those that are
+ * to go; the caller frees the array */
 struct stored_token *join_tokens_seal(struct scheduler *scheduler, size_t *ret_n);

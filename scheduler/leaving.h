@@ -2,9 +2,9 @@
 /* leaving.h - an orderly stop: nodes hear for how long they may go on alone
  *
  * After a signal: the machine's service manager says whether the machine ends, that time is stored
- * together with what is due, each node that polls is told, and the process ends. Nothing is changed
- * or judged meanwhile. Whatever fails on that way ends the process as a crash would, which disturbs
- * nobody more. Used by: scheduler.c, turn.c, dispatch.c, api_orders.c. Tests:
+ * together with the due changes, each node that polls is told, and the process ends. Nothing is
+ * changed or judged meanwhile. A failure on that way ends the process as a crash would, which
+ * disturbs nobody more. Used by: scheduler.c, turn.c, dispatch.c, api_orders.c. Tests:
  * tests/integration/253-orderly-stop.sh. */
 #pragma once
 
@@ -22,7 +22,7 @@ struct scheduler;
 struct leaving {
     bool on;                    /* nothing but orders is served any more */
     bool told;                  /* it is stored, and nodes may know */
-    uint64_t away_us;           /* what they are told */
+    uint64_t away_us;           /* the times that they are told */
     struct machine_ends *asked; /* owned */
     sd_event_source *end;       /* owned */
     unsigned n_left;            /* nodes that have not asked yet */

@@ -31,12 +31,12 @@ struct listeners {
 /* listeners_open - listens at every place of the options, or at none; with the service manager's
  * socket where it passed one
  * The certificate is on disk before anybody sees it. The files that this process may have open are
- * raised to what the system allows, and the servers take no more connections than fit. */
+ * raised to the system's limit, and the servers take no more connections than fit. */
 int listeners_open(struct scheduler *scheduler, struct edl_error *error);
 
 /* renewal_init - from now on the certificate is made anew when it is due (certificate.h), and shown
- * to whoever connects then; connections that are there go on. What cannot be done is told, and
- * tried again every hour. */
+ * to callers that connect then; connections that are there go on. A failure is logged, and tried
+ * again every hour. */
 int renewal_init(struct scheduler *scheduler, struct edl_error *error);
 
 /* listeners_renew - now, if it is due
@@ -52,10 +52,10 @@ int listeners_look(struct scheduler *scheduler, const char **ret_url, struct edl
 /* listeners_log - tells where, of which authority, and when the certificate ends */
 void listeners_log(const struct listeners *listeners);
 
-/* listeners_close - answers 503 to what still waits */
+/* listeners_close - answers 503 to requests that still wait */
 void listeners_close(struct listeners *listeners);
 
-/* What operators watch, in sum. route and status_class as in http_server_answers. */
+/* Figures for operators, in sum. route and status_class as in http_server_answers. */
 uint64_t listeners_connections(const struct listeners *listeners);
 uint64_t listeners_waiting(const struct listeners *listeners);
 uint64_t listeners_cut_off(const struct listeners *listeners);

@@ -4,13 +4,13 @@
  * Live output is pushed only while somebody reads it: a reader's interest is listed in its nodes'
  * orders, the agents push, and a ring of bounded size per process keeps the newest. The end of
  * every process' output comes unasked and is stored (store_commit); before that, now and then, the
- * last few KiB of what it wrote so far, which is what is left when its node dies. Every entry has a
- * place in one rising order; a reader's cursor is the last place it saw. Places go on rising over
- * restarts of the scheduler (they begin at the wall clock's reading).
+ * last few KiB of its output so far, which are left when its node dies. Every entry has a place in
+ * one rising order; a reader's cursor is the last place it saw. Places go on rising over restarts
+ * of the scheduler (they begin at the wall clock's reading).
  *
  * Bounds: LOG_RING_BYTES per process, LOG_TAIL_BYTES stored per process, LOG_RINGS_BYTES for all
- * rings together: those of processes that have ended go first (their end is stored), then what was
- * written longest ago. A ring goes with its last reader or a minute after its process' end. */
+ * rings together: those of processes that have ended go first (their end is stored), then the
+ * oldest output. A ring goes with its last reader or a minute after its process' end. */
 #pragma once
 
 #include <jansson.h>
@@ -33,7 +33,7 @@ struct store;
 #define LOG_TAIL_BYTES (64 * 1024)
 #define LOG_INTEREST_US (10 * UINT64_C(1000000))
 
-/* What is before this offset of the file was written by then. */
+/* Bytes before this offset of the file were written by then. */
 struct log_mark {
     uint64_t offset, wall_us;
 };
@@ -53,7 +53,7 @@ struct log_push {
 #define LOG_PENDING_BYTES (1024 * 1024) /* ends that nobody asked for: then they are committed */
 #define LOG_PENDING_US (10 * UINT64_C(1000000))
 
-/* What a reader wants. role NULL: all; index UINT32_MAX: all. */
+/* The wish of a reader. role NULL: all; index UINT32_MAX: all. */
 struct log_filter {
     uint64_t job_id;
     const char *role;
@@ -71,14 +71,14 @@ void log_hub_set_store(struct log_hub *hub, struct store *store);
 /* log_hub_bytes - what all rings take */
 size_t log_hub_bytes(const struct log_hub *hub);
 
-/* log_hub_push - a piece of output; what was known already is cut off */
+/* log_hub_push - a piece of output; the known part is cut off */
 void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now_us);
 
 /* log_hub_push_silence - the process ended and wrote nothing; saying it twice is harmless */
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us);
 
-/* log_hub_keep - the end of what a process wrote so far, which nobody asked for: stored with the
- * next commit, so that something is known of it when its node dies; true: make one now */
+/* log_hub_keep - the end of a process's output so far, which nobody asked for: stored with the next
+ * commit, so that something is known of it when its node dies; true: make one now */
 bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now_us);
 
 /* log_hub_note_effects - keeps the rings of processes that were lost: no agent will send their end
@@ -113,7 +113,7 @@ bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
 struct log_read {
     struct log_filter filter;
     const struct job
-        *job; /* borrowed; what its live processes are about to push anew is left out */
+        *job; /* borrowed; output that its live processes are about to push anew is left out */
     uint64_t now_us;
     size_t max_bytes;
     uint64_t cursor;

@@ -55,11 +55,11 @@ struct log_hub {
     struct stream *streams;     /* k: key, owned */
     struct stream *live, *over; /* lists of them: with entries, pushed longest ago first; ended,
                                    the first to end first */
-    size_t ring_bytes;          /* of all entries, with what they hang on */
+    size_t ring_bytes;          /* of all entries, with their headers */
     struct interest *interests; /* owned list; as many as jobs being read */
     struct log_tail *pending;   /* owned array, owned texts */
     size_t n_pending, cap_pending, pending_bytes;
-    uint64_t committed_us; /* when what is pending was last written */
+    uint64_t committed_us; /* when the pending output was last written */
     uint64_t sequence;     /* of the newest entry */
 };
 
@@ -74,7 +74,7 @@ const char *log_next_line(const char *text);
 /* log_source_bytes - how many bytes of the file a text is. Each character stands for its own bytes,
  * but a replacement character for the one invalid byte it came from. */
 uint64_t log_source_bytes(const char *text, size_t size);
-/* log_say_before - a line for whoever reads from the middle on: where the bytes before it are; ""
- * when there are none, or nobody knows */
+/* log_say_before - a line for a reader from the middle on: where the bytes before it are; "" when
+ * there are none, or nobody knows */
 const char *log_say_before(const char *node, const char *file, uint64_t bytes,
                            char text[LOG_BEFORE_BYTES]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.h - what agents tell of their machines besides what they offer: load, pressure, disks,
- * network interfaces
+/* machine.h - the figures of machines besides their offers, as agents tell them: load, pressure,
+ * disks, network interfaces
  *
  * Shown and added up; nothing is decided by it and nothing of it is stored. */
 #pragma once
@@ -51,14 +51,14 @@ struct machine {
     UT_hash_handle hh; /* k: node */
 };
 
-/* What is known of all of them. All of it 0: of none. */
+/* The figures of all of them. All of it 0: of none. */
 struct machines {
     struct machine *by_node; /* owned; uthash */
     /* of all interfaces of all machines, since the scheduler was started */
     uint64_t received_bytes, sent_bytes;
 };
 
-/* What they make together, lost nodes and what was not told left out. */
+/* Their sums, without lost nodes and untold figures. */
 struct machine_sums {
     uint64_t memory_available_bytes, load_milli;
     uint64_t disk_free_least_bytes;        /* of the fullest; 0 also when none is told of */
@@ -72,15 +72,15 @@ const char *machine_word_of_pressure(unsigned pressure);
  * an earlier version, or nothing new). -EINVAL with pointer. */
 int machine_from_json(const json_t *body, struct machine **ret, struct edl_error *error);
 json_t *machine_to_json(const struct machine *machine);
-/* machine_read_gpus - of the array, what is known here (new reference); strangers always */
+/* machine_read_gpus - of the array, the known members (new reference); strangers always */
 int machine_read_gpus(const json_t *array, json_t **ret, struct edl_error *error);
 /* machine_say_gpus - why GPUs of the node are not free that are not granted either: "GPU 1 is held
- * by pid 4711 of alice"; "" they are. machine: NULL, what is known of it. Returns text. */
+ * by pid 4711 of alice"; "" they are. machine: NULL, or its figures. Returns text. */
 char *machine_say_gpus(const struct machine *machine, const struct node *node, char *text,
                        size_t size);
 struct machine *machine_free(struct machine *machine);
 
-/* machines_take - in the place of what was known of the node */
+/* machines_take - in the place of the node's former figures */
 void machines_take(struct machines *machines, const char *node, struct machine *take_machine);
 const struct machine *machines_find(const struct machines *machines, const char *node);
 void machines_forget(struct machines *machines, const char *node);

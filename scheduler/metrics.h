@@ -18,7 +18,7 @@ struct metrics {
     struct histogram plans;     /* how long planning took, where there was something to plan */
     struct histogram loop_busy; /* how long each pass of the loop kept everybody else waiting */
     uint64_t started_wall_us;
-    uint64_t over_limit;    /* what was refused for options.limits */
+    uint64_t over_limit;    /* refusals because of options.limits */
     sd_event_source *probe; /* owned; measures the loop */
 };
 

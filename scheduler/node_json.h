@@ -17,8 +17,8 @@ int node_offer_from_json(const json_t *body, struct node_offer *ret, struct edl_
 
 /* ports_foreign_from_json - the ports of a report that others listen on, rising, at most
  * AGENT_PORTS_FOREIGN_MAX: *ret, the caller's to free; NULL: none. Beside those of the range that
- * is offered more may be told. What does not rise, is no port or is too much is left out, and is no
- * reason to lose the node. -EINVAL with the key when it is no list */
+ * is offered more may be told. A number that does not rise, is no port or is too much is left out,
+ * and is no reason to lose the node. -EINVAL with the key when it is no list */
 int ports_foreign_from_json(const json_t *body, uint16_t **ret, size_t *ret_n,
                             struct edl_error *error);
 
@@ -28,7 +28,6 @@ int gpus_foreign_from_json(const json_t *body, uint64_t *ret_mask, struct edl_er
 /* gpus_idle_from_json - the same of those that do nothing */
 int gpus_idle_from_json(const json_t *body, uint64_t *ret_mask, struct edl_error *error);
 
-/* node_to_json - new reference; "devices" lists each GPU with its NUMA node, what is known of
- * it, and, while one is granted, the process that holds it; "machine" what its agent tells of it,
- * NULL: nothing yet */
+/* node_to_json - new reference; "devices" lists each GPU with its NUMA node, its figures, and,
+ * while one is granted, the process that holds it; "machine" its agent's figures, NULL: none yet */
 json_t *node_to_json(const struct node *node, const struct machine *machine);

@@ -27,7 +27,7 @@ struct scheduler_options {
     char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
-    char names[SERVER_NAMES_MAX][SERVER_NAME_BYTES]; /* what nodes reach this machine by */
+    char names[SERVER_NAMES_MAX][SERVER_NAME_BYTES]; /* names by which nodes reach this machine */
     size_t n_names;
     const struct policy *policy;
     uint32_t max_load_permille;
@@ -61,7 +61,7 @@ struct setting_change {
     bool taken;       /* else it needs a restart */
 };
 
-/* options_take - takes over from newer what a scheduler that runs can be told; what differs is in
- * ret, as many as are returned */
+/* options_take - takes over from newer the options that a running scheduler can change; the
+ * differing ones are in ret, as many as are returned */
 size_t options_take(struct scheduler_options *options, const struct scheduler_options *newer,
                     struct setting_change ret[SETTINGS_MAX]);

@@ -12,8 +12,8 @@ struct process;
  * wanted */
 json_t *orders_to_json(const struct node *node, const struct log_hub *logs);
 
-/* order_to_json - one process' ORDER, with what starts it until its agent has reported it; new
- * reference */
+/* order_to_json - one process' ORDER, with the members that start it until its agent has reported
+ * it; new reference */
 json_t *order_to_json(const struct process *process);
 
 /* order_environment - upstream's variables, torchrun's, Open MPI's, ours, and the job's own; new

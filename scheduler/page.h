@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.h - lists that come page by page: ?limit=N&cursor=C, and "next" in the answer
  *
- * What has a name is told in the order of names, and the cursor is the name at the end of the page
- * before: so a page goes on where the last one ended whatever came or went since. */
+ * Things with a name are told in the order of names, and the cursor is the name at the end of the
+ * page before: so a page goes on where the last one ended, also when things came or went since. */
 #pragma once
 
 #include <jansson.h>
@@ -32,7 +32,7 @@ struct page {
     size_t n, room;
 };
 
-/* page_open - of what the query asks for; -EINVAL. What was opened is closed. */
+/* page_open - of the query; -EINVAL. An open page is closed. */
 int page_open(const struct http_request *request, struct page *ret, struct edl_error *error);
 
 /* page_offer - one of all there are, in any order */

@@ -2,7 +2,7 @@
 /* peer.h - who is at the other end of a Unix socket, as the kernel and the account database say
  *
  * The account database may be a server far away that takes its time: it is asked beside the loop
- * (worker.h), one question after the other, and only who is not known yet waits. */
+ * (worker.h), one question after the other, and only an unknown caller waits. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* peer_job.h - whether a process of a job is at the other end of a Unix socket
  *
  * On that socket the kernel's word is enough: a caller is its account. A process of a job has that
- * account too, and is not its owner: what it did there would outlive the job. It has edl-supervisor
- * above it, whatever it forks, as supervisors are child subreapers (prctl(2)). */
+ * account too, and is not its owner: its work there would outlive the job. It has edl-supervisor
+ * above it after every fork, as supervisors are child subreapers (prctl(2)). */
 #pragma once
 
 #include <stdbool.h>

@@ -26,9 +26,9 @@ void etag_of_user(const struct user *user, char *ret, size_t size);
 void etag_of_group(const struct group_spec *group, char *ret, size_t size);
 
 /* precondition_check - 0 when the request has no If-Match, or one that names tag; EDL_ECHANGED
- * (412) with what it is now. -EINVAL: the header is no list of tags */
+ * (412) with the present one. -EINVAL: the header is no list of tags */
 int precondition_check(const struct http_request *request, const char *tag,
                        struct edl_error *error);
 
-/* precondition_is_known - whether If-None-Match names tag: whoever asks has it already (304) */
+/* precondition_is_known - whether If-None-Match names tag: the caller has it already (304) */
 bool precondition_is_known(const struct http_request *request, const char *tag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_ref.h - a process by name, for what is kept over a turn: when a commit fails everything
+/* process_ref.h - a process by name, which stays good over a turn: when a commit fails everything
  * is loaded anew, and pointers into the cluster of before are good for nothing */
 #pragma once
 

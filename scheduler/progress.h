@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h - what processes tell of how far they are, as their nodes reported it last
  *
- * Shown; nothing is decided by it and nothing of it is stored. A node's processes have what its
- * last report says: bounded by what runs there. Only pushes are added up, and only those of
- * servers: what runs when this begins adds what comes from then on, at most 10^6 a second and
+ * Shown; nothing is decided by it and nothing of it is stored. A node's processes have the figures
+ * of its last report: bounded by their number. Only pushes are added up, and only those of servers:
+ * a server that runs when this begins adds its pushes from then on, at most 10^6 a second and
  * process. */
 #pragma once
 
@@ -19,9 +19,9 @@ struct progresses {                /* all 0: of none */
     uint64_t pushes[2]; /* enum of push_counts.h; that servers told of since this began */
 };
 
-/* progresses_take - from the array `processes` of a node's report; what is not in order is left
- * out: a process that says nonsense is no reason to lose its node. Pushes are counted until a
- * report names the process no more. now_us: boot time. */
+/* progresses_take - from the array `processes` of a node's report; a wrong row is left out: a
+ * process that says nonsense is no reason to lose its node. Pushes are counted until a report names
+ * the process no more. now_us: boot time. */
 void progresses_take(struct progresses *progresses, const char *node, const json_t *processes,
                      uint64_t now_us);
 

@@ -3,7 +3,7 @@
  *
  * A row of progress says what one server took from one trainer in all. Reports repeat it, may leave
  * it out, and say it in any order, so the highest of each row is kept. A program may say anything,
- * so what one report adds is bounded. Tests: test_metrics.c. */
+ * so the addition of one report is bounded. Tests: test_metrics.c. */
 #pragma once
 
 #include <jansson.h>
@@ -22,7 +22,7 @@ struct push_counts {          /* all 0: of none */
 };
 
 /* push_counts_take - adds to sums what is more than was told before, most in all
- * rows: NULL or checked (process_progress.h). A row without room is not counted, and what is beyond
+ * rows: NULL or checked (process_progress.h). A row without room is not counted, and one beyond
  * most never is. */
 void push_counts_take(struct push_counts *counts, const json_t *rows, uint64_t most,
                       uint64_t sums[PUSHES_KINDS]);

@@ -5,5 +5,5 @@
 struct scheduler;
 
 /* scheduler_reload - reads files and command line again; the log tells what is different since and
- * what needs a restart. What is wrong is told, and then nothing changes. */
+ * what needs a restart. An error is logged, and then nothing changes. */
 void scheduler_reload(struct scheduler *scheduler);

@@ -23,10 +23,11 @@ struct restored {
 
 /* restore_backup - options.restore_file becomes the database of options.state_dir
  * No scheduler may run there. The copy is checked as a whole and brought to the newest schema
- * before anything is changed, and what the former database knows to be revoked since is revoked in
- * it; where that database cannot be read, ret->unknown says so and the backup is restored all the
- * same. A crash in the middle leaves a mark, and no scheduler starts before the restore was
- * repeated. Errors: -EEXIST a scheduler runs, EDL_ECORRUPT, -EINVAL not one of ours or a newer one,
+ * before anything is changed, and rights that the former database knows to be revoked since are
+ * revoked in it; where that database cannot be read, ret->unknown says so and the backup is
+ * restored all the same. A crash in the middle leaves a mark, and no scheduler starts before the
+ * restore was repeated. Errors: -EEXIST a scheduler runs, EDL_ECORRUPT, -EINVAL not one of ours or
+ * a newer one,
  * -ENOSPC, -EIO. The caller clears ret in any case. */
 int restore_backup(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error);

@@ -67,13 +67,13 @@ struct scheduler {
     struct log_hub *logs;       /* owned */
     struct users *users;        /* owned */
     struct call_rate tokens;    /* calls that make and remove tokens */
-    struct group_table *groups; /* owned; what the core was told; NULL: there are none */
+    struct group_table *groups; /* owned; as the core was told; NULL: there are none */
     struct peers *peers;        /* owned; accounts that called over the Unix socket */
     struct waiters waiters;
     struct dispatch dispatch;     /* requests that wait until it is their turn */
     struct body_reads body_reads; /* large bodies, on their way there */
     struct metrics metrics;
-    struct machines machines;     /* what agents tell of theirs besides what they offer */
+    struct machines machines;     /* the figures of nodes' machines besides their offers */
     struct progresses progresses; /* of processes, as their nodes report them */
     struct workspaces workspaces;
     struct datasets datasets;     /* on their way */
@@ -122,7 +122,7 @@ int scheduler_run(struct scheduler *scheduler);
 
 /* A request that is answered later. request is NULL once it went away by itself. */
 typedef json_t *(*held_build_fn)(struct scheduler *scheduler, const char *key, uint64_t id);
-/* the ETag of what key or id names, as it is then; false: it is gone */
+/* the ETag of the thing that key or id names, as it is then; false: it is gone */
 typedef bool (*held_tag_fn)(struct scheduler *scheduler, const char *key, uint64_t id,
                             char ret[ETAG_MAX]);
 struct held {
@@ -136,7 +136,7 @@ struct held {
     char key[NODE_NAME_MAX + 1];
     uint64_t id;
     char location[40];   /* the header; "" none */
-    char *etag;          /* owned: the header, of what json tells; NULL: none, or */
+    char *etag;          /* owned: the header, of json's subject; NULL: none, or */
     held_tag_fn tag;     /* it is made when build's answer is; NULL: none */
     struct keyed *keyed; /* owned; when it is the answer to an Idempotency-Key */
     struct held *next, *prev;
@@ -157,18 +157,19 @@ json_t *held_json(struct scheduler *scheduler, struct held *held);
 bool held_tag(struct scheduler *scheduler, const struct held *held, char ret[ETAG_MAX]);
 #define HELD_REMOVED_TEXT "it was removed in the same moment"
 
-/* held_tell - tell_after_commit for what waited; not for what is polled within a turn (turn.c),
- * which is before the commit in any case */
+/* held_tell - tell_after_commit for requests that waited; not for those that are polled within a
+ * turn (turn.c), which is before the commit in any case */
 void held_tell(struct scheduler *scheduler, struct held *take_held, unsigned status,
                json_t *take_json);
 
-/* tell_after_commit - answers with what was read from the core and changes nothing: at once, or
- * behind the commit when the core is ahead of the database */
+/* tell_after_commit - answers with facts read from the core and changes nothing: at once, or behind
+ * the commit when the core is ahead of the database */
 void tell_after_commit(struct scheduler *scheduler, struct http_request *request, unsigned status,
                        json_t *take_json);
 
-/* refuse_after_commit - answers with an error that the core gave: it may speak of what is not on
- * disk yet ("a job of that name exists"), and then goes out behind the commit like any other answer
+/* refuse_after_commit - answers with an error that the core gave: it may speak of a change that is
+ * not on disk yet ("a job of that name exists"), and then goes out behind the commit like any other
+ * answer
  */
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
                          const struct edl_error *error);
@@ -181,8 +182,9 @@ void scheduler_tell_groups(struct scheduler *scheduler);
 /* scheduler_touch - the core changed: a turn will come */
 void scheduler_touch(struct scheduler *scheduler);
 
-/* scheduler_skip_turn - whether the core holds nothing to plan, to store or to tell: then what was
- * just handled needs no turn and may be answered at once. Most reports are such. */
+/* scheduler_skip_turn - whether the core holds nothing to plan, to store or to tell: then the
+ * request that was just handled needs no turn and may be answered at once. Most reports are
+ * such. */
 bool scheduler_skip_turn(struct scheduler *scheduler);
 
 /* scheduler_turn - plan, commit, answer, wake; called by the loop */
@@ -191,7 +193,7 @@ int scheduler_turn(struct scheduler *scheduler);
 /* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);
 
-/* scheduler_ready - whether work can be taken: what was restored is stored, the store answers, the
+/* scheduler_ready - whether work can be taken: the restored state is stored, the store answers, the
  * last commit succeeded. 0, or -EAGAIN with error, which is not NULL. */
 int scheduler_ready(struct scheduler *scheduler, struct edl_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.h - the state directory: whose it is, what is in it, and what is loaded from it */
+/* state.h - the state directory: its owner, its files, and the state that is loaded from it */
 #pragma once
 
 struct edl_error;
@@ -24,7 +24,7 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
  * Nodes get a full lease, as at a start. After a failure memory is as it was. */
 int state_load(struct scheduler *scheduler, struct edl_error *error);
 
-/* state_tell_kept - store and core hear how much of what is over the options keep */
+/* state_tell_kept - store and core hear how much of ended jobs and events the options keep */
 void state_tell_kept(struct scheduler *scheduler);
 
 /* state_reopen - a database that was opened read-only is opened for writing; state_load follows

@@ -21,7 +21,7 @@ struct tls_files {
 /* tls_files_open - reads what is there, makes what is missing
  * The server's certificate is made anew when it is due (certificate_check_server), at a start or by
  * renewal.c. The authority never is: everybody who joined would have to join
- * again. Errors: -EINVAL with remedy when the authority's files are damaged; what files give. */
+ * again. Errors: -EINVAL with remedy when the authority's files are damaged; errors of files. */
 int tls_files_open(const char *state_dir, const char *const *names, size_t n_names, uint64_t now_s,
                    struct tls_files *ret, struct edl_error *error);
 

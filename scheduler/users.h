@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* users.h - people, their groups and their tokens: what is known of them, and what of that is to be
- * stored
+/* users.h - people, their groups and their tokens: the known ones, and the changes to be stored
  *
  * A table in memory, loaded at start. Every change is queued beside and stored in the transaction
  * of its turn (users_pending); until then its answer waits like any other. Tokens are kept as
@@ -58,7 +57,7 @@ struct token {
     uint64_t id;
     char hash[TOKEN_HASH_MAX + 1];
     char user[USER_NAME_MAX + 1];
-    char note[TOKEN_NOTE_MAX + 1]; /* what its owner calls it */
+    char note[TOKEN_NOTE_MAX + 1]; /* its owner's name for it */
     uint64_t created_wall_us;
     uint64_t expires_wall_us; /* 0: never */
     uint64_t made_with;       /* id of the token with which its owner made it, and goes; 0: none */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* waiters.h - long polls: requests that wait for news of a topic, or for their deadline
  *
- * A topic is a word ("events", "orders/n1", "tasks/7", "logs/7"); waking one costs what waits on
- * it, not what waits at all. Of what people wait for (events, logs, services) the waking is only
- * noted: each waiter looks when it is its caller's turn (dispatch.h). */
+ * A topic is a word ("events", "orders/n1", "tasks/7", "logs/7"); waking one costs as much as its
+ * own waiters, not all. Of topics for people (events, logs, services) the waking is only noted:
+ * each waiter looks when it is its caller's turn (dispatch.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ void waiters_notify(struct scheduler *scheduler, const char *topic);
 /* waiters_notify_all - polls everything that waits on any topic */
 void waiters_notify_all(struct scheduler *scheduler);
 
-/* waiters_recheck - answers whoever waits and may no more (auth_recheck); the others wait on */
+/* waiters_recheck - answers waiting callers that may no more (auth_recheck); the others wait on */
 void waiters_recheck(struct scheduler *scheduler);
 
 /* waiters_done - forgets all (the server is gone) */

@@ -5,7 +5,7 @@
  * away likes, and the system has no other form of them: fdatasync(2), getpwuid_r(3). They are made
  * here, and megabytes are parsed, and nothing else: `run` sees what its job holds; it reads no
  * state of the scheduler, logs nothing and takes no lock. Everything that decides is in `done`,
- * which the loop calls. Whoever starts jobs bounds how many there are.
+ * which the loop calls. The caller that starts jobs bounds their number.
  *
  * The thread is made with the first job. Where none can be made, jobs are done in the loop.
  *
@@ -18,7 +18,7 @@
 struct edl_error;
 struct worker;
 
-/* A part of what its owner keeps for the job; the owner's again once done was called. */
+/* A member of its owner's object for the job; the owner's again once done was called. */
 struct worker_job {
     void (*run)(struct worker_job *job);  /* in the thread */
     void (*done)(struct worker_job *job); /* in the loop, from no other call of its owner's */

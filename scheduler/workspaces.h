@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspaces.h - archives of workspaces in the state directory, each under its SHA-256
  *
- * A file is there whole and on disk, or not at all. What no job needs any more goes a day after it
- * was last needed or sent, sooner when there is no room. Nothing of it is in the database: the name
- * says what a file holds, its mtime when it was last needed, extended attributes who sent it and
- * whose it is (where the file system has none, that is forgotten with a restart: who wants it again
- * sends it again).
+ * A file is there whole and on disk, or not at all. An archive that no job needs any more goes a
+ * day after it was last needed or sent, sooner when there is no room. Nothing of it is in the
+ * database: the name says the contents of a file, its mtime when it was last needed, extended
+ * attributes its sender and its owners (where the file system has none, that is forgotten with a
+ * restart: a user who wants it again sends it again).
  *
- * Its name is no secret, as jobs tell it: an archive belongs to whoever has sent all of it.
+ * Its name is no secret, as jobs tell it: an archive belongs to each user who has sent all of it.
  *
  * Used by: scheduler. Tests: tests/unit/test_workspaces.c. */
 #pragma once
@@ -25,7 +25,7 @@ struct edl_error;
 struct workspace_upload;
 
 #define WORKSPACE_KEEP_US (24 * 3600 * USEC_PER_SEC) /* beyond the last need */
-/* At the least, also when there is no room: whoever sent one is about to submit its job. */
+/* At the least, also when there is no room: its sender is about to submit its job. */
 #define WORKSPACE_KEEP_LEAST_US (600 * USEC_PER_SEC)
 
 #define WORKSPACE_SENDER_MAX ACCOUNT_NAME_MAX
@@ -51,7 +51,7 @@ struct workspace_limits {
 
 struct workspaces {
     struct workspace *all; /* owned; uthash by sha256 */
-    uint64_t bytes;        /* of all, and of what is coming in */
+    uint64_t bytes;        /* of all, and of those that are coming in */
     struct workspace_limits limits;
     int dir_fd;                       /* -1: there was no room to make the folder */
     char *path;                       /* owned: of the folder */
@@ -61,8 +61,8 @@ struct workspaces {
     unsigned n_closing;    /* files without a name that it is to close */
 };
 
-/* workspaces_open - what lies in the folder, which is made; what an upload left that was cut off is
- * removed */
+/* workspaces_open - the files in the folder, which is made; leftovers of an upload that was cut off
+ * are removed */
 int workspaces_open(sd_event *event, const char *path, const struct workspace_limits *limits,
                     struct workspaces *ret, struct edl_error *error);
 
@@ -91,7 +91,7 @@ int workspaces_file(const struct workspaces *workspaces, const struct workspace 
 size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint64_t before_wall_us);
 
 /* workspaces_check_disk, _check_sender - whether so many more bytes may come; -ENOSPC, -EDQUOT with
- * remedy. The latter is linear in what is there. */
+ * remedy. The latter is linear in the archives. */
 int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
                           struct edl_error *error);
 int workspaces_check_sender(const struct workspaces *workspaces, const char *sender, uint64_t bytes,
@@ -106,9 +106,9 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
                          const char *sender, uint64_t bytes, workspace_ready_fn on_ready,
                          void *userdata, struct workspace_upload **ret, struct edl_error *error);
 
-/* workspace_upload_add - 0; 1: what came is being brought to the disk, as every mebibyte is:
+/* workspace_upload_add - 0; 1: the bytes are being brought to the disk, as every mebibyte is:
  * nothing may be added before on_ready was called; -ENOSPC, -EDQUOT: more than there is room for,
- * or what writing gives */
+ * or errors of writing */
 int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
                          struct edl_error *error);
 
@@ -121,5 +121,5 @@ int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
                             workspace_stored_fn on_stored, void *userdata, struct edl_error *error);
 
 /* workspace_upload_free - finished or not, also while the disk is waited for: on_ready is then not
- * called any more; what was not finished leaves nothing. Accepts NULL, returns NULL. */
+ * called any more; an unfinished one leaves nothing. Accepts NULL, returns NULL. */
 struct workspace_upload *workspace_upload_free(struct workspace_upload *upload);

@@ -7,6 +7,6 @@
 
 struct http_route;
 
-/* openapi_document - OpenAPI 3.1 of these routes (new reference): what each call takes, gives and
- * wants to see. The schemas that routes name are in schemas.json. */
+/* openapi_document - OpenAPI 3.1 of these routes (new reference): the input, output and headers of
+ * each call. The schemas that routes name are in schemas.json. */
 json_t *openapi_document(const struct http_route *routes, size_t n);

@@ -34,8 +34,8 @@ struct usage;
  * when one of the durability settings did not take. */
 int store_open(const char *path, struct store **ret, struct edl_error *error);
 
-/* store_open_read_only - for a disk on which store_open can write nothing: what was committed can
- * be read, store_commit and store_probe fail with -EROFS. The caller makes sure that nobody else
+/* store_open_read_only - for a disk on which store_open can write nothing: committed rows can be
+ * read, store_commit and store_probe fail with -EROFS. The caller makes sure that nobody else
  * writes: no lock is taken in the file. -EINVAL when the schema is not the newest. */
 int store_open_read_only(const char *path, struct store **ret, struct edl_error *error);
 bool store_is_read_only(const struct store *store);
@@ -56,12 +56,12 @@ struct store_history {
     uint64_t events;    /* so many of the newest */
     uint64_t jobs;      /* that are over, the last to end; those of the core count and stay */
     uint64_t job_bytes; /* of archived ones: their rows */
-    uint64_t us;        /* what is not older, of both */
+    uint64_t us;        /* the rows that are not older, of both */
     uint64_t log_bytes; /* of kept ends of logs, the newest */
     uint64_t audit;     /* so many lines of the audit log */
     uint64_t audit_us;  /* none of them older */
 };
-/* store_keep - from now on; what is beyond goes in small steps, with the turns that come */
+/* store_keep - from now on; rows beyond go in small steps, with the turns that come */
 void store_keep(struct store *store, const struct store_history *history);
 
 /* store_free - accepts NULL; returns NULL */
@@ -79,7 +79,7 @@ struct log_tail {
     char *times;  /* the same; JSON: [[bytes of text, wall clock us], ...]; NULL or "": not known */
 };
 
-/* What a request with an Idempotency-Key was answered with. All owned by whoever made it. */
+/* The answer to a request with an Idempotency-Key. All owned by whoever made it. */
 struct stored_answer {
     char *user, *key;
     char *digest; /* of the request: another one with the same key is refused */
@@ -93,7 +93,7 @@ struct stored_answer {
 #define STORED_ANSWER_US (24 * 3600 * USEC_PER_SEC)
 #define STORED_ANSWERS_BYTES ((uint64_t)64 << 20) /* of all, each with 512 for itself */
 
-/* A change of who may do what, or a line of the audit log; owned by whoever made it. */
+/* A change of a right, or a line of the audit log; owned by its maker. */
 enum account_change_kind {
     ACCOUNT_PUT_USER,
     ACCOUNT_DROP_USER, /* of no group, and without tokens */
@@ -117,7 +117,7 @@ struct account_change {
     unsigned status;
 };
 
-/* What lets one node join, once. The token itself is not kept. */
+/* A token that lets one node join, once. The token itself is not kept. */
 struct stored_token {
     char hash[65]; /* SHA-256 of the token, in hex */
     char id[17];   /* what people call it */
@@ -137,7 +137,7 @@ uint64_t stored_token_oldest_us(uint64_t now_wall_us);
 
 /* Tasks of a dataset that is stored before it is set: n of them from the first on, by their ids.
  * They count for nothing before EFFECT_SAVE_DATASET says that all are there (see
- * task_queue_set_stored); what is left of one that never was, the next one of the job replaces. */
+ * task_queue_set_stored); the next one of the job replaces the rest of an incomplete one. */
 struct stored_tasks {
     uint64_t job_id;
     const struct task_queue *queue;
@@ -149,7 +149,7 @@ struct stored_tasks {
 /* store_chunks_text - a task's chunks as its row has them; the caller's. Pure: a worker may. */
 char *store_chunks_text(const struct task *task);
 
-/* What a turn leaves behind; all borrowed during store_commit. */
+/* The records of a turn; all borrowed during store_commit. */
 struct turn_records {
     const struct effect *effects;
     size_t n_effects;
@@ -168,7 +168,7 @@ struct turn_records {
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
  * Task queues give up their changes (task_queue_take_changed) while it runs, so after a failure
- * memory is ahead of the disk: the caller must begin again with what is loaded from the database.
+ * memory is ahead of the disk: the caller must begin again with the state loaded from the database.
  * Blocks for one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full,
  * -EROFS, -EIO, -EAGAIN, -ENOMEM, EDL_ECORRUPT. After one of them the transaction is not there; if
  * the process ends before the next commit or store_probe it may be (the disk had taken it after
@@ -195,16 +195,16 @@ struct archive_query {
     const char *array; /* of arrays of this name; NULL: any */
     const char *user;  /* and of this user; NULL: any */
 };
-/* store_load_archived - into an empty cluster, as store_load. O(log n) beside what is loaded */
+/* store_load_archived - into an empty cluster, as store_load. O(log n) beside the loaded rows */
 int store_load_archived(struct store *store, const struct archive_query *query,
                         struct cluster *cluster, struct instant now, struct edl_error *error);
 
-/* store_find_archived - by number, USER/NAME, or the newest of NAME of that user; text is what ref
- * was read from, and kept by *ret. 1; 0 when there is none. O(log n) */
+/* store_find_archived - by number, USER/NAME, or the newest of NAME of that user; text is the
+ * source of ref, and kept by *ret. 1; 0 when there is none. O(log n) */
 int store_find_archived(struct store *store, const char *user, const char *text,
                         struct archived_job *ret, struct edl_error *error);
 
-/* store_only_archived - the same of NAME of whatever user has one; -ENOTUNIQ several have */
+/* store_only_archived - the same of NAME of any user; -ENOTUNIQ several have */
 int store_only_archived(struct store *store, const char *name, struct archived_job *ret,
                         struct edl_error *error);
 
@@ -294,7 +294,7 @@ int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct 
 
 /* A copy of the database while it is used. One at a time; it must end before the store does.
  * store_backup_step copies so many pages: 1 when there are more, 0 when path is whole. Then it is
- * what is stored at this moment, but not synced. Errors: -ENOSPC, -EIO. */
+ * the state of this moment, but not synced. Errors: -ENOSPC, -EIO. */
 struct store_backup;
 int store_backup_new(struct store *store, const char *path, struct store_backup **ret,
                      struct edl_error *error);
@@ -328,14 +328,14 @@ typedef void (*store_revoked_fn)(enum revoked_kind kind, const char *what, void 
 
 /* store_revoke - what was taken away in the database `former` is taken away in the backup at `path`
  * path is of the newest schema, former of this or an earlier one; nobody uses either. former is not
- * changed. What former cannot know (it was itself restored, or is older) stays as it is in path and
- * is told as REVOKED_UNKNOWN. path may have a log afterwards, which is part of it.
- * After an error path is unchanged, and what fn was told is void: EDL_ECORRUPT, -EINVAL (former is
- * of another cluster or program), -ENOENT, -EIO, -ENOSPC. */
+ * changed. Rights that former cannot know (it was itself restored, or is older) stay as they are in
+ * path and are told as REVOKED_UNKNOWN. path may have a log afterwards, which is part of it. After
+ * an error path is unchanged, and the calls of fn are void: EDL_ECORRUPT, -EINVAL (former is of
+ * another cluster or program), -ENOENT, -EIO, -ENOSPC. */
 int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
                  void *userdata, struct edl_error *error);
 
-/* What operators watch of the database; the counts are of this run. */
+/* Figures of the database for operators; the counts are of this run. */
 struct store_figures {
     const struct histogram *commits; /* borrowed; transactions that were written, failed ones left
                                         out */
@@ -347,8 +347,8 @@ struct store_figures {
 void store_figures(const struct store *store, struct store_figures *ret);
 
 /* store_check - whether it answers, is still the file that was opened, and took the last commit
- * Errors: what store_commit said last; -ENOENT when the file was moved or removed (what is written
- * from then on is lost with this process); else as store_events. */
+ * Errors: the last one of store_commit; -ENOENT when the file was moved or removed (later writes
+ * are lost with this process); else as store_events. */
 int store_check(struct store *store, struct edl_error *error);
 
 /* store_schema_version - of the open database */

@@ -151,7 +151,7 @@ struct store {
 /* store_file_bytes - 0 when it cannot be looked at */
 uint64_t store_file_bytes(const char *path);
 
-/* store_error - what SQLite says, and the beginning of what was tried; returns one of our codes */
+/* store_error - SQLite's words, and the beginning of the statement; returns one of our codes */
 int store_error(struct store *store, const char *what, struct edl_error *error);
 
 /* store_step_done - runs a bound statement that gives no rows, and resets it */
@@ -172,11 +172,11 @@ uint64_t store_first_number_of(const struct store *store, enum statement which);
 /* store_number - the first column of the first row; -1: there is none */
 int64_t store_number(struct store *store, const char *sql);
 
-/* store_says_ok - a PRAGMA that checks; EDL_ECORRUPT with what it found */
+/* store_says_ok - a PRAGMA that checks; EDL_ECORRUPT with its finding */
 int store_says_ok(struct store *store, const char *pragma, struct edl_error *error);
 
-/* store_read_only_uri - a file for reading alone, without a lock; what means something in a URI is
- * escaped. The caller frees it. */
+/* store_read_only_uri - a file for reading alone, without a lock; characters with a meaning in a
+ * URI are escaped. The caller frees it. */
 char *store_read_only_uri(const char *path);
 
 /* STORE_KNOWN_UNTIL - the newest moment that a database ("main.", "former.") knows of, in SQL */
@@ -201,7 +201,7 @@ int store_check_newest(struct store *store, struct edl_error *error);
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
 
-/* store_put_family - an effect; of too many whoever has the most loses his oldest.
+/* store_put_family - an effect; of too many the user with the most loses the oldest.
  * store_load_family - the row that ST_FAMILY_ALL stands on; a damaged one is forgotten, which costs
  * time to learn it again and nothing else */
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
@@ -217,10 +217,10 @@ int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
 int store_sweep(struct store *store, struct edl_error *error);
-/* store_look_at_rest - at the end of a turn's rows: what is left for the next one */
+/* store_look_at_rest - at the end of a turn's rows: the rest for the next one */
 int store_look_at_rest(struct store *store, struct edl_error *error);
 
-/* store_archive_job - the effect; what it was granted is summed up by user */
+/* store_archive_job - the effect; its grants are summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
 
 /* store_share_document - one for the archive of the document of a job that is not archived yet

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* web.h - the page at "/": files that are part of the program
  *
- * They are public and tell nothing: what the page shows it asks the API for, with its reader's
+ * They are public and tell nothing: the page asks the API for all that it shows, with its reader's
  * token. */
 #pragma once
 

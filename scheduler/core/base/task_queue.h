@@ -116,8 +116,8 @@ size_t task_queue_next(const struct task_queue *queue, uint32_t *ret, size_t n);
  * added any more. Idempotent. */
 void task_queue_close(struct task_queue *queue);
 bool task_queue_is_closed(const struct task_queue *queue);
-/* task_queue_restore_closed - an empty one as it was closed: the counts of its tasks when they went
- * */
+/* task_queue_restore_closed - an empty one as it was closed: the counts of its tasks when they
+ * went */
 void task_queue_restore_closed(struct task_queue *queue, const struct task_queue_counts *counts);
 
 /* task_queue_restore - pass and totals as stored: the tasks are in the order of that pass; then the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease.h - a scheduler that stood still must not blame its nodes for that
  *
- * The shell measures for how long it could hear nobody, and says so before the next cluster_tick.
- * */
+ * The shell measures for how long it could hear nobody, and says so before the next
+ * cluster_tick. */
 #pragma once
 
 #include "scheduler/core/model/cluster.h"

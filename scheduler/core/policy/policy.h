@@ -56,8 +56,8 @@ struct policy_totals {
     int64_t cpu_total_millicores, cpu_requested_millicores;
     int64_t memory_total_bytes, memory_requested_bytes;
     int64_t gpu_total, gpu_requested;
-    /* held by instances that are being stopped or given: free soon, and not in requested any more
-     * */
+    /* held by instances that are being stopped or given: free soon, and not in requested any
+     * more */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
     uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
     const struct policy_group *groups; /* borrowed; NULL when there are none */

@@ -85,6 +85,6 @@ double goodput_family_work(const struct goodput_families *families, const char *
  * done more than that as goodput_family_work. 0: none has ended. O(log n) */
 double goodput_family_longest(const struct goodput_families *families, const char *name,
                               double done);
-/* goodput_family_tenth - of those that have ended, the most that so many tenths took; n_ended > 0
- * */
+/* goodput_family_tenth - of those that have ended, the most that so many tenths took; n_ended >
+ * 0 */
 double goodput_family_tenth(const struct goodput_family_facts *family, unsigned tenths);
