@@ -274,7 +274,7 @@ static void be_idle(struct cgroup_home *home)
     else if (home->paths.legacy[CGROUP_CPU][0] != '\0')
         r = make_idle(home, home->paths.legacy[CGROUP_CPU], legacy_root);
     if (r < 0)
-        log_warning("processes do not go behind what else this machine does (cpu-idle): no control "
+        log_warning("processes do not go behind this machine's own work (cpu-idle): no control "
                     "group for them can be idle: %s",
                     strerror(-r));
 }

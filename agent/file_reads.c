@@ -199,7 +199,7 @@ static void fail(struct read *read, char kind, const char *reason)
 static void take_frame(struct read *read, char *frame, size_t size)
 {
     if (size == 0) {
-        fail(read, FILE_FRAME_FAILED, "what read it on the node was killed");
+        fail(read, FILE_FRAME_FAILED, "the program that read it on the node was killed");
     } else if (frame[0] == FILE_FRAME_DATA) {
         memcpy(read->piece + read->size, frame + 1, size - 1);
         read->size += size - 1;

@@ -379,7 +379,7 @@ static void take_away(struct link *l, const struct http_answer *answer, uint64_t
         return;
     link_sm_away(&l->sm, (uint64_t)away_us, now_us);
     if (is_new && l->sm.away_until_us > now_us)
-        log_info("the scheduler leaves: what runs here goes on for %.0f s",
+        log_info("the scheduler leaves: processes here go on for %.0f s",
                  (double)(l->sm.away_until_us - now_us) / (double)USEC_PER_SEC);
     go_on(l, now_us);
 }

@@ -49,7 +49,7 @@ const char agent_options_help[] =
     "                            else wants; with systemd that is for edl.slice to say\n"
     "  --allow-user NAME         an account that processes may run as; may be repeated. Without\n"
     "                            it and --allow-group: all but root and those of the system\n"
-    "  --allow-group NAME        the same for whoever is in this group; may be repeated\n"
+    "  --allow-group NAME        the same for members of this group; may be repeated\n"
     "  --default-user NAME       for jobs of people who have no account on this node\n"
     "  --user-range FIRST-LAST   such people have a number of their own each, of these\n"
     "  --workspace-cache BYTES   archives of workspaces that are kept (default 8Gi)\n"

@@ -51,9 +51,10 @@ int proxy_body_take(struct proxy_bodies *bodies, struct proxy_body *body, const 
     uint64_t mine = held_by(bodies, body->job_id) + size;
 
     if (!fair_share_has_room(mine, bodies->size_bytes + size, PROXY_BODIES_MAX_BYTES)) {
-        (void)edl_error_set(error, EDL_ETOOMANY,
-                            "this node holds %llu bytes of what job %llu has not sent to its end",
-                            (unsigned long long)(mine - size), (unsigned long long)body->job_id);
+        (void)edl_error_set(
+            error, EDL_ETOOMANY,
+            "this node holds %llu bytes of bodies that job %llu has not sent to their end",
+            (unsigned long long)(mine - size), (unsigned long long)body->job_id);
         return edl_error_remedy(error, "send one large body at a time");
     }
     if (fwrite(data, 1, size, body->file) != size)

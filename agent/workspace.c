@@ -175,7 +175,7 @@ static int sweep(char **arguments, struct edl_error *error)
 
     if (parse_u64(arguments[2], &bounds.keep_us) < 0 ||
         parse_u64(arguments[3], &bounds.max_bytes) < 0)
-        return edl_error_set(error, -EINVAL, "these are no bounds of what is kept");
+        return edl_error_set(error, -EINVAL, "these are no bounds for kept copies");
     r = parse_jobs(arguments + 4, &jobs, &work.n_jobs, error);
     if (r < 0)
         return r;

@@ -259,7 +259,7 @@ static int settle(struct fetch *f, struct edl_error *error)
 
     content_hash_end(f->hash, hex);
     if (!streq(hex, f->sha256))
-        return edl_error_set(error, EDL_ECORRUPT, "what came has the SHA-256 %s", hex);
+        return edl_error_set(error, EDL_ECORRUPT, "the archive that came has the SHA-256 %s", hex);
     if (rename(from, to) == -1)
         return edl_error_errno(error, -errno, "cannot keep %s", to);
     make_room(f->cache, f->sha256);

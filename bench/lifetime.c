@@ -112,7 +112,7 @@ static pid_t take_stamp(struct lifetime *l, struct stamp *ret)
     struct ucred who = { 0 };
 
     if (recvmsg(l->stamps_fd, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *ret)
-        give_up("what was started did not begin in time");
+        give_up("a started process did not begin in time");
     header = CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_type == SCM_CREDENTIALS)
         memcpy(&who, CMSG_DATA(header), sizeof who);
@@ -141,7 +141,7 @@ static void await_gone(struct lifetime *l)
         struct pollfd gone = { l->pidfds[i], POLLIN, 0 };
 
         if (poll(&gone, 1, PATIENCE_MS) != 1)
-            give_up("what was stopped is not gone in time");
+            give_up("a stopped process is not gone in time");
         l->pidfds[i] = safe_close(l->pidfds[i]);
     }
 }

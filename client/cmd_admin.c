@@ -158,10 +158,9 @@ const struct verb verb_admin = {
     .summary = "Back up the scheduler's database, or restore it",
     .details = "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
                "0600).\n`restore` runs on the scheduler's machine while the scheduler is stopped; "
-               "what was there is\nkept aside. Jobs that were submitted after the backup are "
-               "forgotten, and what runs of them is\nstopped. Tokens, users and nodes that were "
-               "removed since stay so, as far as what was there "
-               "tells.",
+               "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
+               "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
+               "removed since stay so, as far as the\nformer database tells.",
     .options = admin_options,
     .options_size = sizeof(struct admin_options),
     .min_args = 2,

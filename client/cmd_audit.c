@@ -15,7 +15,7 @@ struct audit_options {
 };
 
 static const struct option_spec audit_options[] = {
-    { "after", 0, OPTION_U64, "ID", "only what came after this entry",
+    { "after", 0, OPTION_U64, "ID", "only entries after this one",
       offsetof(struct audit_options, after) },
     { .name = NULL },
 };
@@ -85,7 +85,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_audit = {
     .name = "audit",
     .usage = "[--after ID]",
-    .summary = "What people changed, and how they were known",
+    .summary = "The changes that people made, and how they were known",
     .options = audit_options,
     .options_size = sizeof(struct audit_options),
     .run = run,

@@ -54,11 +54,11 @@ const struct verb verb_doctor = {
     .name = "doctor",
     .usage = "[--state-dir DIR] [--conf FILE] [--scheduler URL] [--node NAME]",
     .summary = "Whether this machine can be a node, and what to do about it",
-    .details =
-        "A line for each thing that it looked at: ok, warning or problem, what it is, and what "
-        "to type next.\nNothing is changed, and edl-agent need not run. Run it as root where "
-        "the agent is root.\nExit status: 0 no problem, 1 a problem. `edl doctor | grep -v "
-        "^ok` shows what matters.",
+    .details = "A line for each thing that it looked at: ok, warning or problem, its name, and the "
+               "command to type next.\nNothing is changed, and edl-agent need not run. Run it as "
+               "root where "
+               "the agent is root.\nExit status: 0 no problem, 1 a problem. `edl doctor | grep -v "
+               "^ok` shows what matters.",
     .options = doctor_options,
     .options_size = sizeof(struct doctor_options),
     .local = true,

@@ -29,9 +29,9 @@ struct events_options {
 };
 
 static const struct option_spec events_options[] = {
-    { "follow", 'f', OPTION_FLAG, NULL, "go on with what happens",
+    { "follow", 'f', OPTION_FLAG, NULL, "go on with new events",
       offsetof(struct events_options, follow) },
-    { "after", 'a', OPTION_TEXT, "REVISION", "only what came behind it",
+    { "after", 'a', OPTION_TEXT, "REVISION", "only events behind it",
       offsetof(struct events_options, after) },
     { .name = NULL },
 };
@@ -146,8 +146,8 @@ const struct verb verb_events = {
     .usage = "[-f] [--after REVISION]",
     .summary = "Print what happened in the cluster, oldest first",
     .details =
-        "Each event has a revision, and revisions are consecutive. Old events are compacted: what\n"
-        "is asked for with --after and no longer there is an error that names where to go on.\n"
+        "Each event has a revision, and revisions are consecutive. Old events are compacted: a\n"
+        "--after that is no longer there is an error that names where to go on.\n"
         "With --json one event per line.",
     .options = events_options,
     .options_size = sizeof(struct events_options),

@@ -547,15 +547,15 @@ const struct verb verb_fetch = {
     .summary =
         "Fetch files that a job's processes wrote, from their nodes, while it runs and after",
     .details =
-        "Without PATTERN: what the job wrote or changed below the folder that its processes start\n"
-        "in, and in $EDL_OUTPUT_DIR. With it: whatever matches, 'output/pass-*' for instance; a\n"
-        "folder that matches stands for all in it, and EDL_OUTPUT_DIR/ before a name for that\n"
-        "folder. Quote it, or the shell replaces it here.\n"
+        "Without PATTERN: the files that the job wrote or changed below the folder that its\n"
+        "processes start in, and in $EDL_OUTPUT_DIR. With it: all that match, 'output/pass-*'\n"
+        "for instance; a folder that matches stands for all in it, and EDL_OUTPUT_DIR/ before\n"
+        "a name for that folder. Quote it, or the shell replaces it here.\n"
         "Files of several processes go into folders with their names, trainer-0/ and so on.\n"
         "Without -o a folder of the job's name is left alone that edl fetch did not make: name\n"
         "another one with -o, or let files in it be replaced with --replace.\n"
         "A file grows as NAME.part, until its checksum is right. When anything breaks off, the\n"
-        "same command goes on; what is there is not fetched again. A node keeps the files for\n"
+        "same command goes on, without fetching complete files again. A node keeps the files for\n"
         "keep-outputs (edl-agent.conf(5)) after their process.",
     .options = fetch_options,
     .options_size = sizeof(struct fetch_options),

@@ -22,7 +22,7 @@ struct group_options {
 static const struct option_spec group_options[] = {
     { "permille", 0, OPTION_TEXT, "N", "guaranteed of all cores and GPUs, 0 to 1000 (default 0)",
       offsetof(struct group_options, permille) },
-    { "weight", 0, OPTION_COUNT, "N", "of what is beyond all guarantees (default 1)",
+    { "weight", 0, OPTION_COUNT, "N", "of the room beyond all guarantees (default 1)",
       offsetof(struct group_options, weight) },
     { .name = NULL },
 };
@@ -143,12 +143,12 @@ const struct verb verb_group = {
     .name = "group",
     .usage = "add NAME [--permille N] [--weight N] | set NAME [--permille N] [--weight N] |"
              " remove NAME | list",
-    .summary = "Groups of users, and what of the cluster is guaranteed to each",
-    .details =
-        "A group that has less than is guaranteed to it goes first, and room is made for it by"
-        " shrinking\nwhat others hold beyond theirs. What it leaves idle is lent. What is beyond"
-        " all guarantees is\nshared by weight. Users join with `edl user set NAME --group"
-        " GROUP`.",
+    .summary = "Groups of users, and the part of the cluster that each is guaranteed",
+    .details = "A group that has less than its guarantee goes first, and room is made for it by "
+               "shrinking\nothers that hold more than theirs. The idle part of a guarantee is "
+               "lent. The room beyond all\nguarantees is shared by weight. Users join with `edl "
+               "user set NAME --group"
+               " GROUP`.",
     .options = group_options,
     .options_size = sizeof(struct group_options),
     .min_args = 1,

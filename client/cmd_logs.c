@@ -43,7 +43,7 @@ static const struct option_spec logs_options[] = {
     { "role", 'r', OPTION_TEXT, "ROLE", "only this role", offsetof(struct logs_options, role) },
     { "index", 'i', OPTION_TEXT, "I", "only this process of each role",
       offsetof(struct logs_options, index) },
-    { "all", 'a', OPTION_FLAG, NULL, "whole logs from the nodes, instead of what is kept here",
+    { "all", 'a', OPTION_FLAG, NULL, "whole logs from the nodes, instead of the ends kept here",
       offsetof(struct logs_options, all) },
     { "raw", 0, OPTION_FLAG, NULL, "as it was written, to a terminal too",
       offsetof(struct logs_options, raw) },

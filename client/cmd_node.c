@@ -251,12 +251,11 @@ const struct verb verb_node = {
         "the scheduler. With NAME only\na node of that name joins with it, also one that was "
         "there before; without, one of a new name. `edl node tokens` lists such tokens, `edl node "
         "revoke` ends one.\n\n"
-        "cordon: nothing new starts there. drain: what runs there moves away as well, and nothing "
-        "is killed\n(`edl plan --drain NAME` tells before what would happen). uncordon: it is as "
+        "cordon: nothing new starts there. drain: processes there move away as well, and nothing "
+        "is killed\n(`edl plan --drain NAME` tells the effects before). uncordon: it is as "
         "others again, also after a\nquarantine. remove: the cluster forgets it; it must be empty. "
-        "What\n"
-        "a job with on_disconnect: keep left on a node that is cut off is given up with --gone "
-        "only: "
+        "A process of a job with on_disconnect: keep on a node that is cut off is given up "
+        "with\n--gone only: "
         "say that when\nthe machine is off for good, or the process runs twice.",
     .options = node_options,
     .options_size = sizeof(struct node_options),

@@ -133,7 +133,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_nodes = {
     .name = "nodes",
     .usage = "[NODE]",
-    .summary = "List the machines, what they offer and what is granted; all about one",
+    .summary = "List the machines, their offers and grants; all about one",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .max_args = 1,

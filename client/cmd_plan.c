@@ -177,7 +177,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_plan = {
     .name = "plan",
     .usage = "FILE | - | [OPTION]... -- COMMAND... | --drain NODE | --scale JOB MIN:MAX",
-    .summary = "Tell what submitting a job would do: where, when, who shrinks, at what cost",
+    .summary = "Tell the effects of submitting a job: places, time, jobs that shrink, the cost",
     .details =
         "Nothing is stored and nothing changes. The job is given as to `edl submit`. With --drain "
         "and\n"

@@ -34,14 +34,14 @@ static const struct option_spec replay_options[] = {
     { "against", 0, OPTION_TEXT, "NAME", "differences from this policy (" LAB_RECORDED ")",
       AT(against) },
     { "restart", 0, OPTION_TEXT, "T",
-      "what a job stands still for after a change (what an instance took to start)", AT(restart) },
+      "standstill of a job after a change (an instance's time to start)", AT(restart) },
     { "level", 0, OPTION_TEXT, "LIST",
-      "what policies may know: fixed, fixed-history, fixed-no-lengths (fixed)", AT(level) },
+      "the knowledge of policies: fixed, fixed-history, fixed-no-lengths (fixed)", AT(level) },
     { "export", 0, OPTION_TEXT, "FILE",
       "write the trace in the form of edl-trace(5) (.csv, .json), run nothing", AT(export_to) },
-    { "events", 0, OPTION_TEXT, "FILE", "what `edl events --json` wrote; no server is asked",
+    { "events", 0, OPTION_TEXT, "FILE", "output of `edl events --json`; no server is asked",
       AT(events) },
-    { "jobs", 0, OPTION_TEXT, "FILE", "what `edl ps --all --json` wrote, beside --events",
+    { "jobs", 0, OPTION_TEXT, "FILE", "output of `edl ps --all --json`, beside --events",
       AT(jobs) },
     { .name = NULL },
 };
@@ -238,8 +238,8 @@ const struct verb verb_replay = {
         "Events tell when each job was submitted, which of its instances ran when, and when it\n"
         "ended. That is made a trace (edl-trace(5)) and run as `edl simulate --trace` does, beside "
         "a\n"
-        "row of what really happened. Nothing of the cluster is changed.\n"
-        "What was left out of the record and what was assumed stands above the tables.",
+        "row of the real history. Nothing of the cluster is changed.\nOmissions and assumptions "
+        "stand above the tables.",
     .options = replay_options,
     .options_size = sizeof(struct replay_options),
     .max_args = 0,

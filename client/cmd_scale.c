@@ -22,7 +22,7 @@ struct scale_options {
 static const struct option_spec scale_options[] = {
     { "role", 'r', OPTION_TEXT, "ROLE", "which role (default: trainer)",
       offsetof(struct scale_options, role) },
-    { "priority", 0, OPTION_TEXT, "N", "who is served first while jobs wait (higher is sooner)",
+    { "priority", 0, OPTION_TEXT, "N", "order of service while jobs wait (higher is sooner)",
       offsetof(struct scale_options, priority) },
     { .name = NULL },
 };
@@ -47,7 +47,7 @@ static int read_priority(const char *text, json_t *body, struct edl_error *error
 
     if (parse_i64(text, &priority) < 0) {
         (void)edl_error_set(error, -EINVAL, "--priority %s is not a whole number", text);
-        return edl_error_remedy(error, "0 is what jobs have by default, higher goes first");
+        return edl_error_remedy(error, "jobs have 0 by default, higher goes first");
     }
     (void)json_object_set_new(body, "priority", json_integer(priority));
     return 0;

@@ -101,7 +101,8 @@ static int run(const struct invocation *invocation)
 const struct verb verb_services = {
     .name = "services",
     .usage = "[NAME]",
-    .summary = "List the jobs and roles that serve others; who serves by one name, and where",
+    .summary = "List the jobs and roles that serve others; the processes that serve by one name, "
+               "and where",
     .details =
         "NAME is JOB (a job in mode service, or one with a role \"teacher\") or JOB.ROLE, any role "
         "of\na job. Listed without NAME are jobs in mode service and roles \"teacher\".",

@@ -60,10 +60,10 @@ static const struct option_spec simulate_options[] = {
     { "round", 0, OPTION_TEXT, "T", "decide so often (at events)", AT(round) },
     { "window", 0, OPTION_TEXT, "T", "decide on events so close together at once (1s)",
       AT(window) },
-    { "restart", 0, OPTION_TEXT, "T", "what a job stands still for after a change (30s)",
-      AT(restart) },
+    { "restart", 0, OPTION_TEXT, "T", "standstill of a job after a change (30s)", AT(restart) },
     { "level", 0, OPTION_TEXT, "LIST",
-      "what policies may know: fixed, adaptive, learnt, family, also with -history or -no-lengths "
+      "the knowledge of policies: fixed, adaptive, learnt, family, also with -history or "
+      "-no-lengths "
       "(fixed)",
       AT(level) },
     { "against", 0, OPTION_TEXT, "NAME", "differences from this policy, with intervals",

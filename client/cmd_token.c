@@ -21,7 +21,7 @@ struct token_options {
 static const struct option_spec token_options[] = {
     { "user", 0, OPTION_TEXT, "NAME", "whose (default: yours; an admin may make anybody's)",
       offsetof(struct token_options, user) },
-    { "note", 0, OPTION_TEXT, "TEXT", "what you call it", offsetof(struct token_options, note) },
+    { "note", 0, OPTION_TEXT, "TEXT", "a name for it", offsetof(struct token_options, note) },
     { "ttl", 0, OPTION_SECONDS, "TIME", "how long it is good (default: until it is removed)",
       offsetof(struct token_options, ttl_us) },
     { .name = NULL },

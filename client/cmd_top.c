@@ -168,9 +168,8 @@ const struct verb verb_top = {
     .usage = "[--interval 2s] [--count N] [--until-idle]",
     .summary = "Watch the cluster: jobs, running trainers, CPU utilisation",
     .details = "A line whenever something changes and at least every interval. CPU utilisation is "
-               "what is\n"
-               "granted to jobs and what other programs use of the nodes, as a share of what the "
-               "nodes offer.\n"
+               "the grants\nof jobs and the load of other programs on the nodes, as a share of the "
+               "nodes' offers.\n"
                "How much of it the jobs really use: edl show JOB (CPU time), edl nodes (load).",
     .options = top_options,
     .options_size = sizeof(struct top_options),

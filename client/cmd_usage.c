@@ -75,11 +75,10 @@ static int run(const struct invocation *invocation)
 const struct verb verb_usage = {
     .name = "usage",
     .usage = "[--user NAME]",
-    .summary = "What each user's jobs were granted, and what came of it",
-    .details =
-        "In core-hours: useful; idle, granted and not used; resize, while processes started"
-        " and stopped;\nwasted, what has to be done again because a process failed, was lost or"
-        " had to stop.",
+    .summary = "The grants of each user's jobs, and their use",
+    .details = "In core-hours: useful; idle, granted and not used; resize, while processes started"
+               " and stopped;\nwasted, work that has to be done again because a process failed, "
+               "was lost or had to stop.",
     .options = usage_options,
     .options_size = sizeof(struct usage_options),
     .run = run,

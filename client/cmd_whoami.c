@@ -27,7 +27,7 @@ static int run(const struct invocation *invocation)
 const struct verb verb_whoami = {
     .name = "whoami",
     .usage = "",
-    .summary = "Who you are to the scheduler",
+    .summary = "Your name and role for the scheduler",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .run = run,

@@ -249,9 +249,10 @@ const struct verb verb_why = {
     .name = "why",
     .usage = "JOB",
     .summary = "Tell why a job is in its state and what would change it",
-    .details = "For a job that waits for room: the nodes that are nearest to taking its largest\n"
-               "role, what is free on them, and what would start it now. JOB may name an array:\n"
-               "then one line for all its jobs that have the same reason.",
+    .details =
+        "For a job that waits for room: the nodes that are nearest to taking its largest\n"
+        "role, their free room, and the change that would start it now. JOB may name an array:\n"
+        "then one line for all its jobs that have the same reason.",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .min_args = 1,

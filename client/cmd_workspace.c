@@ -106,7 +106,7 @@ const struct verb verb_workspace = {
     .usage = "add [--list] FOLDER | list",
     .summary = "Send a folder as a workspace that every node can fetch; list those that are kept",
     .details =
-        "What add prints goes into a document as a role's workspace. The same folder has\n"
+        "The output of add goes into a document as a role's workspace. The same folder has\n"
         "the same name, and is sent once. .edlignore and .gitignore in it, or below, say what is\n"
         "left out, by the rules of gitignore(5); !NAME in .edlignore brings back.",
     .options = workspace_options,

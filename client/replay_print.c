@@ -21,8 +21,8 @@ struct tale {
 
 static const struct tale tales[] = {
     { "cut", "have no end: cut at the end of the record", AT(n_cut) },
-    { "killed", "were killed: what they did until then is their work", AT(n_killed) },
-    { "failed", "failed: what they did until then is their work", AT(n_failed) },
+    { "killed", "were killed: their work until then counts", AT(n_killed) },
+    { "failed", "failed: their work until then counts", AT(n_failed) },
     { "speeds_measured", "have the speed that the times of passes show", AT(n_measured) },
     { "speeds_assumed", "never showed how fast they are with other sizes: taken to be linear",
       AT(n_assumed) },

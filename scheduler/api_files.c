@@ -72,7 +72,7 @@ static int check_node(const struct scheduler *scheduler, const char *name, struc
 
     if (node == NULL) {
         (void)edl_error_set(error, -ENOENT, "node %s, which has the files, was removed", name);
-        return edl_error_remedy(error, "what is on its disk has to be taken from there");
+        return edl_error_remedy(error, "files on its disk have to be taken from there");
     }
     if (node->state == NODE_LOST || node->disconnected || !node->heard) {
         (void)edl_error_set(error, EDL_EHTTP, "node %s, which has the files, cannot be reached now",

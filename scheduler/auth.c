@@ -645,8 +645,8 @@ static int refuse_job(const struct http_request *request, struct edl_error *erro
         return 0;
     (void)edl_error_set(error, -EACCES,
                         "this socket serves people, and a process of a job has connected to it");
-    return edl_error_remedy(error, "a job asks over EDL_SOCKET; what its owner lets it do besides "
-                                   "needs a token of the owner's");
+    return edl_error_remedy(
+        error, "a job asks over EDL_SOCKET; any other call needs a token of its owner");
 }
 
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,

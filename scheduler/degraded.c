@@ -137,8 +137,7 @@ void degraded_begin(struct scheduler *scheduler, const struct edl_error *why)
     degraded->since_us = clock_read_us(CLOCK_BOOTTIME);
     (void)degraded_error(scheduler, &error);
     log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_READ_ONLY },
-              "read-only: %s; changes are refused, what runs goes on; %s", error.text,
-              error.remedy);
+              "read-only: %s; changes are refused, processes go on; %s", error.text, error.remedy);
     (void)sd_notify(0, "STATUS=Read-only: nothing can be stored.");
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
     waiters_notify_all(scheduler);

@@ -37,11 +37,12 @@ static void print_revoked(const struct restored *restored)
     if (restored->unknown.code == 0)
         (void)printf("revoked since the backup, and still so: %zu\n", n);
     else
-        (void)fprintf(stderr,
-                      "edl-scheduler: warning: what was revoked since the backup is valid again: it"
-                      " cannot be known (%s); look through edl token list, edl user list and edl"
-                      " nodes\n",
-                      restored->unknown.text);
+        (void)fprintf(
+            stderr,
+            "edl-scheduler: warning: rights that were revoked since the backup are valid again: it"
+            " cannot be known (%s); look through edl token list, edl user list and edl"
+            " nodes\n",
+            restored->unknown.text);
 }
 
 /* edl admin restore */

@@ -107,7 +107,8 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
 static void say_why_not(const struct snapshot *snapshot, struct edl_error *error)
 {
     (void)edl_error_set(error, -EAGAIN,
-                        snapshot->late ? "it took too long to compute" : "what computed it ended");
+                        snapshot->late ? "it took too long to compute"
+                                       : "the child that computed it ended");
     (void)edl_error_remedy(error, "ask again; or for less, while the scheduler has much to do");
 }
 

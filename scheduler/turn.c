@@ -513,7 +513,7 @@ int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
     }
     if (!scheduler->committed)
         return edl_error_set(error, -EAGAIN,
-                             "not ready: what the restart brought about is not stored yet");
+                             "not ready: the changes of the restart are not stored yet");
     r = store_check(scheduler->store, error);
     if (r < 0) {
         edl_error_prefix(error, "not ready: ");

@@ -297,7 +297,7 @@ int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
         return edl_error_errno(error, upload->result, "writing the archive");
     content_hash_end(upload->hash, hex);
     if (!streq(hex, upload->sha256)) {
-        (void)edl_error_set(error, -EINVAL, "the SHA-256 of what was sent is %s", hex);
+        (void)edl_error_set(error, -EINVAL, "the SHA-256 of the sent bytes is %s", hex);
         return edl_error_remedy(error, "send it to the path with its own SHA-256");
     }
     upload->wall_us = wall_us;

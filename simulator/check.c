@@ -35,7 +35,7 @@ static void check_replay(struct sim *sim)
         r = cluster_compare(sim->server.cluster, replay, &error);
     }
     if (r < 0)
-        violate(sim, "replay", "the state is not what the store gives: %s", error.text);
+        violate(sim, "replay", "the state is not that of the store: %s", error.text);
     (void)cluster_free(replay);
 }
 

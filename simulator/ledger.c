@@ -559,7 +559,7 @@ static void check_archive(struct sim *sim)
     struct edl_error error = { 0 };
 
     if (memory_store_load_archived(sim->server.store, archive, server_instant(sim), &error) < 0)
-        violate(sim, "archived", "what is archived cannot be read: %s", error.text);
+        violate(sim, "archived", "an archived record cannot be read: %s", error.text);
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
         const struct truth_job *truth = sim->ledger.jobs[id];
         const struct job *job = cluster_job(archive, id);

@@ -142,7 +142,8 @@ static int check_work(struct document_reader *reader, const struct work_draft *d
         return document_refuse(reader, "tasks or steps (how many) and task (how long one takes) "
                                        "belong together");
     if (draft->silent && draft->steps == 0)
-        return document_refuse(reader, "silent is who tells of no steps: there are none");
+        return document_refuse(reader,
+                               "silent are instances that tell of no steps: there are none");
     if (draft->gpu_types != NULL && draft->tasks == 0)
         return document_refuse(reader, "gpu-types say how fast tasks are done: there are none");
     return 0;

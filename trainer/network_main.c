@@ -300,7 +300,7 @@ static size_t server_options(struct network_job *job, struct option_value *ret)
         { .name = "center_parameter_update_method",
           .fallback = "average",
           .text = &job->center,
-          .help = "what a trainer takes at a meeting: average, or elastic_average" },
+          .help = "the values that a trainer takes at a meeting: average, or elastic_average" },
         { .name = "delta_add_rate",
           .fallback = "1",
           .real = &job->delta_add_rate,

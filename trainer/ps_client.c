@@ -192,7 +192,7 @@ static int check_challenge(struct ps_client *client, const struct meeting *meeti
     client->unproved = !job_proof_check(client->config.secret, &claim, challenge->proof);
     if (client->unproved)
         return edl_error_set(error, EDL_EUNREACHABLE,
-                             "%s: what listens there does not prove that it is of job %llu", name,
+                             "%s: the program there does not prove that it is of job %llu", name,
                              (unsigned long long)client->config.job_id);
     return 0;
 }

@@ -373,8 +373,8 @@ static int on_frame(struct ps_connection *connection, const struct wire_header *
             continue;
         if (handlers[i].needs_greeting && !ps_connection_peer(connection)->greeted)
             return refuse(connection, -EACCES,
-                          "the first frames must be HELLO and PROOF: who sends others has not "
-                          "proved to be of the job");
+                          "the first frames must be HELLO and PROOF: a peer that sends others has "
+                          "not proved to be of the job");
         return handlers[i].handler(userdata, connection, header, body);
     }
     return refuse(connection, -EINVAL, "this frame is not for a server");

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
           .help = "the agent's socket, which tells the job's secret" },
         { .name = "secret-file",
           .text = &settings.secret_file,
-          .help = "64 hex digits in place of what the agent says; only its owner may read it" },
+          .help = "64 hex digits in place of the agent's; only its owner may read it" },
         { .name = "trainers",
           .fallback = "0",
           .u64 = &settings.trainers,

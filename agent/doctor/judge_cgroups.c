@@ -13,7 +13,7 @@ static void judge_layout(const struct cgroup_facts *facts, struct findings *ret)
         found_ok(ret, "cgroups", "both versions: limits by version 1, life and death by version 2");
     } else if (facts->v1_has[0] != '\0') {
         found_warning(ret, "cgroups",
-                      "version 1 alone: what a killed supervisor leaves behind is not found");
+                      "version 1 alone: leftovers of a killed supervisor are not found");
         found_remedy(ret, "start the kernel with systemd.unified_cgroup_hierarchy=1"
                           " (/etc/default/grub, then update-grub and reboot)");
     } else {
@@ -31,7 +31,7 @@ static void judge_controllers(const struct cgroup_facts *facts, struct findings 
         bool v1_only; /* version 2 has it without a controller */
     } wanted[] = {
         { "memory", "limits of memory are not held", false },
-        { "cpu", "processes do not share the cores by what they asked for", false },
+        { "cpu", "processes do not share the cores by their requests", false },
         { "pids", "a fork bomb is not held", false },
         { "devices", "processes see devices that they were not granted", true },
     };
@@ -70,8 +70,8 @@ void judge_cgroups(const struct doctor_facts *all, struct findings *ret)
         found_ok(ret, "cgroup.kill", "a whole group is killed at once");
     } else if (facts->unified) {
         found_warning(ret, "cgroup.kill",
-                      "is not there: trees are killed process by process, and who"
-                      " forks faster lives longer");
+                      "is not there: trees are killed process by process, and a program that forks "
+                      "faster lives longer");
         found_remedy(ret, "run Linux 5.14 or later: apt-get install linux-image-amd64");
     }
 }

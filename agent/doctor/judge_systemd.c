@@ -39,9 +39,8 @@ static void judge_own_limits(const struct systemd_facts *facts, const struct cgr
                  cgroups->own_holds);
         return;
     }
-    found_warning(ret, "limits",
-                  "processes start %s: nothing holds them to what they asked for%s%s", why,
-                  cgroups->own_fault[0] != '\0' ? "; " : "", cgroups->own_fault);
+    found_warning(ret, "limits", "processes start %s: nothing holds them to their requests%s%s",
+                  why, cgroups->own_fault[0] != '\0' ? "; " : "", cgroups->own_fault);
     if (facts->booted)
         found_remedy(ret, facts->root ? "set runtime: auto in /etc/edl/agent.conf"
                                       : "run edl-agent as root; and this as well: sudo edl doctor");

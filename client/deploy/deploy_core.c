@@ -196,10 +196,9 @@ static enum deploy_step fail_script(struct deploy_host *host, int status)
 #pragma GCC diagnostic pop
         (void)edl_error_remedy(&host->error, "%s", remedy);
     } else {
-        (void)edl_error_remedy(&host->error,
-                               "look at %s by hand, then say it again: what is done is "
-                               "not done twice",
-                               name);
+        (void)edl_error_remedy(
+            &host->error,
+            "look at %s by hand, then say it again: finished steps are not done twice", name);
     }
     return fail(host);
 }

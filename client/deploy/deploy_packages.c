@@ -97,8 +97,8 @@ static int take_output(struct deploy_packages *packages, struct edl_error *error
         } else if (!take_line(packages, line)) {
             (void)edl_error_set(error, -E2BIG, "%s has more than %d packages", packages->folder,
                                 DEPLOY_PACKAGES_MAX);
-            return edl_error_remedy(error, "keep edl-agent, edl-client, edl-trainer and what they "
-                                           "lack at the hosts");
+            return edl_error_remedy(error, "keep edl-agent, edl-client, edl-trainer and the "
+                                           "packages that they lack at the hosts");
         }
     for (size_t i = 0; i < packages->n; i++)
         has_agent |= streq(packages->list[i].name, "edl-agent");

@@ -497,7 +497,7 @@ static int outcome(struct run *run)
     else
         screen_end(run->screen);
     if (run->stopped)
-        report_note("stopped; say it again to go on: what is done is not done twice");
+        report_note("stopped; say it again to go on: finished steps are not done twice");
     return status;
 }
 

@@ -71,7 +71,7 @@ static const struct paddle_flag_row rows[] = {
                     "interfaces to listen on; without it: 127.0.0.1" },
     [FLAG_USE_GPU] = { "use_gpu", "0", FLAG_BOOL, TRAIN, "1: compute with a GPU" },
     [FLAG_SECRET_FILE] = { "secret_file", "", FLAG_TEXT, BOTH,
-                           "of EDL: what servers and trainers prove to each other" },
+                           "of EDL: the secret that servers and trainers prove to each other" },
     [FLAG_LAG_MIN] = { "async_lagged_ratio_min", "1.0", FLAG_REAL, PSERVER,
                        "the least that async_lagged_ratio_default may be" },
     [FLAG_LAG] = { "async_lagged_ratio_default", "1.5", FLAG_REAL, PSERVER,

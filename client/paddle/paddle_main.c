@@ -141,8 +141,7 @@ static int check_told(const struct paddle_flags *flags, enum paddle_way way,
                         "the job has %.20s parameter servers, and PADDLE_INIT_PSERVERS does not "
                         "tell where they are: one waits to be placed again",
                         n);
-    return edl_error_remedy(error,
-                            "edl why tells for what it waits; --local=1 trains without servers");
+    return edl_error_remedy(error, "edl why tells its reason; --local=1 trains without servers");
 }
 
 static int train(const struct paddle_flags *flags, struct edl_error *error)

@@ -57,7 +57,8 @@ static bool within_bounds(struct ssh_session *session, size_t size)
         job->got_bytes += size;
         if (job->got_bytes <= OUTPUT_BYTES_MAX)
             return true;
-        ssh_session_fail(session, SSH_FAULT_PROTOCOL, "look there at what prints so much",
+        ssh_session_fail(session, SSH_FAULT_PROTOCOL,
+                         "look there for the program that prints so much",
                          "the script printed more than 16 MiB");
         return false;
     }

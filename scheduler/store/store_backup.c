@@ -102,8 +102,7 @@ static int check_all(struct store *store, const char *path, struct edl_error *er
                                       " name IN ('schema_migration', 'job', 'node', 'event')") != 4)
         r = edl_error_set(error, -EINVAL, "%s is not a database of edl-scheduler", path);
     if (r == 0 && store_number(store, "SELECT count(*) FROM pragma_foreign_key_check") != 0)
-        r = edl_error_set(error, EDL_ECORRUPT, "%s is damaged: rows refer to what is not there",
-                          path);
+        r = edl_error_set(error, EDL_ECORRUPT, "%s is damaged: rows refer to missing rows", path);
     return r;
 }
 

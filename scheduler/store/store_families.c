@@ -160,5 +160,5 @@ void store_load_family(struct cluster *cluster, sqlite3_stmt *statement)
     struct edl_error error = { 0 };
 
     if (load(cluster, statement, &error) < 0)
-        log_warning("%s; what was learnt of it is forgotten", error.text);
+        log_warning("%s; its figures are forgotten", error.text);
 }

@@ -23,7 +23,7 @@ if [ $status = 0 ]; then # unless grid-1 was faster
     edl show behind | grep -q 'it was to run after grid-1 (' || fail "behind: $(edl show behind)"
 fi
 status=0; edl submit --name behind-2 --after grid -- true >"$work/out" 2>&1 || status=$?
-[ $status != 0 ] && grep -q 'job grid-1 (.*) is failed: what is to run after it never would' "$work/out" ||
+[ $status != 0 ] && grep -q 'job grid-1 (.*) is failed: a job after it would never run' "$work/out" ||
     fail "after an array of which one failed: $status $(cat "$work/out")"
 edl kill --array grid >/dev/null
 

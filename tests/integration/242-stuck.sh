@@ -32,7 +32,7 @@ edl kill sticks >/dev/null
 told() { api GET '/events?after=0&limit=1000' | holds '.events[] | select(.event == "process-stuck")'; }
 await 120 'it is told' told
 api GET '/events?after=0&limit=1000' | jq -r '.events[] | select(.event == "process-stuck").text' >"$work/text"
-grep -q "trainer-0: process $pid (sleep) was killed and waits in the kernel (.*); what it holds stays taken until it goes" "$work/text" ||
+grep -q "trainer-0: process $pid (sleep) was killed and waits in the kernel (.*); its resources stay taken until it goes" "$work/text" ||
     fail "it says: $(cat "$work/text")"
 edl why sticks | grep -q "trainer-0 does not end on node node-1: process $pid" || fail "why: $(edl why sticks)"
 api GET '/jobs/sticks/processes?state=live' | holds '.processes[0].stuck | test("was killed")' || fail 'the process does not say so'

@@ -27,7 +27,7 @@ stop_scheduler() {
 stop_scheduler
 stopped_s=$(cut -d. -f1 /proc/uptime)
 [ "$(away_us)" = 45000000 ] || fail "what it told is not stored: $(away_us) us"
-grep -q 'the scheduler leaves: what runs here goes on for 4[45] s' "$work/agent.log" || fail 'the agent was not told'
+grep -q 'the scheduler leaves: processes here go on for 4[45] s' "$work/agent.log" || fail 'the agent was not told'
 since() { [ $(($(cut -d. -f1 /proc/uptime) - stopped_s)) -ge "$1" ]; }
 await 120 'four leases have passed' since 9
 [ -d "/proc/$pid_of_one" ] || fail 'the process ended although the scheduler said that it may go on'

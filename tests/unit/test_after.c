@@ -115,7 +115,7 @@ static void test_refused(void **state)
     assert_int_equal(cluster_kill_job(w->cluster, first, "", w->now, NULL), 0);
     world_run(w, 3);
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
-    assert_string_equal(error.text, "job first (1) is killed: what is to run after it never would");
+    assert_string_equal(error.text, "job first (1) is killed: a job after it would never run");
     assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
                      EDL_EBADSPEC);
     job_spec_free(spec);
@@ -266,7 +266,7 @@ static void test_archived(void **state)
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      EDL_EBADSPEC);
     assert_string_equal(error.pointer, "/spec/after/1");
-    assert_string_equal(error.text, "job bad (8) is killed: what is to run after it never would");
+    assert_string_equal(error.text, "job bad (8) is killed: a job after it would never run");
     assert_int_equal(cluster_forecast(w->cluster, spec, "", &archived, w->now, NULL, &forecast,
                                       &error),
                      EDL_EBADSPEC);

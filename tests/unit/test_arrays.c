@@ -133,7 +133,7 @@ static void test_which_array(void **state)
     world_run(w, 3);
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
     assert_string_equal(error.text,
-                        "job grid-8 (4) is killed: what is to run after it never would");
+                        "job grid-8 (4) is killed: a job after it would never run");
     assert_string_equal(error.remedy, "submit grid again and wait for that one, or leave it out");
     assert_string_equal(spec->after[0], "grid");
     (void)world_submit(w, world_spec("grid", 1, 1, 200, 0, 0));
@@ -166,7 +166,7 @@ static void test_an_array_partly_archived(void **state)
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      EDL_EBADSPEC);
     assert_string_equal(error.text,
-                        "job grid-7 (1) is failed: what is to run after it never would");
+                        "job grid-7 (1) is failed: a job after it would never run");
     array.failed.id = 0;
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      0);

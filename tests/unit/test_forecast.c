@@ -244,7 +244,7 @@ static void test_end_that_is_not_needed_is_no_cause(void **state)
     work(w, a, 59, true); /* two minutes are left */
     assert_int_equal(forecast_scale(w->cluster, c, NULL, 4, 4, w->now, &slow, &forecast, NULL), 0);
     assert_int_equal(forecast.verdict, FORECAST_LATER);
-    assert_string_equal(forecast.reason, "there is room for what it gets");
+    assert_string_equal(forecast.reason, "there is room for its new size");
     assert_true(forecast.wait_least_us == 300 * USEC_PER_SEC);
     forecast_done(&forecast);
     world_free(w);
@@ -506,7 +506,7 @@ static void test_drain_waits_for_what_is_not_fault_tolerant(void **state)
                      0);
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
     assert_string_equal(forecast.code, "drain-waits");
-    assert_non_null(strstr(forecast.reason, "the end of what is not fault tolerant: mpi"));
+    assert_non_null(strstr(forecast.reason, "the end of jobs that are not fault tolerant: mpi"));
     assert_int_equal(forecast.n_roles, 0);
     forecast_done(&forecast);
     world_free(w);

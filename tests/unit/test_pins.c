@@ -382,7 +382,7 @@ static void test_a_drain_waits_for_it(void **state)
     world_run(w, 5);
     assert_places(w, "job", "trainer", "01");
     assert_non_null(strstr(cluster_node(w->cluster, "node-1")->waits,
-                           "the end of what is to run there and nowhere else: job"));
+                           "the end of instances that run there and nowhere else: job"));
     world_free(w);
 }
 

@@ -280,7 +280,7 @@ static void test_draining_waits_for_what_is_not_fault_tolerant(void **state)
     assert_int_equal(job->state, JOB_RUNNING);
     assert_int_equal(trainers(job), 2);
     assert_int_equal(node->state, NODE_DRAINING);
-    assert_string_equal(node_reason(node), "waits for the end of what is not fault tolerant: mpi");
+    assert_string_equal(node_reason(node), "waits for the end of jobs that are not fault tolerant: mpi");
     world_replan(w);
     world_restart(w);
     node = cluster_node(w->cluster, "node-0");

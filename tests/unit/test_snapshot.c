@@ -181,7 +181,7 @@ static void test_half_an_answer_is_none(void **state)
     (void)start(told, die, LONG_US);
     run_until_told(told);
     assert_string_equal(told->answer, "");
-    assert_string_equal(told->error.text, "what computed it ended");
+    assert_string_equal(told->error.text, "the child that computed it ended");
 }
 
 static void test_freed_it_is_gone_and_tells_nothing(void **state)

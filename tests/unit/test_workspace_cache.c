@@ -232,7 +232,7 @@ static void it_is_not_tried_for_ever(void **state)
     }
     assert_int_equal(f->n_ready, 1);
     assert_int_equal(f->why.code, EDL_ECORRUPT);
-    assert_non_null(strstr(f->why.text, "workspace sha256:ba7816bf8f01...: what came has"));
+    assert_non_null(strstr(f->why.text, "workspace sha256:ba7816bf8f01...: the archive that came has"));
     assert_int_equal(count_files(f, false), 0);
 }
 

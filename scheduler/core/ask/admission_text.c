@@ -151,8 +151,7 @@ static void say_depends(const struct question *question, struct admission *ret)
     }
     append(ret, "over in %s at best", duration(ret->least_s, least));
     if (isinf(ret->most_s))
-        append(ret,
-               ", and what others have, or may ask for, leaves no room that is surely its own");
+        append(ret, ", and the grants and requests of others leave no room that is surely its own");
     else
         append(ret, " and %s at worst", duration(ret->most_s, most));
     append(ret, ", of the %s that it has", duration(question->own.due_s, due));

@@ -251,9 +251,8 @@ int cluster_forecast(const struct cluster *cluster, const struct job_spec *spec,
                                    .now_text = is_array ? "there is room for the minimum of each"
                                                         : "there is room for its minimum",
                                    .later_text =
-                                       is_array
-                                           ? "what is being stopped already makes room for them"
-                                           : "what is being stopped already makes room for it",
+                                       is_array ? "stopping processes already make room for them"
+                                                : "stopping processes already make room for it",
                                    .spec = own,
                                    .user = user };
     int r = submit_prepare(cluster, own, user, archived, now, error);
@@ -291,7 +290,7 @@ int cluster_forecast_change(const struct cluster *cluster, const struct job *job
     const struct change change = { .apply = apply_job_change,
                                    .is_done = is_resized,
                                    .now_text = "it keeps the size that it has",
-                                   .later_text = "there is room for what it gets",
+                                   .later_text = "there is room for its new size",
                                    .job_id = job->id,
                                    .job_change = job_change };
 
@@ -331,7 +330,7 @@ int cluster_forecast_node(const struct cluster *cluster, const struct node *node
     const struct change change = { .apply = apply_node,
                                    .is_done = is_node_changed,
                                    .now_text = "no process has to stop for it",
-                                   .later_text = "what is being stopped already is all that has to",
+                                   .later_text = "only processes that stop already have to leave",
                                    .node = node->name,
                                    .state = state };
 

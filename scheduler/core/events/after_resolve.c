@@ -15,7 +15,7 @@ static int refuse_failed(const char *name, uint64_t id, enum job_state state, co
                          const char *pointer, struct edl_error *error)
 {
     (void)edl_error_at(error, EDL_EBADSPEC, pointer,
-                       "job %s (%llu) is %s: what is to run after it never would", name, ULL(id),
+                       "job %s (%llu) is %s: a job after it would never run", name, ULL(id),
                        job_state_to_string(state));
     (void)edl_error_remedy(error, "submit %s again and wait for that one, or leave it out", again);
     return EDL_EBADSPEC;

@@ -154,7 +154,7 @@ static void take_stuck(struct cluster *cluster, struct process *process,
         return;
     process_name(process, name, sizeof name);
     effect_process_event(cluster, now, process, "process-stuck",
-                         "%s: %s; what it holds stays taken until it goes", name, report->reason);
+                         "%s: %s; its resources stay taken until it goes", name, report->reason);
 }
 
 static void take_process(struct cluster *cluster, struct process *process,
@@ -227,9 +227,8 @@ void cluster_note_disconnected(struct cluster *cluster, struct node *node, struc
     if (node->disconnected || node->state == NODE_LOST)
         return;
     node->disconnected = true;
-    effect_event(
-        cluster, now, NULL, node->name, "node-disconnected",
-        "its agent has ended or was cut off; what runs there goes on until the lease ends");
+    effect_event(cluster, now, NULL, node->name, "node-disconnected",
+                 "its agent has ended or was cut off; its processes go on until the lease ends");
 }
 
 /* cluster_report - see cluster.h; linear in the processes of the report and of the node */

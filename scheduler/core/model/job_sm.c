@@ -122,8 +122,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     }
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);
-    /* a plan brings about a resize, which needs none; complete or ended jobs give others a chance
-     * */
+    /* a plan brings about a resize, which needs none; complete or ended jobs give others a
+     * chance */
     if (to != JOB_STARTING && to != JOB_RESIZING)
         cluster->plan_wanted = true;
     if (job_state_is_final(to))
@@ -438,7 +438,7 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
         stop_remains(cluster, job, now);
     else if (job_count_live(job) > 0)
         job_set_reason(cluster, job, code,
-                       "%.*s; what still runs of it stays until it is killed (autoclean: false)",
+                       "%.*s; its remaining processes stay until it is killed (autoclean: false)",
                        printable_prefix(job->reason, 150), job->reason);
     end_when_empty(cluster, job, now);
 }

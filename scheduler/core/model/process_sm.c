@@ -546,7 +546,7 @@ static void asks_in_vain(struct cluster *cluster, struct process *process, struc
 
     process_name(process, name, sizeof name);
     job_stop(cluster, process->job, now, REASON_FAILED,
-             "no node can start %s, for what its job asks: %s; submit it again with that changed "
+             "no node can start %s, for its job's request: %s; submit it again with that changed "
              "(tried on node %s)",
              name, process->reason, process->node_name);
 }

@@ -4,8 +4,8 @@
  * A refusal costs its node no more than a look-up of an account or a folder, so every job finds out
  * for itself: nothing is shared between jobs, and a user who submits again, with the folder made,
  * is not kept waiting by the findings of an earlier one. A job that no node can run fails with the
- * words of the last of them; one that waits in the queue with such a list is in a class of its own.
- * */
+ * words of the last of them; one that waits in the queue with such a list is in a class of its
+ * own. */
 #include "scheduler/core/model/unfit_nodes.h"
 
 #include <stdio.h>

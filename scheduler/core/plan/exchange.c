@@ -237,7 +237,7 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
     job->learned->exchange.with = 0;
     job->learned->in_vain = 0;
     if (job->plan.why == NULL)
-        job_decided(job, "moved", "what changed places starts again");
+        job_decided(job, "moved", "the exchanged instance starts again");
 }
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)

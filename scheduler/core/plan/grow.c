@@ -27,8 +27,8 @@ uint32_t held_of_role(const struct job *job, uint32_t role)
     return MAX_OF(held, job_role_floor(job, role));
 }
 
-/* A process that leaves a draining node by its own end only is wanted nowhere else (plan/nodes.c).
- * */
+/* A process that leaves a draining node by its own end only is wanted nowhere else
+ * (plan/nodes.c). */
 static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
 {
     bool finishes = job->finishing && job_role_works(job, role);

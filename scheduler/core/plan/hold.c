@@ -282,8 +282,8 @@ static bool is_all_there(struct plan *plan, const struct job *held)
     return there;
 }
 
-/* A gang whose room is all there does not wait for ends: it is promised when its turn comes again.
- * */
+/* A gang whose room is all there does not wait for ends: it is promised when its turn comes
+ * again. */
 static void choose_for(struct plan *plan, struct job *held)
 {
     if (!choose(plan, held))

@@ -153,11 +153,11 @@ enum wait {
 
 static const char *const wait_texts[] = {
     [WAITS_NOT] = "",
-    [WAITS_FOR_END] = "the end of what is not fault tolerant",
-    [WAITS_FOR_FINISH] = "the end of what finishes",
+    [WAITS_FOR_END] = "the end of jobs that are not fault tolerant",
+    [WAITS_FOR_FINISH] = "the end of finishing jobs",
     [WAITS_FOR_ROOM] = "room elsewhere",
     [WAITS_FOR_KILL] = "somebody to kill what has ended and keeps what runs of it",
-    [WAITS_FOR_PINNED] = "the end of what is to run there and nowhere else",
+    [WAITS_FOR_PINNED] = "the end of instances that run there and nowhere else",
 };
 
 /* Jobs for which a node waits. */

@@ -283,8 +283,8 @@ static bool search(struct plan *plan, const struct job *job, const struct demand
     return fits;
 }
 
-/* A job's minimum, once it started, and the guarantee of its group are worth any other's surplus.
- * */
+/* A job's minimum, once it started, and the guarantee of its group are worth any other's
+ * surplus. */
 static bool goes_before_all(const struct plan *plan, const struct job *job)
 {
     return plan->planner->n_groups > 1 &&

@@ -44,8 +44,8 @@ static void take_spare(struct plan *plan, const struct job *job, uint32_t server
 }
 
 /* The room that nobody has for good, once all waiting jobs have their minima; and how many share
- * it. Servers are not given back, so they come out of that alone. Once in a pass, from kept sums.
- * */
+ * it. Servers are not given back, so they come out of that alone. Once in a pass, from kept
+ * sums. */
 static void sum_up(struct plan *plan)
 {
     const struct planner *planner = plan->planner;

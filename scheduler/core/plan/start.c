@@ -382,8 +382,8 @@ static void go_deep(struct plan *plan, const struct queue_key *depth)
     queue->deep = from;
 }
 
-/* Sums tell again that it does not fit, even if all others give way, and that its reason is true.
- * */
+/* Sums tell again that it does not fit, even if all others give way, and that its reason is
+ * true. */
 static bool fails_by_count(struct plan *plan, const struct queue_class *class)
 {
     const struct demand *demands = class->demands;

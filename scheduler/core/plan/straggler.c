@@ -196,7 +196,7 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
 static void come_back(struct job *job, uint32_t role)
 {
     if (job->counts[role].due > 0 && job->plan.why == NULL)
-        job_decided(job, "moved", "what was moved starts again");
+        job_decided(job, "moved", "the moved instance starts again");
     job->learned->moving = job->counts[role].stopping > 0;
 }
 

@@ -144,8 +144,8 @@ static int earlier_first(const void *left, const void *right)
 
 static size_t plan_in_order(struct goodput_due **order, size_t n, double budget)
 {
-    /* a job cuts at most two steps in two: where it ends, and where it would with its present size
-     * */
+    /* a job cuts at most two steps in two: where it ends, and where it would with its present
+     * size */
     struct profile profile = { .steps = xcalloc(2 * n + 2, sizeof *profile.steps), .n = 1 };
     size_t failed = 0;
 

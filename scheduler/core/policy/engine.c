@@ -153,13 +153,13 @@ static bool has_room(const struct decision *d, const struct request *request)
 {
     const struct extent wanted = { .request = *request };
 
-    /* a stopping instance counts until it is gone: the limit is never passed, not even for a moment
-     * */
+    /* a stopping instance counts until it is gone: the limit is never passed, not even for a
+     * moment */
     return policy_may_grow(&d->held, request) && !is_refused(&d->no_room, &wanted);
 }
 
-/* One more, planned or placed. A request that fails for one fails for each job that asks for more.
- * */
+/* One more, planned or placed. A request that fails for one fails for each job that asks for
+ * more. */
 static bool could_grow(const struct decision *d, const struct request *request)
 {
     return policy_may_grow(&d->totals, request) &&

@@ -34,7 +34,7 @@ static int compare_node(const struct node *a, const struct node *b, struct edl_e
                        node_state_to_string(a->admin_state), node_state_to_string(b->state),
                        node_state_to_string(b->admin_state));
     if (!node_offers_same(&a->offer, &b->offer) || a->offer_shrunk != b->offer_shrunk)
-        return DIFFERS("node %s: what it offers differs", a->name);
+        return DIFFERS("node %s: its offer differs", a->name);
     if (!streq(a->boot_id, b->boot_id) || !streq(a->credential_hash, b->credential_hash) ||
         a->ever_reported != b->ever_reported || (a->lease_prev == NULL) != (b->lease_prev == NULL))
         return DIFFERS("node %s: boot id, credential, first report or lease differs", a->name);

@@ -11,8 +11,8 @@
 #define TASKS_PER_INSTANCE 1
 #define TASKS_MIN 2
 /* Each cost that does not shrink with the instances is made dearer by this part of itself: a time
- * that several terms explain alike, as where one size was measured twice, is then taken to scale.
- * */
+ * that several terms explain alike, as where one size was measured twice, is then taken to
+ * scale. */
 #define OPTIMISM 0.01
 /* One size after the other up to here, then each by as much more that the last is the largest. */
 #define DENSE_SIZES 8
@@ -40,8 +40,8 @@ static double median_of_three(const double *x)
     return fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2]));
 }
 
-/* Tasks that went back to the queue, or a dataset that was changed, are no progress to measure by.
- * */
+/* Tasks that went back to the queue, or a dataset that was changed, are no progress to measure
+ * by. */
 static bool is_broken(const struct goodput_learned *learned,
                       const struct goodput_progress *progress)
 {
