@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_backup.c - GET /backup: a copy of the database, made while it is used
  *
- * It is sent to whoever asks, and not left in the state directory: a copy on the same disk is lost
+ * It is sent to the caller, and not left in the state directory: a copy on the same disk is lost
  * with it, and a name that comes over the network need not become a path here. In between it lies
- * beside the database, in a file that nobody else can open and that has no name any more once it
- * is sent. A pass of the loop copies a quarter of a mebibyte and then serves everybody else. */
+ * beside the database, in a file that nobody else can open and that has no name any more once it is
+ * sent. A pass of the loop copies a quarter of a mebibyte and then serves everybody else. */
 #include "scheduler/api_backup.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void backup_done(struct scheduler *scheduler)
     job_free(job);
 }
 
-/* Whoever was lowered or removed since gets no more of it, as a reader of events. */
+/* A caller who was lowered or removed since gets no more of it, like a reader of events. */
 static bool may_read_on(struct http_request *request, void *userdata)
 {
     struct edl_error error = { 0 };

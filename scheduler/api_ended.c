@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_ended.c - which jobs are over: what they left on a node may go after a while
+/* api_ended.c - which jobs are over: their files on a node may go after a while
  *
  * An agent knows its processes, and not their jobs: one that waits goes on with what its process
  * left in a private workspace. A job that is not in the core any more is over, or was never known.

@@ -4,8 +4,8 @@
  *
  * Revisions rise, and are consecutive but where a backup was restored: they go on from a number far
  * beyond then. Nothing is ever written between two that are there, so a reader who holds what comes
- * behind the revision that it has misses nothing, over restarts and restores as well. What is no
- * longer there is answered with 410 and the revision to go on from. */
+ * behind the revision that it has misses nothing, over restarts and restores as well. A revision
+ * that is no longer there is answered with 410 and the revision to go on from. */
 #include "scheduler/api.h"
 
 #include <errno.h>

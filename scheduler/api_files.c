@@ -2,7 +2,7 @@
 /* api_files.c - files of processes, and whole logs, that are still on their nodes
  *
  * They are asked of the node on which the newest process of a slot runs or ran (file_reads.h). They
- * belong to whoever submitted the job: only that user and admins get them. */
+ * belong to the submitter of the job: only that user and admins get them. */
 #include "scheduler/api.h"
 
 #include <errno.h>

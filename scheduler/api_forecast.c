@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_forecast.c - ?dry_run=1: what a request would do, told from a copy of the core
+/* api_forecast.c - ?dry_run=1: the effects of a request, told from a copy of the core
  *
  * Nothing is stored, no turn follows. A request that asks for one is handled as a read is, between
- * two turns (dispatch.c), so it is told of what is on disk alone. A snapshot of the scheduler looks
- * ahead (snapshot.h), one forecast after the other: whoever asks waits for those who asked before,
- * and nobody else does. */
+ * two turns (dispatch.c), so it tells of the state on disk alone. A snapshot of the scheduler looks
+ * ahead (snapshot.h), one forecast after the other: a caller waits for earlier ones, and nobody
+ * else does. */
 #include "scheduler/api_forecast.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_groups.c - groups of users: what of the cluster is guaranteed to each */
+/* api_groups.c - groups of users: the part of the cluster that each is guaranteed */
 #include "scheduler/api.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_nodes.c - nodes: join, report, and what people ask and change; for orders see api_orders.c */
+/* api_nodes.c - nodes: join, report, and the questions and changes of people; for orders see
+ * api_orders.c */
 #include "scheduler/api.h"
 
 #include <ctype.h>
@@ -25,7 +26,7 @@
 /* A century: what a node that is wrong says would be believed of all jobs of a family. */
 #define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
 
-/* --- what an agent says of its node --- */
+/* --- an agent's report --- */
 
 int api_check_node_name(const char *name, struct edl_error *error)
 {
@@ -40,7 +41,7 @@ int api_check_node_name(const char *name, struct edl_error *error)
     return edl_error_remedy(error, "letters, digits, '-', '.' and '_', a letter or digit first");
 }
 
-/* What joins, and with what. */
+/* The node that joins, and its credentials. */
 struct join {
     const char *name;                 /* borrowed from the body, as the next two */
     const char *machine_id, *boot_id; /* NULL: not told */
@@ -117,7 +118,8 @@ static int check_token(struct scheduler *scheduler, struct join *join, struct ed
     return r < 0 ? r : 0;
 }
 
-/* 403, not 409: what is in the way does not go by itself, and who typed the join line is there */
+/* 403, not 409: the obstacle does not go by itself, and the person who typed the join line is
+ * there */
 static int check_machine(struct scheduler *scheduler, const struct http_request *request,
                          const struct join *join, struct edl_error *error)
 {
@@ -344,7 +346,8 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
     return agent_wire_add(answer);
 }
 
-/* A report of another boot is to come once more, with what only the node that runs now can hear. */
+/* A report of another boot is to come once more, with a number that only the node that runs now can
+ * hear. */
 static void refuse_report(struct http_request *request, const struct node *node,
                           const struct edl_error *error)
 {

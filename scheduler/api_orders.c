@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_orders.c - the long poll of an agent: what its node should run, as soon as that changes */
+/* api_orders.c - the long poll of an agent: the orders of its node, as soon as they change */
 #include "scheduler/api.h"
 
 #include <errno.h>
@@ -86,8 +86,8 @@ static bool poll_orders(struct scheduler *scheduler, struct held *held, void *da
     return true;
 }
 
-/* Its agent has ended, or its machine said goodbye: the lease would tell the same, much later. What
- * it runs goes on. */
+/* Its agent has ended, or its machine said goodbye: the lease would tell the same, much later. Its
+ * processes go on. */
 static void on_left(struct scheduler *scheduler, const void *data)
 {
     const struct poll_orders *poll = data;

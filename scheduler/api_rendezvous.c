@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_rendezvous.c - the processes of a role agree on who is together: one long poll for both ends
+/* api_rendezvous.c - the processes of a role agree on a generation: one long poll for both ends
  *
  * {"after": N} arrives, and is answered when there is a generation above N that has the caller:
  * {"generation": N} watches, and is answered when N is over. Each wait is a look at the core that
@@ -121,7 +121,7 @@ static json_t *wait_to_json(const struct process *caller)
                      "missing", array);
 }
 
-/* What it changed has a turn, in which those that wait for it look again. */
+/* Its change has a turn, in which those that wait for it look again. */
 static void touch(struct scheduler *scheduler)
 {
     if (!scheduler_skip_turn(scheduler))

@@ -2,8 +2,8 @@
 /* api_secret.c - the secret of a job, told to its own processes and to nobody else
  *
  * A job gets its secret with its submission, in the same transaction. One of a database from before
- * there were secrets gets it when the first process asks. People are refused whatever they may
- * otherwise do: who knows the secret can pass for a process of the job. */
+ * there were secrets gets it when the first process asks. People are refused in every role: a
+ * person who knows the secret can pass for a process of the job. */
 #include "scheduler/api.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_services.c - who serves: how a student finds its teachers, whichever job they are of
  *
- * A name stands for whatever the newest job of that name has now: a service that is submitted anew
- * is the same one. So whoever waits looks the job up again at every look. */
+ * A name stands for the processes that the newest job of that name has now: a service that is
+ * submitted anew is the same one. So a waiting caller looks the job up again at every look. */
 #include "scheduler/api.h"
 
 #include <errno.h>

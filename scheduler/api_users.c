@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_users.c - people: who there is, with which role; tokens; what they changed
+/* api_users.c - people: their names and roles; tokens; their changes
  *
  * A token is told once, to whom it is made for, and never stored: so POST /tokens takes no
  * Idempotency-Key. */
@@ -170,7 +170,7 @@ static int put_user(struct scheduler *scheduler, const char *name, enum user_rol
     return 0;
 }
 
-/* Who may make no join tokens any more has none that are good. */
+/* A user who may make no join tokens any more has none that are good. */
 static void end_join_tokens(struct scheduler *scheduler, const struct user *user)
 {
     unsigned n = 0;

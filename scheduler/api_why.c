@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_why.c - GET /jobs/{job}/why: the one stated reason, an account of the nodes in numbers, what
- * would start it now, and when it will be over */
+/* api_why.c - GET /jobs/{job}/why: the one stated reason, an account of the nodes in numbers, the
+ * change that would start it now, and when it will be over */
 #include "scheduler/api.h"
 
 #include <math.h>
@@ -173,7 +173,7 @@ void api_job_why(struct http_request *request, void *userdata)
 
     if (job == NULL)
         return;
-    /* what a waiting job was told has the numbers of then */
+    /* the reason of a waiting job has the numbers of then */
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,

@@ -3,8 +3,8 @@
  *
  * An archive is needed by a job that is not over. Nobody counts: a look walks the jobs, every hour
  * and when there is no room, so that no restart and no lost event can make a count wrong. A node
- * gets what a process needs that lives on it, and nothing else; people get what is theirs. Whoever
- * is refused hears the same of an archive that is another's as of one that is not there. */
+ * gets what a process needs that lives on it, and nothing else; people get what is theirs. A
+ * refused caller hears the same of an archive that is another's as of one that is not there. */
 #include "scheduler/api_workspaces.h"
 
 #include <errno.h>
@@ -148,7 +148,7 @@ static int check_name(const struct http_request *request, const char **ret, stru
     return 0;
 }
 
-/* What nobody needs makes room for what somebody sends: of everybody when the room is short, of the
+/* Archives that nobody needs make room for a new one: of everybody when the room is short, of the
  * sender when only its quota is. */
 static void make_room(struct scheduler *scheduler, const char *sender, uint64_t bytes)
 {
@@ -182,7 +182,7 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
         return degraded_error(scheduler, error);
     (void)auth_caller(scheduler, request, &caller);
     workspace = find_for(scheduler, hex, &caller);
-    if (workspace != NULL) { /* whoever asks before sending sends nothing */
+    if (workspace != NULL) { /* a client that asks before sending sends nothing */
         workspaces_use(&scheduler->workspaces, workspace, clock_read_us(CLOCK_REALTIME));
         http_reply_json(request, 200, workspace_json(workspace));
         return 0;
@@ -215,7 +215,7 @@ static void on_end(struct http_request *request, void *userdata)
 
 const struct http_sink api_workspace_sink = { .begin = on_begin, .take = on_take, .end = on_end };
 
-/* Who sent an archive, while it is brought to the disk. */
+/* The sender of an archive, while it is brought to the disk. */
 struct sent {
     struct scheduler *scheduler; /* borrowed */
     struct held *held;           /* owned */
@@ -285,7 +285,7 @@ static int check_caller(struct scheduler *scheduler, const struct http_request *
                          http_request_header(request, "X-EDL-Process"));
 }
 
-/* Whoever was lowered or removed since gets no more of it, nor a node whose process is over. */
+/* A user who was lowered or removed since gets no more of it, nor a node whose process is over. */
 static bool may_read_on(struct http_request *request, void *userdata)
 {
     struct edl_error error = { 0 };

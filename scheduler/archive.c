@@ -43,8 +43,9 @@ static int load(struct scheduler *scheduler, uint64_t id, struct job **ret, stru
     return *ret != NULL;
 }
 
-/* The caller's own before those of others, and the core before the archive: what it let go of is
- * older than what it has of the same user and name. 1: it is *ret, or *past when *ret is NULL. */
+/* The caller's own before those of others, and the core before the archive: a job that it let go of
+ * is older than one that it has of the same user and name. 1: it is *ret, or *past when *ret is
+ * NULL. */
 static int look_for_job(struct scheduler *scheduler, const char *user, const char *text,
                         struct job **ret, struct archived_job *past, struct edl_error *error)
 {
@@ -86,7 +87,7 @@ struct job *archive_job(struct scheduler *scheduler, uint64_t id)
 /* Each costs a walk over the jobs of the core, and one over its own in the archive. */
 #define ARRAYS_MAX 16
 
-/* An array that is only in the core, and not older than what is here, needs nothing of here. */
+/* An array that is only in the core, and not older than those here, needs nothing of here. */
 static int look_for_array(struct scheduler *scheduler, const char *user, char *name,
                           struct archived_array *ret, struct edl_error *error)
 {

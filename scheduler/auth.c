@@ -293,13 +293,14 @@ enum user_role auth_socket_role(const struct scheduler *scheduler, const char *n
 {
     const struct user *user = users_find(scheduler->users, name);
 
-    if (streq(name, AUTH_ADMIN_NAME)) /* what root and the admin token own is not that account's */
+    if (streq(name,
+              AUTH_ADMIN_NAME)) /* the property of root and the admin token is not that account's */
         return USER_NOBODY;
     return user != NULL ? user->role : scheduler->options.socket_role;
 }
 
-/* Whoever has an account on this machine comes in under its name. root, and whom the scheduler runs
- * as, could read the admin token anyway. */
+/* A person with an account on this machine comes in under its name. root, and whom the scheduler
+ * runs as, could read the admin token anyway. */
 static int caller_of_peer(struct scheduler *scheduler, const struct http_request *request,
                           struct caller *ret)
 {
@@ -472,7 +473,7 @@ static int check_join(struct scheduler *scheduler, const struct http_request *re
     return edl_error_remedy(error, "make one for this node there: edl node add");
 }
 
-/* Two of a header that says who calls: what stands in between may have looked at the other. */
+/* Two of a header that names the caller: a proxy in between may have looked at the other. */
 static int check_once(const struct http_request *request, struct edl_error *error)
 {
     static const char *const headers[] = { "Authorization", "X-EDL-Process" };
@@ -487,7 +488,7 @@ static int check_once(const struct http_request *request, struct edl_error *erro
 /* --- whose a connection is --- */
 
 /* An agent asks for its orders and reports; after each time that the network failed it does so
- * anew, and what it left is still open here. Its reports are some MiB. */
+ * anew, and its old connection is still open here. Its reports are some MiB. */
 #define LIFELINE_CONNECTIONS 16
 #define LIFELINE_BODY_BYTES ((uint64_t)16 << 20)
 /* As many calls of processes an agent has under way (shared/http_client.h), and logs beside them.
@@ -508,8 +509,8 @@ static void owner_of_person(const struct caller *caller, struct owner *ret)
     ret->is.name = caller->role < USER_ADMIN ? ret->name : NULL;
 }
 
-/* owner_of_node - its reports and orders get through whatever others do, itself included; what its
- * jobs call for has a share among all */
+/* owner_of_node - its reports and orders get through against all others, itself included; the calls
+ * of its jobs have a share among all */
 static void owner_of_node(const struct http_route *route, const char *node, struct owner *ret)
 {
     bool lifeline = (route->flags & ROUTE_FIRST) != 0;

@@ -16,7 +16,7 @@
 
 #define KIB ((size_t)1024)
 
-/* What is not larger is read in the loop, which takes some 1 ms at most. Reports of up to a hundred
+/* A smaller one is read in the loop, which takes some 1 ms at most. Reports of up to a hundred
  * processes are such: a thread that has to be woken would make them wait. */
 static const size_t inline_bytes[DISPATCH_TIERS] = {
     [DISPATCH_NODES] = 64 * KIB,
@@ -40,7 +40,7 @@ struct body_read {
     char *body;        /* owned, while it is read */
     size_t size;
     struct document_bounds bounds;
-    json_t *json; /* owned: what came of it; NULL: error says why not */
+    json_t *json; /* owned: the result; NULL: error says why not */
     struct edl_error error;
 };
 
@@ -86,7 +86,7 @@ static void on_read(struct worker_job *job)
     read_next(scheduler);
 }
 
-/* Who left has a connection no more, which is all that its request was. */
+/* A caller that left has a connection no more, and its request was nothing else. */
 static void on_left(struct http_request *request, void *userdata)
 {
     struct body_read *read = userdata;

@@ -32,7 +32,7 @@ enum upload_state {
     UPLOAD_TAKING,
     UPLOAD_READING,
     UPLOAD_STORING,
-    UPLOAD_DROPPED, /* its job is over: what was stored of it is to go */
+    UPLOAD_DROPPED, /* its job is over: its stored rows are to go */
     UPLOAD_OVER,
 };
 
@@ -55,7 +55,7 @@ struct dataset_upload {
     uint32_t n_rows, n_room;      /* the thread's while it reads */
     uint64_t n_tasks, task_bytes; /* that were read and are not the job's yet */
     uint32_t n_stored;
-    uint32_t slice; /* of them, what is in this turn */
+    uint32_t slice; /* of them, those in this turn */
     struct dataset_upload *prev, *next;
 };
 
@@ -114,7 +114,7 @@ static void begin(struct dataset_upload *upload)
     upload->state = UPLOAD_TAKING;
 }
 
-/* --- what the job may --- */
+/* --- the rights of the job --- */
 
 int datasets_check_bytes(const struct scheduler *scheduler, uint64_t bytes, struct edl_error *error)
 {
@@ -289,7 +289,7 @@ struct dataset_upload *dataset_upload_new(struct scheduler *scheduler, struct ht
     return upload;
 }
 
-/* Who waits keeps what came, and is not read from. */
+/* A waiting upload keeps its bytes, and is not read from. */
 int dataset_upload_add(struct dataset_upload *upload, const void *data, size_t size,
                        struct edl_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* denials.c - every refused caller in the log: who, from where, what, why */
+/* denials.c - every refused caller in the log: its name, its address, the call, the reason */
 #include "scheduler/denials.h"
 
 #include <inttypes.h>
@@ -115,7 +115,7 @@ void denials_note_text(struct denials *denials, const char *peer_name, const cha
     }
 }
 
-/* What a stranger wrote must not look like lines of ours, nor colour the terminal. */
+/* A stranger's text must not look like lines of ours, nor colour the terminal. */
 static void printable(const char *text, char *ret, size_t size)
 {
     size_t i = 0;

@@ -2,13 +2,14 @@
 /* dispatch.c - what stands between the HTTP server and the handlers of the route table
  *
  * One thread serves everybody. A report of a node must not wait for a thousand questions of
- * somebody else, so only what keeps nodes in the cluster is handled whenever it comes. All else has
- * a budget of time in each pass of the loop. What is beyond it waits in a queue for each caller,
- * and callers take turns (fair.h); between two rounds of them the loop looks at its sockets. While
- * nobody waits and the budget lasts, a request is handled at once, as if there were no queue.
+ * somebody else, so only calls that keep nodes in the cluster are handled whenever they come. All
+ * else has a budget of time in each pass of the loop. A request beyond it waits in a queue for each
+ * caller, and callers take turns (fair.h); between two rounds of them the loop looks at its
+ * sockets. While nobody waits and the budget lasts, a request is handled at once, as if there were
+ * no queue.
  *
- * From a turn's first change to its commit the core is ahead of the disk. What a read would show
- * then may never have been: the commit can fail. So a read that comes in between is kept, and
+ * From a turn's first change to its commit the core is ahead of the disk. A state that a read would
+ * show then may never have been: the commit can fail. So a read that comes in between is kept, and
  * handled right behind the commit, before anything else can change the core. It asks for no turn
  * and makes no commit of its own: it waits for one that is due anyway. */
 #include "scheduler/dispatch.h"
@@ -30,7 +31,7 @@
 #define BUDGET_US (5 * USEC_PER_MSEC)
 
 /* A request has a connection, and those of one owner are bounded (http_guard.h); so few of a person
- * wait that the last is answered long before its client gives up. What processes ask is held back
+ * wait that the last is answered long before its client gives up. Calls of processes are held back
  * by their agents' connections, and not refused here. */
 static const struct fair_limits limits[] = {
     [DISPATCH_NODES] = { 0 },
@@ -42,7 +43,7 @@ static const struct fair_limits limits[] = {
 
 #define OPENING_PART_OF_LEASE 5
 
-/* So many passes of the loop go to other sources before one goes to what waits here. */
+/* So many passes of the loop go to other sources before one goes to the queues here. */
 #define PASSES_FIRST 4
 #define PRIORITY_LAST (SD_EVENT_PRIORITY_NORMAL + 10)
 
@@ -61,7 +62,7 @@ const char *dispatch_tier_to_string(enum dispatch_tier tier)
     return names[tier];
 }
 
-/* --- who calls --- */
+/* --- callers --- */
 
 /* A word that is not understood is refused by the handler. */
 static bool asks_only(const struct http_request *request)
@@ -73,7 +74,7 @@ static bool asks_only(const struct http_request *request)
            api_dry_run(request, &asks, &error) == 0 && asks;
 }
 
-/* tier_of - and who shares with whom: name is the caller that fair.h is told */
+/* tier_of - and the sharing of queues: name is the caller that fair.h is told */
 static enum dispatch_tier tier_of(struct scheduler *scheduler, struct http_request *request,
                                   const struct http_route *route, char name[FAIR_NAME_MAX])
 {
@@ -108,7 +109,8 @@ static enum fair_class class_of(const struct http_route *route, enum dispatch_ti
     return reads || tier == DISPATCH_FORECASTS ? FAIR_SETTLED : FAIR_ANYTIME;
 }
 
-/* Whether whoever was let in when the headers came may still; else the request is answered. */
+/* Whether a caller that was let in when the headers came may still; else the request is
+ * answered. */
 static bool may(struct scheduler *scheduler, struct http_request *request)
 {
     struct edl_error error = { 0 };
@@ -129,7 +131,7 @@ static void refuse(struct http_request *request)
     http_reply_error(request, &error);
 }
 
-/* Nothing can be stored. What was done before, with that key, is still answered. */
+/* Nothing can be stored. An earlier request with that key is still answered. */
 static void refuse_change(struct scheduler *scheduler, struct http_request *request,
                           const struct http_route *route)
 {
@@ -220,7 +222,8 @@ static unsigned servable(const struct scheduler *scheduler, enum dispatch_tier t
     return classes;
 }
 
-/* What only the commit can free is served behind it, the next forecast behind the one being made.
+/* A request that only the commit can free is served behind it, the next forecast behind the one
+ * being made.
  */
 static void arm(struct scheduler *scheduler)
 {
@@ -291,9 +294,9 @@ static void serve_all(struct scheduler *scheduler, unsigned classes)
     arm(scheduler);
 }
 
-/* The sockets go first, but not for ever: whoever asks without end is only put behind the others.
- * (A source like this one is never younger to the loop than what came after it: at one priority
- * nothing else would be dispatched while somebody waits.) */
+/* The sockets go first, but not for ever: a client that asks without end is only put behind the
+ * others. (A source like this one is never younger to the loop than what came after it: at one
+ * priority nothing else would be dispatched while somebody waits.) */
 static int on_prepare(sd_event_source *source, void *userdata)
 {
     struct scheduler *scheduler = userdata;

@@ -14,7 +14,7 @@ struct fair_caller {
     char name[FAIR_NAME_MAX];
     struct fair_item *items[FAIR_CLASSES]; /* borrowed lists */
     size_t n;                              /* in all of them */
-    enum fair_class last;                  /* class of what was taken last */
+    enum fair_class last;                  /* class of the request taken last */
     struct fair_caller *prev, *next;       /* in fair->turns */
     UT_hash_handle hh;
 };
@@ -115,7 +115,7 @@ void fair_remove(struct fair *fair, struct fair_item *item)
         forget(fair, caller);
 }
 
-/* first_of - classes in turn as well: whoever reads and changes at once gets on with both */
+/* first_of - classes in turn as well: a caller that reads and changes at once gets on with both */
 static struct fair_item *first_of(struct fair_caller *caller, unsigned classes)
 {
     for (size_t i = 1; i <= FAIR_CLASSES; i++) {

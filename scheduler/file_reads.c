@@ -114,7 +114,7 @@ static void await_piece(struct file_read *read)
 
 /* ---- the client ---- */
 
-/* Whoever was lowered or removed since gets no more of it. */
+/* A user who was lowered or removed since gets no more of it. */
 static int check_caller(const struct file_read *read, struct edl_error *error)
 {
     struct caller caller = { .role = USER_NOBODY };

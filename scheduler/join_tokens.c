@@ -118,7 +118,8 @@ static void forget_oldest(struct join_tokens *tokens, uint64_t now_wall_us)
         }
 }
 
-/* What the store lets go with the next one that is put; not what it has yet to hear of. */
+/* Tokens that the store lets go with the next one that is put; not those that it has yet to hear
+ * of. */
 static void trim(struct join_tokens *tokens, uint64_t now_wall_us)
 {
     struct join_token *token, *next;

@@ -2,7 +2,7 @@
 /* log_hub.c - what processes write, on its way from agents to readers
  *
  * A stream is one process' ring of entries. It exists from the first push until nobody reads it any
- * more, or for a minute after its end, so that who follows sees the end; after that the stored tail
+ * more, or for a minute after its end, so that a follower sees the end; after that the stored tail
  * speaks for it.
  *
  * An agent may push what is known already (the unasked end overlaps with live output); offsets
@@ -248,7 +248,7 @@ static void append_text(struct log_hub *hub, struct stream *stream, const struct
             at = last_part(text, size, push->next_offset - mark->offset);
         piece = (size_t)(at - text);
         if (piece == 0)
-            continue; /* it is of what came before */
+            continue; /* it is of the earlier output */
         append_entry(hub, stream, text, piece, mark->wall_us, gap);
         size -= piece;
         text = at;
@@ -258,7 +258,7 @@ static void append_text(struct log_hub *hub, struct stream *stream, const struct
         append_entry(hub, stream, text, size, push->wall_us, gap);
 }
 
-/* say_dropped - a line for whoever reads; "" when nothing is missing between have and dropped */
+/* say_dropped - a line for a reader; "" when nothing is missing between have and dropped */
 static const char *say_dropped(uint64_t have, uint64_t dropped, char text[LOG_NOTICE_BYTES])
 {
     text[0] = '\0';
@@ -687,7 +687,7 @@ bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t
             continue;
         stream = find_stream(hub, process); /* it stays for longer than the grace */
         if (stream == NULL || !stream->ended)
-            return false; /* what is stored may be the end of before */
+            return false; /* the stored end may be that of before */
     }
     return true;
 }

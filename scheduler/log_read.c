@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_read.c - an answer to a reader: rings and stored tails, merged
  *
- * What goes into an answer is chosen in the order of arrival, which is what a cursor counts; within
- * it, pieces stand in the order of their times. A piece has the time by which its agent saw it
- * written (a heartbeat at most after it was), or when it arrived. Pieces of one process stay in
- * their order whatever its node's clock does. */
+ * The pieces of an answer are chosen in the order of arrival, which a cursor counts; within it,
+ * pieces stand in the order of their times. A piece has the time by which its agent saw it written
+ * (a heartbeat at most after it was), or when it arrived. Pieces of one process stay in their order
+ * whatever its node's clock does. */
 #include "scheduler/log_hub_internal.h"
 
 #include <utlist.h>
@@ -44,7 +44,7 @@ static void add_found(struct reader *reader, const struct log_tail *tail, const 
     reader->n++;
 }
 
-/* A stored tail, piece by piece; what its times leave over comes as one. */
+/* A stored tail, piece by piece; the rest beside its times comes as one. */
 static void add_pieces(struct reader *reader, const struct log_tail *tail)
 {
     json_t *times = tail->times != NULL ? json_loads(tail->times, 0, NULL) : NULL;
@@ -103,7 +103,7 @@ static void on_tail(const struct log_tail *tail, void *userdata)
     add_pieces(reader, tail);
 }
 
-/* Bytes of the file before what the ring still has. */
+/* Bytes of the file before those that the ring still has. */
 static uint64_t bytes_before(const struct stream *stream)
 {
     uint64_t held = stream->dropped_bytes;
@@ -115,7 +115,8 @@ static uint64_t bytes_before(const struct stream *stream)
     return stream->next_offset - MIN_OF(stream->next_offset, held);
 }
 
-/* In the place of what the ring lost, which this reader has not seen; skipped: of its first line */
+/* In the place of bytes that the ring lost, which this reader has not seen; skipped: of its first
+ * line */
 static void add_lost(struct reader *reader, const struct stream *stream, uint64_t skipped)
 {
     char notice[LOG_BEFORE_BYTES] = "";
@@ -123,7 +124,7 @@ static void add_lost(struct reader *reader, const struct stream *stream, uint64_
                              .incarnation = stream->incarnation,
                              .sequence = stream->dropped };
 
-    if (reader->read->cursor == 0) /* who has seen some of it misses less than that */
+    if (reader->read->cursor == 0) /* a reader that has seen some of it misses less than that */
         (void)log_say_before(stream->node, stream->file, bytes_before(stream) + skipped, notice);
     if (notice[0] == '\0')
         (void)snprintf(notice, sizeof notice,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_gpus.c - what an agent tells of its GPUs, and who is on them */
+/* machine_gpus.c - the GPUs of a node as its agent tells them, and the processes on them */
 #include "scheduler/machine.h"
 
 #include <errno.h>

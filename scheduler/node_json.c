@@ -17,7 +17,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-/* --- what an agent says of its node --- */
+/* --- an agent's report --- */
 
 /* member - NULL when it is absent; null counts as absent, as everywhere */
 static const json_t *member(const json_t *body, const char *key)
@@ -183,7 +183,7 @@ static json_t *ports_foreign_to_json(const struct node *node)
     return array;
 }
 
-/* --- what people see --- */
+/* --- answers for people --- */
 
 static json_t *labels_to_json(const struct labels *labels)
 {

@@ -96,9 +96,9 @@ static void add_upstream(json_t *env, const struct process *process)
     set_text(env, "POD_IP", process_address(process));
 }
 
-/* What torchrun and Open MPI tell. The port is the first of those that were allocated to rank 0, as
- * in the rendezvous; a role without ports has no place to meet. Open MPI's NODE_RANK is a rank on
- * the node, torch's is the number of the node. */
+/* The variables of torchrun and Open MPI. The port is the first of those that were allocated to
+ * rank 0, as in the rendezvous; a role without ports has no place to meet. Open MPI's NODE_RANK is
+ * a rank on the node, torch's is the number of the node. */
 static void add_ranks(json_t *env, const struct process *process)
 {
     struct process_ranks ranks;
@@ -166,9 +166,9 @@ static void add_own(json_t *env, const struct process *process)
     set_number(env, "EDL_PASSES", job_spec_passes(job->spec));
 }
 
-/* What it may see of its node's GPUs: what it was granted, and no other; "" hides them all. CUDA by
- * itself numbers the fastest first; the agent and nvidia-smi number by the bus (CUDA C++
- * Programming Guide, environment variables). */
+/* The GPUs of its node that it may see: its grants, and no other; "" hides them all. CUDA by itself
+ * numbers the fastest first; the agent and nvidia-smi number by the bus (CUDA C++ Programming
+ * Guide, environment variables). */
 static void add_gpus(json_t *env, const struct process *process)
 {
     char text[NODE_GPUS_MAX * 3 + 1] = "";
@@ -193,7 +193,7 @@ json_t *order_environment(const struct process *process)
     for (size_t i = 0; i < spec->n_env; i++)
         set_text(env, spec->env[i].name, spec->env[i].value);
     add_gpus(env, process);
-    add_own(env, process); /* last: who a process is, its job cannot say */
+    add_own(env, process); /* last: its job cannot change the identity of a process */
     return env;
 }
 

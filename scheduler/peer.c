@@ -2,7 +2,8 @@
 /* peer.c - see peer.h
  *
  * Of each account there is one question under way at most, and of accounts as many as are kept: so
- * what waits for the database is bounded, however slow it is and however often who calls. */
+ * what waits for the database is bounded, however slow it is and however often each account
+ * calls. */
 #include "scheduler/peer.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 #define NAME_BYTES 256
 #define TIMER_ACCURACY_US (100 * USEC_PER_MSEC)
 
-/* In use as long as any: who called last is at the end of the table. */
+/* In use as long as any: the last caller is at the end of the table. */
 struct peer {
     uid_t uid;
     char name[NAME_BYTES]; /* "": there is no such account */
@@ -145,9 +146,9 @@ static bool is_known(const struct peer *peer, uint64_t now_us)
     return peer->answered_us != 0 && now_us - peer->answered_us < PEER_KEPT_US;
 }
 
-/* An account that is not there is remembered as well: who has none may call as often as others. A
- * failure takes no name away, and who waits is told of it: asking again at once would go on for as
- * long as the database fails. */
+/* An account that is not there is remembered as well: a caller without one may call as often as
+ * others. A failure takes no name away, and waiting callers are told of it: asking again at once
+ * would go on for as long as the database fails. */
 static void on_looked_up(struct worker_job *job)
 {
     struct look_up *look_up = (struct look_up *)job;
@@ -179,7 +180,8 @@ static void ask(struct peer *peer, uint64_t now_us)
     worker_start(peer->peers->worker, &look_up->job);
 }
 
-/* Makes room when there is none: who called longest ago is forgotten. NULL: all are asked for. */
+/* Makes room when there is none: the caller of longest ago is forgotten. NULL: all are asked
+ * for. */
 static struct peer *add(struct peers *peers, uid_t uid)
 {
     struct peer *peer, *oldest = peers->all;
@@ -227,7 +229,7 @@ int peer_name(struct peers *peers, uid_t uid, uint64_t now_us, char *ret, size_t
     return 0;
 }
 
-/* --- who waits --- */
+/* --- waiting callers --- */
 
 /* The question goes on: its answer is good for the next call. */
 static int on_late(sd_event_source *source, uint64_t time_us, void *userdata)

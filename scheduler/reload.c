@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reload.c - SIGHUP: files and command line are read again
  *
- * What only bounds what comes in or is kept is taken over; what the state was built with needs a
- * restart, which disturbs no process, and is told by name. */
+ * An option that only bounds inputs or histories is taken over. One that the state was built with
+ * needs a restart, which disturbs no process, and is told by name. */
 #include "scheduler/reload.h"
 
 #include <inttypes.h>

@@ -148,7 +148,7 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
         return r;
     cluster_restored(cluster, now);
     cluster_begin_epoch(cluster, store_first_number(store), now);
-    /* what nodes were told since the backup was made, nobody knows */
+    /* nobody knows the orders of nodes since the backup was made */
     cluster_leave(cluster, MAX_OF(options->away_us[0], options->away_us[1]));
     r = cluster_check(cluster, error);
     if (r < 0) {
@@ -206,8 +206,8 @@ static int clear_mark(const struct scheduler_options *options, struct edl_error 
     return name_sync(path, error);
 }
 
-/* On disk before the next one begins: whoever goes on after a loss of power finds them done in
- * their order, a log never without its database or beside another. */
+/* On disk before the next one begins: a restore that goes on after a loss of power finds them done
+ * in their order, a log never without its database or beside another. */
 static int move(const char *from, const char *to, struct edl_error *error)
 {
     if (rename(from, to) == 0)
@@ -215,9 +215,9 @@ static int move(const char *from, const char *to, struct edl_error *error)
     return errno == ENOENT ? 0 : edl_error_errno(error, -errno, "moving %s to %s", from, to);
 }
 
-/* --- what was revoked since the backup --- */
+/* --- rights revoked since the backup --- */
 
-/* What one line more makes of the lines of its kind. */
+/* The lines of its kind with one line more. */
 static void note_revoked(enum revoked_kind kind, const char *what, void *userdata)
 {
     struct restored *restored = userdata;
@@ -241,7 +241,8 @@ void restored_clear(struct restored *restored)
 }
 
 /* A restore that was broken off may have set the former database aside already; its mark says
- * where. Its log belongs to it: whatever was not moved yet is moved now. "" in ret: there is none.
+ * where. Its log belongs to it: a file that was not moved yet is moved now. "" in ret: there is
+ * none.
  */
 static int find_former(const struct scheduler_options *options, char *ret, struct edl_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* routes.c - the whole API in one table, and what its handlers share */
+/* routes.c - the whole API in one table, and the common parts of its handlers */
 #include "scheduler/api.h"
 #include "scheduler/api_workspaces.h"
 #include "scheduler/archive.h"
@@ -27,7 +27,7 @@
 #define METRICS_BODY (16 * KIB)
 #define WORKSPACE_BODY WORKSPACE_ARCHIVE_BYTES_MAX /* to a file, piece by piece */
 
-/* What goes with thousands of processes is for nodes that have them. */
+/* A report of thousands of processes is for nodes that have them. */
 static void narrow_report(const struct http_request *request, void *userdata,
                           struct document_bounds *bounds)
 {
@@ -39,7 +39,7 @@ static void narrow_report(const struct http_request *request, void *userdata,
 }
 
 /* clang-format off */
-/* One call a block: what it is called, who may, what goes in, what comes out. */
+/* One call a block: its name, the role that it needs, its input, its output. */
 static const struct http_route table[] = {
     { .method = "GET", .path = "/healthz", .handler = api_healthz, .operation = "getHealth",
       .flags = ROUTE_PUBLIC, .max_body_bytes = NO_BODY, .status = 200, .gives = "Status",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scheduler.c - the root object: what it is built of, listening, the loop
+/* scheduler.c - the root object: its parts, listening, the loop
  *
  * Built in order, freed in reverse. Nothing is answered before the stored state is back in the
  * core. */
@@ -45,7 +45,7 @@ static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_
     if (why->code != 0)
         degraded_begin(scheduler, why);
     else
-        scheduler_touch(scheduler); /* what the restart brought about; and the timer is armed */
+        scheduler_touch(scheduler); /* the changes of the restart; and the timer is armed */
     dispatch_open(scheduler);
     return 0;
 }
@@ -164,7 +164,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return NULL;
-    listeners_close(&scheduler->listeners); /* answers 503 to what still waits */
+    listeners_close(&scheduler->listeners); /* answers 503 to requests that still wait */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
     database_check_done(scheduler);
@@ -230,6 +230,6 @@ int scheduler_run(struct scheduler *scheduler)
     (void)sd_notify(0, "STOPPING=1");
     (void)log_hub_pending(scheduler->logs, &n_tails);
     if (!scheduler->failed && !scheduler->leaving.told && (scheduler->turn_wanted || n_tails > 0))
-        (void)scheduler_turn(scheduler); /* what came in with the signal is not lost */
+        (void)scheduler_turn(scheduler); /* requests that came in with the signal are not lost */
     return scheduler->failed || r != 0 ? -EIO : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.c - the state directory: whose it is, what is in it, and what is loaded from it
+/* state.c - the state directory: its owner, its files, and the state that is loaded from it
  *
  * On a disk that takes nothing everything that only has to be read is still read: the scheduler
  * comes up and tells what is wrong (degraded.h). */
@@ -49,7 +49,7 @@ static int make_dir(const char *path, struct edl_error *error)
 
     if (!made && errno != EEXIST && errno != EROFS)
         return edl_error_errno(error, -errno, "making the state directory %s", path);
-    r = name_sync(path, made ? error : NULL); /* who made it before need not have done that */
+    r = name_sync(path, made ? error : NULL); /* its maker need not have done that */
     if (r < 0 && made)
         return r;
     if (stat(path, &st) == -1)
@@ -120,7 +120,7 @@ static int read_tokens(struct scheduler *scheduler, struct edl_error *error)
     return auth_token_file(path, scheduler->join_token, error);
 }
 
-/* --- what is stored --- */
+/* --- the stored state --- */
 
 static uint64_t lease_margin_us(uint64_t lease_us)
 {
@@ -133,7 +133,7 @@ static uint64_t least_but_0(uint64_t most, uint64_t bound)
     return bound != 0 ? MIN_OF(most, bound) : most;
 }
 
-/* At most half of what is kept: those of the core stay whoever has them, and the rest is shared. */
+/* At most half of the kept ones: those of the core stay for every user, and the rest is shared. */
 static uint64_t ended_in_core(const struct scheduler_options *options)
 {
     uint64_t keep = options->keep_jobs;
@@ -180,7 +180,8 @@ static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, st
     return r;
 }
 
-/* What is read back, as a whole: it takes the place of what there was only when all of it is good.
+/* The state that is read back, as a whole: it takes the place of the former one only when all of it
+ * is good.
  */
 struct loaded {
     struct users *users;

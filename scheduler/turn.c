@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* turn.c - plan, commit, answer, wake
  *
- * Whatever changed the core since the last turn is one turn: requests that came in one pass of the
+ * All changes of the core since the last turn are one turn: requests that came in one pass of the
  * loop, a timer, the plan that follows. Its records are one transaction (one fsync for all of
  * them). Nobody hears of a change before it is on disk: answers, orders and events go out behind
  * the commit.
  *
- * When the commit fails, memory is ahead of the disk and nothing can take it back: what is on disk
- * is loaded again in its place, the turn's requests are refused, and nothing is changed any more
- * until something can be stored (degraded.h). When that cannot be loaded, or is damaged, the
+ * When the commit fails, memory is ahead of the disk and nothing can take it back: the state on
+ * disk is loaded again in its place, the turn's requests are refused, and nothing is changed any
+ * more until something can be stored (degraded.h). When that cannot be loaded, or is damaged, the
  * process ends. */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static void on_gone(struct http_request *request, void *userdata)
     struct held *held = userdata;
 
     (void)request;
-    held->request = NULL; /* whoever holds it frees it when its turn comes */
+    held->request = NULL; /* its holder frees it when its turn comes */
     if (held->waiter != NULL)
         waiter_left(held->waiter);
 }
@@ -252,7 +252,7 @@ void turn_done(struct scheduler *scheduler)
 
 /* --- after the commit --- */
 
-/* What has to be said, kept apart from the effects: those die with the core's next event. */
+/* Notices of a turn, kept apart from the effects: those die with the core's next event. */
 struct notice {
     enum effect_kind kind;
     char topic[TOPIC_MAX];
@@ -326,7 +326,8 @@ static bool changes_people(const struct turn_records *records)
 }
 
 /* Tasks that came free, passes that ended and generations that came about or to their end are
- * handed out within the same turn, so that whoever waits pays for one commit and not for two. */
+ * handed out within the same turn, so that a waiting process pays for one commit and not for
+ * two. */
 static void serve_processes(struct scheduler *scheduler)
 {
     static const struct {
@@ -373,7 +374,7 @@ void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
         (void)sd_event_exit(scheduler->event, 1);
 }
 
-/* The commit failed. What was asked for in this turn is refused, and who reads is told what is on
+/* The commit failed. The requests of this turn are refused, and readers are told the state on
  * disk. */
 static void fail(struct scheduler *scheduler, const struct edl_error *why)
 {
@@ -496,8 +497,8 @@ int scheduler_turn(struct scheduler *scheduler)
     return 0;
 }
 
-/* Nothing is listened to before the stored state is back, so what is left is the restart's own
- * first commit, and the store. */
+/* Nothing is listened to before the stored state is back, so only the restart's own first commit,
+ * and the store, are left. */
 int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
 {
     int r;

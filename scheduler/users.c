@@ -37,7 +37,7 @@ int user_role_from_string(const char *text)
     return -EINVAL;
 }
 
-/* --- what is to be stored --- */
+/* --- changes to be stored --- */
 
 static struct account_change *queue(struct users *users, enum account_change_kind kind)
 {
@@ -362,7 +362,8 @@ static bool is_expired(const struct token *token, uint64_t now_wall_us)
     return token->expires_wall_us != 0 && token->expires_wall_us <= now_wall_us;
 }
 
-/* Here, because only who makes new ones makes them many. None outlives the one it was made with. */
+/* Here, because only a maker of new ones makes them many. None outlives the one it was made
+ * with. */
 static void drop_expired(struct users *users, uint64_t now_wall_us)
 {
     struct token *token, *next;

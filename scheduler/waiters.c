@@ -57,7 +57,8 @@ static void topic_release(struct waiters *waiters, struct topic *topic)
     free(topic);
 }
 
-/* Whether its wait ends before there is news: nobody listens any more, or who waits may no more. */
+/* Whether its wait ends before there is news: nobody listens any more, or the waiting caller may no
+ * more. */
 static bool end_early(struct waiter *waiter)
 {
     struct edl_error error = { 0 };
@@ -71,7 +72,7 @@ static bool end_early(struct waiter *waiter)
     return true;
 }
 
-/* What is answered may live on until the commit, longer than its waiter. */
+/* An answered request may live on until the commit, longer than its waiter. */
 static bool poll_waiter(struct waiter *waiter, bool last)
 {
     struct held *held = waiter->held;
@@ -112,8 +113,8 @@ static void on_turn(struct dispatch_poll *turn)
         waiter_end(waiter);
 }
 
-/* What people read, as long as they like and as many as they are. All else is polled at once:
- * orders of nodes, and what is handed out within a turn (turn.c). */
+/* Topics of people, who read as long as they like, as many as they are. All else is polled at once:
+ * orders of nodes, and things that are handed out within a turn (turn.c). */
 static bool is_shared(const char *topic)
 {
     static const char *const shared[] = { "events", "logs/", "service/" };

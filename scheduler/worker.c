@@ -21,7 +21,7 @@ struct jobs {
 
 struct worker {
     char name[16];
-    sd_event_source *source; /* owned: the loop hears of what is done */
+    sd_event_source *source; /* owned: the loop hears of finished jobs */
     int done_fd;             /* owned: eventfd */
     pthread_t thread;
     bool has_thread;
@@ -29,7 +29,7 @@ struct worker {
     pthread_cond_t wanted;
     struct jobs waiting, done;
     bool ending;    /* the thread ends when nothing waits */
-    bool abandoned; /* whatever is left is the thread's to free */
+    bool abandoned; /* the rest is the thread's to free */
 };
 
 static void push(struct jobs *jobs, struct worker_job *job)
@@ -105,8 +105,8 @@ static void *thread_main(void *userdata)
     return NULL;
 }
 
-/* end_jobs - those that are done now, and not what they start: the loop has other sources, too;
- * false: there are none */
+/* end_jobs - those that are done now, and not those that they start: the loop has other sources,
+ * too; false: there are none */
 static bool end_jobs(struct worker *worker)
 {
     struct worker_job *job;

@@ -5,9 +5,9 @@
  *   taking  -> storing (synced whole, under its name, and the folder synced) [-> owning]
  *   taking  -> owning (it was there already: who has sent it now has it, too)
  *
- * What waits for the disk is the worker's. While it is at it, nothing else touches the file: no
- * piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client waits),
- * and whoever drops the upload leaves it to the end of that. */
+ * A part that waits for the disk is the worker's. While it is at it, nothing else touches the file:
+ * no piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client
+ * waits), and a dropped upload is left to the end of that. */
 #include "scheduler/workspaces_internal.h"
 
 #include <assert.h>
@@ -34,7 +34,8 @@ struct workspace_upload {
     char sha256[WORKSPACE_HEX + 1];
     char sender[WORKSPACE_SENDER_MAX + 1];
     char owner[WORKSPACE_SENDER_MAX + 1];
-    char *owners;  /* owned: what the worker writes; all of the archive, once it is there */
+    char
+        *owners; /* owned: the bytes that the worker writes; all of the archive, once it is there */
     char name[40]; /* while it is not whole; "" afterwards */
     struct content_hash *hash;
     uint64_t bytes;

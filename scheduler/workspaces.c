@@ -105,7 +105,7 @@ static void forget(struct workspaces *workspaces, struct workspace *workspace)
     free(workspace);
 }
 
-/* An upload that was cut off has another name, whatever it is. */
+/* An upload that was cut off has another name. */
 static void load_one(struct workspaces *workspaces, const char *name)
 {
     struct stat st;
@@ -277,7 +277,7 @@ int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
                                    "how much is kept");
 }
 
-/* What is on its way counts, too: many uploads at once are no way round the quota. */
+/* Uploads on their way count, too: many at once are no way round the quota. */
 static uint64_t idle_bytes(const struct workspaces *workspaces, const char *sender)
 {
     const struct workspace *workspace;

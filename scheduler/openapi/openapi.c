@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* openapi.c - the API described to programs, out of the route table
  *
- * What a table of routes can say is said from it alone; only the shapes of bodies stand in
- * schemas.json, and query keys in a table here. tests/integration/140-openapi.sh holds the running
- * scheduler to every word of it. OpenAPI Specification 3.1.0; schemas are JSON Schema 2020-12. */
+ * The table of routes says all that it can; only the shapes of bodies stand in schemas.json, and
+ * query keys in a table here. tests/integration/140-openapi.sh holds the running scheduler to every
+ * word of it. OpenAPI Specification 3.1.0; schemas are JSON Schema 2020-12. */
 #include "scheduler/openapi/openapi.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static json_t *reference(const char *schema)
 
 /* --- parameters --- */
 
-/* What a query key means; where calls differ, the one with the call's name stands first. */
+/* The meaning of a query key; where calls differ, the one with the call's name stands first. */
 static const struct {
     const char *name;
     const char *operation; /* NULL: any */
@@ -156,7 +156,7 @@ static json_t *parameters_of(const struct http_route *route)
     return parameters;
 }
 
-/* --- who may --- */
+/* --- rights --- */
 
 static json_t *callers_of(uint32_t flags)
 {
@@ -178,7 +178,7 @@ static json_t *callers_of(uint32_t flags)
 
 /* --- bodies and answers --- */
 
-/* What is JSON is named by its schema, what is not by its media type. */
+/* JSON is named by its schema, all else by its media type. */
 static bool is_media_type(const char *name)
 {
     return strchr(name, '/') != NULL;
@@ -200,7 +200,7 @@ static json_t *body_of(const struct http_route *route)
                      (json_int_t)route->max_body_bytes);
 }
 
-/* Of what is not JSON, by its media types. */
+/* Of other bodies, by their media types. */
 static json_t *answer_of_media(const char *summary, const char *types)
 {
     json_t *all = json_object();

@@ -17,7 +17,7 @@
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
 
-/* Of an archived one it is shared, and what differs from job to job is in its row. */
+/* Of an archived one it is shared, and the differences from job to job are in its row. */
 #define JOB_DOCUMENT                                                                               \
     "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
     " FROM document WHERE document.id = job.document), spec) AS spec"
@@ -101,11 +101,11 @@ static const char *const statement_texts[ST_N] = {
     [ST_RENDEZVOUS_ALL] = "SELECT job_id, role, generation, members FROM rendezvous"
                           " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                           " ORDER BY job_id, role",
-    /* REPLACE: whatever is written is the newest row. */
+    /* REPLACE: each written row is the newest one. */
     [ST_FAMILY_PUT] =
         "INSERT OR REPLACE INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s,"
         " fit, program, tries) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
-    /* As goodput_families_bound: of whoever has the most, his oldest. The last places of all lists
+    /* As goodput_families_bound: the oldest of the user with the most. The last places of all lists
      * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
     [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
     [ST_AWAY_ALL] = "SELECT us FROM away",
@@ -217,7 +217,7 @@ static const char *const statement_texts[ST_N] = {
         "SELECT id, state, lease, failures, holder, chunks, pass, lost_records, lost_chunks"
         " FROM task WHERE job_id=?1"
         " ORDER BY id",
-    /* twice is once: what is archived already is not changed, and not counted again */
+    /* twice is once: a job that is archived already is not changed, and not counted again */
     [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
                    " array_index = json_extract(spec, '$.array.index'),"
                    " array_jobs = json_extract(spec, '$.array.jobs'),"
@@ -260,7 +260,7 @@ static const char *const statement_texts[ST_N] = {
                              " AND id - array_index = ?4 ORDER BY id",
     [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job INDEXED BY archived_end"
                            " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
-    /* of whoever has the most */
+    /* of the user with the most */
     [ST_ARCHIVED_OLDEST_OF_JOBS] =
         "SELECT id, ended_wall_us FROM job INDEXED BY archived_user_end WHERE archived = 1"
         " AND user = (SELECT user FROM archived_share WHERE user <> '*'"
@@ -331,7 +331,7 @@ static bool is_damaged(int sqlite_code)
     return (sqlite_code & 0xff) == SQLITE_CORRUPT || (sqlite_code & 0xff) == SQLITE_NOTADB;
 }
 
-/* What the system said is nearer to what is wrong: a full disk may be told as an I/O error. */
+/* The system's words are nearer to the fault: a full disk may be told as an I/O error. */
 static int error_code(sqlite3 *db)
 {
     int primary = sqlite3_errcode(db) & 0xff;
@@ -353,7 +353,7 @@ int store_error(struct store *store, const char *what, struct edl_error *error)
 {
     int code = error_code(store->db);
 
-    /* The reason first: what was tried may be a statement that is longer than an error's text. */
+    /* The reason first: the statement may be longer than an error's text. */
     (void)edl_error_set(error, code, "the database: %.200s (%.*s%s)", sqlite3_errmsg(store->db),
                         WHAT_MAX, what, strlen(what) > WHAT_MAX ? "..." : "");
     if (code == -ENOSPC)

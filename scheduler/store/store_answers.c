@@ -2,8 +2,8 @@
 /* store_answers.c - what requests with an Idempotency-Key were answered with
  *
  * Bounded without a sweep: each row that comes lets the two oldest go that have had their day, and
- * when all take too much, the oldest of whoever takes the most. What is too old and still there is
- * not found. */
+ * when all take too much, the oldest of the user with the most. A row that is too old and still
+ * there is not found. */
 #include "scheduler/store/store.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_archive.c - jobs that are over and that the core has let go of: marked, found and summed up
  *
- * Their rows stay as they were written last. What would cost a look at all of them is kept as a sum
- * in the transaction that changes it: how many there are, and what they were granted. */
+ * Their rows stay as they were written last. A figure that would cost a look at all of them is kept
+ * as a sum in the transaction that changes it: their number, and their grants. */
 #include "scheduler/store/store_internal.h"
 
 #include "scheduler/core/model/cluster.h"
@@ -10,7 +10,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-/* What one turn lets go of; a turn is one transaction. More than the core lets go of in one. */
+/* The bounds of one turn; a turn is one transaction. More than the core lets go of in one. */
 #define DROP_PER_TURN 160                       /* jobs */
 #define DROP_BYTES_PER_TURN ((uint64_t)4 << 20) /* of their rows */
 
@@ -229,7 +229,7 @@ struct candidate {
     uint64_t id, ended_wall_us;
 };
 
-/* 1 with the one that ended first, of all or of whoever has the most; 0: there is none. */
+/* 1 with the one that ended first, of all or of the user with the most; 0: there is none. */
 static int oldest(struct store *store, enum statement which, struct candidate *ret,
                   struct edl_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_backup.c - a copy of the database while it is used, and what a copy has to be to take its
- * place
+/* store_backup.c - a copy of the database while it is used, and the conditions for a copy to take
+ * its place
  *
  * A copy is made a few pages at a time over the connection that also commits: SQLite then carries
  * what is committed meanwhile into the part that was copied already, so that the copy is what is
@@ -38,7 +38,7 @@ int store_backup_new(struct store *store, const char *path, struct store_backup 
     int r = 0;
 
     backup->from = store;
-    /* Whoever takes the copy brings it to a disk: it is not synced here. */
+    /* The receiver of the copy brings it to a disk: it is not synced here. */
     if (sqlite3_open_v2(path, &backup->to.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
             SQLITE_OK ||
         sqlite3_exec(backup->to.db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF", NULL,
@@ -138,7 +138,7 @@ int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
 {
     char sql[1200];
 
-    /* Not of answers and the audit log: what is old there goes by its number. Join tokens are good
+    /* Not of answers and the audit log: old rows there go by their number. Join tokens are good
      * once, and which of them were used since nobody knows. */
     (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE;"

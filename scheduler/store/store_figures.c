@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_figures.c - whether the database answers, and what operators watch of it
+/* store_figures.c - whether the database answers, and its figures for operators
  *
  * Each costs a few calls on files that the database holds open; none reads more than one row. */
 #include "scheduler/store/store.h"

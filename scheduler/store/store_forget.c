@@ -7,10 +7,10 @@
 
 #include "scheduler/core/model/cluster.h"
 
-/* What a turn deletes at most; a tail is 64 KiB. */
+/* The most that a turn deletes; a tail is 64 KiB. */
 #define SWEEP_ROWS 512
 #define SWEEP_TAILS 16
-#define SWEEP_JOB_ROWS 4 /* what a job counts, without rows of its own: some eight statements */
+#define SWEEP_JOB_ROWS 4 /* the count of a job without rows of its own: some eight statements */
 #define BEHIND_JOBS 4096 /* forgotten ones that wait */
 
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
@@ -53,7 +53,7 @@ int store_forget_process(struct store *store, const struct effect *effect, struc
     return store_step_done(store, ST_FORGET_TAIL, error);
 }
 
-/* Rows of one kind; *left: what the turn may still delete. */
+/* Rows of one kind; *left: the rest of the turn's bound. */
 static int delete_some(struct store *store, enum statement which, uint64_t job_id, uint64_t *left,
                        bool *ret_all, struct edl_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_history.c - how far the history of events reaches, and what is let go of it
+/* store_history.c - how far the history of events reaches, and how old ones go
  *
  * Each turn that adds events lets a few more go than it adds, the oldest first, in its own
  * transaction: no sweep, no long transaction, and a bound that was lowered is reached while work

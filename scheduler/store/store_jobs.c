@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_jobs.c - effects to rows: jobs, processes, generations, nodes, task queues, events
  *
- * Every effect writes the whole row of what it names, as it is now (of a job that has one: all but
- * its document). So the order of two effects on one thing does not matter, and writing one twice
+ * Every effect writes the whole row of its object, as it is now (of a job that has one: all but its
+ * document). So the order of two effects on one thing does not matter, and writing one twice
  * changes nothing. */
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  *
  * Nodes first, then jobs, their processes, their task queues: each refers to those before it. Here
  * every value is checked by itself, in scheduler/core/record/records.c whether records belong
- * together. What cannot be read is an error that names the row; nothing is skipped, because a
- * process left out would be granted twice. */
+ * together. A value that cannot be read is an error that names the row; nothing is skipped, because
+ * a process left out would be granted twice. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,7 +46,7 @@ static int each_row(struct loader *loader, enum statement which, row_fn fn)
     return r;
 }
 
-/* What a record's own check says, with where it was found. */
+/* The words of a record's own check, with its place. */
 static int prefixed(struct loader *loader, int r)
 {
     if (r < 0)

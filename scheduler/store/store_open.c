@@ -8,7 +8,7 @@
  *
  * A full or read-only disk has no room for the log's index either. For reading, the index can be
  * kept in memory (locking_mode EXCLUSIVE) by the VFS that takes no lock (unix-none): that is safe
- * as the state directory is locked by whoever opens it. */
+ * as its opener has locked the state directory. */
 #include "scheduler/store/store.h"
 
 #include <errno.h>
@@ -172,7 +172,8 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
     r = check_writable(store, error);
     if (r == 0)
         r = set_all(store, settings, ELEMENTS(settings), error);
-    /* a migration rewrites rows, so what it reads is checked first, however large that is */
+    /* a migration rewrites rows, so the rows that it reads are checked first, however large they
+     * are */
     store->wants_check =
         left_open && store_file_bytes(path) > STORE_CHECK_BYTES && store_is_current(store);
     if (r == 0 && left_open && !store->wants_check)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_revoke.c - what was taken away from people and nodes since a backup was made
  *
- * A backup brings back all that was valid when it was made. The database that it replaces knows
- * what was taken away since: what that one had once, and has no more. Whether it ever had something
- * is told by its number (ids of tokens are never given twice) or by the moment at which it was
- * made: a database that was restored itself has gaps, of which it knows nothing (table epoch). Each
- * rule is one statement, which changes the backup and says of each row what it did. What is in a
- * gap stays, and is told to people.
+ * A backup brings back all that was valid when it was made. The database that it replaces knows the
+ * rights that were taken away since: those that it had once, and has no more. Whether it ever had
+ * something is told by its number (ids of tokens are never given twice) or by the moment at which
+ * it was made: a database that was restored itself has gaps, of which it knows nothing (table
+ * epoch). Each rule is one statement, which changes the backup and says of each row what it did.
+ * A right in a gap stays, and is told to people.
  *
  * That both are of one cluster is told by the microsecond at which their database was made. */
 #include "scheduler/store/store.h"
@@ -22,7 +22,8 @@
 #define SCHEMA_WITH_USERS 3
 #define SCHEMA_WITH_GAPS 10
 
-/* What `former` knows nothing of: what is after its end, and between a backup and its restore. */
+/* The times of which `former` knows nothing: after its end, and between a backup and its
+ * restore. */
 #define MAKE_GAPS                                                                                  \
     "CREATE TEMP TABLE gap (after_us, until_us, after_id, until_id);"                              \
     "INSERT INTO gap SELECT " STORE_KNOWN_UNTIL(                                                   \
@@ -67,7 +68,7 @@ static const struct rule {
       "INSERT INTO main.user (name, role, created_wall_us)"
       " SELECT name, role, created_wall_us FROM former.user WHERE role IN ('none', 'viewer') AND"
       " name NOT IN (SELECT name FROM main.user) RETURNING 'user ' || name || ' is ' || role" },
-    /* A lease has to end before what the backup calls running there can run elsewhere. */
+    /* A lease has to end before a process that the backup calls running there can run elsewhere. */
     { REVOKED_NODE, "UPDATE main.node SET credential_hash = '' WHERE " REMOVED_NODE
                     " AND " LIVE_PROCESS " RETURNING 'node ' || name" },
     { REVOKED_NODE, "DELETE FROM main.node WHERE " REMOVED_NODE " AND NOT " LIVE_PROCESS
@@ -93,7 +94,7 @@ static const struct rule {
       " <> credential_hash" },
 };
 
-/* For a log whose index is not shared, the mode comes first: what is attached takes it over, and is
+/* For a log whose index is not shared, the mode comes first: the attached one takes it over, and is
  * read at once. */
 static int attach(struct store *store, const char *former, struct edl_error *error)
 {
@@ -184,6 +185,6 @@ int store_revoke(const char *path, const char *former, uint64_t now_wall_us, sto
         r = check_former(&store, &schema, error);
     if (r == 0)
         r = apply_all(&store, schema, now_wall_us, fn, userdata, error);
-    (void)sqlite3_close(store.db); /* what was not committed is rolled back */
+    (void)sqlite3_close(store.db); /* uncommitted rows are rolled back */
     return r;
 }

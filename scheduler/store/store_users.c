@@ -2,8 +2,8 @@
 /* store_users.c - people and their groups, tokens and the audit log
  *
  * The log is bounded without a sweep: each line that comes lets the two oldest go that are too old,
- * and when there are too many lines, the two oldest of whoever has the most: nobody can push out
- * what others did. */
+ * and when there are too many lines, the two oldest of the user with the most: nobody can push out
+ * the lines of others. */
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"

@@ -2,8 +2,8 @@
 /* web.c - see web.h
  *
  * A file's ETag is of its content, and a browser asks whether it is still so each time: after an
- * upgrade no old part stays among new ones. What the page may load, and from where, is said to the
- * browser once and strictly: a name that somebody gave to a job can bring no script along. */
+ * upgrade no old part stays among new ones. The browser is told once and strictly which files the
+ * page may load, and from where: a name that somebody gave to a job can bring no script along. */
 #include "scheduler/web/web.h"
 
 #include <errno.h>
