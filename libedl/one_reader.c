@@ -42,13 +42,12 @@ static int refuse(const char *who, struct edl_error *error)
                                    "the others");
 }
 
-static int cannot_be_seen(const char *folder)
+static void cannot_be_seen(const char *folder)
 {
     (void)fprintf(stderr,
                   "edl: whether other processes read the records of this one cannot be seen: %s: "
                   "%s\n",
                   folder, strerror(errno));
-    return 0;
 }
 
 int one_reader_claim(struct one_reader *reader, struct edl_error *error)
@@ -62,16 +61,15 @@ int one_reader_claim(struct one_reader *reader, struct edl_error *error)
         return 0;
     if (reader->pid != 0)
         return refuse("the process that this one was forked from takes", error);
-    if (folder == NULL || *folder == '\0' || asprintf(&path, "%s/%s", folder, LOCK_NAME) < 0)
-        return 0;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (folder != NULL && *folder != '\0' && asprintf(&path, "%s/%s", folder, LOCK_NAME) >= 0)
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     lock.l_start = lock_byte();
     if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &lock) == 0)
         reader->fd = TAKE_FD(fd);
     else if (fd >= 0 && (errno == EAGAIN || errno == EACCES))
         return refuse("another process, or another client of this one, takes", error);
-    else
-        (void)cannot_be_seen(folder);
+    else if (path != NULL)
+        cannot_be_seen(folder);
     reader->pid = getpid();
     return 0;
 }

@@ -388,8 +388,8 @@ static void test_lost_is_told(void **state)
         SAYS("{}"), /* the data set is there */
         SAYS("{\"task\":{\"id\":5,\"pass\":0,\"lease\":9,\"chunks\":["
              "{\"path\":\"data\",\"offset\":0,\"records\":3},"
-             "{\"path\":\"data\",\"offset\":41,\"records\":3},"
-             "{\"path\":\"data\",\"offset\":82,\"records\":2}]}}"),
+             "{\"path\":\"data\",\"offset\":35,\"records\":3},"
+             "{\"path\":\"data\",\"offset\":70,\"records\":2}]}}"),
         REFUSES("503 Service Unavailable", "restarting"),
         SAYS("{}"),
         TASK("6", "0", "text", "1"),
@@ -406,7 +406,7 @@ static void test_lost_is_told(void **state)
     put_file("text", "z\n");
     fd = open("data", O_WRONLY | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "X", 1, 24), 1);
-    assert_int_equal(pwrite(fd, "X", 1, 82 + 24), 1);
+    assert_int_equal(pwrite(fd, "X", 1, 70 + 24), 1);
     open_dealt(f, &agent, answers);
     edl_client_set_patience(agent.client, 120 * USEC_PER_SEC);
     assert_next(f, "d");
