@@ -3,6 +3,7 @@
 import json
 import os
 import socketserver
+import sys
 import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler
@@ -38,6 +39,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # its caller has ended
+            super().handle_error(request, client_address)
 
 
 class Job:
