@@ -148,12 +148,8 @@ struct process_key {
 };
 
 struct task_ref {
-    uint32_t task, pass, lease;
+    uint32_t task, pass, lease, lost; /* a finish: so many of its records */
 };
-
-/* sim_lost - the records of a task that whoever has this lease of it cannot read; each reads the
- * file on its own machine, so another one may lose another number */
-uint64_t sim_lost(uint32_t damaged_each, uint64_t records, const struct task_ref *ref);
 
 struct message {
     struct message *next, *prev;
@@ -182,7 +178,6 @@ struct message {
     struct orders_data *orders;
     /* tasks */
     struct task_ref ref;
-    uint64_t lost; /* FINISH: records of the task */
     bool returned, finished, save_model, wait;
     /* clients */
     uint64_t job_id;
@@ -562,11 +557,10 @@ struct truth_job {
     struct truth_process *processes; /* owned, by incarnation */
     uint64_t n_processes;
     uint32_t n_live; /* units that are there */
-    uint32_t n_tasks, passes;
+    uint32_t n_tasks, passes, damaged_each;
     bool has_data; /* committed */
     uint64_t records_per_task;
     struct truth_task *tasks; /* owned: pass * n_tasks + task */
-    uint32_t damaged_each;
     uint64_t records_accepted, records_discarded, records_lost;
     double steps_done;       /* by those that train together */
     uint32_t passes_ended;   /* looked at: every task of them was trained or failed too often */

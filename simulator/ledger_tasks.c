@@ -131,7 +131,7 @@ static void end_lease(struct sim *sim, const struct pending *pending, struct tru
                 pending->ref.task, pending->ref.pass);
     task->accepted = pending->ref.lease;
     sim->seen[SIM_SEEN_TASKS_FINISHED]++;
-    lost = sim_lost(truth->damaged_each, truth->records_per_task, &pending->ref);
+    lost = program_lost(truth->damaged_each, truth->records_per_task, &pending->ref);
     truth->records_accepted += truth->records_per_task - lost;
     truth->records_lost += lost;
     sim->seen[SIM_SEEN_TASKS_DAMAGED] += lost > 0;

@@ -141,11 +141,11 @@ static struct message *request_new(struct sim *sim, const struct unit *unit, enu
     return message;
 }
 
-uint64_t sim_lost(uint32_t damaged_each, uint64_t records, const struct task_ref *ref)
+uint32_t program_lost(uint32_t damaged_each, uint64_t records, const struct task_ref *ref)
 {
     if (damaged_each == 0 || ref->task % damaged_each != 0)
         return 0;
-    return (UINT64_C(7) * ref->task + ref->lease) % (records + 1);
+    return (uint32_t)((UINT64_C(7) * ref->task + ref->lease) % (records + 1));
 }
 
 static void call(struct sim *sim, struct unit *unit, enum call_kind kind)
@@ -161,7 +161,7 @@ static void call(struct sim *sim, struct unit *unit, enum call_kind kind)
     message = request_new(sim, unit, kind);
     message->call = unit->call = ++sim->call_serial;
     if (kind == CALL_FINISH)
-        message->lost = sim_lost(work->damaged_each, work->records_per_task, &unit->ref);
+        message->ref.lost = program_lost(work->damaged_each, work->records_per_task, &unit->ref);
     if (kind == CALL_LEASE) {
         message->wait_us = LEASE_WAIT_US;
         limit_us += LEASE_WAIT_US;

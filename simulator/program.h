@@ -10,6 +10,7 @@
 struct message;
 struct sim;
 struct sim_work;
+struct task_ref;
 struct unit;
 
 void program_begin(struct sim *sim, struct unit *unit);
@@ -19,6 +20,10 @@ void program_answer(struct sim *sim, struct unit *unit, const struct message *an
 void program_call_failed(struct sim *sim, struct unit *unit);
 /* program_works_on_data - false: it serves those that do */
 bool program_works_on_data(const struct unit *unit);
+/* program_lost - the records of a task that the holder of this lease of it cannot read; each reads
+ * the file on its own machine, so another one may lose another number. damaged_each: see sim_work
+ */
+uint32_t program_lost(uint32_t damaged_each, uint64_t records, const struct task_ref *ref);
 
 /* --- program_steps.c: all train together, each step is over when the slowest one is --- */
 

@@ -355,8 +355,8 @@ static void on_finish(struct sim *sim, struct message *request)
     const struct task_finish end = { .task = request->ref.task,
                                      .pass = request->ref.pass,
                                      .lease = request->ref.lease,
-                                     .lost_records = request->lost,
-                                     .lost_chunks = request->lost > 0 ? 1 : 0 };
+                                     .lost_records = request->ref.lost,
+                                     .lost_chunks = request->ref.lost > 0 ? 1 : 0 };
     int r;
 
     if (process == NULL)
