@@ -38,7 +38,7 @@ struct task {
     uint32_t lost_chunks;  /* in so many chunks */
 };
 
-/* What its holder says when a task is done. */
+/* The words of a holder about a task that is done. */
 struct task_finish {
     uint32_t task, pass, lease;
     uint32_t lost_chunks;  /* damaged ones, whose records were not trained: */
@@ -157,8 +157,8 @@ int task_queue_finish(struct task_queue *queue, uint32_t id, uint32_t pass, uint
                       uint64_t holder, uint64_t now_us, bool *ret_pass_ended,
                       struct edl_error *error);
 /* task_queue_end - task_queue_finish of one that may have lost records: these count as lost and not
- * as done. What task_queue_check_lost refuses is -EINVAL here too; of a finish that is said again
- * the first word counts. */
+ * as done. -EINVAL also as of task_queue_check_lost; of a finish that is said again the first word
+ * counts. */
 int task_queue_end(struct task_queue *queue, const struct task_finish *end, uint64_t holder,
                    uint64_t now_us, bool *ret_pass_ended, struct edl_error *error);
 

@@ -2,8 +2,8 @@
 /* task_queue_internal.h - what a task queue is made of, for the files that move its tasks
  *
  * task_queue.c has the queue as a whole and the moves between its lists, task_holders.c who holds
- * what and until when, task_hand.c what one question brings, task_lost.c what damaged chunks lose.
- * Nobody else includes this. */
+ * what and until when, task_hand.c what one question brings, task_lost.c the losses of damaged
+ * chunks. Nobody else includes this. */
 #pragma once
 
 #include <uthash.h>
