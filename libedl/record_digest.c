@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "shared/macro.h"
+
 _Static_assert(RECORD_DIGEST_TEXT_BYTES == SHA256_DIGEST_STRING_LENGTH, "digits and their end");
 
 void record_digest(const struct edl_chunk *chunks, size_t n_chunks,
@@ -18,9 +20,11 @@ void record_digest(const struct edl_chunk *chunks, size_t n_chunks,
 
     SHA256Init(&state);
     for (size_t i = 0; i < n_chunks; i++) {
-        char numbers[64];
-        int n = snprintf(numbers, sizeof numbers, "%" PRIu64 " %" PRIu32 "\n",
-                         chunks[i].offset_bytes, chunks[i].n_records);
+        char numbers[128];
+        int n =
+            snprintf(numbers, sizeof numbers, "%" PRIu64 " %" PRIu32 " %" PRIu64 " %" PRIu64 "\n",
+                     chunks[i].offset_bytes, chunks[i].n_records, chunks[i].file_bytes,
+                     chunks[i].mtime_us / USEC_PER_SEC);
 
         /* with the NUL at its end, which no path has in it */
         SHA256Update(&state, (const uint8_t *)chunks[i].path, strlen(chunks[i].path) + 1);

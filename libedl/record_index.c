@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_index.c - the files of a data set: which they are, and how they are cut into tasks */
 #include "libedl/record_index.h"
+#include "libedl/record_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 #define TASK_BYTES_LEAST (UINT64_C(64) << 10)
 #define TASK_BYTES_MOST (UINT64_C(64) << 20)
 #define TASK_TEXT_BYTES                                                                            \
-    200000                  /* of a task's chunks as they are sent; the scheduler takes 256 KiB */
-#define CHUNK_TEXT_BYTES 80 /* of a chunk beside its path */
-#define ESCAPE_BYTES 6      /* \u00e9 */
+    200000                   /* of a task's chunks as they are sent; the scheduler takes 256 KiB */
+#define CHUNK_TEXT_BYTES 140 /* of a chunk beside its path */
+#define ESCAPE_BYTES 6       /* \u00e9 */
 #define BLOCK_BYTES (1u << 20)
 #define TELL_AFTER_US (5 * USEC_PER_SEC)
 #define TELL_EACH_US (30 * USEC_PER_SEC)
@@ -37,6 +38,7 @@ struct making {
     uint64_t open_bytes, open_text; /* of the piece that is not ended yet */
     size_t open_files;
     enum edl_record_kind kind;
+    uint64_t file_bytes, mtime_us; /* of the file that is being cut; 0: they are not told */
 };
 
 /* ---- which files ---- */
@@ -208,7 +210,8 @@ static void add_chunk(struct making *making, const char *path, uint64_t offset_b
         making->chunks_room = making->chunks_room * 2 + 16;
         index->chunks = xreallocarray(index->chunks, making->chunks_room, sizeof *index->chunks);
     }
-    index->chunks[index->n_chunks++] = (struct edl_chunk){ path, offset_bytes, n_records };
+    index->chunks[index->n_chunks++] =
+        (struct edl_chunk){ path, offset_bytes, n_records, making->file_bytes, making->mtime_us };
     making->open_bytes += bytes;
     making->open_text += text_bytes_of(path) + CHUNK_TEXT_BYTES;
     if (making->open_bytes >= making->task_bytes || making->open_text >= TASK_TEXT_BYTES)
@@ -311,6 +314,8 @@ static int cut_file(struct making *making, const char *path, struct edl_error *e
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0)
         return cannot_read(path, -errno, error);
+    making->file_bytes = (uint64_t)st.st_size;
+    making->mtime_us = record_file_mtime_us(&st);
     framed = recordio_begins(fd);
     if (making->kind == EDL_RECORD_RECORDIO && !framed && st.st_size > 0) {
         (void)edl_error_set(error, -EIO, "%.200s is no RecordIO file", path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_reader.c - the records of a chunk, one after the other */
 #include "libedl/record_reader.h"
+#include "libedl/record_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,16 +63,22 @@ static int changed(const char *path, const char *what, struct edl_error *error)
     return edl_error_remedy(error, "end the job and submit it again");
 }
 
-/* check_file - the same as when it was read first */
-static int check_file(struct record_reader *reader, const char *path, struct edl_error *error)
+/* check_file - the same as when it was cut into tasks, and when it was read first */
+static int check_file(struct record_reader *reader, const struct edl_chunk *chunk,
+                      struct edl_error *error)
 {
+    const char *path = chunk->path;
     struct known_file *known = NULL;
     struct stat st;
+    int r;
 
     if (fstat(reader->fd, &st) < 0)
         return edl_error_errno(error, -EIO, "%.200s", path);
     if (S_ISDIR(st.st_mode))
         return changed(path, "it is a folder now", error);
+    r = record_file_check(chunk, &st, error);
+    if (r < 0)
+        return r;
     HASH_FIND_STR(reader->known, path, known);
     if (known == NULL) {
         known = xcalloc(1, sizeof *known);
@@ -90,8 +97,11 @@ static int check_file(struct record_reader *reader, const char *path, struct edl
 static int begin_framed(struct record_reader *reader, const struct edl_chunk *chunk,
                         struct edl_error *error)
 {
-    int r = recordio_read_chunk(chunk->path, chunk->offset_bytes, &reader->records, error);
+    int r;
 
+    if (!recordio_chunk_begins(reader->fd, chunk->offset_bytes))
+        return changed(chunk->path, "no chunk begins where one did", error);
+    r = recordio_read_chunk(chunk->path, chunk->offset_bytes, &reader->records, error);
     if (r == EDL_ECORRUPT) {
         reader->lost += chunk->n_records;
         reader->lost_in_task += chunk->n_records;
@@ -139,7 +149,7 @@ int record_reader_begin(struct record_reader *reader, const struct edl_chunk *ch
         (void)edl_error_set(error, -EIO, "%.200s cannot be read: %s", chunk->path, strerror(errno));
         return edl_error_remedy(error, "look at: ls -l %.200s", chunk->path);
     }
-    r = check_file(reader, chunk->path, error);
+    r = check_file(reader, chunk, error);
     if (r < 0)
         return r;
     reader->framed = reader->kind == EDL_RECORD_RECORDIO ||

@@ -86,20 +86,29 @@ int edl_dataset_exists(struct edl_client *client)
     return dataset_known(client, &passes);
 }
 
+/* chunk_to_json - NULL: it cannot be told */
+static json_t *chunk_to_json(const struct edl_chunk *chunk)
+{
+    json_t *json;
+
+    if (chunk->offset_bytes > INT64_MAX || chunk->file_bytes > INT64_MAX ||
+        chunk->mtime_us > INT64_MAX || chunk->path == NULL)
+        return NULL;
+    json = json_pack("{s:s, s:I, s:I}", "path", chunk->path, "offset",
+                     (json_int_t)chunk->offset_bytes, "records", (json_int_t)chunk->n_records);
+    if (json == NULL || chunk->mtime_us == 0)
+        return json;
+    (void)json_object_set_new(json, "size", json_integer((json_int_t)chunk->file_bytes));
+    (void)json_object_set_new(json, "mtime_us", json_integer((json_int_t)chunk->mtime_us));
+    return json;
+}
+
 static json_t *chunks_to_json(const struct edl_piece *piece)
 {
     json_t *chunks = json_array();
 
-    for (size_t i = 0; i < piece->n_chunks; i++) {
-        const struct edl_chunk *chunk = &piece->chunks[i];
-
-        (void)json_array_append_new(chunks,
-                                    chunk->offset_bytes > INT64_MAX || chunk->path == NULL
-                                        ? NULL
-                                        : json_pack("{s:s, s:I, s:I}", "path", chunk->path,
-                                                    "offset", (json_int_t)chunk->offset_bytes,
-                                                    "records", (json_int_t)chunk->n_records));
-    }
+    for (size_t i = 0; i < piece->n_chunks; i++)
+        (void)json_array_append_new(chunks, chunk_to_json(&piece->chunks[i]));
     if (json_array_size(chunks) == piece->n_chunks)
         return json_pack("{s:o}", "chunks", chunks);
     json_decref(chunks);
@@ -152,16 +161,18 @@ static int read_chunks(const json_t *list, struct held_task *held)
     held->task.chunks = held->chunks;
     json_array_foreach(list, i, chunk)
     {
-        json_int_t offset = -1, records = -1;
+        json_int_t offset = -1, records = -1, size = 0, mtime_us = 0;
         const char *path = NULL;
 
-        if (json_unpack(chunk, "{s:s, s:I, s:I}", "path", &path, "offset", &offset, "records",
-                        &records) < 0 ||
-            offset < 0 || records < 0 || records > UINT32_MAX)
+        if (json_unpack(chunk, "{s:s, s:I, s:I, s?I, s?I}", "path", &path, "offset", &offset,
+                        "records", &records, "size", &size, "mtime_us", &mtime_us) < 0 ||
+            offset < 0 || records < 0 || records > UINT32_MAX || size < 0 || mtime_us < 0)
             return -EINVAL;
         held->chunks[held->task.n_chunks++] = (struct edl_chunk){ .path = xstrdup(path),
                                                                   .offset_bytes = (uint64_t)offset,
-                                                                  .n_records = (uint32_t)records };
+                                                                  .n_records = (uint32_t)records,
+                                                                  .file_bytes = (uint64_t)size,
+                                                                  .mtime_us = (uint64_t)mtime_us };
     }
     return 0;
 }

@@ -35,15 +35,25 @@ struct poll_lease {
     uint32_t known[];
 };
 
+static json_t *chunk_to_json(const struct task_chunk *chunk)
+{
+    json_t *json =
+        json_pack("{s:s,s:I,s:I}", "path", chunk->path, "offset", (json_int_t)chunk->offset_bytes,
+                  "records", (json_int_t)chunk->n_records);
+
+    if (chunk->mtime_us == 0)
+        return json;
+    (void)json_object_set_new(json, "size", json_integer((json_int_t)chunk->file_bytes));
+    (void)json_object_set_new(json, "mtime_us", json_integer((json_int_t)chunk->mtime_us));
+    return json;
+}
+
 static json_t *task_to_json(const struct job *job, const struct task *task)
 {
     json_t *chunks = json_array();
 
     for (uint32_t i = 0; i < task->n_chunks; i++)
-        (void)json_array_append_new(chunks,
-                                    json_pack("{s:s,s:I,s:I}", "path", task->chunks[i].path,
-                                              "offset", (json_int_t)task->chunks[i].offset_bytes,
-                                              "records", (json_int_t)task->chunks[i].n_records));
+        (void)json_array_append_new(chunks, chunk_to_json(&task->chunks[i]));
     return json_pack("{s:I,s:I,s:I,s:o}", "id", (json_int_t)task->id, "pass",
                      (json_int_t)task_queue_pass(job->queue), "lease", (json_int_t)task->lease,
                      "chunks", chunks);

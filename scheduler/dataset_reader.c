@@ -82,6 +82,7 @@ static int read_chunk(const json_t *item, const char *at, struct task_chunk *ret
                       struct edl_error *error)
 {
     struct body_field must = { .object = item, .at = at, .required = true };
+    struct body_field may = { .object = item, .at = at };
     uint64_t records;
     int r = body_string(&must, "path", PATH_BYTES_MAX, &ret->path, error);
 
@@ -89,6 +90,13 @@ static int read_chunk(const json_t *item, const char *at, struct task_chunk *ret
         r = body_u64(&must, "offset", INT64_MAX, &ret->offset_bytes, error);
     if (r == 0)
         r = body_u64(&must, "records", UINT32_MAX, &records, error);
+    if (r == 0)
+        r = body_u64(&may, "size", INT64_MAX, &ret->file_bytes, error);
+    if (r == 0)
+        r = body_u64(&may, "mtime_us", INT64_MAX, &ret->mtime_us, error);
+    if (r == 0 && body_has(&may, "size") != body_has(&may, "mtime_us"))
+        r = edl_error_at(error, -EINVAL, at, "%s has one of size and mtime_us without the other",
+                         at);
     if (r < 0)
         return r;
     ret->n_records = (uint32_t)records;

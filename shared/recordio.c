@@ -21,12 +21,18 @@ static uint32_t checksum(const uint8_t *data, size_t size)
     return (uint32_t)crc32(crc32(0, NULL, 0), data, (uInt)size);
 }
 
-bool recordio_begins(int fd)
+bool recordio_chunk_begins(int fd, uint64_t offset_bytes)
 {
     uint8_t raw[4];
 
-    return recordio_file_read(fd, 0, raw, sizeof raw) == 0 &&
+    return offset_bytes <= INT64_MAX &&
+           recordio_file_read(fd, offset_bytes, raw, sizeof raw) == 0 &&
            recordio_load_le32(raw) == RECORDIO_MAGIC;
+}
+
+bool recordio_begins(int fd)
+{
+    return recordio_chunk_begins(fd, 0);
 }
 
 /* gzip_unpack - grows as data comes, never beyond the limit (a small file may claim to be huge) */

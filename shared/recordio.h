@@ -78,6 +78,9 @@ int recordio_gap_error(const char *path, const struct recordio_survey *survey,
 /* recordio_begins - the open file begins as a RecordIO file does; its position stays */
 bool recordio_begins(int fd);
 
+/* recordio_chunk_begins - a chunk begins at an offset of the open file; its position stays */
+bool recordio_chunk_begins(int fd, uint64_t offset_bytes);
+
 /* One chunk in memory: records as (offset, size) into data. */
 struct recordio_records {
     uint8_t *data;

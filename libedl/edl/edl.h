@@ -108,6 +108,8 @@ struct edl_chunk {
     const char *path;
     uint64_t offset_bytes;
     uint32_t n_records;
+    uint64_t file_bytes; /* of the whole file, when it was cut into tasks */
+    uint64_t mtime_us;   /* when it was changed last by then, since 1970; 0: neither is told */
 };
 
 struct edl_task {

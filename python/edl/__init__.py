@@ -32,7 +32,8 @@ from ._checkpoint import Checkpoint, CheckpointError, Checkpoints, OldWriter, Tr
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
 from ._feed import Decode
-from ._files import Changed, NoData, Paths
+from ._file_facts import Changed
+from ._files import NoData, Paths
 from ._records import CloudReader, Data, in_job
 from ._sampler import Sampler
 from ._steps import Steps, Waiting

@@ -186,7 +186,7 @@ class Client:
         body: Dict[str, Any] = {} if passes is None else {"passes": passes}
         body["digest"] = digest
         body["tasks"] = [
-            {"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in chunks]}
+            {"chunks": [chunk.told() for chunk in chunks]}
             for chunks in tasks
         ]
         try:

@@ -16,6 +16,7 @@ from typing import BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optiona
 
 from . import _recordio, _survey
 from ._call import Error
+from ._file_facts import AGAIN, Changed, check, facts
 from ._model import Chunk
 
 LOG = logging.getLogger("edl")
@@ -25,7 +26,7 @@ TASKS_WANTED = 1024  # so many processes still share the work well; the schedule
 TASK_BYTES_LEAST = 64 << 10
 TASK_BYTES_MOST = 64 << 20
 TASK_TEXT_BYTES = 200000  # of a task's chunks as they are sent; the scheduler takes 256 KiB
-CHUNK_TEXT_BYTES = 80  # of a chunk beside its path
+CHUNK_TEXT_BYTES = 140  # of a chunk beside its path
 ESCAPE_BYTES = 6  # \u00e9
 BLOCK_BYTES = 1 << 20
 TELL_AFTER_S = 5.0
@@ -34,10 +35,6 @@ TELL_EACH_S = 30.0
 
 class NoData(Error):
     """The paths name no data set."""
-
-
-class Changed(Error):
-    """A file is another one than when this process read it first."""
 
 
 class DataSet(NamedTuple):
@@ -104,6 +101,7 @@ class _Cutter:
         self.tasks: List[List[Chunk]] = []
         self.task_bytes = min(max(all_bytes // TASKS_WANTED, TASK_BYTES_LEAST), TASK_BYTES_MOST)
         self._task_files = -(-files // TASKS_WANTED)
+        self._facts = (0, 0)
         self._begin()
 
     def _begin(self) -> None:
@@ -116,10 +114,14 @@ class _Cutter:
             self.tasks.append(self._open)
         self._begin()
 
-    def add(self, chunk: Chunk, size: int) -> None:
-        self._open.append(chunk)
+    def begin_file(self, file: BinaryIO) -> None:
+        """What is added now is of this file, as it is now."""
+        self._facts = facts(os.fstat(file.fileno()))
+
+    def add(self, path: str, offset: int, records: int, size: int) -> None:
+        self._open.append(Chunk(path, offset, records, *self._facts))
         self.open_bytes += size
-        self._open_text += _text_bytes(chunk.path) + CHUNK_TEXT_BYTES
+        self._open_text += _text_bytes(path) + CHUNK_TEXT_BYTES
         if self.open_bytes >= self.task_bytes or self._open_text >= TASK_TEXT_BYTES:
             self.end()
 
@@ -139,13 +141,13 @@ def _cut_lines(cutter: _Cutter, file: BinaryIO, path: str) -> None:
         lines += block.count(b"\n")
         last = block[-1:]
         if end and cutter.open_bytes + offset + end - begin >= cutter.task_bytes:
-            cutter.add(Chunk(path, begin, lines), offset + end - begin)
+            cutter.add(path, begin, lines, offset + end - begin)
             begin, lines = offset + end, 0
         offset += len(block)
     if last != b"\n":
         lines += 1  # the last line may lack its end
     if lines:
-        cutter.add(Chunk(path, begin, lines), offset - begin)
+        cutter.add(path, begin, lines, offset - begin)
 
 
 def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
@@ -154,15 +156,16 @@ def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
         LOG.warning("%s", gap.told(path, found.file_size))
     for chunk in found.chunks:
         if chunk.records:
-            cutter.add(Chunk(path, chunk.offset, chunk.records), chunk.size)
+            cutter.add(path, chunk.offset, chunk.records, chunk.size)
 
 
 def _cut_file(cutter: _Cutter, path: str, kind: Optional[str]) -> None:
     if kind == "files":
-        cutter.add(Chunk(path, 0, 1), 0)
+        cutter.add(path, 0, 1, 0)
         cutter.end()
         return
     with open(path, "rb") as file:
+        cutter.begin_file(file)
         framed = _recordio.is_recordio(file)
         if kind == "recordio" and not framed and os.path.getsize(path):
             raise NoData(f"{path} is no RecordIO file", f"make one: edl recordio convert {path} --lines --out PREFIX")
@@ -198,7 +201,8 @@ def index(paths: Paths, kind: Optional[str] = None) -> DataSet:
         raise NoData(f"no valid dataset specified: there is no record in {', '.join(files[:3])}")
     for task in cutter.tasks:
         for chunk in task:
-            name.update(f"{chunk.path}\0{chunk.offset} {chunk.records}\n".encode("utf-8", "surrogateescape"))
+            said = f"{chunk.path}\0{chunk.offset} {chunk.records} {chunk.size} {chunk.mtime_us // 10**6}\n"
+            name.update(said.encode("utf-8", "surrogateescape"))
     return DataSet(name.hexdigest(), cutter.tasks)
 
 
@@ -226,34 +230,38 @@ class Reader:
         self.lost = self.lost_chunks = 0  #: records of damaged chunks, and these
         self._known: Dict[str, Tuple[int, int, int]] = {}
 
-    def _check(self, file: BinaryIO, path: str) -> None:
+    def _check(self, file: BinaryIO, chunk: Chunk) -> None:
+        path = chunk.path
         found = os.fstat(file.fileno())
         if stat.S_ISDIR(found.st_mode):
             raise Changed(f"{path} is a folder, not a file of records")
+        check(chunk, found)
         now = (found.st_ino, found.st_size, found.st_mtime_ns)
         if self._known.setdefault(path, now) != now:
-            raise Changed(f"{path} has changed since this process read it first", "end the job and submit it again")
+            raise Changed(f"{path} has changed since this process read it first", AGAIN)
 
     def _lines(self, file: BinaryIO, chunk: Chunk) -> List[bytes]:
         file.seek(max(chunk.offset - 1, 0))
         if chunk.offset and file.read(1) != b"\n":
-            raise Changed(f"{chunk.path} has changed: no line begins at {chunk.offset}", "end the job and submit it again")
+            raise Changed(f"{chunk.path} has changed: no line begins at {chunk.offset}", AGAIN)
         lines: List[bytes] = []
         for _ in range(chunk.records):
             line = file.readline()
             if not line:
                 raise Changed(f"{chunk.path} has changed: it has {len(lines)} lines from {chunk.offset} on, "
-                              f"{chunk.records} were there", "end the job and submit it again")
+                              f"{chunk.records} were there", AGAIN)
             lines.append(line[:-1] if line.endswith(b"\n") else line)
         return lines
 
     def _chunk(self, file: BinaryIO, chunk: Chunk) -> List[bytes]:
         """A damaged one is told of, and loses its records and no others."""
+        if not _recordio.begins_chunk(file, chunk.offset):
+            raise Changed(f"{chunk.path} has changed: no chunk begins at {chunk.offset}", AGAIN)
         try:
             records = _recordio.read_chunk(file, chunk.path, chunk.offset)
             if len(records) != chunk.records:
                 raise Changed(f"{chunk.path} has changed: the chunk at {chunk.offset} has {len(records)} records, "
-                              f"{chunk.records} were there", "end the job and submit it again")
+                              f"{chunk.records} were there", AGAIN)
             return records
         except _recordio.Damaged as error:
             self.lost += chunk.records
@@ -266,7 +274,7 @@ class Reader:
         if self.kind == "files":
             return [chunk.path]
         with open(chunk.path, "rb") as file:
-            self._check(file, chunk.path)
+            self._check(file, chunk)
             framed = self.kind == "recordio" or (self.kind is None and _recordio.is_recordio(file))
             return self._chunk(file, chunk) if framed else self._lines(file, chunk)
 

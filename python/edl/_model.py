@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ._call import NotInJob
 
@@ -81,10 +81,20 @@ class Chunk:
     path: str
     offset: int = 0
     records: int = 1
+    size: int = 0  #: of the whole file in bytes, when it was cut into tasks
+    mtime_us: int = 0  #: when it was changed last by then, since 1970; 0: neither is told
 
     @classmethod
     def read(cls, json: Any) -> "Chunk":
-        return cls(text(json["path"]), number(json["offset"]), number(json["records"], 2**32 - 1))
+        return cls(text(json["path"]), number(json["offset"]), number(json["records"], 2**32 - 1),
+                   number(json.get("size", 0)), number(json.get("mtime_us", 0)))
+
+    def told(self) -> Dict[str, Any]:
+        """As the scheduler is told of it."""
+        told: Dict[str, Any] = {"path": self.path, "offset": self.offset, "records": self.records}
+        if self.mtime_us:
+            told.update(size=self.size, mtime_us=self.mtime_us)
+        return told
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,14 @@ class Damaged(Error):
     """A file is not as it was written: the text names file and offset."""
 
 
+def begins_chunk(file: BinaryIO, offset: int) -> bool:
+    file.seek(offset)
+    return file.read(4) == LENGTH.pack(MAGIC)
+
+
 def is_recordio(file: BinaryIO) -> bool:
     """By its first bytes; an empty file is none."""
-    file.seek(0)
-    return file.read(4) == LENGTH.pack(MAGIC)
+    return begins_chunk(file, 0)
 
 
 def _unpack_gzip(stored: memoryview) -> bytes:

@@ -87,13 +87,15 @@ class Alone(Folder):
             writer.write(b"a")
             writer.write(b"b")
         self.text("m\u00fc", "one\ntwo\n")
+        for name in ("part-0", "m\u00fc"):
+            os.utime(self.path(name), ns=(0, 1700000000250000000))
         before = os.getcwd()
         os.chdir(self.folder)
         try:
             found = _files.index("part-0,m\u00fc")
         finally:
             os.chdir(before)
-        self.assertEqual(found.digest, "5dec635085cfd11cdbcf1c1e12000dee6f5979c03bc24b40fe1d93dc2fd59ea2")
+        self.assertEqual(found.digest, "0371153b7fd56b5040d419a340c126c3f944c07c2780922fd24a42eb7326d59b")
 
     def test_a_task_is_no_longer_than_the_scheduler_takes(self) -> None:
         os.mkdir(self.path("long"))
@@ -101,7 +103,7 @@ class Alone(Folder):
         tasks = _files.index(path).tasks
         self.assertEqual(sum(len(task) for task in tasks), 4000)
         for task in tasks:  # as Client.put_dataset sends it
-            sent = json.dumps({"chunks": [{"path": c.path, "offset": c.offset, "records": c.records} for c in task]})
+            sent = json.dumps({"chunks": [chunk.told() for chunk in task]})
             self.assertLess(len(sent), 256 << 10)
         self.assertGreater(len(tasks), 4000 * 600 // (256 << 10))
 
@@ -162,6 +164,34 @@ class Alone(Folder):
         os.unlink(path)
         with self.assertRaises(FileNotFoundError):
             _files.Reader().records(chunk)
+
+    def test_another_file_is_known_by_who_opens_it_first(self) -> None:
+        path = self.framed("part-0", [b"a", b"b"])
+        os.utime(path, ns=(0, 1700000000123456789))
+        chunks = _files.index(path).tasks[0]
+        self.assertEqual({(chunk.size, chunk.mtime_us) for chunk in chunks}, {(50, 1700000000123456)})
+        digest = _files.index(path).digest
+        os.utime(path, ns=(0, 1700000000 * 10**9))  # a copy by tar
+        self.assertEqual(list(_files.Reader().records(chunks[1])), [b"b"])
+        os.utime(path, ns=(0, 1700000000654321000))
+        with self.assertRaisesRegex(edl.Changed, "part-0 has changed: it had 50 bytes, of 2023-11-14T22:13:20.123456Z, .* and has 50, "
+                                                 "of 2023-11-14T22:13:20.654321Z: end the job and submit it again.*cp -p"):
+            _files.Reader().records(chunks[1])
+        self.assertNotEqual(_files.index(path).digest, digest)
+        self.framed("part-0", [b"a", b"b", b"c"])
+        os.utime(path, ns=(0, 1700000000123456789))
+        with self.assertRaisesRegex(edl.Changed, "it had 50 bytes.* and has 75"):
+            _files.Reader().records(chunks[0])
+        untold = [edl.Chunk(chunk.path, chunk.offset, chunk.records) for chunk in chunks]  # of an older version
+        self.assertEqual(list(_files.Reader().records(untold[0])), [b"a"])
+
+    def test_where_no_chunk_begins_any_more_nothing_is_damaged(self) -> None:
+        path = self.framed("part-0", [b"aaaa", b"b"])
+        reader = _files.Reader()
+        for offset in (24, 1000):
+            with self.assertRaisesRegex(edl.Changed, f"part-0 has changed: no chunk begins at {offset}.*submit it again"):
+                reader.records(edl.Chunk(path, offset, 1))
+        self.assertEqual(reader.lost, 0)
 
     def test_a_slow_index_is_told_of(self) -> None:
         for i in range(3):
@@ -534,6 +564,20 @@ class InJob(Folder):
             task.lost(10)
             self.assertTrue(task.done())
             self.assertEqual(job.lost, {0: (14, 2)})
+
+    def test_a_file_that_is_replaced_before_it_is_opened_fails_its_task(self) -> None:
+        for i in range(3):
+            self.framed(f"part-{i}", [b"a", b"b"])
+        with Job() as job:
+            found = _files.index(self.pattern)
+            job.put([{"chunks": [chunk.told() for chunk in task]} for task in found.tasks])
+            self.framed("part-1", [b"other"] * 2)
+            with self.assertLogs("edl", logging.WARNING) as told:
+                self.assertEqual(list(edl.cloud_reader(self.pattern)), [b"a", b"b"] * 2)
+            self.assertEqual([task for task, _ in job.failed], [1])
+            self.assertRegex(job.failed[0][1], "part-1 has changed: it had 50 bytes, of .* and has 58, of")
+            self.assertRegex(told.output[0], "tried elsewhere.*part-1")
+            self.assertEqual(job.lost, {})
 
     def test_a_file_that_vanishes_fails_its_task(self) -> None:
         want = self.files()

@@ -314,14 +314,25 @@ static int put_tasks(struct store *store, const struct job *job, struct edl_erro
     return writer.r;
 }
 
+/* Of its file what was told, at the end. */
+static json_t *chunk_to_array(const struct task_chunk *chunk)
+{
+    json_t *array = json_pack("[sII]", chunk->path, (json_int_t)chunk->offset_bytes,
+                              (json_int_t)chunk->n_records);
+
+    if (chunk->mtime_us == 0)
+        return array;
+    (void)json_array_append_new(array, json_integer((json_int_t)chunk->file_bytes));
+    (void)json_array_append_new(array, json_integer((json_int_t)chunk->mtime_us));
+    return array;
+}
+
 char *store_chunks_text(const struct task *task)
 {
     json_t *array = json_array();
 
     for (uint32_t i = 0; i < task->n_chunks; i++)
-        (void)json_array_append_new(array, json_pack("[sII]", task->chunks[i].path,
-                                                     (json_int_t)task->chunks[i].offset_bytes,
-                                                     (json_int_t)task->chunks[i].n_records));
+        (void)json_array_append_new(array, chunk_to_array(&task->chunks[i]));
     return dump_and_free(array);
 }
 

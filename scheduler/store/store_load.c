@@ -370,6 +370,10 @@ static struct task_chunk *read_chunks(struct row *row, int column, const json_t 
             .offset_bytes = row_element(row, column, json_array_get(chunk, 1), INT64_MAX),
             .n_records = (uint32_t)row_element(row, column, json_array_get(chunk, 2), UINT32_MAX),
         };
+        if (json_array_size(chunk) <= 3) /* of its file nothing was told */
+            continue;
+        chunks[i].file_bytes = row_element(row, column, json_array_get(chunk, 3), INT64_MAX);
+        chunks[i].mtime_us = row_element(row, column, json_array_get(chunk, 4), INT64_MAX);
     }
     return chunks;
 }

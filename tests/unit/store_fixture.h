@@ -96,7 +96,9 @@ static inline struct task_queue *new_queue(const struct job *job, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct task_chunk chunk = { .path = "/data/\"train\"-\xc3\xa9",
                                           .offset_bytes = UINT64_C(1) << 40,
-                                          .n_records = 10 };
+                                          .n_records = 10,
+                                          .file_bytes = i == 0 ? 0 : UINT64_C(1) << 41,
+                                          .mtime_us = i == 0 ? 0 : UINT64_C(1700000000123456) };
 
         (void)task_queue_add(queue, &chunk, 1);
     }

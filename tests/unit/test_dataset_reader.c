@@ -44,7 +44,8 @@ static void test_reads_what_is_cut_anywhere(void **state)
         " { \"other\" : [1, {\"a]\": \"}\\\"\"}], \"digest\":\"d\\u0031\",\r\n\t\"tasks\": [\n"
         "{\"chunks\":[{\"path\":\"/a]}\\\"\\\\\",\"offset\":7,\"records\":8}]} ,"
         "{\"chunks\":[{\"path\":\"b\",\"offset\":0,\"records\":1},"
-        "{\"path\":\"c\",\"offset\":9007199254740993,\"records\":2}],\"more\":null}],"
+        "{\"path\":\"c\",\"offset\":9007199254740993,\"records\":2,\"size\":9007199254740995,"
+        "\"mtime_us\":1700000000123456}],\"more\":null}],"
         "\"n\":-1.5e3 ,\"t\":true} \n";
 
     (void)state;
@@ -66,6 +67,9 @@ static void test_reads_what_is_cut_anywhere(void **state)
         assert_int_equal(task->n_chunks, 2);
         assert_int_equal(task->n_records, 3);
         assert_int_equal(task->chunks[1].offset_bytes, 9007199254740993);
+        assert_int_equal(task->chunks[1].file_bytes, 9007199254740995);
+        assert_int_equal(task->chunks[1].mtime_us, UINT64_C(1700000000123456));
+        assert_true(task->chunks[0].file_bytes == 0 && task->chunks[0].mtime_us == 0);
         (void)dataset_reader_free(reader);
     }
 }
@@ -114,6 +118,12 @@ static void test_refuses_what_is_wrong(void **state)
         { "{\"digest\":\"d\",\"tasks\":[]}", "a dataset without tasks", -EINVAL },
         { "{\"digest\":\"d\",\"tasks\":[]}x", "a comma", -EINVAL },
         { "{\"digest\":\"d\",\"tasks\":{}}", "/tasks is not an array", -EINVAL },
+        { "{\"digest\":\"d\",\"tasks\":[{\"chunks\":[{\"path\":\"a\",\"offset\":0,\"records\":1,"
+          "\"size\":1}]}]}",
+          "/tasks/0/chunks/0 has one of size and mtime_us without the other", -EINVAL },
+        { "{\"digest\":\"d\",\"tasks\":[{\"chunks\":[{\"path\":\"a\",\"offset\":0,\"records\":1,"
+          "\"size\":1,\"mtime_us\":-1}]}]}",
+          "/tasks/0/chunks/0/mtime_us", -EINVAL },
         { "{\"digest\":\"d\",\"tasks\":7}", "/tasks is not an array", -EINVAL },
         { "{\"digest\":\"d\",\"digest\":\"e\",\"tasks\":[" TASK "]}", "twice", -EINVAL },
         { "{\"digest\":\"d\",\"tasks\":[" TASK "],\"tasks\":[" TASK "]}", "twice", -EINVAL },

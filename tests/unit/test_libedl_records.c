@@ -16,8 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libedl/client.h"
 #include "libedl/edl/edl.h"
+#include "libedl/record_file.h"
 #include "libedl/record_index.h"
+#include "libedl/record_reader.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/recordio.h"
@@ -54,12 +57,25 @@ static int teardown(void **state)
     return r;
 }
 
+#define TIME_S 1700000000
+#define TIME_TEXT "1700000000250000"
+
+/* set_time - of the last change, to microseconds behind TIME_S */
+static void set_time(const char *path, long us)
+{
+    const struct timespec time = { .tv_sec = TIME_S, .tv_nsec = us * 1000 };
+    const struct timespec times[2] = { time, time };
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
 static void put_file(const char *path, const char *text)
 {
     _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    set_time(path, 250000);
 }
 
 /* Records of one byte; a chunk has as many as it has bytes. */
@@ -115,10 +131,11 @@ static void test_digest(void **state)
 
     (void)state;
     put_recordio("part-0", "ab", 1);
+    set_time("part-0", 250000);
     put_file("m\u00fc", "one\ntwo\n");
     assert_int_equal(record_index_make("part-0,m\u00fc", EDL_RECORD_AUTO, &index, NULL), 0);
-    assert_string_equal(index.digest, "5dec635085cfd11cdbcf1c1e12000dee"
-                                      "6f5979c03bc24b40fe1d93dc2fd59ea2");
+    assert_string_equal(index.digest, "0371153b7fd56b5040d419a340c126c3"
+                                      "f944c07c2780922fd24a42eb7326d59b");
     record_index_clear(&index);
 }
 
@@ -274,7 +291,9 @@ static void test_changes(void **state)
     } rows[] = {
         { NULL, "b cannot be read: No such file or directory" },
         { "", "b has changed: it is a folder now" },
-        { "2\n3\n", "b has changed: it is not as this process read it first" },
+        { "2\n3\n",
+          "b has changed: it had 1 bytes, of 2023-11-14T22:13:20.250000Z, when the job cut it into "
+          "tasks, and has 4, of 2023-11-14T22:13:20.250000Z: end the job and submit it again" },
     };
     struct fixture *f = *state;
 
@@ -305,6 +324,9 @@ static void test_changes(void **state)
 #define TASK(id, pass, path, records)                                                              \
     SAYS("{\"task\":{\"id\":" id ",\"pass\":" pass ",\"lease\":9,\"chunks\":[{\"path\":\"" path    \
          "\",\"offset\":0,\"records\":" records "}]}}")
+#define CHUNK(name, records, size)                                                                 \
+    "{\"path\":\"" name "\",\"offset\":0,\"records\":" records ",\"size\":" size                   \
+    ",\"mtime_us\":" TIME_TEXT "}"
 #define WAIT SAYS("{\"wait\":true}")
 #define LEASE "POST /jobs/self/tasks/lease "
 #define FINISH "POST /jobs/self/tasks/finish "
@@ -373,10 +395,11 @@ static void test_dealt_out(void **state)
         if (wanted[i] != NULL)
             assert_string_equal(agent.asked->text[i], wanted[i]);
     assert_non_null(strstr(agent.asked->text[1], "\"passes\":99"));
-    assert_non_null(strstr(agent.asked->text[1],
-                           "\"tasks\":[{\"chunks\":[{\"path\":\"text\","
-                           "\"offset\":0,\"records\":4}]},{\"chunks\":[{"
-                           "\"path\":\"text2\",\"offset\":0,\"records\":1}]"));
+    assert_non_null(
+        strstr(agent.asked->text[1],
+               "\"tasks\":[{\"chunks\":[" CHUNK("text", "4",
+                                                "8") "]},{\"chunks\":[" CHUNK("text2", "1",
+                                                                              "2") "]}]"));
     f->records = edl_records_close(f->records);
     edl_agent_end(&agent);
 }
@@ -444,6 +467,61 @@ static void test_no_more_is_lost_than_a_task_has(void **state)
     edl_agent_end(&agent);
 }
 
+/* facts_of - a chunk of the file as it is now, as who cuts it tells of it */
+static struct edl_chunk facts_of(const char *path, uint64_t offset_bytes)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    return (struct edl_chunk){ .path = path,
+                               .offset_bytes = offset_bytes,
+                               .n_records = 1,
+                               .file_bytes = (uint64_t)st.st_size,
+                               .mtime_us = record_file_mtime_us(&st) };
+}
+
+static void assert_begins(const struct edl_chunk *chunk, const char *words)
+{
+    struct record_reader reader;
+    struct edl_error error = { 0 };
+    int r;
+
+    record_reader_init(&reader, EDL_RECORD_AUTO);
+    r = record_reader_begin(&reader, chunk, &error);
+    assert_int_equal(r, words == NULL ? 0 : -EIO);
+    if (words != NULL && strstr(error.text, words) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", words, error.text);
+    assert_int_equal(reader.lost, 0);
+    record_reader_clear(&reader);
+}
+
+/* By a process that opens it first, when it was replaced since it was cut. */
+static void test_another_file(void **state)
+{
+    struct edl_chunk chunk, untold;
+
+    (void)state;
+    put_recordio("data", "ab", 1);
+    set_time("data", 123456);
+    chunk = facts_of("data", 25);
+    assert_true(chunk.file_bytes == 50 && chunk.mtime_us == UINT64_C(1700000000123456));
+    untold = (struct edl_chunk){ .path = "data", .offset_bytes = 25, .n_records = 1 };
+    assert_begins(&chunk, NULL);
+    set_time("data", 0); /* a copy by tar */
+    assert_begins(&chunk, NULL);
+    set_time("data", 654321);
+    assert_begins(&chunk, "it had 50 bytes, of 2023-11-14T22:13:20.123456Z, when the job cut it "
+                          "into tasks, and has 50, of 2023-11-14T22:13:20.654321Z");
+    assert_begins(&untold, NULL); /* of an older version */
+    put_recordio("data", "abc", 1);
+    set_time("data", 123456);
+    assert_begins(&chunk, "it had 50 bytes");
+    untold.offset_bytes = 26; /* nothing is damaged: another file has its chunks elsewhere */
+    assert_begins(&untold, "no chunk begins where one did");
+    untold.offset_bytes = 1000;
+    assert_begins(&untold, "no chunk begins where one did");
+}
+
 /* Of 2,050 files three are a task, and no more than two of large ones. */
 static void test_few_files_a_task(void **state)
 {
@@ -459,17 +537,21 @@ static void test_few_files_a_task(void **state)
         put_file(name, i == 0 ? "a\nb" : "c");
     }
     assert_int_equal(truncate("text0004", 1 << 20), 0);
+    set_time("text0004", 250000);
     open_dealt(f, &agent, answers);
     assert_no_record(f, -E2BIG);
-#define CHUNK(name, n) "{\"path\":\"" name "\",\"offset\":0,\"records\":" n "}"
     assert_non_null(strstr(
         agent.asked->text[1],
-        "\"tasks\":[{\"chunks\":[" CHUNK("text0000", "2") "," CHUNK("text0001", "1") "," CHUNK(
-            "text0002",
-            "1") "]},{\"chunks\":[" CHUNK("text0003",
-                                          "1") "," CHUNK("text0004",
-                                                         "1") "]},{\"chunks\":[" CHUNK("text0005",
-                                                                                       "1")));
+        "\"tasks\":[{\"chunks\":[" CHUNK("text0000", "2", "3") "," CHUNK(
+            "text0001", "1",
+            "1") "," CHUNK("text0002", "1",
+                           "1") "]},{\"chunks\":[" CHUNK("text0003", "1",
+                                                         "1") "," CHUNK("text0004", "1",
+                                                                        "1048576") "]},{\"chunks\":"
+                                                                                   "[" CHUNK("text0"
+                                                                                             "005",
+                                                                                             "1",
+                                                                                             "1")));
     f->records = edl_records_close(f->records);
     edl_agent_end(&agent);
 }
@@ -643,6 +725,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dealt_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost_is_told, setup, teardown),
         cmocka_unit_test(test_no_more_is_lost_than_a_task_has),
+        cmocka_unit_test_setup_teardown(test_another_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_few_files_a_task, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed, setup, teardown),

@@ -278,6 +278,11 @@ static void test_tasks_survive_with_their_leases(void **state)
     task = task_queue_task(the_job(f)->queue, leased);
     assert_string_equal(task->chunks[0].path, "/data/\"train\"-\xc3\xa9");
     assert_int_equal(task->chunks[0].offset_bytes, UINT64_C(1) << 40);
+    assert_int_equal(task->chunks[0].file_bytes, UINT64_C(1) << 41);
+    assert_int_equal(task->chunks[0].mtime_us, UINT64_C(1700000000123456));
+    task = task_queue_task(the_job(f)->queue, 0); /* of its file nothing was told */
+    assert_true(task->chunks[0].file_bytes == 0 && task->chunks[0].mtime_us == 0);
+    task = task_queue_task(the_job(f)->queue, leased);
     assert_int_equal(task->holder, a_trainer(the_job(f))->incarnation);
     finish(f, a_trainer(the_job(f)), task); /* the holder goes on as if nothing had been */
     assert_int_equal(task_queue_counts(the_job(f)->queue).records_total, 20);

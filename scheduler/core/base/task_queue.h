@@ -20,6 +20,8 @@ struct task_chunk {
     const char *path; /* of the queue that has it, or of the caller */
     uint64_t offset_bytes;
     uint32_t n_records;
+    uint64_t file_bytes; /* of the whole file, when it was cut into tasks */
+    uint64_t mtime_us;   /* when it was changed last by then, since 1970; 0: neither is told */
 };
 
 enum task_state { TASK_TODO, TASK_LEASED, TASK_DONE, TASK_DISCARDED };

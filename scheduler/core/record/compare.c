@@ -125,7 +125,9 @@ static bool same_chunks(const struct task *a, const struct task *b)
     for (uint32_t i = 0; i < a->n_chunks; i++)
         if (!streq(a->chunks[i].path, b->chunks[i].path) ||
             a->chunks[i].offset_bytes != b->chunks[i].offset_bytes ||
-            a->chunks[i].n_records != b->chunks[i].n_records)
+            a->chunks[i].n_records != b->chunks[i].n_records ||
+            a->chunks[i].file_bytes != b->chunks[i].file_bytes ||
+            a->chunks[i].mtime_us != b->chunks[i].mtime_us)
             return false;
     return true;
 }
