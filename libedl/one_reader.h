@@ -5,7 +5,7 @@
  * The agent knows an incarnation and not its processes. So the client that reads records holds a
  * lock on a byte of a file in the output folder, which is the job's own. The byte stands for role,
  * index and incarnation; python/edl/_one_reader.py locks the same one. For records.c; tests:
- * tests/unit/test_libedl_records.c. */
+ * tests/unit/test_libedl_dealt.c. */
 #pragma once
 
 #include <sys/types.h>
