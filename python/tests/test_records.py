@@ -142,11 +142,11 @@ class Alone(Folder):
         with self.assertLogs("edl", logging.WARNING) as told:
             self.assertEqual(list(edl.cloud_reader(path)), [b"a", b"c"])
         self.assertEqual(len(told.output), 1)
-        self.assertRegex(told.output[0], "part-0.*the chunk at 25 .*1 records are lost")
+        self.assertRegex(told.output[0], "part-0: chunk at offset 25: .*1 records are lost")
         os.truncate(path, 60)
         with self.assertLogs("edl", logging.WARNING) as told:
             self.assertEqual(list(edl.cloud_reader(path)), [b"a"])
-        self.assertRegex(told.output[0], "ends in the head of the chunk at 50; the rest of the file is lost")
+        self.assertRegex(told.output[0], "chunk at offset 50: the file ends inside the header; the rest of the file is lost")
 
     def test_a_file_that_changes(self) -> None:
         reader = _files.Reader()
