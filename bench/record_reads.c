@@ -63,7 +63,8 @@ static struct row rows[] = {
 
 static void give_up(const char *what, const struct edl_error *error)
 {
-    (void)fprintf(stderr, "record_reads: %s: %s\n", what, error != NULL ? error->text : strerror(errno));
+    (void)fprintf(stderr, "record_reads: %s: %s\n", what,
+                  error != NULL ? error->text : strerror(errno));
     exit(1);
 }
 

@@ -46,6 +46,10 @@ static void test_alone(void **state)
     assert_no_record(f, EDL_RECORD_SAVE_MODEL);
     assert_int_equal(edl_model_saved(NULL, "model"), 0);
     assert_int_equal(edl_records_lost(f->records), 0);
+    open_alone(f, "part-00001", EDL_RECORD_AUTO, 0); /* it does not say how many passes */
+    assert_next(f, "d");
+    assert_no_record(f, EDL_RECORD_PASS_END);
+    assert_no_record(f, EDL_RECORD_SAVE_MODEL);
 }
 
 static void test_which_files(void **state)

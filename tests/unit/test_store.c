@@ -234,28 +234,6 @@ static void finish(struct fixture *f, struct process *holder, const struct task 
         fail_msg("%s", error.text);
 }
 
-/* What the data set says of passes is as lasting as its tasks. */
-static void test_passes_of_a_dataset(void **state)
-{
-    struct fixture *f = *state;
-    struct job *job = run_job(f->cluster);
-    struct task_queue *queue = new_queue(job, 4);
-    uint32_t said = job->spec->passes + 5;
-
-    task_queue_wish_passes(queue, said); /* the job itself says how many */
-    assert_int_equal(task_queue_passes(queue), job->spec->passes);
-    task_queue_restore_passes(queue, said);
-    assert_int_equal(cluster_set_dataset(f->cluster, job, queue, "d1", start, NULL), 0);
-    commit(f);
-    restart(f);
-    assert_int_equal(task_queue_passes(the_job(f)->queue), said);
-    f->cluster = cluster_free(f->cluster);
-    f->store = store_free(f->store);
-    run_sql(f->path, "UPDATE queue SET passes = 0"); /* as of a version that had no such column */
-    restart(f);
-    assert_int_equal(task_queue_passes(the_job(f)->queue), the_job(f)->spec->passes);
-}
-
 static void test_tasks_survive_with_their_leases(void **state)
 {
     struct fixture *f = *state;
@@ -659,7 +637,6 @@ int main(void)
         T(test_restart_never_gives_a_job_id_twice),
         T(test_failures_of_a_slot_survive),
         T(test_removed_node_is_forgotten),
-        T(test_passes_of_a_dataset),
         T(test_tasks_survive_with_their_leases),
         T(test_pass_that_ends_and_a_lease_in_one_turn_survive),
         T(test_saver_and_saved_model_survive),

@@ -467,6 +467,30 @@ static void test_nobody_pushes_out_what_others_did(void **state)
     assert_int_equal(number(f->path, "SELECT count(*) FROM audit_share WHERE user = 'ann'"), 0);
 }
 
+/* --- passes that a data set says --- */
+
+/* What the data set says of passes is as lasting as its tasks. */
+static void test_passes_of_a_dataset(void **state)
+{
+    struct fixture *f = *state;
+    struct job *job = run_job(f->cluster);
+    struct task_queue *queue = new_queue(job, 4);
+    uint32_t said = job->spec->passes + 5;
+
+    task_queue_wish_passes(queue, said); /* the job itself says how many */
+    assert_int_equal(task_queue_passes(queue), job->spec->passes);
+    task_queue_restore_passes(queue, said);
+    assert_int_equal(cluster_set_dataset(f->cluster, job, queue, "d1", start, NULL), 0);
+    commit(f);
+    restart(f);
+    assert_int_equal(task_queue_passes(the_job(f)->queue), said);
+    f->cluster = cluster_free(f->cluster);
+    f->store = store_free(f->store);
+    run_sql(f->path, "UPDATE queue SET passes = 0"); /* as of a version that had no such column */
+    restart(f);
+    assert_int_equal(task_queue_passes(the_job(f)->queue), the_job(f)->spec->passes);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -480,6 +504,7 @@ int main(void)
         T(test_every_version_is_brought_forward),
         T(test_a_step_that_fails_leaves_the_version_before),
         T(test_what_is_over_is_archived),
+        T(test_passes_of_a_dataset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
