@@ -3,7 +3,8 @@
 #
 #   . bench/peers/cluster.sh              needs $build
 #   cluster_start DIR NODES [SCHEDULER OPTIONS]    $address, $token; agents nI, pids in $agent_pid
-#   cluster_agent DIR I [OPTIONS]         one agent; $agent_runtime is direct unless set
+#   cluster_agent DIR I [OPTIONS]         one agent; $agent_runtime is direct unless set, and makes no control groups but with
+#                                         agent_groups=yes
 #   cluster_stop
 # Each node offers the whole machine, and foreign load is not looked at. Folders of processes are on a tmpfs, as they are
 # below /run.
@@ -11,6 +12,7 @@ cluster_pids=''
 cluster_runtime=''
 agent_runtime=direct
 agent_options=
+agent_groups=no
 declare -A agent_pid
 
 cluster_await() { # COMMAND...: for 60 s
@@ -27,7 +29,7 @@ nodes_are() { [ "$(api /nodes | jq '[.nodes[] | select(.state == "ready" and .la
 cluster_agent() { # DIR I [OPTIONS]
     local dir=$1 i=$2 limits=''
     shift 2
-    [ "$agent_runtime" != direct ] || limits=--no-control-groups # Slurm makes none here either
+    [ "$agent_runtime$agent_groups" != directno ] || limits=--no-control-groups # Slurm makes none here either
     # shellcheck disable=SC2086
     "$build/edl-agent" --conf '' --node "n$i" --scheduler "http://$address" --join-token-file "$dir/scheduler/join-token" --state-dir "$dir/n$i" \
         --runtime-dir "$cluster_runtime/n$i" --runtime "$agent_runtime" $limits $agent_options --no-foreign --allow-root "$@" 2>>"$dir/n$i.log" &
