@@ -50,6 +50,12 @@ static void reset_list(struct sim *sim, struct message **list)
     }
 }
 
+/* A fault of the node's own may excuse it for longer. */
+static void excuse(const struct sim *sim, struct sim_node *node)
+{
+    node->excused_until_us = MAX_OF(node->excused_until_us, sim->now_us + EXCUSED_AFTER_US);
+}
+
 void server_node_removed(struct sim *sim, uint32_t node)
 {
     struct message **waiters = &sim->server.orders_waiters[node];
@@ -57,7 +63,7 @@ void server_node_removed(struct sim *sim, uint32_t node)
     struct message *next;
 
     keep_forget(sim->nodes[node]);
-    sim->nodes[node]->excused_until_us = sim->now_us + EXCUSED_AFTER_US;
+    excuse(sim, sim->nodes[node]);
     DL_FOREACH_SAFE(*waiters, request, next)
     {
         DL_DELETE(*waiters, request);
@@ -504,7 +510,7 @@ static void excuse_unanswered(struct sim *sim)
 
     DL_FOREACH(sim->server.answers, answer)
     if (answer->node < sim->n_nodes)
-        sim->nodes[answer->node]->excused_until_us = sim->now_us + EXCUSED_AFTER_US;
+        excuse(sim, sim->nodes[answer->node]);
 }
 
 static void end(struct sim *sim)
