@@ -158,6 +158,20 @@ static void fail_with_one(const struct sim *sim)
     }
 }
 
+/* hear_early - a report counts as if it repeated what no answer has told its node yet */
+static int hear_early(struct sim *sim, struct node *node, struct node_report *report, int r)
+{
+    if (r == EDL_ESTALE) {
+        report->session = node->session;
+        r = cluster_report(sim->server.cluster, node, report, server_instant(sim), NULL);
+    }
+    if (r == 0 && node->start_session != 0) {
+        report->session = node->start_session;
+        r = cluster_report(sim->server.cluster, node, report, server_instant(sim), NULL);
+    }
+    return r;
+}
+
 static void on_report(struct sim *sim, struct message *request)
 {
     struct node *node = caller(sim, request);
@@ -180,10 +194,8 @@ static void on_report(struct sim *sim, struct message *request)
     if (sim->config.mutant == SIM_MUTANT_FOREIGN_HIDDEN)
         report.foreign_cpu_millicores = report.foreign_memory_bytes = 0;
     r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
-    if (sim->config.mutant == SIM_MUTANT_AWAY_SHARE_EARLY && r == 0 && node->start_session != 0) {
-        report.session = node->start_session; /* as if it said so as well */
-        r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
-    }
+    if (sim->config.mutant == SIM_MUTANT_AWAY_SHARE_EARLY)
+        r = hear_early(sim, node, &report, r);
     if (sim->config.mutant == SIM_MUTANT_NOBODY_SPARED)
         fail_with_one(sim);
     answer = answer_new(sim, request, status_of(r));

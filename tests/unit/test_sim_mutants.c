@@ -94,7 +94,7 @@ static const struct mutant_case {
     { SIM_MUTANT_EPOCH_KEPT, "network", "thaw", NULL, 22, 60 },
     { SIM_MUTANT_AWAY_BEFORE_COMMIT, "away", "one-incarnation", NULL, 305, 400 },
     { SIM_MUTANT_AWAY_FORGOTTEN, "away", "one-incarnation", NULL, 10, 100 },
-    { SIM_MUTANT_AWAY_SHARE_EARLY, "away", "one-incarnation", NULL, 232, 400 },
+    { SIM_MUTANT_AWAY_SHARE_EARLY, "away", "one-incarnation", NULL, 46, 100 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 2, 20 },
 };
 
