@@ -549,7 +549,6 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
         agent_core_reported(agent->core, sent_us, answer->lease_us, link_sm_all_told(&agent->link),
                             node_boot_us(sim, node));
         freezing_extend(sim, node, agent_core_lease(agent->core));
-        keep_told(sim, node, answer->kept);
         if (was_away && agent->orders != NULL && sim->config.mutant == SIM_MUTANT_ORDERS_KEPT)
             hand_in_orders(sim, node, node_boot_us(sim, node));
         if (was_away)

@@ -354,7 +354,6 @@ static void make_config(struct sim_config *config, const struct profile *profile
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
     uint64_t away_random = stream_of(config->seed, "away", 0);
-    uint64_t keeper_random = stream_of(config->seed, "keeper", 0);
     uint64_t kill_random = stream_of(config->seed, "cut-off-kill", 0);
 
     config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
@@ -370,7 +369,6 @@ static void make_config(struct sim_config *config, const struct profile *profile
     if (random_below(&kill_random, 2) == 0)
         config->cut_off_kill_us = between(&kill_random, 10, 90) * USEC_PER_SEC;
     config->away_us = between(&away_random, 40, 150) * USEC_PER_SEC;
-    config->no_keeper = random_below(&keeper_random, 4) == 0;
     config->groups = profile->groups;
     config->loss_ppm = profile->loss_ppm;
     config->duplicate_ppm = profile->duplicate_ppm;

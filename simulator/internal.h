@@ -16,7 +16,6 @@
 #include "shared/random.h"
 #include "simulator/freezing.h"
 #include "simulator/groups.h"
-#include "simulator/keeper.h"
 #include "simulator/program.h"
 #include "simulator/script.h"
 #include "simulator/sim.h"
@@ -51,9 +50,6 @@ enum event_kind {
     EVENT_SCRIPT,       /* p: script, owned */
     EVENT_HEAL,         /* p: script, owned: its time is over */
     EVENT_NODE,         /* a: node: switched on for the first time */
-    EVENT_KEEP_ASK,     /* a: node */
-    EVENT_KEEP_ASKED,   /* a: node, b: generation and instant; p: number of the agent */
-    EVENT_KEPT,         /* likewise */
     EVENT_FROZEN,       /* a: node, b: process serial: all of it was seen to stand still */
     EVENT_THAW,         /* a: node, b: process serial, p: number of an epoch: its agent says so */
     EVENT_STOOD,      /* a: node, b: process serial, p: since when: it is not frozen for so long */
@@ -169,7 +165,6 @@ struct message {
     uint64_t sent_us; /* boot time of the node */
     uint64_t foreign_cpu_millicores, foreign_memory_bytes;
     uint64_t session;
-    uint32_t kept; /* answer: keep_tell */
     struct report_data *report;
     uint64_t lease_us, next_report_us, version;
     bool has_version;
@@ -311,7 +306,6 @@ struct sim_node {
     uint64_t cut_up_until_us, cut_down_until_us, slow_until_us, down_until_us;
     uint64_t frozen_until_us, agent_frozen_until_us, starts_fail_until_us;
     uint64_t excused_until_us; /* for being silent: a fault of its own */
-    struct sim_keep keep;
     uint64_t network_random, agent_random;
     /* truth */
     uint64_t lost_commit;                    /* the last one that called it lost */
@@ -416,7 +410,6 @@ struct server {
     uint64_t commits;
     uint64_t joins;
     uint64_t boot_base_us;
-    uint64_t kept_until_us; /* its keeper, while it is not up */
     int64_t wall_offset_us;
     uint64_t random;
     uint64_t timer_at_us;
@@ -430,7 +423,7 @@ struct server {
     bool regrouped;             /* what is being committed was planned with other groups */
     uint64_t disk_slow_us, disk_slow_until_us, frozen_until_us;
     uint64_t deaf_since_us;          /* while frozen or busy: it hears nobody since then */
-    uint64_t excused_until_us;       /* it was down, and its keeper with it */
+    uint64_t excused_until_us;       /* it was down, or stood still */
     uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
     struct message *inbox, *answers; /* owned lists */
     struct message **orders_waiters; /* owned array of owned lists, by node */

@@ -169,13 +169,15 @@ void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
     unit_look(sim, unit);
 }
 
-/* Whoever can be heard keeps what it runs, whether the scheduler listens or not. */
+/* A node that can be heard keeps what it runs while the scheduler listens. */
 static void check_fenced(struct sim *sim, const struct unit *unit)
 {
-    uint64_t excused_us = MAX_OF(unit->node->excused_until_us, sim->server.excused_until_us);
+    const struct server *server = &sim->server;
+    uint64_t excused_us = MAX_OF(unit->node->excused_until_us, server->excused_until_us);
     bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
+    bool is_deaf = server->frozen || server->busy;
 
-    if (!is_lossy && !sim->config.no_keeper && !unit->fence.freezes && sim->now_us > excused_us)
+    if (!is_lossy && !is_deaf && !unit->fence.freezes && sim->now_us > excused_us)
         violate(sim, "lease", "%s ends %s-%u of %s with its lease, and nothing kept it from asking",
                 unit->node->name, unit->id.role, unit->id.index, unit->job->name);
 }
@@ -361,8 +363,6 @@ static bool is_of_agent(const struct event *event)
     case EVENT_AGENT_START:
     case EVENT_AGENT_TIMER:
     case EVENT_TAIL:
-    case EVENT_KEEP_ASK:
-    case EVENT_KEPT:
         return true;
     case EVENT_DELIVER:
         return message->answer && message->node != NOBODY;

@@ -162,7 +162,6 @@ static void reboot_server(struct sim *sim, const struct script *script)
     if (sim->server.frozen || !sim->server.up)
         return;
     server_crash(sim, CRASH_NOW, script->for_us);
-    keep_end(sim, true);
     sim->server.boot_base_us = sim->now_us;
 }
 

@@ -62,7 +62,6 @@ void server_node_removed(struct sim *sim, uint32_t node)
     struct message *request;
     struct message *next;
 
-    keep_forget(sim->nodes[node]);
     excuse(sim, sim->nodes[node]);
     DL_FOREACH_SAFE(*waiters, request, next)
     {
@@ -103,8 +102,6 @@ static void answer_all(struct sim *sim)
                 cluster_node(sim->server.cluster, sim->nodes[answer->node]->name);
 
             answer->version = node != NULL ? node->orders_version : 0;
-            if (node != NULL && node->state != NODE_LOST)
-                answer->kept = keep_tell(sim, sim->nodes[answer->node]);
         }
         if (answer->kind == CALL_ORDERS && answer->orders == NULL && answer->status == 200)
             server_answer_orders(sim, answer);
@@ -402,8 +399,8 @@ void server_hears_again(struct sim *sim)
     if (!server->up || missed_us < cluster_stall_least_us(server->cluster))
         return;
     sim->seen[SIM_SEEN_STALLS]++;
-    if (sim->config.mutant != SIM_MUTANT_STALL_IGNORED &&
-        sim->config.mutant != SIM_MUTANT_KEEPER_NOT_ASKED)
+    server->excused_until_us = MAX_OF(server->excused_until_us, sim->now_us + EXCUSED_AFTER_US);
+    if (sim->config.mutant != SIM_MUTANT_STALL_IGNORED)
         cluster_stalled(server->cluster, missed_us, server_instant(sim));
 }
 
@@ -412,7 +409,6 @@ static void judge(struct sim *sim)
 {
     if (sim->server.leaves)
         return;
-    keep_judge(sim, server_instant(sim));
     cluster_tick(sim->server.cluster, server_instant(sim));
 }
 
@@ -538,7 +534,6 @@ static void end(struct sim *sim)
         if (sim->ledger.jobs[id] != NULL)
             reset_list(sim, &sim->ledger.jobs[id]->waiters);
     server->cluster = cluster_free(server->cluster);
-    keep_end(sim, false);
     ledger_crashed(sim);
 }
 
@@ -609,7 +604,6 @@ void server_start(struct sim *sim)
         violate(sim, "replay", "the store cannot be read: %s", error.text);
         return;
     }
-    keep_begin(sim);
     ledger_restored(sim);
     restore(sim);
     server->forgets_at_us = sim->config.mutant == SIM_MUTANT_RESTART_FORGETS_INCARNATION

@@ -67,7 +67,6 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
     [SIM_MUTANT_COST_OVERRATED] = "cost-overrated",
     [SIM_MUTANT_STALL_IGNORED] = "stall-ignored",
-    [SIM_MUTANT_KEEPER_NOT_ASKED] = "keeper-not-asked",
     [SIM_MUTANT_THAW_BY_LEASE] = "thaw-by-lease",
     [SIM_MUTANT_THAW_OLD_ORDERS] = "thaw-old-orders",
     [SIM_MUTANT_THAW_STALE] = "thaw-stale",
@@ -130,7 +129,6 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_SCHEDULER_FREEZES] = "scheduler-freezes",
     [SIM_SEEN_SCHEDULER_LEFT] = "scheduler-left",
     [SIM_SEEN_LEASES_ALONE] = "leases-alone",
-    [SIM_SEEN_LEASES_KEPT] = "leases-kept",
     [SIM_SEEN_STALLS] = "stalls",
     [SIM_SEEN_COMMITS] = "commits",
     [SIM_SEEN_ARCHIVED] = "archived",
@@ -270,7 +268,6 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     machine_tell_offer(sim, node);
     node->network_random = stream(sim, "network", node->number, 0);
     node->agent_random = stream(sim, "agent", node->number, 0);
-    node->keep.random = stream(sim, "keep", node->number, 0);
     node->drift_ppm = drift(sim, node->number);
     freezing_new_node(sim, node);
     sim->seen[SIM_SEEN_CLOCKS_DRIFTING] += node->drift_ppm != 0;
@@ -442,11 +439,6 @@ static void dispatch(struct sim *sim, const struct event *event)
         break;
     case EVENT_CLIENT:
         client_on_event(sim, event->a, event->b);
-        break;
-    case EVENT_KEEP_ASK:
-    case EVENT_KEEP_ASKED:
-    case EVENT_KEPT:
-        keep_event(sim, event);
         break;
     case EVENT_FROZEN:
     case EVENT_THAW:

@@ -84,7 +84,6 @@ enum sim_mutant {
     SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
     SIM_MUTANT_COST_OVERRATED,   /* a change of size is believed to take ten minutes */
     SIM_MUTANT_STALL_IGNORED,    /* nobody tells the core that the scheduler stood still */
-    SIM_MUTANT_KEEPER_NOT_ASKED, /* it stands still, and calls lost whom its keeper has heard */
     SIM_MUTANT_THAW_BY_LEASE,   /* supervisors thaw when the lease is renewed, whatever its epoch */
     SIM_MUTANT_THAW_OLD_ORDERS, /* an agent that was cut off thaws by orders from before */
     SIM_MUTANT_THAW_STALE,      /* supervisors do not look at the epoch of a thaw */
@@ -150,7 +149,6 @@ enum sim_seen {
     SIM_SEEN_SCHEDULER_FREEZES,
     SIM_SEEN_SCHEDULER_LEFT, /* in order */
     SIM_SEEN_LEASES_ALONE,   /* that went on because the scheduler had said that it leaves */
-    SIM_SEEN_LEASES_KEPT,    /* answers of the keeper that agents heard */
     SIM_SEEN_STALLS,         /* freezes and commits so long that leases were made longer */
     SIM_SEEN_COMMITS,
     SIM_SEEN_ARCHIVED,       /* jobs that were over long enough */
@@ -189,7 +187,6 @@ struct sim_config {
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */
-    bool no_keeper;                     /* a firewall lets no datagram of it through */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */

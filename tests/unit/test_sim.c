@@ -390,13 +390,12 @@ static void test_crashes_of_scheduler_and_agent_disturb_nothing(void **state)
     done(sim);
 }
 
-/* A scheduler that leaves in order is not missed, while nobody keeps leases for it. */
+/* A scheduler that leaves in order is not missed. */
 static void test_orderly_absence_disturbs_nothing(void **state)
 {
     struct sim *sim = small(2);
 
     (void)state;
-    sim->config.no_keeper = true;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
     sim_script_at(sim, 30 * USEC_PER_SEC,
                   &(struct script){
@@ -419,7 +418,6 @@ static void test_absence_beyond_what_was_said_freezes(void **state)
     struct sim *sim = small(1);
 
     (void)state;
-    sim->config.no_keeper = true;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
     sim_script_at(sim, 30 * USEC_PER_SEC,
                   &(struct script){

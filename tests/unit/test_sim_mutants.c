@@ -82,7 +82,6 @@ static const struct mutant_case {
     { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 836, 3000 },
     { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 14, 60 },
     { SIM_MUTANT_STALL_IGNORED, "stall", "lease", "is called lost", 7, 20 },
-    { SIM_MUTANT_KEEPER_NOT_ASKED, "stall", "one-incarnation", NULL, 6, 20 },
     { SIM_MUTANT_THAW_BY_LEASE, "network", "thaw", NULL, 22, 60 },
     { SIM_MUTANT_THAW_OLD_ORDERS, "network", "thaw", NULL, 22, 60 },
     { SIM_MUTANT_THAW_STALE, "gaps", "thaw", NULL, 10, 400 },
