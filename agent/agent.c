@@ -350,11 +350,11 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
         (void)sd_event_exit(a->event, 0);
 }
 
-static void on_kept(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata)
+static void on_renewed(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata)
 {
     struct agent *a = userdata;
 
-    agent_core_kept(a->core, sent_us, lease_us, now_us);
+    agent_core_renewed(a->core, sent_us, lease_us, now_us);
     lease_map_extend(&a->lease, agent_core_lease(a->core));
 }
 
@@ -499,7 +499,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .join_body = agent_join_body,
         .report_body = agent_report_body,
         .on_reported = on_reported,
-        .on_kept = on_kept,
+        .on_renewed = on_renewed,
         .on_orders = agent_on_orders,
         .on_refused = on_refused,
         .on_rejected = on_rejected,

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "agent/core/link_sm.h"
-#include "agent/keep.h"
 #include "agent/layout.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
@@ -41,7 +40,6 @@ struct link {
     char *credential;          /* owned; NULL: has to join */
     char *joining;             /* owned; the one that it asks to join with */
     struct link_sm sm;
-    struct keep *keep;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
     uint64_t main_number; /* of these calls, as link_sm counts them */
@@ -288,14 +286,6 @@ static void reported(struct link *l, const struct link_report_answer *answer,
                               l->config.userdata);
 }
 
-static void on_kept(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata)
-{
-    struct link *l = userdata;
-
-    link_sm_kept(&l->sm, sent_us, lease_us, now_us);
-    l->config.on_kept(sent_us, lease_us, now_us, l->config.userdata);
-}
-
 static void on_reported(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
@@ -316,8 +306,6 @@ static void on_reported(const struct http_answer *answer, void *userdata)
                  .has_version = json_is_integer(version),
                  .version = (uint64_t)json_integer_value(version) },
              &error);
-    if (answer->failure == 0 && answer->status == 200)
-        keep_tell(l->keep, answer);
 }
 
 static void report(struct link *l)
@@ -358,7 +346,8 @@ static void go_on(struct link *l, uint64_t now_us)
 
     if (!link_sm_renew_away(&l->sm, now_us, &sent_us))
         return;
-    on_kept(sent_us, l->sm.lease_us, now_us, l);
+    link_sm_renewed(&l->sm, sent_us, l->sm.lease_us, now_us);
+    l->config.on_renewed(sent_us, l->sm.lease_us, now_us, l->config.userdata);
     arm(l->away_timer, now_us + l->sm.lease_us / RENEW_PART_OF_LEASE);
 }
 
@@ -422,7 +411,6 @@ static void drop_credential(struct link *l)
 {
     free(l->credential);
     l->credential = NULL;
-    keep_nobody(l->keep);
     l->config.on_refused(l->config.userdata);
 }
 
@@ -499,8 +487,6 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
 
     if (r == 0)
         r = http_async_new(event, config->scheduler, &l->others, error);
-    if (r == 0)
-        r = keep_new(event, on_kept, l, &l->keep, error);
     if (r < 0) {
         (void)http_async_free(l->others);
         (void)http_async_free(l->async);
@@ -552,7 +538,6 @@ struct link *link_free(struct link *l)
     sd_event_source_disable_unref(l->away_timer);
     (void)http_async_free(l->async);
     (void)http_async_free(l->others);
-    (void)keep_free(l->keep);
     sd_event_unref(l->event);
     free(l->credential);
     free(l->joining);

@@ -28,8 +28,8 @@ struct link_config { /* text is copied */
     /* a report was taken that was sent at sent_us (boot time); lease_us 0: it gave none */
     void (*on_reported)(uint64_t sent_us, uint64_t lease_us, bool all_told, uint64_t now_us,
                         void *userdata);
-    /* its keeper heard this node (keep.h) */
-    void (*on_kept)(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata);
+    /* the lease goes on without a report, by the word of a scheduler that left (link_sm_away) */
+    void (*on_renewed)(uint64_t sent_us, uint64_t lease_us, uint64_t now_us, void *userdata);
     /* orders came that were asked for at asked_us; false: they could not be read */
     bool (*on_orders)(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata);
     /* the scheduler does not know this node any more; it will join anew */

@@ -27,8 +27,6 @@ struct http_answer {
     json_t *json;
     char *body;
     size_t body_size;
-    char peer[HTTP_ADDRESS_MAX]; /* loop client: who answered, in digits; "" not known */
-    uint16_t peer_port;
     char text[256];   /* transport failure in words */
     char remedy[160]; /* what to do about it, "" when nothing can be said */
 };

@@ -233,17 +233,6 @@ static bool says_json(CURL *easy)
            strcasestr(type, "json") != NULL;
 }
 
-static void note_peer(CURL *easy, struct http_answer *ret)
-{
-    const char *peer = NULL;
-    long port = 0;
-
-    if (curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &peer) == CURLE_OK && peer != NULL &&
-        curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port) == CURLE_OK)
-        (void)snprintf(ret->peer, sizeof ret->peer, "%s", peer);
-    ret->peer_port = (uint16_t)port;
-}
-
 static unsigned retry_after_s(CURL *easy)
 {
     curl_off_t seconds = 0;
@@ -266,7 +255,6 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
         (void)curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
         http_answer_take(ret_answer, (unsigned)status, says_json(exchange->easy),
                          TAKE_PTR(exchange->body), exchange->body_size);
-        note_peer(exchange->easy, ret_answer);
         ret_answer->retry_after_s = retry_after_s(exchange->easy);
         return;
     }

@@ -255,8 +255,8 @@ static void go_on(struct sim *sim, struct sim_node *node)
     if (!link_sm_renew_away(&agent->link, now_us, &sent_us))
         return;
     sim->seen[SIM_SEEN_LEASES_ALONE]++;
-    link_sm_kept(&agent->link, sent_us, agent->link.lease_us, now_us);
-    agent_core_kept(agent->core, sent_us, agent->link.lease_us, now_us);
+    link_sm_renewed(&agent->link, sent_us, agent->link.lease_us, now_us);
+    agent_core_renewed(agent->core, sent_us, agent->link.lease_us, now_us);
     freezing_extend(sim, node, agent_core_lease(agent->core));
     agent->away_at_us = now_us + agent->link.lease_us / RENEW_PART_OF_LEASE;
 }

@@ -572,7 +572,8 @@ static void beat(struct agent_core *core, bool all_told, uint64_t now_us)
     }
 }
 
-void agent_core_kept(struct agent_core *core, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
+void agent_core_renewed(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
+                        uint64_t now_us)
 {
     if (now_us >= core->lease.deadline_us) {
         core->orders_since_us = now_us;
@@ -586,7 +587,7 @@ void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lea
                          bool all_told, uint64_t now_us)
 {
     if (lease_us > 0)
-        agent_core_kept(core, sent_us, lease_us, now_us);
+        agent_core_renewed(core, sent_us, lease_us, now_us);
     core->all_told = all_told && !core->report_queued;
     beat(core, all_told, now_us);
     plan(core, now_us);

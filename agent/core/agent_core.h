@@ -165,9 +165,10 @@ void agent_core_tail_offered(struct agent_core *core, const struct process_id *i
 void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
                          bool all_told, uint64_t now_us);
 
-/* agent_core_kept - the scheduler's keeper heard this node, by what was sent at sent_us: the lease
- * goes on as after a report, and nothing else is known by it */
-void agent_core_kept(struct agent_core *core, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
+/* agent_core_renewed - the lease goes on as after a report that was sent at sent_us
+ * (link_sm_renew_away), and nothing else is known by it */
+void agent_core_renewed(struct agent_core *core, uint64_t sent_us, uint64_t lease_us,
+                        uint64_t now_us);
 
 /* agent_core_refused - the scheduler does not know this node any more (LINK_DROP_CREDENTIAL): what
  * it ordered before starts nothing more */

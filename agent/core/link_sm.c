@@ -276,7 +276,7 @@ static uint64_t period_us(const struct link_sm *sm, const struct link_report_ans
                   answer->lease_us / REPORT_PART_OF_LEASE);
 }
 
-void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
+void link_sm_renewed(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us)
 {
     sm->lapsed = sm->lapsed || now_us >= sm->lease_end_us;
     sm->lease_us = lease_us;

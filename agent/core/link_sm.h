@@ -148,15 +148,15 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
                              uint64_t version, uint64_t now_us, uint32_t noise,
                              struct link_actions *ret);
 
-/* link_sm_kept - the keeper renewed the lease as if a report that was sent at sent_us had been
- * taken: tries to report stay close together while the scheduler is away */
-void link_sm_kept(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
+/* link_sm_renewed - the lease goes on as if a report that was sent at sent_us had been taken: tries
+ * to report stay close together while the scheduler is away */
+void link_sm_renewed(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, uint64_t now_us);
 
 /* link_sm_away - the orders that are awaited say that the scheduler leaves, and for how long this
  * node may go on from the instant on in which it asked. Without a lease there is nothing to go on
  * with.
  * link_sm_renew_away - whether the lease goes on for that reason alone: then from *ret_sent_us on,
- * as if a report that was sent at that instant had been taken (link_sm_kept), and this is to be
+ * as if a report that was sent at that instant had been taken (link_sm_renewed), and this is to be
  * asked again within a part of the lease. False: until it is told again. A report that a scheduler
  * takes ends it: that one counts the lease anew. No lease that was given is ever made shorter, so
  * whoever watches one has to look no sooner than it did. */

@@ -20,7 +20,7 @@ static uint64_t renew(void)
     if (!link_sm_renew_away(&sm, now, &sent_us))
         return 0;
     assert_true(sent_us <= now);
-    link_sm_kept(&sm, sent_us, sm.lease_us, now);
+    link_sm_renewed(&sm, sent_us, sm.lease_us, now);
     return sm.lease_end_us;
 }
 

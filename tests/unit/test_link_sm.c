@@ -129,15 +129,15 @@ static void test_tries_are_close_while_there_is_a_lease(void **state)
     assert_armed(LINK_ARM_MAIN, now + LEASE / 16, now + 2 * USEC_PER_SEC);
 }
 
-/* The scheduler is away, and its keeper answers: who then waited for long would come too late, as
- * the next one's keeper does not know it yet. */
-static void test_tries_are_close_while_the_lease_is_kept(void **state)
+/* The scheduler is away and said so: an agent that waited for long would come late to the next
+ * one. */
+static void test_tries_are_close_while_the_lease_goes_on(void **state)
 {
     (void)state;
     settle();
     for (int i = 0; i < 20; i++) {
         now += LEASE / 2;
-        link_sm_kept(&sm, now, LEASE, now);
+        link_sm_renewed(&sm, now, LEASE, now);
         report_fails();
         assert_armed(LINK_ARM_MAIN, now, now + LEASE / 16);
     }
@@ -146,13 +146,13 @@ static void test_tries_are_close_while_the_lease_is_kept(void **state)
     assert_null(action(LINK_CANCEL_POLL)); /* it has not lapsed: what was ordered is still ours */
 }
 
-/* Kept after its end: what was ordered before may have been given to others meanwhile. */
-static void test_what_is_kept_too_late_has_lapsed(void **state)
+/* Renewed after its end: what was ordered before may have been given to others meanwhile. */
+static void test_what_is_renewed_too_late_has_lapsed(void **state)
 {
     (void)state;
     settle();
     now += LEASE;
-    link_sm_kept(&sm, now, LEASE, now);
+    link_sm_renewed(&sm, now, LEASE, now);
     (void)main_timer(LINK_REPORT);
     report_taken(1);
     assert_non_null(action(LINK_CANCEL_POLL));
@@ -594,8 +594,8 @@ int main(void)
         cmocka_unit_test(test_reports_are_given_up_before_the_lease),
         cmocka_unit_test(test_two_lost_reports_cost_no_lease),
         cmocka_unit_test(test_tries_are_close_while_there_is_a_lease),
-        cmocka_unit_test(test_tries_are_close_while_the_lease_is_kept),
-        cmocka_unit_test(test_what_is_kept_too_late_has_lapsed),
+        cmocka_unit_test(test_tries_are_close_while_the_lease_goes_on),
+        cmocka_unit_test(test_what_is_renewed_too_late_has_lapsed),
         cmocka_unit_test(test_failures_back_off),
         cmocka_unit_test(test_joining_in_vain_backs_off),
         cmocka_unit_test(test_refused_drops_orders_and_poll),
