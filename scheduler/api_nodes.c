@@ -337,10 +337,9 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
     (void)id;
     if (node == NULL)
         return NULL;
-    answer = json_pack("{s:I,s:I,s:I,s:o*}", "lease_us", (json_int_t)scheduler->options.lease_us,
+    answer = json_pack("{s:I,s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
                        "next_report_us", (json_int_t)cluster_next_report_us(scheduler->cluster),
-                       "orders_version", (json_int_t)node->orders_version, "keeper",
-                       keeper_tell(scheduler, node));
+                       "orders_version", (json_int_t)node->orders_version);
     if (node->start_session != 0) /* until it repeats it, who knows whether it hears us */
         (void)json_object_set_new(answer, "session", json_integer((json_int_t)node->start_session));
     return agent_wire_add(answer);
@@ -584,7 +583,6 @@ void api_node_remove(struct http_request *request, void *userdata)
         refuse_after_commit(scheduler, request, &error);
         return;
     }
-    keeper_forget(&scheduler->keeper, http_request_param(request, "node"));
     machines_forget(&scheduler->machines, http_request_param(request, "node"));
     progresses_forget(&scheduler->progresses, http_request_param(request, "node"));
     held_after_commit(scheduler, held_new(request), 200,

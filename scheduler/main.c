@@ -67,6 +67,16 @@ static int restore(const struct scheduler_options *options)
     return EXIT_SUCCESS;
 }
 
+static void tell_gone(const struct scheduler_options *options)
+{
+    const char *name = options_gone(options);
+
+    if (name != NULL)
+        log_warning("the option %s does nothing any more: take it out of scheduler.conf or the "
+                    "command line, the next version refuses it",
+                    name);
+}
+
 int main(int argc, char **argv)
 {
     struct edl_error error = { 0 };
@@ -87,6 +97,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     if (options.restore_file[0] != '\0')
         return restore(&options);
+    tell_gone(&options);
     if (scheduler_new(&options, &scheduler, &error) < 0) {
         (void)log_failure(&error, "cannot start");
         return EXIT_FAILURE;

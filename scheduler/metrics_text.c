@@ -290,8 +290,6 @@ static const struct row table[] = {
     VIEW_BY("edl_nodes", EXPOSE_GAUGE, nodes.nodes, SCALE_ONE, "state", node_state,
             FIGURE_NODE_STATES, "Nodes by state."),
     CORE("edl_nodes_lost_total", EXPOSE_COUNTER, nodes_lost, "Leases of nodes that ran out."),
-    CORE("edl_leases_kept_total", EXPOSE_COUNTER, leases_kept,
-         "Leases that went on because edl-lease-keeper had heard the node and the scheduler not."),
     CORE("edl_stalls_total", EXPOSE_COUNTER, stalls,
          "Times that the scheduler stood still so long that leases were made longer."),
     { "edl_stalled_seconds_total", EXPOSE_COUNTER, "How long it stood still, in sum.",

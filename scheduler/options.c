@@ -64,7 +64,6 @@ static const char usage[] =
     "  --away STOP,REBOOT       nodes may go on alone for so long after an orderly stop, and after "
     "a\n"
     "                           shutdown of this machine (default 60s,5m; 0: told nothing)\n"
-    "  --lease-keeper SOCKET    where edl-lease-keeper is called (default: a child of its own)\n"
     "  --keep-events N          events that are kept (default 1000000; 0: all)\n"
     "  --keep-jobs N            jobs that are over and kept (default 100000; 0: all)\n"
     "  --keep-jobs-size BYTES   what they may take in the database (default 1Gi; 0: any)\n"
@@ -160,6 +159,19 @@ static int set_file(const char *text, struct scheduler_options *options, void *f
                     struct edl_error *error)
 {
     return set_path(text, field, sizeof options->port_file, error);
+}
+
+/* An option of an earlier version: nothing comes of its value, and it is told of. */
+static int set_gone(const char *text, struct scheduler_options *options, void *field,
+                    struct edl_error *error)
+{
+    bool *given = field;
+
+    (void)text;
+    (void)options;
+    (void)error;
+    *given = true;
+    return 0;
 }
 
 static int set_policy(const char *text, struct scheduler_options *options, void *field,
@@ -290,7 +302,8 @@ static int set_socket_role(const char *text, struct scheduler_options *options, 
 enum setting_use {
     USE_AT_START, /* a change needs a restart, which disturbs no process */
     USE_LIVE,     /* a scheduler that runs can be told */
-    USE_ONCE      /* is no setting: of a command line only */
+    USE_ONCE,     /* is no setting: of a command line only */
+    USE_GONE      /* of an earlier version: accepted, and nothing comes of it (options_gone) */
 };
 
 #define AT(member)                                                                                 \
@@ -310,7 +323,7 @@ static const struct setting {
     { "max-load", set_max_load, AT(max_load_permille), USE_AT_START },
     { "lease", set_lease, AT(lease_us), USE_AT_START },
     { "away", set_away, AT(away_us), USE_LIVE },
-    { "lease-keeper", set_file, AT(lease_keeper), USE_AT_START },
+    { "lease-keeper", set_gone, AT(lease_keeper_given), USE_GONE },
     { "restore", set_file, AT(restore_file), USE_ONCE },
     { "keep-events", set_keep, AT(keep_events), USE_LIVE },
     { "keep-jobs", set_keep, AT(keep_jobs), USE_LIVE },
@@ -337,10 +350,8 @@ static const struct setting {
 
 _Static_assert(ELEMENTS(settings) <= SETTINGS_MAX, "each has its text in scheduler_options");
 _Static_assert(sizeof((struct scheduler_options *)NULL)->port_file ==
-                       sizeof((struct scheduler_options *)NULL)->restore_file &&
-                   sizeof((struct scheduler_options *)NULL)->port_file ==
-                       sizeof((struct scheduler_options *)NULL)->lease_keeper,
-               "set_file is for all three");
+                   sizeof((struct scheduler_options *)NULL)->restore_file,
+               "set_file is for both");
 
 static void *field_of(struct scheduler_options *options, const struct setting *setting)
 {
@@ -370,7 +381,7 @@ static int refuse_key(const char *key, struct edl_error *error)
     const char *known[ELEMENTS(settings)] = { NULL };
 
     for (size_t i = 0; i < ELEMENTS(settings); i++)
-        if (settings[i].use != USE_ONCE)
+        if (settings[i].use < USE_ONCE)
             known[i] = settings[i].name;
     return conf_refuse_key(key, known, ELEMENTS(known), "edl-scheduler(8)", error);
 }
@@ -493,6 +504,14 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
     return r;
 }
 
+const char *options_gone(const struct scheduler_options *options)
+{
+    for (size_t i = 0; i < ELEMENTS(settings); i++)
+        if (settings[i].use == USE_GONE && *(const bool *)const_field_of(options, &settings[i]))
+            return settings[i].name;
+    return NULL;
+}
+
 size_t options_take(struct scheduler_options *options, const struct scheduler_options *newer,
                     struct setting_change ret[SETTINGS_MAX])
 {
@@ -503,7 +522,7 @@ size_t options_take(struct scheduler_options *options, const struct scheduler_op
         void *field = field_of(options, setting);
         const void *new_field = const_field_of(newer, setting);
 
-        if (setting->use == USE_ONCE || memcmp(field, new_field, setting->size) == 0)
+        if (setting->use >= USE_ONCE || memcmp(field, new_field, setting->size) == 0)
             continue;
         ret[n++] = (struct setting_change){ .name = setting->name,
                                             .text = newer->given[i],

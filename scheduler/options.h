@@ -23,7 +23,6 @@ struct policy;
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
-    char lease_keeper[4096]; /* the socket where one is called; "": it is our child */
     char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
@@ -40,6 +39,7 @@ struct scheduler_options {
     uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */
     uint64_t keep_audit, keep_audit_us;           /* lines of the audit log; 0: all */
+    bool lease_keeper_given;                      /* an option of an earlier version */
     enum user_role socket_role;                   /* of accounts of this machine that have no row */
     char given[SETTINGS_MAX][SETTING_TEXT_BYTES]; /* of each setting, cut; "": its default */
     unsigned source;                      /* being read: files from 1 on, then the command line */
@@ -53,6 +53,10 @@ struct scheduler_options {
  * remedy; for files also what conf_read gives. */
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error);
+
+/* options_gone - an option of an earlier version that was given, and of which nothing comes; NULL:
+ * none was. The next version refuses it. */
+const char *options_gone(const struct scheduler_options *options);
 
 /* A setting that differs between two readings. */
 struct setting_change {

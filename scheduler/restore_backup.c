@@ -21,8 +21,6 @@
 
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/model/cluster.h"
-#include "scheduler/keeper.h"
-#include "scheduler/keeper_record.h"
 #include "scheduler/options.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
@@ -380,15 +378,11 @@ int restore_backup(const struct scheduler_options *options, struct restored *ret
                    struct edl_error *error)
 {
     _cleanup_close_ int lock = state_lock(options, error);
-    char record[STATE_PATH_MAX];
     int r;
 
     if (lock < 0)
         return lock;
-    state_path(options, KEEPER_RECORD_FILE, record);
-    r = keeper_record_remove(record, error);
-    if (r == 0)
-        r = make_copy(options, error);
+    r = make_copy(options, error);
     if (r == 0)
         r = prepare_copy(options, ret, error);
     if (r == 0)

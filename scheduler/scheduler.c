@@ -134,8 +134,6 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
         r = renewal_init(scheduler, error);
     if (r == 0)
         r = pulse_init(scheduler, error);
-    if (r == 0)
-        keeper_init(scheduler);
     return r == 0 ? begin(scheduler, &why, error) : r;
 }
 
@@ -149,7 +147,6 @@ int scheduler_new(const struct scheduler_options *options, struct scheduler **re
     scheduler->tokens =
         (struct call_rate){ .at_once = TOKEN_CALLS_AT_ONCE, .period_us = TOKEN_CALL_PERIOD_US };
     scheduler->lock_fd = -1;
-    scheduler->keeper = KEEPER_NONE;
     scheduler->workspaces.dir_fd = -1;
     r = init(scheduler, error);
     if (r < 0) {
@@ -184,7 +181,6 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     degraded_done(scheduler);
     pulse_done(&scheduler->pulse);
     leaving_done(&scheduler->leaving);
-    keeper_done(&scheduler->keeper);
     (void)sd_event_source_disable_unref(scheduler->hub_timer);
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);

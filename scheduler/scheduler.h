@@ -22,7 +22,6 @@
 #include "scheduler/body_reads.h"
 #include "scheduler/dispatch.h"
 #include "scheduler/join_tokens.h"
-#include "scheduler/keeper.h"
 #include "scheduler/leaving.h"
 #include "scheduler/listeners.h"
 #include "scheduler/machine.h"
@@ -79,7 +78,6 @@ struct scheduler {
     struct datasets datasets;     /* on their way */
     struct file_reads file_reads; /* likewise, from nodes to people */
     struct degraded degraded;     /* whether changes can be stored */
-    struct keeper keeper;         /* hears nodes while it stands still */
     struct pulse pulse;           /* whether it stood still */
     struct leaving leaving;       /* whether it stops */
     struct members_told members_told;

@@ -207,7 +207,6 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .max_load_permille = scheduler->options.max_load_permille,
         .lease_us = scheduler->options.lease_us,
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
-        .lease_floor_us = scheduler->keeper.floor_us,
         .first_session = scheduler->orders_base, /* random, of this run */
         .foreign_hold_us = FOREIGN_HOLD_US,
         .keep_ended_jobs = ended_in_core(&scheduler->options),

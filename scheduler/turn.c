@@ -543,7 +543,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
         return 0;
     pulse_look(scheduler);
     now = clock_instant();
-    keeper_ask(scheduler, now);
     cluster_tick(scheduler->cluster, now);
     if (!scheduler_skip_turn(scheduler))
         scheduler_touch(scheduler);

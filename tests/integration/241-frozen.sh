@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A scheduler that stands still for longer than a lease, and its keeper with it, ends nothing: what runs is frozen before the deadline,
+# A scheduler that stands still for longer than a lease ends nothing: what runs is frozen before the deadline,
 # and the same process goes on when the scheduler does, also under an agent that was started meanwhile. What is cut off alone is
 # frozen too, and killed as it stands once its work was started elsewhere.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
@@ -31,9 +31,8 @@ seconds_since() { [ $(($(uptime_s) - $1)) -ge "$2" ]; }
 
 # ---- the scheduler stands still
 scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
-keeper=$(pgrep -P "$scheduler" -f edl-lease-keeper)
 stopped_s=$(uptime_s)
-kill -STOP "$keeper" "$scheduler"
+kill -STOP "$scheduler"
 await 120 'it is frozen' frozen
 await 120 'its lease is over' seconds_since "$stopped_s" 8
 count=$(lines)
@@ -45,7 +44,7 @@ another() { local now; now=$(pgrep -f -- "edl-agent .*--node $node .*$work" | he
 await 120 'there is another agent' another
 await 120 'three leases are over' seconds_since "$stopped_s" 20
 [ "$(lines)" = "$count" ] || fail "it acted after its lease: $count lines, now $(lines)"
-kill -CONT "$scheduler" "$keeper"
+kill -CONT "$scheduler"
 await 120 'it goes on' beats $((count + 10))
 [ "$(pids beat trainer)" = "$pid" ] || fail "another process runs: $pid was it, $(pids beat trainer) is it"
 job_is beat running || fail "it is $(job_field beat .state)"

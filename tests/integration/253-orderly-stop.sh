@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # A scheduler that is stopped in order tells its nodes for how long they may go on alone: nothing ends in four leases without it,
-# though nobody keeps leases, and the next one goes on with the same processes. A scheduler that is told to say nothing does not.
+# and the next one goes on with the same processes. A scheduler that is told to say nothing does not.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
-scheduler() { # OPTION...: nobody listens where the keeper would be
-    begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER" --lease 2s --lease-keeper "$work/nobody" "$@"
+scheduler() { # OPTION...
+    begin scheduler 'listening' edl-scheduler --state-dir "$work/state" --listen "$EDL_SERVER" --lease 2s "$@"
     scheduler=$pid
 }
 scheduler --away 45s,60s

@@ -88,16 +88,7 @@ class Scheduler:
         return self.process.wait(READY_S)
 
     def kill(self):
-        """And its keeper of leases, which would outlive it by a minute."""
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
-            keepers = [os.pidfd_open(int(pid)) for pid in file.read().split()]
         self.end(signal.SIGKILL)
-        for keeper in keepers:
-            try:
-                signal.pidfd_send_signal(keeper, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            os.close(keeper)
 
 
 class Run:

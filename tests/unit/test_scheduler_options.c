@@ -316,6 +316,26 @@ static void test_take(void **state)
     assert_int_equal(options_take(&options, &newer, changes), 2);
 }
 
+/* Of the version before: it starts, is told of, and a reload finds no change in it. */
+static void test_an_option_of_before_is_accepted(void **state)
+{
+    struct setting_change changes[SETTINGS_MAX];
+    struct files f = make_files();
+    struct scheduler_options options, newer;
+    struct edl_error error;
+
+    (void)state;
+    assert_int_equal(PARSE(&options, &error, "--state-dir=/s"), 0);
+    assert_null(options_gone(&options));
+    assert_int_equal(PARSE(&newer, &error, "--state-dir=/s", "--lease-keeper=/run/k"), 0);
+    assert_string_equal(options_gone(&newer), "lease-keeper");
+    assert_int_equal(options_take(&options, &newer, changes), 0);
+    write_file(f.conf, "state-dir: /s\nlease-keeper: /run/k\n");
+    assert_int_equal(PARSE(&newer, &error, "--conf", f.conf), 0);
+    assert_string_equal(options_gone(&newer), "lease-keeper");
+    remove_files(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_files_refused),
         cmocka_unit_test(test_example),
         cmocka_unit_test(test_take),
+        cmocka_unit_test(test_an_option_of_before_is_accepted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
