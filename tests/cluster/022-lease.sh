@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The lease of what is installed, without a word about it: three machines whose units are those of the packages. A scheduler that is
-# stopped for three leases and started again, or restarted while jobs run, ends no process, because its keeper is a unit of its own;
-# without the keeper what runs is frozen meanwhile, and the same processes go on; an agent that is stopped changes nothing of that;
+# stopped for three leases and started again, or restarted while jobs run, ends no process, because it says that it leaves; one
+# that is gone without a word freezes what runs, and the same processes go on; an agent that is stopped changes nothing of that;
 # what ran on a machine that is switched off runs elsewhere within 8 s.
 # Runs alone: measures how soon work of a dead machine runs elsewhere
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
@@ -38,15 +38,11 @@ live() { api GET "/jobs/$1/processes?state=live" | jq -r '.processes[] | select(
 running() { [ -n "$(live one)" ] && [ -n "$(live two)" ]; }
 await 60 'both jobs run' running
 all() { for job in one two; do api GET "/jobs/$job/processes?state=all" | jq -c '.processes[] | [.job_id, .incarnation, .pid, .state]'; done; }
-said() { machine_in s journalctl -u edl-lease-keeper --no-pager -o cat | grep -c 'the scheduler has ended'; }
 
 # ---- the scheduler is away: an upgrade that takes long, a restart, a crash
 before=$(all)
-
-machine_in s systemctl is-active -q edl-lease-keeper || fail 'there is no keeper'
 machine_in s systemctl stop edl-scheduler
 await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
-machine_in s systemctl is-active -q edl-lease-keeper || fail 'the keeper ended with its scheduler'
 machine_in s systemctl start edl-scheduler
 machine_in s systemctl restart edl-scheduler
 machine_in s systemctl kill -s KILL edl-scheduler
@@ -55,8 +51,6 @@ await 60 'it answers again' again
 probed() { [ "$(edl show probe --json | jq -r .job.state)" = succeeded ]; }
 await 60 'all nodes have reported' probed # nothing is started before
 [ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"
-[ "$(said)" -ge 3 ] || fail "the keeper was alone $(said) times"
-machine_in s journalctl -u edl-scheduler --no-pager -o cat | lacks 'may still answer' || fail 'a restart waits for a keeper that it could call'
 
 # ---- a machine is switched off
 for round in 1 2; do
@@ -73,7 +67,7 @@ for round in 1 2; do
     await 60 'the node is back' ready 2
 done
 
-# ---- the scheduler is away and its keeper with it, as when their machine starts again: what runs is frozen, and goes on
+# ---- the scheduler is gone and has said nothing, as when its machine loses power: what runs is frozen, and goes on
 groups() { # NAME: cgroup.events of the programs there; a group of an earlier boot may be left, and is empty
     machine_in "$1" sh -c 'find /sys/fs/cgroup -path "*/edl-*.service/program/cgroup.events" -exec grep -l "^populated 1" {} + | xargs -r cat'
 }
@@ -83,13 +77,14 @@ await 60 'both jobs run' running
 before=$(all)
 read -r node incarnation <<<"$(live one)"
 await 60 'the programs are in groups of their own' thawed
-machine_in s systemctl stop edl-scheduler.socket edl-scheduler edl-lease-keeper.socket edl-lease-keeper # a call would start it again
+machine_in s sh -c 'echo "away: 0" >/etc/edl/scheduler.conf.d/away.conf && systemctl reload edl-scheduler'
+machine_in s systemctl stop edl-scheduler.socket edl-scheduler # a call would start it again
 await 60 'what runs is frozen' frozen
 machine_in "$node" systemctl stop edl-agent
 await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
 frozen || fail 'something is not frozen any more'
 machine_in "$node" systemctl start edl-agent
-machine_in s systemctl start edl-lease-keeper.socket edl-scheduler.socket edl-scheduler
+machine_in s systemctl start edl-scheduler.socket edl-scheduler
 await 120 'what ran goes on' thawed
 await 60 'both are nodes' ready 2
 [ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"

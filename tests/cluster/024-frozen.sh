@@ -45,7 +45,7 @@ chmod a+x "$machines/shared/count"
 for name in $nodes; do units_install $name || fail "the units cannot be installed on $name"; done
 machine_in n1 sh -c 'mkdir -p /etc/edl/scheduler.conf.d; echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf'
 machine_in n1 grep -rq lease: /etc/edl && fail 'this is no packaged default'
-machine_in n1 systemctl enable -q edl-scheduler.socket edl-lease-keeper.socket edl-scheduler edl-agent
+machine_in n1 systemctl enable -q edl-scheduler.socket edl-scheduler edl-agent
 machine_in n1 systemctl start edl-scheduler || fail 'the scheduler does not start'
 configure() { # NAME LABELS
     machine_in "$1" sh -c '[ -e /var/lib/edl/scheduler ] || rm -f /etc/edl/agent.conf.d/10-this-machine.conf

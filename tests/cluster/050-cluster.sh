@@ -228,8 +228,6 @@ differs "$(boot_id s)" "$boot" || fail "the scheduler's machine was not restarte
 [ "$(kept)" = "$jobs_before" ] || fail "the jobs are others: $(diff <(echo "$jobs_before") <(kept))"
 await 300 'the nodes are there' all_ready
 await 300 'all processes are known' has_live many $processes
-# after a boot it cannot know what the last keeper promised; behind that it notes where this one is called, and judges who is silent
-await 300 'silent nodes are judged again' on s test -s /var/lib/edl/scheduler/lease-keeper
 undisturbed "restart of the scheduler's machine"
 
 # ---- nodes that go: who acts for them acts alone

@@ -43,7 +43,6 @@ if command -v systemd-analyze >/dev/null; then
     said=$(systemd-analyze verify --man=no "$slice" 2>&1) || true
     ! grep -F edl.slice <<<"$said" || fail "edl.slice: $said"
     awk "BEGIN { exit !($(exposure edl-scheduler.service) <= 2.0) }" || fail "edl-scheduler.service: $(exposure edl-scheduler.service)"
-    awk "BEGIN { exit !($(exposure edl-lease-keeper.service) <= 1.2) }" || fail "edl-lease-keeper.service: $(exposure edl-lease-keeper.service)"
     # 0.3 of it are CAP_SETUID and CAP_SETGID: files of a process are read with the rights of its account, and never with root's
     awk "BEGIN { exit !($(exposure edl-agent.service) <= 3.6) }" || fail "edl-agent.service: $(exposure edl-agent.service)"
 fi

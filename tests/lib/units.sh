@@ -12,10 +12,10 @@ units_install() { # NAME: as make install would, with /usr for the prefix and /e
     # shellcheck disable=SC2016
     machine_in "$1" sh -ec '
         cd /run/units
-        for unit in edl-scheduler edl-lease-keeper edl-agent; do
+        for unit in edl-scheduler edl-agent; do
             sed -e "s|@bindir@|/opt/edl/bin|g" -e "s|@sysconfdir@|/etc|g" $unit.service.in >/etc/systemd/system/$unit.service
         done
-        cp edl-scheduler.socket edl-lease-keeper.socket /etc/systemd/system
+        cp edl-scheduler.socket /etc/systemd/system
         install -D edl-scheduler.sysusers /usr/lib/sysusers.d/edl-scheduler.conf
         install -D edl-scheduler.tmpfiles /usr/lib/tmpfiles.d/edl-scheduler.conf
         install -D -t /usr/lib/systemd/catalog *.catalog
