@@ -69,45 +69,6 @@ static void test_silence_of_a_standstill_does_not_count(void **state)
     world_free(w);
 }
 
-/* The keeper of the last run may answer until then: nobody is judged, whoever reported meanwhile.
- */
-static void test_no_lease_ends_before_the_floor(void **state)
-{
-    struct world *w = two_nodes();
-    uint64_t floor_us = w->now.now_us + 80 * USEC_PER_SEC;
-
-    (void)state;
-    cluster_give_leases(w->cluster, floor_us, w->now);
-    pass(w, 10 * USEC_PER_SEC);
-    world_turn(w, 1); /* one of them is heard, and then no more */
-    assert_int_equal(left_us(w, 1), 70 * USEC_PER_SEC);
-    cluster_stalled(w->cluster, 5 * USEC_PER_SEC, w->now);
-    pass(w, 70 * USEC_PER_SEC - 1);
-    judge(w);
-    assert_int_equal(state_of(w, 0), NODE_READY);
-    assert_int_equal(state_of(w, 1), NODE_READY);
-    world_turn(w, 1); /* from here on its lease is a usual one */
-    assert_int_equal(left_us(w, 1), LEASE_US + 5 * USEC_PER_SEC);
-    pass(w, 1);
-    judge(w);
-    assert_int_equal(state_of(w, 0), NODE_LOST);
-    assert_int_equal(state_of(w, 1), NODE_READY);
-    world_free(w);
-}
-
-/* The last keeper promised until now; what is left of what was given before does not count. */
-static void test_leases_are_given_anew(void **state)
-{
-    struct world *w = two_nodes();
-
-    (void)state;
-    pass(w, 5 * USEC_PER_SEC);
-    cluster_give_leases(w->cluster, 0, w->now);
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(left_us(w, i), LEASE_US + 5 * USEC_PER_SEC);
-    world_free(w);
-}
-
 static void test_a_thousand_nodes_need_five_seconds(void **state)
 {
     struct world *w = world_new(2, 4000, GIB, 900);
@@ -376,94 +337,10 @@ static void test_without_nodes_nobody_is_waited_for(void **state)
     world_free(w);
 }
 
-/* --- the keeper --- */
-
-/* The words of the world's nodes; NULL for one whose number is not below n. */
-struct words {
-    _Atomic uint64_t of[WORLD_NODES];
-    unsigned n;
-};
-
-static _Atomic uint64_t *word_of(const char *node, void *userdata)
-{
-    struct words *words = userdata;
-    unsigned i = (unsigned)(node[5] - '0'); /* node-I */
-
-    return i < words->n ? &words->of[i] : NULL;
-}
-
-static void ask_and_judge(struct world *w, struct words *words)
-{
-    cluster_ask_kept(w->cluster, word_of, words, w->now);
-    judge(w);
-}
-
-static void test_who_was_heard_by_the_keeper_is_not_lost(void **state)
-{
-    struct world *w = two_nodes();
-    struct words words = { .n = 2 };
-    uint64_t full_us = left_us(w, 1);
-    uint64_t heard_us;
-
-    (void)state;
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(kept_open(&words.of[i], w->now.now_us), 0);
-    pass(w, 21 * USEC_PER_SEC);
-    heard_us = w->now.now_us;
-    assert_true(kept_renew(&words.of[0], 0, heard_us));
-    pass(w, full_us - 10 * USEC_PER_SEC);
-    ask_and_judge(w, &words);
-    assert_int_equal(state_of(w, 0), NODE_READY);
-    assert_int_equal(state_of(w, 1), NODE_LOST);
-    assert_int_equal(left_us(w, 0), heard_us + full_us - w->now.now_us);
-    assert_int_equal(w->cluster->figures.leases_kept, 1);
-    world_check(w);
-    /* the lost one's word is closed: nothing is promised to it any more */
-    assert_false(kept_renew(&words.of[1], 0, w->now.now_us));
-    assert_int_equal(kept_open(&words.of[1], w->now.now_us), 1);
-    assert_false(kept_renew(&words.of[1], 0, w->now.now_us));
-    assert_true(kept_renew(&words.of[1], 1, w->now.now_us));
-    /* and when it is silent for the keeper too, the other one is lost as well */
-    pass(w, left_us(w, 0));
-    ask_and_judge(w, &words);
-    assert_int_equal(state_of(w, 0), NODE_LOST);
-    world_free(w);
-}
-
-static void test_leases_stay_in_order(void **state)
-{
-    static const unsigned heard_s[] = { 7, 2, 9, 4, 4, 1 };
-    struct world *w = world_new(ELEMENTS(heard_s) + 2, 4000, GIB, 900);
-    struct words words = { .n = ELEMENTS(heard_s) };
-    uint64_t start_us;
-
-    (void)state;
-    world_run(w, 1);
-    start_us = w->now.now_us;
-    for (unsigned i = 0; i < ELEMENTS(heard_s); i++) {
-        (void)kept_open(&words.of[i], start_us);
-        assert_true(kept_renew(&words.of[i], 0, start_us + heard_s[i] * USEC_PER_SEC));
-    }
-    pass(w, left_us(w, 0));
-    ask_and_judge(w, &words); /* the two without a word are lost */
-    assert_int_equal(w->cluster->figures.nodes_lost, 2);
-    world_check(w);
-    for (unsigned lost = 2, s = 1; s <= 9; s++) {
-        pass(w, USEC_PER_SEC);
-        ask_and_judge(w, &words);
-        for (unsigned i = 0; i < ELEMENTS(heard_s); i++)
-            lost += heard_s[i] == s;
-        assert_int_equal(w->cluster->figures.nodes_lost, lost);
-    }
-    world_free(w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_silence_of_a_standstill_does_not_count),
-        cmocka_unit_test(test_no_lease_ends_before_the_floor),
-        cmocka_unit_test(test_leases_are_given_anew),
         cmocka_unit_test(test_a_thousand_nodes_need_five_seconds),
         cmocka_unit_test(test_silence_counts_else),
         cmocka_unit_test(test_a_dead_node_is_lost_as_soon_as_it_can_be),
@@ -477,8 +354,6 @@ int main(void)
         cmocka_unit_test(test_what_was_told_outlasts_a_crash),
         cmocka_unit_test(test_a_shorter_absence_does_not_end_a_longer_one),
         cmocka_unit_test(test_without_nodes_nobody_is_waited_for),
-        cmocka_unit_test(test_who_was_heard_by_the_keeper_is_not_lost),
-        cmocka_unit_test(test_leases_stay_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

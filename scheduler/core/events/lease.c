@@ -3,7 +3,7 @@
  *
  * All leases are equally long, so the list of them is in order when the one that is renewed goes to
  * its end. The leases that a start gives are longer, and are a list of their own: a node leaves it
- * when it repeats what our answer to its report said. A scheduler that stood still (stopped,
+ * when it repeats the session of our answer to its report. A scheduler that stood still (stopped,
  * swapped out, waiting for its disk) has heard of nobody meanwhile: silence in that time says
  * nothing about a node. So every lease ends later by as much. That only ever makes the scheduler
  * wait longer than its agents do; nothing is granted twice by it. */
@@ -33,8 +33,7 @@ static uint64_t start_lease_us(const struct cluster *cluster)
 
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)
 {
-    uint64_t deadline_us =
-        MAX_OF(now.now_us + full_lease_us(cluster), cluster->config.lease_floor_us);
+    uint64_t deadline_us = now.now_us + full_lease_us(cluster);
 
     if (node->start_session != 0 && deadline_us < node->lease_deadline_us)
         return; /* it has not heard us yet, as far as we know */
@@ -46,8 +45,7 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now)
 {
     node->start_session = ++cluster->sessions;
-    node->lease_deadline_us =
-        MAX_OF(now.now_us + start_lease_us(cluster), cluster->config.lease_floor_us);
+    node->lease_deadline_us = now.now_us + start_lease_us(cluster);
     DL_APPEND2(cluster->starting, node, lease_prev, lease_next);
 }
 
@@ -81,17 +79,6 @@ struct node *cluster_first_lease(const struct cluster *cluster)
     return starting->lease_deadline_us < heard->lease_deadline_us ? starting : heard;
 }
 
-void cluster_give_leases(struct cluster *cluster, uint64_t floor_us, struct instant now)
-{
-    struct node *node;
-
-    cluster->config.lease_floor_us = floor_us;
-    DL_FOREACH2(cluster->leases, node, lease_next)
-    node->lease_deadline_us = MAX_OF(now.now_us + full_lease_us(cluster), floor_us);
-    DL_FOREACH2(cluster->starting, node, lease_next)
-    node->lease_deadline_us = MAX_OF(now.now_us + start_lease_us(cluster), floor_us);
-}
-
 uint64_t cluster_least_lease_us(const struct cluster *cluster)
 {
     return HASH_COUNT(cluster->nodes) * LEASE_OF_NODE_US;
@@ -122,54 +109,4 @@ void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant
     }
     DL_FOREACH2(cluster->starting, node, lease_next)
     node->lease_deadline_us = MAX_OF(node->lease_deadline_us + missed_us, least_us);
-}
-
-/* Those that were heard later have later leases, but they are told of out of turn: the end of the
- * list is where most belong. */
-static void move_back(struct cluster *cluster, struct node *node, uint64_t deadline_us)
-{
-    struct node *before;
-
-    node_end_lease(cluster, node);
-    node->lease_deadline_us = deadline_us;
-    before = cluster->leases != NULL ? cluster->leases->lease_prev : NULL; /* the last */
-    while (before != NULL && before->lease_deadline_us > deadline_us)
-        before = before != cluster->leases ? before->lease_prev : NULL;
-    if (before != NULL)
-        DL_APPEND_ELEM2(cluster->leases, before, node, lease_prev, lease_next);
-    else
-        DL_PREPEND2(cluster->leases, node, lease_prev, lease_next);
-}
-
-static void ask_kept(struct cluster *cluster, struct node *node, _Atomic uint64_t *at,
-                     struct instant now)
-{
-    uint64_t word = atomic_load(at);
-
-    do {
-        uint64_t deadline_us = kept_heard_us(word) + full_lease_us(cluster);
-
-        if (!kept_is_open(word))
-            return;
-        if (deadline_us > now.now_us) {
-            cluster->figures.leases_kept++;
-            move_back(cluster, node, deadline_us);
-            return;
-        }
-    } while (!kept_close(at, &word));
-}
-
-void cluster_ask_kept(struct cluster *cluster, kept_word_fn word_of, void *userdata,
-                      struct instant now)
-{
-    struct node *node = cluster->leases;
-    struct node *next;
-
-    for (; node != NULL && node->lease_deadline_us <= now.now_us; node = next) {
-        _Atomic uint64_t *at = word_of(node->name, userdata);
-
-        next = node->lease_next; /* it goes behind all that are due */
-        if (at != NULL)
-            ask_kept(cluster, node, at, now);
-    }
 }

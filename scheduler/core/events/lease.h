@@ -6,7 +6,6 @@
 #pragma once
 
 #include "scheduler/core/model/cluster.h"
-#include "scheduler/core/events/kept_word.h"
 
 /* cluster_least_lease_us - with a shorter one its nodes report more often than one thread should
  * have to answer: each does it four times in a lease */
@@ -28,15 +27,3 @@ void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant
 
 /* cluster_first_lease - of the node whose lease ends first; NULL: there is none */
 struct node *cluster_first_lease(const struct cluster *cluster);
-
-/* cluster_give_leases - every node that has a lease gets a full one from now on; neither these nor
- * any later ones end before floor_us, until when somebody else may have promised more (0: nobody).
- * Linear in the nodes */
-void cluster_give_leases(struct cluster *cluster, uint64_t floor_us, struct instant now);
-
-/* cluster_ask_kept - each node whose lease is over at now: was it heard later by the keeper? Then
- * its lease counts from there; else its word is closed, and the next cluster_tick at the same
- * instant calls it lost. word_of: the word of a node's name; NULL: it has none. */
-typedef _Atomic uint64_t *(*kept_word_fn)(const char *node, void *userdata);
-void cluster_ask_kept(struct cluster *cluster, kept_word_fn word_of, void *userdata,
-                      struct instant now);

@@ -53,7 +53,6 @@ struct cluster_figures {
     uint64_t task_leases, task_records, task_records_lost, task_ends[TASK_ENDS];
     uint64_t steps, step_samples, step_us[STEP_PARTS]; /* as processes tell */
     uint64_t nodes_lost;
-    uint64_t leases_kept;          /* of nodes that only the keeper had heard */
     uint64_t stalls, stalled_us;   /* times the scheduler stood still, and how long in sum */
     uint64_t stragglers_moved;     /* instances that were slow where they were */
     uint64_t instances_exchanged;  /* with those of another job (plan/exchange.c) */
