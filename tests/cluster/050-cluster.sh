@@ -208,7 +208,15 @@ declare -A daemon
 for name in $everywhere; do daemon[$name]=$(main_pid "$name" agent); done
 scheduler=$(main_pid s scheduler)
 upgrade() { apt_source "$1" "$packages.next.source" && apt "$1" update && apt "$1" upgrade; } # NAME
+# units of a version before, whose files dpkg has removed: the package stops them
+on s sh -c 'mkdir -p /run/systemd/system && cd /run/systemd/system &&
+    printf "[Socket]\nListenSequentialPacket=/run/edl/lease-keeper.sock\n" >edl-lease-keeper.socket &&
+    printf "[Service]\nExecStart=sleep infinity\n" >edl-lease-keeper.service && systemctl daemon-reload &&
+    systemctl start edl-lease-keeper.socket edl-lease-keeper.service && rm edl-lease-keeper.*' || fail 'the former units do not start'
 each upgrade s
+for unit in edl-lease-keeper.socket edl-lease-keeper.service; do
+    ! on s systemctl is-active -q $unit || fail "$unit of a version before is left"
+done
 each upgrade $nodes
 is_new() { # NAME
     on "$1" systemctl is-active -q edl-agent && differs "$(main_pid "$1" agent)" "${daemon[$1]}" && on "$1" dpkg-query -W -f '${Version}' edl-agent | grep -q '+next$'
