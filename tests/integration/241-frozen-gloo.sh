@@ -15,7 +15,7 @@ as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
 for n in 1 2; do
     begin "n$n" "joined as n$n" edl-agent --conf '' --node "n$n" --scheduler "$EDL_SERVER" --join-token-file "$work/state/join-token" --state-dir "$work/n$n" \
-        --runtime direct --heartbeat 500ms --no-foreign --address 127.0.0.1 --cpu 2 --memory 2Gi --ports "2${n}000-2${n}099" --stop-processes-on-exit $as_root
+        --runtime direct --heartbeat 500ms --no-foreign --address 127.0.0.1 --cpu 2 --memory 2Gi --ports "2${n}000-2${n}099" --stop-processes-on-exit --cut-off-kill 60s $as_root
 done
 # each round sums over all ranks, and says what came out; a file ends it in a round that all of them agree on
 cat >"$work/train.py" <<'PY'
