@@ -103,6 +103,7 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
                                  .frozen = state->frozen_since_us > 0,
                                  .exit_code = state->exit_code,
                                  .exit_signal = state->exit_signal,
+                                 .cause = state->cause,
                                  .unfit = state->unfit,
                                  .fault = state->fault,
                                  .reason = state->reason };

@@ -198,20 +198,21 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
 {
     json_t *value = NULL;
     json_int_t ended = 0, cpu = 0, orphans = 0, frozen = 0;
-    const char *reason, *unfit = NULL, *fault = NULL;
+    const char *reason, *unfit = NULL, *fault = NULL, *cause = NULL;
     int code, sig;
     int r = read_json(dir_fd, "exit.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s, s?I}", "exit_code", &code,
+    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s, s?I, s?s}", "exit_code", &code,
                     "exit_signal", &sig, "reason", &reason, "ended_wall_us", &ended, "cpu_used_us",
                     &cpu, "orphans_reaped", &orphans, "unfit", &unfit, "start_fault", &fault,
-                    "frozen_us", &frozen) == -1) {
+                    "frozen_us", &frozen, "cause", &cause) == -1) {
         r = edl_error_set(error, EDL_ECORRUPT, "exit.json is damaged");
     } else {
         *ret = (struct exit_record){ .exit_code = code,
                                      .exit_signal = sig,
+                                     .cause = exit_cause_from_string(cause),
                                      .unfit = unfit_from_string(unfit),
                                      .fault = start_fault_from_string(fault, reason),
                                      .ended_wall_us = (uint64_t)ended,
@@ -250,13 +251,13 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
 
 static json_t *exit_to_json(const struct exit_record *record, const char *reason)
 {
-    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "exit_code",
+    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:s}", "exit_code",
                      record->exit_code, "exit_signal", record->exit_signal, "reason", reason,
                      "ended_wall_us", (json_int_t)record->ended_wall_us, "cpu_used_us",
                      (json_int_t)record->cpu_used_us, "orphans_reaped",
                      (json_int_t)record->orphans_reaped, "unfit", unfit_to_string(record->unfit),
                      "start_fault", start_fault_to_string(record->fault), "frozen_us",
-                     (json_int_t)record->frozen_us);
+                     (json_int_t)record->frozen_us, "cause", exit_cause_to_string(record->cause));
 }
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)

@@ -17,6 +17,7 @@
 
 #include "agent/cgroup.h"
 #include "agent/procfs.h"
+#include "shared/exit_cause.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
 
@@ -37,7 +38,8 @@ struct supervisor_record {
 struct exit_record {
     int exit_code;   /* 128 + signal when a signal ended it; -1 when nobody saw the end */
     int exit_signal; /* 0: none */
-    char reason[256];
+    enum exit_cause cause;
+    char reason[256];       /* the same for people */
     enum unfit unfit;       /* this node cannot run it: nothing ran */
     enum start_fault fault; /* it could not be started */
     uint64_t ended_wall_us;

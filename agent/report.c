@@ -237,6 +237,8 @@ static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
     (void)json_object_set_new(json, "reason", reason_of(a, &report, p));
+    if (report.cause != EXIT_CAUSE_NONE)
+        (void)json_object_set_new(json, "cause", json_string(exit_cause_to_string(report.cause)));
     if (report.unfit != UNFIT_NOT)
         (void)json_object_set_new(json, "unfit", json_string(unfit_to_string(report.unfit)));
     if (report.fault != START_FAULT_NONE)

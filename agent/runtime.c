@@ -76,13 +76,16 @@ static void releasep(struct runtime_process **p)
     (void)runtime_release(*p);
 }
 
-/* reason_unseen - why nobody saw the end: a folder of another boot, or else */
-static const char *reason_unseen(const struct runtime_process *p, const json_t *order)
+/* say_unseen - why nobody saw the end: a folder of another boot, or else */
+static void say_unseen(const struct runtime_process *p, const json_t *order,
+                       struct exit_record *ret)
 {
     const char *boot_id = json_string_value(json_object_get(order, "boot_id"));
+    bool restarted = boot_id != NULL && !streq(boot_id, p->runtime->boot_id);
 
-    return boot_id != NULL && !streq(boot_id, p->runtime->boot_id) ? REASON_RESTARTED
-                                                                   : REASON_VANISHED;
+    ret->cause = restarted ? EXIT_CAUSE_REBOOTED : EXIT_CAUSE_UNSEEN;
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s",
+                   restarted ? REASON_RESTARTED : REASON_VANISHED);
 }
 
 static void on_rest(void *userdata)
@@ -178,8 +181,10 @@ static bool settle(struct runtime_process *p, const char *reason, int code)
     if (faccessat(p->dir_fd, "exit.json", F_OK, 0) == 0)
         return true;
     (void)process_dir_read_order(p->dir_fd, &order, NULL);
-    (void)snprintf(record.reason, sizeof record.reason, "%s",
-                   reason != NULL ? reason : reason_unseen(p, order));
+    if (reason != NULL)
+        (void)snprintf(record.reason, sizeof record.reason, "%s", reason);
+    else
+        say_unseen(p, order, &record);
     record.fault = reason != NULL ? start_fault_of_error(code) : fault_unseen(p);
     (void)process_dir_write_exit(p->dir_fd, &record, NULL); /* failing: poll says the same */
     json_decref(order);
@@ -271,11 +276,13 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
     ret->phase = RUNTIME_EXITED;
     ret->exit_code = -1;
     ret->fault = fault_unseen(p);
+    ret->cause = EXIT_CAUSE_UNSEEN;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", REASON_VANISHED);
     if (process_dir_read_exit(p->dir_fd, &record, NULL) < 0)
         return;
     ret->exit_code = record.exit_code;
     ret->exit_signal = record.exit_signal;
+    ret->cause = record.cause;
     ret->unfit = record.unfit;
     ret->fault = record.fault;
     ret->cpu_used_us = record.cpu_used_us;

@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/cgroup.h"
+#include "shared/exit_cause.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
 
@@ -32,6 +33,7 @@ struct runtime_state {
     struct cgroup_paths cgroup; /* its own; unified is "": it has none, or is not known yet */
     int exit_code;              /* the rest: when exited */
     int exit_signal;
+    enum exit_cause cause;
     char reason[RUNTIME_REASON_SIZE];
     enum unfit unfit;
     enum start_fault fault;

@@ -265,6 +265,7 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
     }
     (void)set_frozen(core, unit, false);
     set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
+    unit->cause = facts->cause;
     unit->unfit = facts->unfit;
     unit->fault = facts->fault;
     return move(core, unit, UNIT_EVENT_GONE);
@@ -482,6 +483,7 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
     if (unit == NULL || unit->state == UNIT_EXITED)
         return;
     unit->fault = fault;
+    unit->cause = fault == START_FAULT_NONE ? EXIT_CAUSE_STOPPED : EXIT_CAUSE_NONE;
     end_unseen(core, unit, reason);
     plan_unit(core, unit, now_us);
     leave(core, now_us);
@@ -691,6 +693,7 @@ struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
     }
     report.exit_code = unit->exit_code;
     report.exit_signal = unit->exit_signal;
+    report.cause = unit->cause;
     report.reason = unit->reason;
     report.unfit = unit->unfit;
     report.fault = unit->fault;

@@ -39,6 +39,7 @@
 #include "agent/core/process_id.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
+#include "shared/exit_cause.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
 
@@ -57,9 +58,10 @@ struct agent_unit { /* read only for others */
     struct process_id id;
     enum unit_state state;
     uint64_t grace_us;
-    int exit_code; /* this and the next two: when exited */
+    int exit_code; /* this and the next three: when exited */
     int exit_signal;
     char reason[AGENT_REASON_SIZE];
+    enum exit_cause cause;
     enum unfit unfit;       /* likewise: this node cannot run it */
     enum start_fault fault; /* likewise: it could not be started */
     bool frozen;            /* it stands still, since a lease ran out */
@@ -104,6 +106,7 @@ struct agent_facts { /* what the runtime sees of a unit */
     bool frozen; /* RUNNING: it stands still, since a lease ran out */
     int exit_code;
     int exit_signal;
+    enum exit_cause cause;
     const char *reason; /* borrowed, NULL as "" */
     enum unfit unfit;
     enum start_fault fault;
@@ -113,6 +116,7 @@ struct agent_unit_report { /* what a report says of a unit */
     enum unit_state state;
     int exit_code;
     int exit_signal;
+    enum exit_cause cause;
     const char *reason; /* never NULL; as long as the unit */
     enum unfit unfit;
     enum start_fault fault;

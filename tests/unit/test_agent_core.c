@@ -20,7 +20,9 @@ static uint64_t now;
 
 static const struct agent_facts running = { .phase = AGENT_RUNNING, .found = true };
 static const struct agent_facts frozen = { .phase = AGENT_RUNNING, .found = true, .frozen = true };
-static const struct agent_facts gone = { .phase = AGENT_GONE, .exit_code = 3, .reason = "why" };
+static const struct agent_facts gone = {
+    .phase = AGENT_GONE, .exit_code = 3, .cause = EXIT_CAUSE_LEASE, .reason = "why"
+};
 
 static int setup(void **state)
 {
@@ -163,6 +165,7 @@ static void test_end_is_told_after_its_tail(void **state)
     assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_EXITED);
     assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, 3);
     assert_string_equal(agent_unit_report(unit(0, 1)).reason, "why");
+    assert_int_equal(agent_unit_report(unit(0, 1)).cause, EXIT_CAUSE_LEASE);
     assert_string_equal(take(), "rL");
     reported(true);
     assert_string_equal(take(), "L"); /* one more try, as the end is known */
@@ -201,6 +204,7 @@ static void test_start_that_fails_is_an_end(void **state)
     assert_int_equal(agent_unit_report(unit(0, 1)).exit_code, -1);
     assert_string_equal(agent_unit_report(unit(0, 1)).reason, "no such folder");
     assert_int_equal(agent_unit_report(unit(0, 1)).fault, START_FAULT_NODE);
+    assert_int_equal(agent_unit_report(unit(0, 1)).cause, EXIT_CAUSE_NONE);
     reported(true);
     orders(1, order_of(0, 1, true)); /* not again */
     assert_string_equal(take(), "");

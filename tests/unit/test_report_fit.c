@@ -34,7 +34,8 @@ static json_t *entry(json_int_t index)
                                            "frozen_us",
                                            "orphans_reaped",
                                            "unfit",
-                                           "start_fault" };
+                                           "start_fault",
+                                           "cause" };
 
     memset(reason, '"', sizeof reason - 1);
     reason[sizeof reason - 1] = '\0';

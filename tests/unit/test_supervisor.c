@@ -41,6 +41,7 @@ static void test_program_exit_code_and_log_are_recorded(void **state)
     assert_int_equal(record.exit_code, 3);
     assert_int_equal(record.exit_signal, 0);
     assert_string_equal(record.reason, "its last words: err");
+    assert_int_equal(record.cause, EXIT_CAUSE_PROGRAM);
     read_log(f, log, sizeof log);
     assert_string_equal(log, "out\nerr\n");
 }
@@ -200,6 +201,7 @@ static void test_lease_end_stops_before_the_deadline(void **state)
     (void)wait_end(f, &record);
     assert_true(ended_before(&record, deadline_us));
     assert_string_equal(record.reason, "lease ended: the node was cut off");
+    assert_int_equal(record.cause, EXIT_CAUSE_LEASE);
     lease_map_close(&lease);
 }
 
@@ -367,6 +369,7 @@ static void test_adopt_finds_and_stops_what_runs(void **state)
     adopt(f, &runtime_state);
     assert_int_equal(runtime_state.exit_signal, SIGKILL);
     assert_string_equal(runtime_state.reason, "stopped");
+    assert_int_equal(runtime_state.cause, EXIT_CAUSE_STOPPED);
     assert_fifo_released(f);
 }
 
@@ -387,7 +390,7 @@ static void test_the_boot_is_what_its_agent_says(void **state)
 }
 
 /* a record that names a living stranger: its number was recycled */
-static void check_recycled(struct fixture *f, const char *reason)
+static void check_recycled(struct fixture *f, const char *reason, enum exit_cause cause)
 {
     struct supervisor_record record = { .pid = fork(), .start_ticks = 1, .child_pid = 1 };
     struct runtime_state runtime_state;
@@ -408,6 +411,7 @@ static void check_recycled(struct fixture *f, const char *reason)
     adopt(f, &runtime_state);
     assert_int_equal(runtime_state.exit_code, -1);
     assert_string_equal(runtime_state.reason, reason);
+    assert_int_equal(runtime_state.cause, cause);
     assert_int_equal(waitpid(record.pid, &status, WNOHANG), 0); /* untouched */
     assert_int_equal(kill(record.pid, SIGKILL), 0);
     assert_int_equal(waitpid(record.pid, &status, 0), record.pid);
@@ -418,12 +422,12 @@ static void test_adopt_after_reboot_signals_nobody(void **state)
     struct fixture *f = *state;
 
     (void)snprintf(f->boot_id, sizeof f->boot_id, "another boot");
-    check_recycled(f, "the machine was restarted");
+    check_recycled(f, "the machine was restarted", EXIT_CAUSE_REBOOTED);
 }
 
 static void test_adopt_of_a_recycled_pid_signals_nobody(void **state)
 {
-    check_recycled(*state, "its supervisor vanished");
+    check_recycled(*state, "its supervisor vanished", EXIT_CAUSE_UNSEEN);
 }
 
 static void test_open_verified_refuses_a_recycled_pid(void **state)

@@ -216,6 +216,7 @@ static void unpacking_is_stopped_at_once(void **state)
     assert_int_equal(kill(f->pid, SIGTERM), 0);
     wait_end(f, &record);
     assert_string_equal(record.reason, "stopped while its workspace was unpacked");
+    assert_int_equal(record.cause, EXIT_CAUSE_STOPPED);
     wait_fifo(f, ""); /* nobody holds it any more */
     assert_false(is_there(f->ran));
 }
