@@ -168,12 +168,13 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
     char tag[ETAG_MAX];
     char reason[JOB_REASON_SIZE] = "";
     bool never = cluster_never_fits(scheduler->cluster, job, reason, sizeof reason);
-    json_t *answer = json_pack("{s:s,s:I,s:s,s:s,s:s,s:o,s:o}", "job",
-                               made ? job_spec_array(job->spec) : job->spec->name, "id",
-                               (json_int_t)job->id, "state", job_state_to_string(job->state),
-                               "reason_code", never ? REASON_NEVER_FITS : "", "reason", reason,
-                               "ignored", ignored != NULL ? json_incref(ignored) : json_array(),
-                               "outlook", admission_to_json(outlook));
+    json_t *answer =
+        json_pack("{s:s,s:I,s:s,s:s,s:s,s:o,s:o}", "job",
+                  made ? job_spec_array(job->spec) : job->spec->name, "id", (json_int_t)job->id,
+                  "state", job_state_to_string(job->state), "reason_code",
+                  never ? cause_to_string(CAUSE_NEVER_FITS) : "", "reason", reason, "ignored",
+                  ignored != NULL ? json_incref(ignored) : json_array(), "outlook",
+                  admission_to_json(outlook));
 
     (void)json_object_set_new(answer, "defaults",
                               defaults_to_json(job->spec, reading->memory_given));

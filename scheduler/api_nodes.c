@@ -10,6 +10,7 @@
 #include "scheduler/api_forecast.h"
 #include "scheduler/auth.h"
 #include "scheduler/body.h"
+#include "scheduler/core/model/cause_text.h"
 #include "scheduler/join_tokens.h"
 #include "scheduler/node_json.h"
 #include "scheduler/page.h"
@@ -221,7 +222,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
 {
     struct body_field must = { .object = item, .at = at, .required = true };
     struct body_field may = { .object = item, .at = at };
-    const char *state, *unfit = NULL, *fault = NULL;
+    const char *state, *unfit = NULL, *fault = NULL, *cause = NULL;
     uint64_t index, pid = 0;
     int s;
     int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
@@ -257,6 +258,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_string(&may, "start_fault", 63, &fault, error);
     if (r == 0)
+        r = body_string(&may, "cause", 63, &cause, error);
+    if (r == 0)
         r = read_exit(&may, ret, error);
     if (r < 0)
         return r;
@@ -271,6 +274,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
     ret->unfit = unfit_from_string(unfit);
     ret->start_fault = start_fault_from_string(fault, ret->reason);
+    ret->cause =
+        cause != NULL ? cause_of_exit(exit_cause_from_string(cause)) : cause_from_text(ret->reason);
     return 0;
 }
 

@@ -177,6 +177,8 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     set_text(object, "name", job->spec->name);
     set_text(object, "state", job_state_to_string(job->state));
     set_text(object, "reason_code", job->reason_code);
+    set_text(object, "cause", cause_to_string(job->cause));
+    set_text(object, "intent", intent_to_string(job->intent));
     set_text(object, "reason", job->reason);
     set_text(object, "user", job->user);
     set_text(object, "policy", policy);
@@ -252,6 +254,7 @@ json_t *process_to_json(const struct process *process)
     (void)json_object_set_new(object, "exit_code", json_integer(process->exit_code));
     (void)json_object_set_new(object, "exit_signal", json_integer(process->exit_signal));
     set_text(object, "reason", process->reason);
+    set_text(object, "cause", cause_to_string(process->cause));
     set_u64(object, "assigned_us", process->assigned_wall_us);
     set_u64(object, "started_us", process->started_wall_us);
     set_u64(object, "ended_us", process->ended_wall_us);

@@ -162,7 +162,7 @@ static void write_resizes(FILE *out, const char *name, const struct view *view)
         for (unsigned r = 0; r < RESIZE_REASONS; r++) {
             const struct exposition_label labels[] = {
                 { "direction", resize_direction_to_string((enum resize_direction)d) },
-                { "reason", resize_reason_to_string(r) },
+                { "reason", resize_reason_to_string((enum resize_reason)r) },
             };
 
             exposition_sample(out, name, labels, ELEMENTS(labels), view->core->resizes[d][r],

@@ -104,6 +104,7 @@ static void make_report(struct sim *sim, const struct sim_node *node, struct age
         item->exit_signal = said.exit_signal;
         item->reason = text_kept(sim, said.reason);
         item->start_fault = said.fault;
+        item->cause = cause_of_exit(said.cause);
     }
 }
 
@@ -307,6 +308,7 @@ static struct agent_facts facts_of(const struct unit *unit)
         facts.exit_code = unit->life == LIFE_LOST ? -1 : unit->exit_code;
         facts.exit_signal = unit->exit_signal;
         facts.fault = unit->life == LIFE_LOST ? START_FAULT_NONE : unit->fault;
+        facts.cause = unit->life == LIFE_LOST ? EXIT_CAUSE_REBOOTED : unit->exit_cause;
         facts.reason =
             unit->life == LIFE_LOST ? "the machine was started again" : unit->exit_reason;
     }

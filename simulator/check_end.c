@@ -14,8 +14,6 @@
  * heard, may differ by */
 #define AT_ONCE_US (30 * USEC_PER_SEC)
 #define HEARD_LATE_US (30 * USEC_PER_SEC)
-/* The reason of a process that its agent ends of its own accord */
-#define STOPPED_BY_AGENT "its agent stops it"
 
 /* What is free of a machine that runs nothing. */
 struct bin {
@@ -218,7 +216,7 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
     /* More sizes, and two of them on many nodes, are packed by rules of thumb: one that finds no
      * place where another rule would is believed, one that says "never" is not. */
     job = cluster_job(sim->server.cluster, truth->id);
-    return job != NULL && streq(job->reason_code, "gang-not-packed");
+    return job != NULL && job->cause == CAUSE_GANG_NOT_PACKED;
 }
 
 /* No task of a pass was trained, and each failed as often as it may, counting one that its holder
@@ -317,7 +315,7 @@ static bool is_stopped_by_agent(const struct sim *sim, const struct truth_job *t
         DL_FOREACH2(job->processes, process, job_next)
         {
             if (process->incarnation == incarnation)
-                return streq(process->reason, STOPPED_BY_AGENT);
+                return process->cause == CAUSE_AGENT_STOPS;
         }
     return false;
 }

@@ -311,8 +311,7 @@ static const struct truth_job *stopped_for(const struct sim *sim, const struct p
 {
     const char *name = process->reason + sizeof FOR_A_JOB - 1;
 
-    if (process->state != PROCESS_STOPPING ||
-        strncmp(process->reason, FOR_A_JOB, sizeof FOR_A_JOB - 1) != 0 ||
+    if (process->state != PROCESS_STOPPING || process->cause != CAUSE_MAKES_ROOM ||
         strstr(process->reason, OF_A_GANG) == NULL)
         return NULL;
     for (uint64_t id = sim->ledger.n_jobs; id-- > 0;) {

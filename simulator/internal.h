@@ -242,6 +242,7 @@ struct unit {
     bool ignores, starts_badly;
     enum start_fault fault; /* it could not be started */
     int exit_code, exit_signal;
+    enum exit_cause exit_cause;
     const char *exit_reason; /* static */
     uint64_t random;
     uint64_t supervisor_at_us; /* when EVENT_SUPERVISOR is due; another one is old */

@@ -416,7 +416,7 @@ static void commit_job(struct sim *sim, const struct job *job)
         violate(sim, "killed", "job %s was killed and is %s (%s)", truth->name,
                 job_state_to_string(job->state), job->reason_code);
     if (truth->state < JOB_STOPPING && job->state >= JOB_STOPPING &&
-        streq(job->reason_code, "process-failed") && !truth->killed)
+        job->cause == CAUSE_PROCESS_FAILED && !truth->killed)
         check_given_up(sim, truth);
     if (truth->state < JOB_STOPPING && job->state >= JOB_STOPPING)
         ledger_units_stop(sim, truth);

@@ -207,6 +207,9 @@ void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const c
     count_end(sim, unit, signal);
     unit->life = LIFE_GONE;
     unit->exit_signal = signal;
+    unit->exit_cause = unit->fence.cause == FENCE_LEASE     ? EXIT_CAUSE_LEASE
+                       : unit->fence.cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED
+                                                            : EXIT_CAUSE_PROGRAM;
     unit->exit_reason = unit->fence.cause == FENCE_LEASE     ? LEASE_REASON
                         : unit->fence.cause == FENCE_STOPPED ? "stopped"
                         : reason != NULL                     ? reason

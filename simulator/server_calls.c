@@ -154,7 +154,8 @@ static void fail_with_one(const struct sim *sim)
         if (n == 0 || job->state == JOB_STOPPING)
             continue;
         (void)cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
-        (void)snprintf(job->reason_code, sizeof job->reason_code, "process-failed");
+        job->cause = CAUSE_PROCESS_FAILED;
+        job->intent = INTENT_FAILED;
     }
 }
 
@@ -511,7 +512,7 @@ static void on_submit(struct sim *sim, struct message *request)
 static bool is_ending(const struct job *job)
 {
     return job_state_is_final(job->state) ||
-           (job->state == JOB_STOPPING && !streq(job->reason_code, "requeued"));
+           (job->state == JOB_STOPPING && job->intent != INTENT_REQUEUED);
 }
 
 static void on_kill(struct sim *sim, struct message *request)
@@ -525,7 +526,7 @@ static void on_kill(struct sim *sim, struct message *request)
     if (r == 0 && !was_ending)
         ledger_killed(sim, job);
     if (r == 0 && sim->config.mutant == SIM_MUTANT_KILL_FAILS)
-        (void)snprintf(job->reason_code, sizeof job->reason_code, "failed");
+        job->intent = INTENT_FAILED;
     if (r < 0)
         refuse(sim, request, status_of(r));
     else

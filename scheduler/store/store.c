@@ -25,11 +25,11 @@
     "id, state, reason_code, reason, user, " JOB_DOCUMENT                                          \
     ", next_incarnation, targets, slots, resizes,"                                                 \
     " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
-    " usage, turn_wall_us, servers_min, servers_max, secret"
+    " usage, turn_wall_us, servers_min, servers_max, secret, cause, intent"
 #define PROCESS_COLUMNS                                                                            \
     "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
     " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
-    " memory_used_bytes, gpus, start_failed, frozen_us"
+    " memory_used_bytes, gpus, start_failed, frozen_us, cause"
 #define QUEUE_COLUMNS                                                                              \
     "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
     " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path,"       \
@@ -46,29 +46,29 @@ static const char *const statement_texts[ST_N] = {
         "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
         " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
         " dataset_digest, metrics, usage, array_name, turn_wall_us, servers_min, servers_max,"
-        " secret)"
+        " secret, cause, intent)"
         " VALUES "
         "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20,?21,"
-        "?22,?23)"
+        "?22,?23,?24,?25)"
         " ON CONFLICT (id) DO UPDATE SET state=?3, reason_code=?4, reason=?5, user=?6,"
         " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
         " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
         " metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21, servers_max=?22,"
-        " secret=?23",
+        " secret=?23, cause=?24, intent=?25",
     [ST_JOB_CHANGE] =
         "UPDATE job SET state=?3, reason_code=?4, reason=?5, next_incarnation=?8, targets=?9,"
         " slots=?10, resizes=?11, finishing=?12, started_wall_us=?14, ended_wall_us=?15,"
         " dataset_digest=?16, metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21,"
-        " servers_max=?22, secret=?23 WHERE id=?1",
+        " servers_max=?22, secret=?23, cause=?24, intent=?25 WHERE id=?1",
     [ST_PROCESS_PUT] =
         "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
         " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
-        " cpu_used_us, memory_used_bytes, gpus, start_failed, frozen_us)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20)"
+        " cpu_used_us, memory_used_bytes, gpus, start_failed, frozen_us, cause)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET state=?5, node=?6, ports=?7,"
         " pid=?8, exit_code=?9, exit_signal=?10, stop_wanted=?11, reason=?12,"
         " assigned_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, cpu_used_us=?16,"
-        " memory_used_bytes=?17, gpus=?18, start_failed=?19, frozen_us=?20",
+        " memory_used_bytes=?17, gpus=?18, start_failed=?19, frozen_us=?20, cause=?21",
     [ST_NODE_PUT] =
         "INSERT INTO node (name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
         " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"

@@ -106,6 +106,8 @@ static int write_job(struct store *store, enum statement which, const struct job
     store_bind_u64(statement, 21, job.servers_min);
     store_bind_u64(statement, 22, job.servers_max);
     store_bind_text(statement, 23, secret);
+    store_bind_text(statement, 24, cause_to_string(job.cause));
+    store_bind_text(statement, 25, intent_to_string(job.intent));
     if (spec != NULL) {
         store_bind_text(statement, 2, job.spec->name);
         store_bind_text(statement, 6, job.user);
@@ -181,6 +183,7 @@ static int put_process(struct store *store, const struct process *live, struct e
     store_bind_text(statement, 18, gpus);
     store_bind_u64(statement, 19, process.start_failed);
     store_bind_u64(statement, 20, process.frozen_us);
+    store_bind_text(statement, 21, cause_to_string(process.cause));
     return store_step_done(store, ST_PROCESS_PUT, error);
 }
 

@@ -10,6 +10,7 @@
 
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/model/cause_text.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/row.h"
 #include "scheduler/store/store.h"
@@ -204,6 +205,24 @@ static void read_secret(struct row *row, int column, uint8_t ret[JOB_SECRET_BYTE
         (void)row_damaged(row, column, "is not a secret");
 }
 
+static bool is_told(const struct row *row, int column)
+{
+    return sqlite3_column_type(row->statement, column) != SQLITE_NULL;
+}
+
+/* read_cause - of a version before: its text says it */
+static enum cause read_cause(struct row *row, int column, const char *text)
+{
+    return is_told(row, column) ? (enum cause)row_state(row, column, cause_from_string)
+                                : cause_from_text(text);
+}
+
+static enum intent read_intent(struct row *row, int column, const struct job_record *job)
+{
+    return is_told(row, column) ? (enum intent)row_state(row, column, intent_from_string)
+                                : intent_from_text(job->state, job->reason_code);
+}
+
 static int load_job(struct loader *loader, sqlite3_stmt *statement)
 {
     struct job_record job = { 0 };
@@ -234,6 +253,8 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
     job.servers_min = (uint32_t)row_u64(&row, 18, ROLE_INSTANCES_MAX);
     job.servers_max = (uint32_t)row_u64(&row, 19, ROLE_INSTANCES_MAX);
     read_secret(&row, 20, job.secret);
+    job.cause = read_cause(&row, 21, job.reason_code);
+    job.intent = read_intent(&row, 22, &job);
     spec = read_spec(&row, 5);
     r = row.r < 0 ? row.r
                   : prefixed(loader, cluster_restore_job_record(loader->cluster, &job, spec,
@@ -297,6 +318,7 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
     read_gpus(&row, 17, &process);
     process.start_failed = row_bool(&row, 18);
     process.frozen_us = row_u64(&row, 19, INT64_MAX);
+    process.cause = read_cause(&row, 20, process.reason);
     return row.r < 0 ? row.r
                      : prefixed(loader, cluster_restore_process_record(loader->cluster, &process,
                                                                        loader->error));

@@ -324,6 +324,7 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .steps = fake->steps,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
+                                            .cause = fake->cause,
                                             .reason = fake->reason,
                                             .unfit = fake->unfit,
                                             .start_fault = fake->start_fault };

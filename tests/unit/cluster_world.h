@@ -19,6 +19,7 @@ struct fake_process {
     uint32_t role_index, index;
     enum process_state state;
     int exit_code, exit_signal;
+    enum cause cause;
     const char *reason;
     uint64_t cpu_millicores;
     uint64_t started_us;

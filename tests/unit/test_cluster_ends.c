@@ -213,7 +213,7 @@ static void test_ends_by_the_node_are_neither_success_nor_failure(void **state)
 
         fake->state = PROCESS_EXITED;
         fake->exit_code = fake->role_index == role_of(job, "pserver") ? 0 : 1;
-        fake->reason = "lease ended: the node was cut off";
+        fake->cause = CAUSE_LEASE_ENDED;
     }
     world_run(w, 6);
     assert_int_equal(job->state, JOB_RUNNING);

@@ -123,6 +123,7 @@ static void test_a_start_that_a_device_prevents_is_nobodys_fault(void **state)
     struct process_report report = { .role = "trainer",
                                      .state = PROCESS_EXITED,
                                      .exit_code = -1,
+                                     .start_fault = START_FAULT_PLACE,
                                      .reason = "GPU 0 is held by pid 4711 of alice" };
     struct node *node = cluster_node(w->cluster, "node-0");
     struct node_report told = { .boot_id = "b", .processes = &report, .n_processes = 1 };

@@ -463,7 +463,7 @@ static void test_number_is_kept_when_trainers_are_fixed(void **state)
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 6);
     close_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     assert_int_equal(job->state, JOB_QUEUED);
     assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 1, 8, w->now, NULL), 0);
@@ -480,7 +480,7 @@ static void test_queued_again_it_has_as_many(void **state)
 
     (void)state;
     close_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     assert_int_equal(job->state, JOB_QUEUED);
     assert_int_equal(job->spec->roles[0].min, 6);
@@ -505,7 +505,7 @@ static void test_gang_that_never_ran_chooses_anew(void **state)
     assert_int_equal(job->state, JOB_STARTING);
     assert_int_equal(job_servers(job), 6);
     close_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     assert_int_equal(job->state, JOB_QUEUED);
     assert_int_equal(job_servers(job), 0);

@@ -94,7 +94,7 @@ static void test_number_stays_when_the_job_is_queued_again(void **state)
     (void)state;
     world_run(w, 6);
     set_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     assert_int_equal(job->state, JOB_QUEUED);
     assert_refused(w, job, 3, "for 3 servers");

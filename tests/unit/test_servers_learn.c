@@ -146,7 +146,7 @@ static void test_another_number_begins_with_what_is_known_of_that(void **state)
     job_curve_name(job, 6, name);
     assert_string_equal(job->learned->curve, name);
     close_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     assert_int_equal(job->state, JOB_QUEUED);
     assert_non_null(job->learned);
@@ -175,7 +175,7 @@ static void test_own_measurements_stay(void **state)
     (void)state;
     job_learn_begin(w->cluster, job, w->now);
     close_nodes(w, NODE_CORDONED);
-    job_stop(w->cluster, job, w->now, REASON_REQUEUED, "for a test");
+    job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
     teach_curve(w, job->spec, 6);
     job->learned->of.windows = 1;

@@ -291,6 +291,94 @@ static void test_every_version_is_brought_forward(void **state)
     }
 }
 
+/* Each process of the job has ended. */
+static void end_all(struct fixture *f, const struct job *job)
+{
+    struct process_report list[8] = { 0 };
+    struct node_report report;
+    struct edl_error error = { 0 };
+    const struct process *process;
+    size_t n = 0;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    list[n++] = (struct process_report){ .job_id = job->id,
+                                         .role = job->spec->roles[process->role].name,
+                                         .index = process->index,
+                                         .incarnation = process->incarnation,
+                                         .state = PROCESS_EXITED };
+    report = node_says(list, n);
+    if (cluster_report(f->cluster, cluster_node(f->cluster, "n1"), &report, start, &error) < 0)
+        fail_msg("%s", error.text);
+}
+
+/* A job that was stopping when the scheduler of that row ended goes on ending as it was to end. */
+static void end_as_recorded(struct fixture *f, const char *record, enum intent intent,
+                            enum cause cause, enum job_state end)
+{
+    char sql[300];
+    struct job *job = run_job(f->cluster);
+    struct edl_error error = { 0 };
+
+    assert_int_equal(cluster_kill_job(f->cluster, job, "", start, &error), 0);
+    commit(f);
+    (void)snprintf(sql, sizeof sql, "UPDATE job SET %s; UPDATE process SET cause = NULL", record);
+    run_sql(f->path, sql);
+    restart(f);
+    job = the_job(f);
+    assert_int_equal(job->state, JOB_STOPPING);
+    assert_string_equal(intent_to_string(job->intent), intent_to_string(intent));
+    assert_string_equal(cause_to_string(job->cause), cause_to_string(cause));
+    assert_string_equal(cause_to_string(job->processes->cause), "job-ends");
+    end_all(f, job);
+    assert_string_equal(job_state_to_string(job->state), job_state_to_string(end));
+    assert_int_equal(cluster_check(f->cluster, &error), 0);
+}
+
+static void test_stopping_jobs_of_before_end_as_they_were_to(void **state)
+{
+#define BEFORE(code) "cause = NULL, intent = NULL, reason_code = '" code "'"
+    static const struct {
+        const char *record;
+        enum intent intent;
+        enum cause cause;
+        enum job_state end;
+    } rows[] = {
+        { BEFORE("done"), INTENT_DONE, CAUSE_DONE, JOB_SUCCEEDED },
+        { BEFORE("killed"), INTENT_KILLED, CAUSE_KILLED, JOB_KILLED },
+        { BEFORE("deadline"), INTENT_KILLED, CAUSE_DEADLINE, JOB_KILLED },
+        { BEFORE("requeued"), INTENT_REQUEUED, CAUSE_NONE, JOB_QUEUED },
+        { BEFORE("process-failed"), INTENT_FAILED, CAUSE_PROCESS_FAILED, JOB_FAILED },
+        { BEFORE("moonstruck"), INTENT_FAILED, CAUSE_NONE, JOB_FAILED },
+        /* where a cause is told, nobody reads the code */
+        { "cause = 'half-gang', intent = 'requeued', reason_code = 'done'", INTENT_REQUEUED,
+          CAUSE_HALF_GANG, JOB_QUEUED },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        void *own = NULL;
+
+        assert_int_equal(set_up(&own), 0);
+        end_as_recorded(own, rows[i].record, rows[i].intent, rows[i].cause, rows[i].end);
+        assert_int_equal(tear_down(&own), 0);
+    }
+#undef BEFORE
+}
+
+static void test_a_cause_that_is_no_word_is_damage(void **state)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct cluster *loaded = new_cluster();
+
+    (void)run_job(f->cluster);
+    commit(f);
+    run_sql(f->path, "UPDATE job SET intent = 'moonstruck'");
+    assert_int_equal(store_load(f->store, loaded, start, &error), EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "intent"));
+    (void)cluster_free(loaded);
+}
+
 /* A crash between two steps leaves a whole schema: it goes on from there. */
 static void test_a_step_that_fails_leaves_the_version_before(void **state)
 {
@@ -502,6 +590,8 @@ int main(void)
         T(test_newer_database_is_refused),
         T(test_error_begins_with_the_reason),
         T(test_every_version_is_brought_forward),
+        T(test_stopping_jobs_of_before_end_as_they_were_to),
+        T(test_a_cause_that_is_no_word_is_damage),
         T(test_a_step_that_fails_leaves_the_version_before),
         T(test_what_is_over_is_archived),
         T(test_passes_of_a_dataset),

@@ -137,7 +137,7 @@ static void test_a_node_that_is_closed_is_waited_for(void **state)
     world_run(w, 4);
     job = job_of(w, "job");
     assert_int_equal(job->state, JOB_STARTING);
-    assert_string_equal(job->reason_code, REASON_NO_ROOM);
+    assert_string_equal(job->reason_code, "replacement-does-not-fit");
     (void)cluster_explain(w->cluster, job, text, sizeof text);
     assert_non_null(strstr(text, "; it cannot run on node-0: it cannot run here"));
     cluster_account(w->cluster, job, &account);

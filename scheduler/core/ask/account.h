@@ -82,7 +82,6 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
 /* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
 const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
 
-#define REASON_NEVER_FITS "never-fits"
 /* cluster_never_fits - a queued job needs more than the nodes that there are offer when all are
  * empty: its need, and their offer. For the answer to a submission: a look at its class, or a
  * search in the index for the first of a class. False also while there is no node. */

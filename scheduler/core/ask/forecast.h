@@ -87,6 +87,7 @@ struct forecast_array {
 
 struct forecast {
     enum forecast_verdict verdict;
+    enum cause cause; /* the core's own; CAUSE_NONE: the code is a forecast's */
     char code[32];    /* "at-once", "gives-way", ..., or the core's own: "gang-does-not-fit" */
     char reason[480]; /* the same as a sentence, with the basis of an estimate */
     uint64_t wait_least_us, wait_most_us; /* until it is done (a job: its minimum is assigned);

@@ -137,6 +137,7 @@ static void note_reason(struct run *run, const struct job *job)
     struct forecast *forecast = run->forecast;
     bool about_other = job != run->subject;
 
+    forecast->cause = job->cause;
     memcpy(forecast->code, job->reason_code, sizeof forecast->code);
     (void)snprintf(forecast->reason, sizeof forecast->reason, "%s%s%s%s", about_other ? "job " : "",
                    about_other ? job->spec->name : "", about_other ? ": " : "", job->reason);

@@ -244,7 +244,8 @@ static void end_all_due(struct play *play)
         end->work_left_us = -1;
         if (!job_is_started(end->job))
             continue;
-        job_stop(play->cluster, end->job, play->now, REASON_DONE, "its data is worked off");
+        job_stop(play->cluster, end->job, play->now, INTENT_DONE, CAUSE_DONE,
+                 "its data is worked off");
         play->ended = end->job;
         play->n_ended++;
     }

@@ -24,6 +24,7 @@ static void append(struct forecast *forecast, const char *format, ...)
 static void set_code(struct forecast *forecast, const char *code)
 {
     (void)snprintf(forecast->code, sizeof forecast->code, "%s", code);
+    forecast->cause = CAUSE_NONE;
     forecast->reason[0] = '\0';
 }
 
@@ -92,7 +93,7 @@ static void explain_wait(const struct run *run)
     struct forecast *forecast = run->forecast;
     uint32_t n = run->play.n_ended;
 
-    if (streq(forecast->code, "no-nodes") || streq(forecast->code, REASON_TOO_FEW))
+    if (forecast->cause == CAUSE_NO_NODES || forecast->cause == CAUSE_TOO_FEW_NODES)
         return;
     if (run->play.cut_short) {
         append(forecast, "; further ahead than ");
@@ -115,7 +116,7 @@ static void append_refusals(const struct run *run)
     char nodes[200];
 
     if (run->subject != NULL && run->forecast->verdict != FORECAST_NEVER &&
-        !streq(run->forecast->code, REASON_TOO_FEW))
+        run->forecast->cause != CAUSE_TOO_FEW_NODES)
         append(run->forecast, "%s", job_describe_unfit(run->subject, nodes, sizeof nodes));
 }
 
@@ -145,7 +146,7 @@ void forecast_explain(const struct run *run)
         break;
     case FORECAST_NEVER:
         if (job_is_refused(run->play.cluster, run->subject)) {
-            set_code(forecast, REASON_UNFIT);
+            set_code(forecast, cause_to_string(CAUSE_NO_NODE_RUNS_IT));
             (void)job_say_unfit(run->subject, forecast->reason, sizeof forecast->reason);
             break;
         }

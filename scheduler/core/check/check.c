@@ -168,6 +168,10 @@ static int check_job(const struct cluster *cluster, const struct job *job, struc
     if (*job->reason == '\0' || *job->reason_code == '\0')
         return BROKEN("job %s is %s without a reason", job->spec->name,
                       job_state_to_string(job->state));
+    if (!job_state_is_final(job->state) &&
+        (job->state == JOB_STOPPING) != (job->intent != INTENT_NONE))
+        return BROKEN("job %s is %s with the intent \"%s\"", job->spec->name,
+                      job_state_to_string(job->state), intent_to_string(job->intent));
     if (job_state_is_final(job->state) != (job->active_prev == NULL))
         return BROKEN("job %s is %s and %slisted as active", job->spec->name,
                       job_state_to_string(job->state), job->active_prev == NULL ? "not " : "");

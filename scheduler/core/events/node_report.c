@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#define REASON_REBOOTED "its node was started again"
+#define SAY_REBOOTED "its node was started again"
+#define SAY_AGENT_STOPS "its agent stops it"
 
 static bool grants_too_much(const struct node *node)
 {
@@ -35,7 +36,8 @@ static void withdraw(struct cluster *cluster, struct node *node, struct instant 
 
         if (process->state == PROCESS_ASSIGNED &&
             (grants_too_much(node) || (process->gpu_mask & ~gpus_mask(node->offer.gpus)) != 0))
-            process_stop(cluster, process, true, "its node offers less than before", now);
+            process_stop(cluster, process, true, CAUSE_OFFERS_LESS,
+                         "its node offers less than before", now);
         process = before;
     }
 }
@@ -124,18 +126,12 @@ static struct process *reported_process(const struct cluster *cluster, const str
 }
 
 /* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
- * is on its GPU): no success or failure of its own. Texts are those of the supervisor, and of
- * agents of the version before. */
+ * is on its GPU): no success or failure of its own. */
 static bool ended_by_node(const struct process_report *report)
 {
-    static const char lease_ended[] = "lease ended", gpu_held[] = "GPU";
-
     if (report->start_fault != START_FAULT_NONE)
         return report->start_fault == START_FAULT_PLACE;
-    return report->reason != NULL &&
-           (strncmp(report->reason, lease_ended, sizeof lease_ended - 1) == 0 ||
-            strncmp(report->reason, gpu_held, sizeof gpu_held - 1) == 0 ||
-            streq(report->reason, "stopped"));
+    return cause_is_nodes(report->cause);
 }
 
 /* Its resources stay granted to it like to any process that is stopping: nobody else gets those
@@ -155,6 +151,18 @@ static void take_stuck(struct cluster *cluster, struct process *process,
     process_name(process, name, sizeof name);
     effect_process_event(cluster, now, process, "process-stuck",
                          "%s: %s; its resources stay taken until it goes", name, report->reason);
+}
+
+static void lost_with_report(struct cluster *cluster, struct process *process,
+                             const struct process_report *report, bool rebooted, struct instant now)
+{
+    enum cause cause = report->start_fault != START_FAULT_NONE ? CAUSE_NOT_STARTED : report->cause;
+
+    if (rebooted)
+        process_lost(cluster, process, CAUSE_REBOOTED, SAY_REBOOTED, now);
+    else
+        process_lost(cluster, process, cause,
+                     report->reason != NULL ? report->reason : cause_to_string(cause), now);
 }
 
 static void take_process(struct cluster *cluster, struct process *process,
@@ -181,7 +189,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     }
     if (report->state == PROCESS_EXITED && !process->stop_wanted &&
         (rebooted || ended_by_node(report) || process_was_refused(process, report, offer))) {
-        process_lost(cluster, process, rebooted ? REASON_REBOOTED : report->reason, now);
+        lost_with_report(cluster, process, report, rebooted, now);
         return;
     }
     if (report->state == PROCESS_EXITED) {
@@ -190,8 +198,8 @@ static void take_process(struct cluster *cluster, struct process *process,
     }
     /* Stopped unasked (its agent is being stopped itself): neither its success nor its failure. */
     if (report->state == PROCESS_STOPPING && !process->stop_wanted) {
-        process_stop(cluster, process, true, REASON_AGENT_STOPS, now);
-        process_leaves_gang(cluster, process, REASON_AGENT_STOPS, now);
+        process_stop(cluster, process, true, CAUSE_AGENT_STOPS, SAY_AGENT_STOPS, now);
+        process_leaves_gang(cluster, process, SAY_AGENT_STOPS, now);
         changed = true;
     } else if (report->state == PROCESS_PREPARING || report->state == PROCESS_RUNNING) {
         changed = process_may_become(process, report->state) &&
@@ -205,7 +213,7 @@ static void take_process(struct cluster *cluster, struct process *process,
  * spoke of may be an order that it has not seen; after a reboot it carries that out like any other
  * (it may have read orders before it reports, so a process that it lists as running with a new boot
  * id does run). */
-static void take_absent(struct cluster *cluster, struct node *node, const char *reason,
+static void take_absent(struct cluster *cluster, struct node *node, bool rebooted,
                         struct instant now)
 {
     struct process *process;
@@ -213,7 +221,8 @@ static void take_absent(struct cluster *cluster, struct node *node, const char *
 
     DL_FOREACH_SAFE2(node->processes, process, next, node_next)
     if (process->reported && !process->listed)
-        process_lost(cluster, process, reason, now);
+        process_lost(cluster, process, rebooted ? CAUSE_REBOOTED : CAUSE_UNSEEN,
+                     rebooted ? SAY_REBOOTED : "its agent does not know it", now);
 }
 
 static void returned(struct cluster *cluster, struct node *node, struct instant now)
@@ -273,7 +282,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
             n_stale++;
     }
     if (report->complete || rebooted)
-        take_absent(cluster, node, rebooted ? REASON_REBOOTED : "its agent does not know it", now);
+        take_absent(cluster, node, rebooted, now);
     node_orders_go_on(cluster, node, n_new);
     take_offer(cluster, node, &report->offer, now);
     node_take_idle_gpus(cluster, node, report->gpus_idle, now);

@@ -270,7 +270,7 @@ int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reaso
     if (job_state_is_final(job->state))
         return edl_error_set(error, EDL_EBADTRANSITION, "job %s is %s already", job->spec->name,
                              job_state_to_string(job->state));
-    job_kill(cluster, job, now, "killed", "%s", text);
+    job_kill(cluster, job, now, CAUSE_KILLED, "%s", text);
     return 0;
 }
 
@@ -325,7 +325,7 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
     spec->max = max;
     job_grow_slots(job, role, max);
     effect_membership(cluster, job); /* fewer may be enough */
-    job_decided(job, "bounds", "its bounds are now %u..%u", min, max);
+    job_decided(job, RESIZE_BOUNDS, "its bounds are now %u..%u", min, max);
     if (job->state == JOB_QUEUED)
         job->target[role] = min;
 }

@@ -150,7 +150,8 @@ static void unlink_all(struct job *job)
 static void fail(struct cluster *cluster, struct job *job, const struct job *on, struct instant now)
 {
     unlink_all(job);
-    job_set_reason(cluster, job, "dependency-failed",
+    job->intent = INTENT_FAILED;
+    job_set_reason(cluster, job, CAUSE_DEPENDENCY_FAILED,
                    "it was to run after %s (%llu), which %s: %.*s", on->spec->name, ULL(on->id),
                    on->state == JOB_KILLED ? "was killed" : "failed",
                    printable_prefix(on->reason, 140), on->reason);
@@ -174,7 +175,7 @@ static void tell(struct cluster *cluster, struct job *job)
                        ULL(dependency->array->first + dependency->array->n - 1));
     if (job->n_waits > 1)
         (void)snprintf(others, sizeof others, " and %u others", job->n_waits - 1);
-    job_set_reason(cluster, job, "waits-for-job", "waits until %s%s %s succeeded", what, others,
+    job_set_reason(cluster, job, CAUSE_WAITS_FOR_JOB, "waits until %s%s %s succeeded", what, others,
                    dependency->on != NULL && job->n_waits == 1 ? "has" : "have");
 }
 
@@ -272,7 +273,7 @@ void after_name(struct cluster *cluster, struct job *job, int sign)
 static void enter(struct cluster *cluster, struct job *job)
 {
     job->plan.verdict = VERDICT_NONE;
-    job_set_reason(cluster, job, "queued", "waits for its turn to be placed");
+    job_set_reason(cluster, job, CAUSE_QUEUED, "waits for its turn to be placed");
     queue_enter(cluster, job, true);
     cluster->plan_wanted = true;
 }

@@ -17,6 +17,7 @@
 #include <uthash.h>
 
 #include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cause.h"
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/core/speed/pace.h"
@@ -167,7 +168,8 @@ struct process {
     int exit_code;     /* valid when EXITED and exit_signal == 0; -1 unknown */
     int exit_signal;
     bool stop_wanted; /* we asked it to stop: its end is neither success nor failure */
-    char reason[PROCESS_REASON_SIZE]; /* why it was stopped, or how it ended */
+    enum cause cause; /* why it was stopped, or how it ended: what is decided by */
+    char reason[PROCESS_REASON_SIZE]; /* the same as a sentence, for people */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
@@ -252,7 +254,9 @@ struct job {
     uint64_t id;
     struct job_spec *spec; /* owned */
     enum job_state state;
-    char reason_code[32]; /* why it is in this state: "gang-does-not-fit" */
+    enum intent intent;   /* STOPPING: how it is to end; over: how it ended; else INTENT_NONE */
+    enum cause cause;     /* why it is in this state: what is decided by */
+    char reason_code[32]; /* its word: "gang-does-not-fit" (cause_code) */
     uint32_t resizes;     /* grown or shrunk after the start */
     char *reason;         /* the same as a sentence; owned, never NULL */
     char user[64];
@@ -492,6 +496,7 @@ struct process_report {
     enum process_state state; /* PREPARING, RUNNING, STOPPING, EXITED */
     int64_t pid;
     int exit_code, exit_signal;
+    enum cause cause;   /* EXITED: why; CAUSE_NONE: start_fault or unfit tells it, or nobody */
     const char *reason; /* of its end; of one that is STOPPING: what keeps it; may be NULL */
     uint64_t cpu_used_us, memory_used_bytes, memory_peak_bytes, tasks;
     uint64_t ran_us;    /* since it was started, in boot time; 0: not told */

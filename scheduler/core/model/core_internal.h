@@ -19,20 +19,6 @@
 #define BACKOFF_MAX_US (60 * USEC_PER_SEC)
 #define BACKOFF_LEAST_US (100 * USEC_PER_MSEC) /* from a slot's second failure on; doubles, too */
 
-/* Why a process was stopped whose slot is to be filled anew; stored with it, so a restart knows as
- * well. */
-#define REASON_DRAINED "its node is being drained"
-#define REASON_AGENT_STOPS "its agent stops it"
-#define REASON_REQUEUED "requeued" /* a stopping job's code: it is queued again afterwards */
-#define REASON_DONE "done"         /* a stopping job's codes that it ended by itself with */
-#define REASON_FAILED "process-failed"
-#define REASON_AT_ONCE "failed-at-once"            /* likewise */
-#define REASON_ALL_TASKS_FAILED "all-tasks-failed" /* a stopping job's code: it ends as failed */
-#define REASON_UNFIT "no-node-runs-it"        /* likewise: each node that has room cannot run it */
-#define REASON_TOO_FEW "too-few-nodes-run-it" /* waits for nodes that cannot run it */
-#define REASON_DEADLINE "deadline"            /* a stopping job's code: it ends as killed */
-#define REASON_NO_ROOM "replacement-does-not-fit" /* a job's code; a restart goes on from it */
-
 /* --- effects.c
  * ------------------------------------------------------------------------------------------ */
 void process_free(struct process *process);
@@ -82,18 +68,19 @@ void job_names_done(struct cluster *cluster);
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now);
 /* job_want_nothing - no process of it any more */
 void job_want_nothing(struct job *job);
-void job_set_reason(struct cluster *cluster, struct job *job, const char *code, const char *format,
+/* job_set_reason - why it is in its state: the cause, and a sentence for people. Its intent stays
+ */
+void job_set_reason(struct cluster *cluster, struct job *job, enum cause cause, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));
 void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uint32_t target,
                     struct instant now);
-/* job_stop - stops all its processes; code decides how it ends: "done", "killed", REASON_REQUEUED
- * back in the queue, anything else failed */
-void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
-              const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* job_stop - stops all its processes; when the last one is gone it ends as intent says */
+void job_stop(struct cluster *cluster, struct job *job, struct instant now, enum intent intent,
+              enum cause cause, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* job_keeps_remains - it has ended by itself, and what still runs of it stays until it is killed */
 bool job_keeps_remains(const struct job *job);
 /* job_kill - whatever it does now; what is stopping goes on ending the way it was to end */
-void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
+void job_kill(struct cluster *cluster, struct job *job, struct instant now, enum cause cause,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* job_watch_deadline - from now on it is known when it has to be over */
 void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant now);
@@ -257,8 +244,8 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
 void process_attach(struct process *process, struct node *node);
 /* process_stop - asks it to stop; nothing when it was asked before. again: its slot is filled anew
  * afterwards */
-void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
-                  struct instant now);
+void process_stop(struct cluster *cluster, struct process *process, bool again, enum cause cause,
+                  const char *reason, struct instant now);
 /* process_was_refused - whether its agent did not start it because the node, as this same report
  * says, offers less than it was ordered for: no failure of its own. One that a node refuses
  * although it offers as much fails like any other, or it would be ordered there for ever. */
@@ -266,8 +253,8 @@ bool process_was_refused(const struct process *process, const struct process_rep
                          const struct node_offer *offer);
 void process_exited(struct cluster *cluster, struct process *process,
                     const struct process_report *report, struct instant now);
-void process_lost(struct cluster *cluster, struct process *process, const char *reason,
-                  struct instant now);
+void process_lost(struct cluster *cluster, struct process *process, enum cause cause,
+                  const char *reason, struct instant now);
 /* process_leaves_gang - one was lost or taken, which is no failure of its own: a job that is not
  * fault tolerant starts again as a whole. What never ran took nothing along and is placed anew. */
 void process_leaves_gang(struct cluster *cluster, struct process *process, const char *how,
@@ -711,5 +698,5 @@ void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant n
 /* group_count - its part of what its group holds, afresh. O(roles) */
 void group_count(struct cluster *cluster, struct job *job);
 /* job_decided - why its size changes next; said with the change */
-void job_decided(struct job *job, const char *code, const char *format, ...)
+void job_decided(struct job *job, enum resize_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -226,7 +226,7 @@ void job_touch(struct cluster *cluster, struct job *job)
     DL_APPEND2(cluster->touched, job, plan.touched_prev, plan.touched_next);
 }
 
-void job_decided(struct job *job, const char *code, const char *format, ...)
+void job_decided(struct job *job, enum resize_reason reason, const char *format, ...)
 {
     char text[190], why[224];
     va_list ap;
@@ -234,8 +234,9 @@ void job_decided(struct job *job, const char *code, const char *format, ...)
     va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    (void)snprintf(why, sizeof why, "%.30s: %s", code, text);
+    (void)snprintf(why, sizeof why, "%s: %s", resize_reason_to_string(reason), text);
     free(job->plan.why);
+    job->plan.resize_reason = reason;
     job->plan.why = xstrdup(why);
 }
 

@@ -22,10 +22,14 @@ static const char *const ends[] = {
 
 static const char *const directions[] = { [RESIZE_GROW] = "grow", [RESIZE_SHRINK] = "shrink" };
 
-/* The codes that job_decided is called with. */
-static const char *const reasons[RESIZE_REASONS] = {
-    "grown", "shrunk", "make-room", "foreign-load", "drain", "bounds", "given-up", "moved", "other",
+static const char *const reasons[] = {
+    [RESIZE_GROWN] = "grown",         [RESIZE_SHRUNK] = "shrunk",
+    [RESIZE_MAKE_ROOM] = "make-room", [RESIZE_FOREIGN_LOAD] = "foreign-load",
+    [RESIZE_DRAIN] = "drain",         [RESIZE_BOUNDS] = "bounds",
+    [RESIZE_GIVEN_UP] = "given-up",   [RESIZE_MOVED] = "moved",
+    [RESIZE_OTHER] = "other",
 };
+static_assert(ELEMENTS(reasons) == RESIZE_REASONS, "each has its word");
 
 static const char *const task_ends[] = {
     [TASK_END_FINISHED] = "finished", [TASK_END_FAILED] = "failed",
@@ -54,9 +58,9 @@ const char *resize_direction_to_string(enum resize_direction direction)
     return name_of(directions, ELEMENTS(directions), (unsigned)direction);
 }
 
-const char *resize_reason_to_string(unsigned reason)
+const char *resize_reason_to_string(enum resize_reason reason)
 {
-    return name_of(reasons, ELEMENTS(reasons), reason);
+    return name_of(reasons, ELEMENTS(reasons), (unsigned)reason);
 }
 
 const char *task_end_to_string(enum task_end end)
@@ -78,14 +82,8 @@ void figures_init(struct cluster_figures *figures)
 }
 
 void figures_resized(struct cluster_figures *figures, enum resize_direction direction,
-                     const char *why)
+                     enum resize_reason reason)
 {
-    size_t length = strcspn(why, ":");
-    size_t reason = 0;
-
-    while (reason < RESIZE_REASONS - 1 &&
-           (strlen(reasons[reason]) != length || strncmp(reasons[reason], why, length) != 0))
-        reason++;
     figures->resizes[direction][reason]++;
 }
 

@@ -36,7 +36,19 @@ enum task_end {
 /* The uses of the time of a step. */
 enum step_part { STEP_COMPUTE, STEP_WAIT, STEP_PARTS };
 
-#define RESIZE_REASONS 9
+/* Why a job's size changed. */
+enum resize_reason {
+    RESIZE_GROWN,
+    RESIZE_SHRUNK,
+    RESIZE_MAKE_ROOM,
+    RESIZE_FOREIGN_LOAD,
+    RESIZE_DRAIN,
+    RESIZE_BOUNDS,
+    RESIZE_GIVEN_UP,
+    RESIZE_MOVED,
+    RESIZE_OTHER, /* nobody said why */
+    RESIZE_REASONS
+};
 
 struct cluster_figures {
     /* now */
@@ -78,16 +90,16 @@ struct node_sums {
 const char *process_start_to_string(enum process_start start);
 const char *process_end_to_string(enum process_end end);
 const char *resize_direction_to_string(enum resize_direction direction);
-/* the code of a decision (job_decided); the last is "other" */
-const char *resize_reason_to_string(unsigned reason);
+/* the code of a decision (job_decided) */
+const char *resize_reason_to_string(enum resize_reason reason);
 const char *task_end_to_string(enum task_end end);
 const char *step_part_to_string(enum step_part part);
 
 void figures_init(struct cluster_figures *figures);
 
-/* figures_resized - counts a change of a job's size; why: "code: sentence" */
+/* figures_resized - counts a change of a job's size */
 void figures_resized(struct cluster_figures *figures, enum resize_direction direction,
-                     const char *why);
+                     enum resize_reason reason);
 
 /* figures_sum_nodes - linear in the nodes */
 struct node_sums figures_sum_nodes(const struct cluster *cluster);

@@ -9,8 +9,8 @@
  * Only one that was to run after another fails while it is queued (after.c).
  * Everything but submit and kill is decided by job_settle, which looks at the processes and moves
  * the job where it belongs; a function that changes a process calls it. How a stopping job ends is
- * told by its reason code alone, which the store keeps, so that a restart in the middle ends it the
- * same way. */
+ * told by its intent alone (cause.h), which the store keeps, so that a restart in the middle ends
+ * it the same way. */
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <stdarg.h>
@@ -42,16 +42,6 @@ static const char *const event_names[] = {
     [JOB_RUNNING] = "job-running",   [JOB_RESIZING] = "job-resizing",
     [JOB_STOPPING] = "job-stopping", [JOB_SUCCEEDED] = "job-succeeded",
     [JOB_FAILED] = "job-failed",     [JOB_KILLED] = "job-killed",
-};
-
-static const struct {
-    const char *reason_code;
-    enum job_state end;
-} ends[] = {
-    { REASON_DONE, JOB_SUCCEEDED },
-    { "killed", JOB_KILLED },
-    { REASON_DEADLINE, JOB_KILLED },
-    { REASON_REQUEUED, JOB_QUEUED },
 };
 
 /* The oldest one leaves the queue. All of them together step over each job once for each time that
@@ -131,28 +121,30 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     return true;
 }
 
-static void set_reason(struct cluster *cluster, struct job *job, const char *code,
+static void set_reason(struct cluster *cluster, struct job *job, enum cause cause,
                        const char *format, va_list ap)
 {
+    const char *code = cause_code(cause, job->intent);
     char text[JOB_REASON_SIZE + 8]; /* a longer text is cut between two characters */
 
     (void)vsnprintf(text, sizeof text, format, ap);
     text[printable_prefix(text, JOB_REASON_SIZE - 1)] = '\0';
-    if (streq(text, job->reason) && streq(code, job->reason_code))
+    if (cause == job->cause && streq(text, job->reason) && streq(code, job->reason_code))
         return;
+    job->cause = cause;
     free(job->reason);
     job->reason = xstrdup(text);
     (void)snprintf(job->reason_code, sizeof job->reason_code, "%s", code);
     effect_save_job(cluster, job);
 }
 
-void job_set_reason(struct cluster *cluster, struct job *job, const char *code, const char *format,
+void job_set_reason(struct cluster *cluster, struct job *job, enum cause cause, const char *format,
                     ...)
 {
     va_list ap;
 
     va_start(ap, format);
-    set_reason(cluster, job, code, format, ap);
+    set_reason(cluster, job, cause, format, ap);
     va_end(ap);
 }
 
@@ -173,7 +165,8 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         return;
     job->resizes++;
     why = job->plan.why != NULL ? job->plan.why : "";
-    figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK, why);
+    figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK,
+                    job->plan.why != NULL ? job->plan.resize_reason : RESIZE_OTHER);
     effect_event(cluster, now, job, "", "job-resized", "%s",
                  resize_describe(job->spec->roles[role].name, old, target, why, text, sizeof text));
     free(job->plan.why);
@@ -260,15 +253,15 @@ static bool describe_repair(struct cluster *cluster, struct job *job)
             if (!slot->due || slot->live != NULL)
                 continue;
             if (job->waits_for_room)
-                job_set_reason(cluster, job, REASON_NO_ROOM,
+                job_set_reason(cluster, job, CAUSE_NO_ROOM,
                                "%s-%u is to be started again and waits for room on a node",
                                job->spec->roles[r].name, i);
             else if (slot->failures > 0)
-                job_set_reason(cluster, job, "restarting",
+                job_set_reason(cluster, job, CAUSE_RESTARTING,
                                "%s-%u is started again after failure %u of at most %u",
                                job->spec->roles[r].name, i, slot->failures, job->spec->restart_max);
             else
-                job_set_reason(cluster, job, "restarting",
+                job_set_reason(cluster, job, CAUSE_RESTARTING,
                                "%s-%u is started again where there is room",
                                job->spec->roles[r].name, i);
             return true;
@@ -283,12 +276,12 @@ static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t 
     if (job->queue == NULL || !task_queue_is_finished(job->queue) || running == 0)
         return false;
     if (!task_queue_is_model_saved(job->queue))
-        job_set_reason(cluster, job, "finishing",
+        job_set_reason(cluster, job, CAUSE_FINISHING,
                        "all passes over the data ended; the model is not saved yet by the one of"
                        " its %u processes that is elected to",
                        running);
     else
-        job_set_reason(cluster, job, "finishing",
+        job_set_reason(cluster, job, CAUSE_FINISHING,
                        "all passes over the data ended and the model is saved; %u processes run"
                        " on, and it ends when its trainers have",
                        running);
@@ -325,23 +318,23 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
         return;
     if (state == JOB_RUNNING) {
         if (running == 1)
-            job_set_reason(cluster, job, "running", "its process runs%s",
+            job_set_reason(cluster, job, CAUSE_RUNNING, "its process runs%s",
                            describe_given_up(job, given_up, sizeof given_up));
         else
-            job_set_reason(cluster, job, "running", "all %u processes run%s", running,
+            job_set_reason(cluster, job, CAUSE_RUNNING, "all %u processes run%s", running,
                            describe_given_up(job, given_up, sizeof given_up));
         return;
     }
     if (describe_repair(cluster, job))
         return;
     if (job->waits_for_room)
-        job_set_reason(cluster, job, REASON_NO_ROOM,
+        job_set_reason(cluster, job, CAUSE_NO_ROOM,
                        "%u of %u processes run; the others wait for room on a node", running,
                        wanted);
     else if (state == JOB_STARTING)
-        job_set_reason(cluster, job, "starting", "%u of %u processes run", running, wanted);
+        job_set_reason(cluster, job, CAUSE_STARTING, "%u of %u processes run", running, wanted);
     else
-        job_set_reason(cluster, job, "resizing",
+        job_set_reason(cluster, job, CAUSE_RESIZING,
                        "%u processes run, %u are wanted, %u are being stopped", running, wanted,
                        stopping);
 }
@@ -374,23 +367,34 @@ static bool data_has_failed(const struct job *job)
     return job->queue != NULL && task_queue_has_failed(job->queue);
 }
 
+/* What was to be queued again cannot run any more. */
+static void fail_instead(struct cluster *cluster, struct job *job)
+{
+    char text[JOB_REASON_SIZE];
+
+    if (data_has_failed(job)) {
+        job->intent = INTENT_FAILED;
+        job_set_reason(cluster, job, CAUSE_ALL_TASKS_FAILED, "%s",
+                       describe_all_failed(job, text, sizeof text));
+    } else if (job_is_refused(cluster, job)) {
+        job->intent = INTENT_FAILED;
+        job_set_reason(cluster, job, CAUSE_NO_NODE_RUNS_IT, "%s",
+                       job_say_unfit(job, text, sizeof text));
+    }
+}
+
 static void end_when_empty(struct cluster *cluster, struct job *job, struct instant now)
 {
-    enum job_state end = JOB_FAILED;
-    char text[JOB_REASON_SIZE];
+    enum job_state end;
 
     if (job_count_live(job) > 0)
         return;
-    if (data_has_failed(job) && streq(job->reason_code, REASON_REQUEUED))
-        job_set_reason(cluster, job, REASON_ALL_TASKS_FAILED, "%s",
-                       describe_all_failed(job, text, sizeof text));
-    if (streq(job->reason_code, REASON_REQUEUED) && job_is_refused(cluster, job))
-        job_set_reason(cluster, job, REASON_UNFIT, "%s", job_say_unfit(job, text, sizeof text));
-    for (size_t i = 0; i < ELEMENTS(ends); i++)
-        if (streq(ends[i].reason_code, job->reason_code))
-            end = ends[i].end;
+    if (job->intent == INTENT_REQUEUED)
+        fail_instead(cluster, job);
+    end = intent_end(job->intent);
     if (!job_set_state(cluster, job, end, now) || end != JOB_QUEUED)
         return;
+    job->intent = INTENT_NONE;
     /* in its old place in the order; its data goes on where it was */
     job_forget_idle(cluster, job);
     if (job->started_wall_us == 0)
@@ -406,7 +410,7 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
 bool job_keeps_remains(const struct job *job)
 {
     return job->spec->keep_remains && job->state == JOB_STOPPING &&
-           (streq(job->reason_code, REASON_DONE) || streq(job->reason_code, REASON_FAILED));
+           (job->intent == INTENT_DONE || job->cause == CAUSE_PROCESS_FAILED);
 }
 
 static void stop_remains(struct cluster *cluster, struct job *job, struct instant now)
@@ -414,18 +418,20 @@ static void stop_remains(struct cluster *cluster, struct job *job, struct instan
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; i < job->n_slots[r]; i++)
             if (job->slots[r][i].live != NULL)
-                process_stop(cluster, job->slots[r][i].live, false, "its job ends", now);
+                process_stop(cluster, job->slots[r][i].live, false, CAUSE_JOB_ENDS, "its job ends",
+                             now);
 }
 
-void job_stop(struct cluster *cluster, struct job *job, struct instant now, const char *code,
-              const char *format, ...)
+void job_stop(struct cluster *cluster, struct job *job, struct instant now, enum intent intent,
+              enum cause cause, const char *format, ...)
 {
     va_list ap;
 
     if (!job_is_started(job))
         return;
+    job->intent = intent;
     va_start(ap, format);
-    set_reason(cluster, job, code, format, ap);
+    set_reason(cluster, job, cause, format, ap);
     va_end(ap);
     (void)job_set_state(cluster, job, JOB_STOPPING, now);
     job->waits_for_room = false;
@@ -437,13 +443,13 @@ void job_stop(struct cluster *cluster, struct job *job, struct instant now, cons
     if (!job_keeps_remains(job))
         stop_remains(cluster, job, now);
     else if (job_count_live(job) > 0)
-        job_set_reason(cluster, job, code,
+        job_set_reason(cluster, job, cause,
                        "%.*s; its remaining processes stay until it is killed (autoclean: false)",
                        printable_prefix(job->reason, 150), job->reason);
     end_when_empty(cluster, job, now);
 }
 
-void job_kill(struct cluster *cluster, struct job *job, struct instant now, const char *code,
+void job_kill(struct cluster *cluster, struct job *job, struct instant now, enum cause cause,
               const char *format, ...)
 {
     char text[JOB_REASON_SIZE];
@@ -453,16 +459,19 @@ void job_kill(struct cluster *cluster, struct job *job, struct instant now, cons
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
     if (job->state == JOB_QUEUED) {
-        job_set_reason(cluster, job, code, "%s", text);
+        job->intent = INTENT_KILLED;
+        job_set_reason(cluster, job, cause, "%s", text);
         job_want_nothing(job);
         (void)job_set_state(cluster, job, JOB_KILLED, now);
         return;
     }
-    if (job->state == JOB_STOPPING && streq(job->reason_code, REASON_REQUEUED))
-        job_set_reason(cluster, job, code, "%s", text); /* it was to start again */
+    if (job->intent == INTENT_REQUEUED) { /* it was to start again */
+        job->intent = INTENT_KILLED;
+        job_set_reason(cluster, job, cause, "%s", text);
+    }
     if (job_keeps_remains(job))
         stop_remains(cluster, job, now);
-    job_stop(cluster, job, now, code, "%s", text);
+    job_stop(cluster, job, now, INTENT_KILLED, cause, "%s", text);
 }
 
 /* Deadlines are wall-clock time, which may be set anew; the timer runs on boot time. */
@@ -483,7 +492,7 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
         job_watch_deadline(cluster, job, now);
         return;
     }
-    job_kill(cluster, job, now, REASON_DEADLINE, "it was not done by its deadline, %s",
+    job_kill(cluster, job, now, CAUSE_DEADLINE, "it was not done by its deadline, %s",
              rfc3339_format(job->spec->deadline_wall_us, text));
 }
 
@@ -500,8 +509,8 @@ static void stop_done(struct cluster *cluster, struct job *job, struct instant n
         (void)snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "; %s", skipped);
     if (strlen(done) + strlen(": ") + strlen(path) + strlen(tail) >= JOB_REASON_SIZE)
         path = "";
-    job_stop(cluster, job, now, REASON_DONE, "%s%s%s%s", done, *path != '\0' ? ": " : "", path,
-             tail);
+    job_stop(cluster, job, now, INTENT_DONE, CAUSE_DONE, "%s%s%s%s", done,
+             *path != '\0' ? ": " : "", path, tail);
 }
 
 void job_settle(struct cluster *cluster, struct job *job, struct instant now)
@@ -517,7 +526,7 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     if (!job_is_started(job))
         return;
     if (data_has_failed(job)) {
-        job_stop(cluster, job, now, REASON_ALL_TASKS_FAILED, "%s",
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_ALL_TASKS_FAILED, "%s",
                  describe_all_failed(job, text, sizeof text));
         return;
     }
@@ -528,7 +537,7 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     for (uint32_t r = 0; job->finishing && r < job->spec->n_roles; r++)
         job_set_target(cluster, job, r, job_role_floor(job, r), now);
     if (job->state == JOB_STARTING && gang_runs(job)) {
-        job_set_reason(cluster, job, "running", "the minimum of every role runs");
+        job_set_reason(cluster, job, CAUSE_RUNNING, "the minimum of every role runs");
         (void)job_set_state(cluster, job, JOB_RUNNING, now);
     }
     to = job->state == JOB_STARTING ? JOB_STARTING : is_settled(job) ? JOB_RUNNING : JOB_RESIZING;

@@ -154,7 +154,8 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
                    now);
     node_note_kept(cluster, node, now);
     while ((process = node_first_fenced(node)) != NULL)
-        process_lost(cluster, process, "its node was silent for longer than its lease", now);
+        process_lost(cluster, process, CAUSE_NODE_SILENT,
+                     "its node was silent for longer than its lease", now);
     node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
 }
 

@@ -60,6 +60,7 @@ int cluster_give_up_node(struct cluster *cluster, struct node *node, struct inst
         return edl_error_remedy(error, "drain it instead");
     }
     while (node->processes != NULL)
-        process_lost(cluster, node->processes, "its node was removed as gone", now);
+        process_lost(cluster, node->processes, CAUSE_NODE_GONE, "its node was removed as gone",
+                     now);
     return 0;
 }

@@ -261,14 +261,15 @@ static void say(struct process *process, const char *format, ...)
                    printable_prefix(text, sizeof process->reason - 1), text);
 }
 
-void process_stop(struct cluster *cluster, struct process *process, bool again, const char *reason,
-                  struct instant now)
+void process_stop(struct cluster *cluster, struct process *process, bool again, enum cause cause,
+                  const char *reason, struct instant now)
 {
     if (process->stop_wanted || process_state_is_final(process->state))
         return;
     process->stop_wanted = true;
     process->since_us = now.now_us;
     slot_set_due(cluster, process->job, process->role, process->index, again);
+    process->cause = cause;
     say(process, "%s", reason);
     (void)process_set_state(cluster, process, PROCESS_STOPPING, now);
     if (!again)
@@ -367,11 +368,11 @@ static void failed(struct cluster *cluster, struct process *process, const char 
     slot_set_failures(cluster, job, process->role, process->index, failures);
     process_name(process, name, sizeof name);
     if (!job->spec->fault_tolerant)
-        job_stop(cluster, job, now, REASON_FAILED,
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
                  "%s failed on node %s and the job is not fault tolerant: %s", name,
                  process->node_name, how);
     else if (job_fails_at_once(cluster, job, process, now, at_once, sizeof at_once))
-        job_stop(cluster, job, now, REASON_AT_ONCE,
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_FAILED_AT_ONCE,
                  "Failed %s count beyond the threshold: %s; last %s on node %s: %s",
                  job->spec->roles[process->role].name, at_once, name, process->node_name, how);
     else if (failures <= job->spec->restart_max)
@@ -381,7 +382,7 @@ static void failed(struct cluster *cluster, struct process *process, const char 
                              "%s failed %u times and is not started again, others do its work: %s",
                              name, failures, how);
     else
-        job_stop(cluster, job, now, REASON_FAILED,
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
                  "Failed %s count beyond the threshold: %u (%s failed %u times; last on node %s: "
                  "%s)",
                  job->spec->roles[process->role].name, job->spec->restart_max, name, failures,
@@ -438,12 +439,13 @@ bool process_was_refused(const struct process *process, const struct process_rep
 }
 
 /* Its slot is due, unless somebody asked it to stop. */
-static void lose(struct cluster *cluster, struct process *process, const char *reason,
-                 struct instant now)
+static void lose(struct cluster *cluster, struct process *process, enum cause cause,
+                 const char *reason, struct instant now)
 {
     struct job *job = process->job;
 
     if (!process->stop_wanted) {
+        process->cause = cause;
         say(process, "%s", reason);
         slot_set_due(cluster, job, process->role, process->index, job_is_started(job));
     }
@@ -454,12 +456,12 @@ static void lose(struct cluster *cluster, struct process *process, const char *r
 
 /* It is placed anew, elsewhere, and none of its restarts is spent. The job is over when no node is
  * left. */
-static void goes_elsewhere(struct cluster *cluster, struct process *process, const char *reason,
-                           struct instant now)
+static void goes_elsewhere(struct cluster *cluster, struct process *process, enum cause cause,
+                           const char *reason, struct instant now)
 {
     struct job *job = process->job;
 
-    lose(cluster, process, reason, now);
+    lose(cluster, process, cause, reason, now);
     if (job_stop_if_unfit(cluster, job, now))
         return;
     process_leaves_gang(cluster, process, process->reason, now);
@@ -473,7 +475,7 @@ static void unfit(struct cluster *cluster, struct process *process,
     const char *reason = report->reason != NULL ? report->reason : unfit_to_string(report->unfit);
 
     job_note_unfit(cluster, process, report->unfit, reason, now);
-    goes_elsewhere(cluster, process, reason, now);
+    goes_elsewhere(cluster, process, CAUSE_UNFIT, reason, now);
 }
 
 /* There is room for it now where its job did not fail to start. */
@@ -535,8 +537,15 @@ static bool start_failed(struct cluster *cluster, struct process *process,
                 : !job_note_failed_start(cluster, process, reason, now))
             return false;
     }
-    goes_elsewhere(cluster, process, reason, now);
+    goes_elsewhere(cluster, process, CAUSE_NOT_STARTED, reason, now);
     return true;
+}
+
+static enum cause cause_of_end(const struct process_report *report)
+{
+    if (report->start_fault != START_FAULT_NONE)
+        return CAUSE_NOT_STARTED;
+    return report->cause != CAUSE_NONE ? report->cause : CAUSE_PROGRAM;
 }
 
 /* Any node would refuse it. */
@@ -545,7 +554,7 @@ static void asks_in_vain(struct cluster *cluster, struct process *process, struc
     char name[ROLE_NAME_MAX + 16];
 
     process_name(process, name, sizeof name);
-    job_stop(cluster, process->job, now, REASON_FAILED,
+    job_stop(cluster, process->job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
              "no node can start %s, for its job's request: %s; submit it again with that changed "
              "(tried on node %s)",
              name, process->reason, process->node_name);
@@ -573,6 +582,7 @@ void process_exited(struct cluster *cluster, struct process *process,
     process->exit_signal = report->exit_signal;
     cluster->figures.orphans_reaped += report->orphans_reaped;
     if (!process->stop_wanted) {
+        process->cause = cause_of_end(report);
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
         say(process, "%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
             report->reason != NULL ? report->reason : "");
@@ -608,25 +618,25 @@ void process_leaves_gang(struct cluster *cluster, struct process *process, const
         return;
     process_name(process, name, sizeof name);
     if (job->finishing) /* finished work of others is not done again */
-        job_stop(cluster, job, now, REASON_FAILED,
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
                  "%s was lost on node %s, others have finished, and the job is not fault "
                  "tolerant: %s",
                  name, process->node_name, how);
     else
-        job_stop(cluster, job, now, REASON_REQUEUED,
+        job_stop(cluster, job, now, INTENT_REQUEUED, CAUSE_MEMBER_LOST,
                  "%s was lost on node %s and the job is not fault tolerant, so it starts again as "
                  "a whole: %s",
                  name, process->node_name, how);
 }
 
-void process_lost(struct cluster *cluster, struct process *process, const char *reason,
-                  struct instant now)
+void process_lost(struct cluster *cluster, struct process *process, enum cause cause,
+                  const char *reason, struct instant now)
 {
     struct job *job = process->job;
     bool unasked = !process->stop_wanted;
     bool restored = process->node == NULL; /* the rest of its job is not tied together yet */
 
-    lose(cluster, process, reason, now);
+    lose(cluster, process, cause, reason, now);
     if (unasked && !restored)
         process_leaves_gang(cluster, process, reason, now);
     job_settle(cluster, job, now);

@@ -300,9 +300,11 @@ bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant 
     if (job->unfit == NULL || !job_is_started(job))
         return false;
     if (job_is_refused(cluster, job))
-        job_stop(cluster, job, now, REASON_UNFIT, "%s", job_say_unfit(job, text, sizeof text));
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_NO_NODE_RUNS_IT, "%s",
+                 job_say_unfit(job, text, sizeof text));
     else if (job->state == JOB_STARTING && !is_asked(job) && !may_be_complete(cluster, job))
-        job_stop(cluster, job, now, REASON_REQUEUED, "%s", job_say_too_few(job, text, sizeof text));
+        job_stop(cluster, job, now, INTENT_REQUEUED, CAUSE_TOO_FEW_NODES, "%s",
+                 job_say_too_few(job, text, sizeof text));
     else
         return false;
     return true;

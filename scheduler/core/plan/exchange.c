@@ -129,11 +129,11 @@ static void leave(struct plan *plan, struct process *process, const struct proce
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
     job->learned->moved_off = 0;
-    job_decided(job, "moved", "an instance changes places with one of %.40s",
+    job_decided(job, RESIZE_MOVED, "an instance changes places with one of %.40s",
                 other->job->spec->name);
     plan->cluster->figures.instances_exchanged++;
     process_tell_move(plan, process, "process-exchanged", what);
-    process_stop(plan->cluster, process, true, what, plan->now);
+    process_stop(plan->cluster, process, true, CAUSE_MOVED, what, plan->now);
     slot->not_before_us =
         plan->now.now_us + WAITS_US + MAX_OF(job->spec->grace_us, other->job->spec->grace_us);
     job_touch(plan->cluster, job);
@@ -237,7 +237,7 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
     job->learned->exchange.with = 0;
     job->learned->in_vain = 0;
     if (job->plan.why == NULL)
-        job_decided(job, "moved", "the exchanged instance starts again");
+        job_decided(job, RESIZE_MOVED, "the exchanged instance starts again");
 }
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)

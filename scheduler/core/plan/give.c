@@ -81,7 +81,7 @@ bool job_gives_up(struct cluster *cluster, struct process *process, struct insta
     job->plan.gives--;
     (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
                    cluster->config.policy->name);
-    process_stop(cluster, process, false, reason, now);
+    process_stop(cluster, process, false, CAUSE_SHRUNK, reason, now);
     cluster->plan_wanted = true;
     return true;
 }

@@ -185,12 +185,12 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     }
 }
 
-static void decided_by_policy(const struct plan *plan, struct job *job, const char *code)
+static void decided_by_policy(const struct plan *plan, struct job *job, enum resize_reason reason)
 {
     char why[160];
 
     plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
-    job_decided(job, code, "%s, %s", why, plan->load);
+    job_decided(job, reason, "%s, %s", why, plan->load);
 }
 
 static bool grow(void *userdata, uint64_t id)
@@ -209,7 +209,7 @@ static bool grow(void *userdata, uint64_t id)
     plan_hold_off(plan);
     if (short_of > 0)
         return false;
-    decided_by_policy(plan, job, "grown");
+    decided_by_policy(plan, job, RESIZE_GROWN);
     return true;
 }
 
@@ -239,9 +239,9 @@ static bool shrink(void *userdata, uint64_t id)
             return false;
         (void)snprintf(reason, sizeof reason, "shrunk by the policy %s: %s",
                        plan->cluster->config.policy->name, plan->load);
-        process_stop(plan->cluster, victim, false, reason, plan->now);
+        process_stop(plan->cluster, victim, false, CAUSE_SHRUNK, reason, plan->now);
     }
-    decided_by_policy(plan, job, "shrunk");
+    decided_by_policy(plan, job, RESIZE_SHRUNK);
     return true;
 }
 
@@ -253,7 +253,7 @@ static bool give(void *userdata, uint64_t id)
 
     if (job == NULL || !plan_give(plan, job))
         return shrink(userdata, id);
-    decided_by_policy(plan, job, "shrunk");
+    decided_by_policy(plan, job, RESIZE_SHRUNK);
     return true;
 }
 
@@ -266,7 +266,7 @@ static bool keep(void *userdata, uint64_t id)
         return false;
     job->plan.gives--;
     job_touch(plan->cluster, job);
-    decided_by_policy(plan, job, "grown");
+    decided_by_policy(plan, job, RESIZE_GROWN);
     return true;
 }
 

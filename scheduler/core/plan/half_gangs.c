@@ -164,7 +164,7 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
         if (!gives_up_servers(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
             continue;
         job_stop(
-            plan->cluster, jobs[i], plan->now, REASON_REQUEUED,
+            plan->cluster, jobs[i], plan->now, INTENT_REQUEUED, CAUSE_SERVERS_NO_ROOM,
             "gave up its %u parameter servers, chosen when it was started: for %llu s they did "
             "not find room; %u are enough",
             job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
@@ -191,7 +191,7 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
         looked_at++;
         n_donors = find_donors(plan, jobs, n, i, donors);
         for (size_t d = 0; d < n_donors; d++) {
-            job_stop(plan->cluster, donors[d], plan->now, REASON_REQUEUED,
+            job_stop(plan->cluster, donors[d], plan->now, INTENT_REQUEUED, CAUSE_HALF_GANG,
                      "gave up what it held so that job %s is complete: for %llu s neither found "
                      "room for its minimum",
                      jobs[i]->spec->name,

@@ -10,6 +10,7 @@
 #include "scheduler/core/speed/servers.h"
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/base/tree.h"
+#include "scheduler/core/model/figures.h"
 
 struct hasty;
 struct job;
@@ -67,6 +68,8 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     size_t n_reserved;
     struct hasty *hasty; /* where its processes end at once (job_hasty.c); owned */
     uint32_t n_hasty;
+    enum resize_reason
+        resize_reason; /* of the last decision about its size, when why tells of one */
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;

@@ -50,7 +50,7 @@ bool plan_move(struct plan *plan, struct job *job, const struct want *want)
             (void)snprintf(reason, sizeof reason,
                            "moved: it fits elsewhere, and another process of its job only on %s",
                            process->node->name);
-            process_stop(plan->cluster, process, true, reason, plan->now);
+            process_stop(plan->cluster, process, true, CAUSE_MOVED, reason, plan->now);
             capacity_take(rooms, room, &want->need, false);
             return true;
         }

@@ -67,7 +67,7 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
     while (standing->staying < spec->min && job_count(job, role, true) < spec->max) {
         if (!bring_one(plan, job, role, &want))
             return;
-        job_decided(job, "drain", "others start before a node is emptied");
+        job_decided(job, RESIZE_DRAIN, "others start before a node is emptied");
         standing->staying++;
     }
 }
@@ -85,8 +85,9 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
         if (process->state == PROCESS_RUNNING ? spare == 0 : !enough)
             continue;
         spare -= process->state == PROCESS_RUNNING;
-        job_decided(job, "drain", "node %s is being emptied", process->node->name);
-        process_stop(plan->cluster, process, false, "shrunk: its node is being drained", plan->now);
+        job_decided(job, RESIZE_DRAIN, "node %s is being emptied", process->node->name);
+        process_stop(plan->cluster, process, false, CAUSE_DRAINED,
+                     "shrunk: its node is being drained", plan->now);
     }
 }
 
@@ -119,7 +120,8 @@ static void move_fixed(struct plan *plan, struct process *process)
     if (room == NULL)
         return;
     capacity_take(&plan->planner->rooms, room, &want.need, false);
-    process_stop(plan->cluster, process, true, REASON_DRAINED, plan->now);
+    process_stop(plan->cluster, process, true, CAUSE_DRAINED, "its node is being drained",
+                 plan->now);
     job_set_lacking(plan->cluster, job, true); /* touched jobs were examined before */
     queue_might_move(plan->planner);
 }
@@ -358,8 +360,8 @@ static bool relieve(struct plan *plan, struct node *node)
         return false;
     describe_debt(node, debt, sizeof debt);
     (void)snprintf(reason, sizeof reason, "shrunk: %.140s", debt);
-    job_decided(best->job, "foreign-load", "%s", debt);
-    process_stop(plan->cluster, best, false, reason, plan->now);
+    job_decided(best->job, RESIZE_FOREIGN_LOAD, "%s", debt);
+    process_stop(plan->cluster, best, false, CAUSE_OWN_SERVICES, reason, plan->now);
     return true;
 }
 

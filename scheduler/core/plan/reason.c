@@ -465,18 +465,18 @@ bool cluster_never_fits(const struct cluster *cluster, const struct job *job, ch
     return true;
 }
 
-static const char *const codes[] = {
-    [VERDICT_NONE] = "queued",
-    [VERDICT_BEHIND] = "queued",
-    [VERDICT_DEEP] = "queued",
-    [VERDICT_WAITS] = "gang-does-not-fit",
-    [VERDICT_PROMISED] = "gang-does-not-fit",
-    [VERDICT_HELD] = "gang-does-not-fit",
-    [VERDICT_YIELDS] = "gang-does-not-fit",
-    [VERDICT_UNPACKED] = "gang-not-packed",
-    [VERDICT_OVER_LOAD] = "over-load-limit",
-    [VERDICT_NO_NODES] = "no-nodes",
-    [VERDICT_NEVER] = REASON_NEVER_FITS,
+static const enum cause codes[] = {
+    [VERDICT_NONE] = CAUSE_QUEUED,
+    [VERDICT_BEHIND] = CAUSE_QUEUED,
+    [VERDICT_DEEP] = CAUSE_QUEUED,
+    [VERDICT_WAITS] = CAUSE_GANG_DOES_NOT_FIT,
+    [VERDICT_PROMISED] = CAUSE_GANG_DOES_NOT_FIT,
+    [VERDICT_HELD] = CAUSE_GANG_DOES_NOT_FIT,
+    [VERDICT_YIELDS] = CAUSE_GANG_DOES_NOT_FIT,
+    [VERDICT_UNPACKED] = CAUSE_GANG_NOT_PACKED,
+    [VERDICT_OVER_LOAD] = CAUSE_OVER_LOAD_LIMIT,
+    [VERDICT_NO_NODES] = CAUSE_NO_NODES,
+    [VERDICT_NEVER] = CAUSE_NEVER_FITS,
 };
 
 /* On the nodes that it is promised. */
@@ -601,35 +601,33 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     }
 }
 
-static const char *code_of(const struct cluster *cluster, const struct job *job,
+static enum cause cause_of(const struct cluster *cluster, const struct job *job,
                            enum queue_verdict verdict)
 {
     struct foreign_load foreign;
     struct pin_wait pin;
 
     if (has_its_share(cluster, job, verdict))
-        return "group-share";
+        return CAUSE_GROUP_SHARE;
     if (pin_wait_of_verdict(cluster, job, verdict, &pin))
-        return "waits-for-node";
+        return CAUSE_WAITS_FOR_NODE;
     if (fails_for_unfit(cluster, job, verdict))
-        return job_is_refused(cluster, job) ? REASON_UNFIT : REASON_TOO_FEW;
-    return waits_for_foreign(cluster, job, verdict, &foreign) ? "foreign-load" : codes[verdict];
+        return job_is_refused(cluster, job) ? CAUSE_NO_NODE_RUNS_IT : CAUSE_TOO_FEW_NODES;
+    return waits_for_foreign(cluster, job, verdict, &foreign) ? CAUSE_FOREIGN_LOAD : codes[verdict];
 }
 
 /* Foreign load is asked after when the standing changes, not at each look: it costs a search. */
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
 {
     char text[JOB_REASON_SIZE];
-    const char *code;
 
     if (job->plan.verdict == verdict &&
         (cluster->planner->n_groups <= 1 ||
-         has_its_share(cluster, job, verdict) == streq(job->reason_code, "group-share")))
+         has_its_share(cluster, job, verdict) == (job->cause == CAUSE_GROUP_SHARE)))
         return;
-    code = code_of(cluster, job, verdict);
     job->plan.verdict = verdict;
     say(cluster, job, verdict, text, sizeof text);
-    job_set_reason(cluster, job, code, "%s", text);
+    job_set_reason(cluster, job, cause_of(cluster, job, verdict), "%s", text);
 }
 
 /* explain_stuck - a job that stops waits for its processes to go */
@@ -671,7 +669,7 @@ const char *cluster_explain_code(const struct cluster *cluster, const struct job
 {
     if (job->state != JOB_QUEUED || job->n_waits > 0)
         return job->reason_code;
-    return code_of(cluster, job, verdict_now(job));
+    return cause_to_string(cause_of(cluster, job, verdict_now(job)));
 }
 
 /* cluster_explain - see cluster.h */

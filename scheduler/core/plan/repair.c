@@ -161,8 +161,8 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
 
     for (; counted > most; counted--) {
         if (job->plan.why == NULL)
-            job_decided(job, "bounds", "%u are enough", most);
-        process_stop(plan->cluster, next_victim(job, role, false), false,
+            job_decided(job, RESIZE_BOUNDS, "%u are enough", most);
+        process_stop(plan->cluster, next_victim(job, role, false), false, CAUSE_SHRUNK,
                      "shrunk: its job wants fewer instances", plan->now);
     }
     trim_due(plan, job, role, most - counted);
@@ -385,7 +385,7 @@ static void finish_role(struct plan *plan, struct job *job, uint32_t role)
         uint32_t short_of = fill_role(plan, job, role, wanted);
 
         if (short_of > 0)
-            job_decided(job, "given-up", "%u of it ended and find no room again", short_of);
+            job_decided(job, RESIZE_GIVEN_UP, "%u of it ended and find no room again", short_of);
         wanted = MAX_OF(wanted - short_of, floor);
     }
     counted = job_count(job, role, false);

@@ -218,8 +218,8 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
     for (size_t i = 0; i < victims->n; i++) {
         struct process *process = victims->items[i];
 
-        job_decided(process->job, "make-room", "%s", text);
-        process_stop(plan->cluster, process, false, text, plan->now);
+        job_decided(process->job, RESIZE_MAKE_ROOM, "%s", text);
+        process_stop(plan->cluster, process, false, CAUSE_MAKES_ROOM, text, plan->now);
     }
 }
 

@@ -38,7 +38,7 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     queue_leave(plan->cluster, job); /* it asks for something else from now on */
     plan_fix_servers(plan, job, servers);
 
-    job_set_reason(plan->cluster, job, "starting", "its %zu processes are being started", n);
+    job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started", n);
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         job_set_target(plan->cluster, job, r, job->spec->roles[r].min, plan->now);

@@ -186,17 +186,17 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
     from->moved_away += slow;
     plan->cluster->figures.stragglers_moved++;
     if (!placed)
-        job_decided(job, "moved", "%s is %s %s", name,
+        job_decided(job, RESIZE_MOVED, "%s is %s %s", name,
                     slow ? "slow on" : "faster elsewhere than on", from->name);
     job->learned->moving = !placed;
-    process_stop(plan->cluster, process, !placed, reason, plan->now);
+    process_stop(plan->cluster, process, !placed, CAUSE_MOVED, reason, plan->now);
 }
 
 /* Its slot is free again. */
 static void come_back(struct job *job, uint32_t role)
 {
     if (job->counts[role].due > 0 && job->plan.why == NULL)
-        job_decided(job, "moved", "the moved instance starts again");
+        job_decided(job, RESIZE_MOVED, "the moved instance starts again");
     job->learned->moving = job->counts[role].stopping > 0;
 }
 

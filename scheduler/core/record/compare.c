@@ -64,7 +64,7 @@ static int compare_process(const struct process *a, const struct process *b,
         a->gpu_mask != b->gpu_mask)
         return DIFFERS("job %s: incarnation %llu: ports or GPUs differ", job, incarnation);
     if (a->exit_code != b->exit_code || a->exit_signal != b->exit_signal || a->pid != b->pid ||
-        a->start_failed != b->start_failed || !streq(a->reason, b->reason))
+        a->start_failed != b->start_failed || a->cause != b->cause || !streq(a->reason, b->reason))
         return DIFFERS("job %s: incarnation %llu: pid or how it ended differs (\"%s\" and \"%s\")",
                        job, incarnation, a->reason, b->reason);
     if (a->assigned_wall_us != b->assigned_wall_us || a->started_wall_us != b->started_wall_us ||
@@ -227,6 +227,10 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
         !streq(a->reason, b->reason))
         return DIFFERS("job %s: %s (%s) and %s (%s)", a->spec->name, job_state_to_string(a->state),
                        a->reason, job_state_to_string(b->state), b->reason);
+    if (a->cause != b->cause || a->intent != b->intent)
+        return DIFFERS("job %s: its cause is %s and %s, its intent %s and %s", a->spec->name,
+                       cause_to_string(a->cause), cause_to_string(b->cause),
+                       intent_to_string(a->intent), intent_to_string(b->intent));
     if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
         a->servers_min != b->servers_min || a->servers_max != b->servers_max ||
         a->finishing != b->finishing || !same_targets(a, b) ||

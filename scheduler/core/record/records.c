@@ -61,6 +61,8 @@ void record_of_job(const struct job *job, struct slot_record *slots, struct job_
     *ret = (struct job_record){
         .id = job->id,
         .state = job->state,
+        .cause = job->cause,
+        .intent = job->intent,
         .next_incarnation = job->next_incarnation,
         .resizes = job->resizes,
         .servers_min = job->servers_min,
@@ -101,6 +103,7 @@ void record_of_process(const struct process *process, struct process_record *ret
         .exit_signal = process->exit_signal,
         .stop_wanted = process->stop_wanted,
         .start_failed = process->start_failed,
+        .cause = process->cause,
         .assigned_wall_us = process->assigned_wall_us,
         .started_wall_us = process->started_wall_us,
         .ended_wall_us = process->ended_wall_us,
@@ -280,6 +283,8 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     job->turn_wall_us = record->turn_wall_us;
     cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     job->submitted_us = boot_time_of(now, record->submitted_wall_us);
+    job->cause = record->cause;
+    job->intent = record->intent;
     COPY(job->reason_code, record->reason_code);
     usage_of_ended(job, &record->usage);
     memcpy(job->target, record->target, job->spec->n_roles * sizeof *job->target);
@@ -338,6 +343,7 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
     process->exit_signal = record->exit_signal;
     process->stop_wanted = record->stop_wanted;
     process->start_failed = record->start_failed;
+    process->cause = record->cause;
     process->assigned_wall_us = record->assigned_wall_us;
     process->started_wall_us = record->started_wall_us;
     process->ended_wall_us = record->ended_wall_us;

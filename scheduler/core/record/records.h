@@ -29,6 +29,8 @@ struct slot_record { /* of a slot with a history only */
 struct job_record {
     uint64_t id;
     enum job_state state;
+    enum cause cause;
+    enum intent intent;
     char reason_code[32], reason[JOB_REASON_SIZE];
     char user[64];
     uint64_t next_incarnation;
@@ -58,6 +60,7 @@ struct process_record {
     int64_t pid;
     int exit_code, exit_signal;
     bool stop_wanted, start_failed;
+    enum cause cause;
     char reason[PROCESS_REASON_SIZE];
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes, frozen_us;

@@ -66,7 +66,7 @@ static void restore_live(struct cluster *cluster, struct job *job, struct proces
     process->at_work = process->state == PROCESS_RUNNING; /* as far as anybody knows */
     if (node == NULL || (node->state == NODE_LOST && !job->spec->keep_cut_off) || !owed ||
         process_slot(process)->live != NULL) {
-        process_lost(cluster, process, "the records do not let it live", now);
+        process_lost(cluster, process, CAUSE_UNRECORDED, "the records do not let it live", now);
         return;
     }
     process_attach(process, node);
@@ -89,7 +89,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     } else {
         ended_restore(cluster, job);
     }
-    job->waits_for_room = streq(job->reason_code, REASON_NO_ROOM);
+    job->waits_for_room = job->cause == CAUSE_NO_ROOM;
     job_recount(job);
     DL_FOREACH2(job->processes, process, job_next)
     history_add(process);
@@ -101,7 +101,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     history_trim(cluster, job);
     rendezvous_restored(job);
     if (*job->reason == '\0' && !job_state_is_final(job->state))
-        job_set_reason(cluster, job, "restored", "the scheduler was started again");
+        job_set_reason(cluster, job, CAUSE_RESTORED, "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
         job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
     if (job->state == JOB_QUEUED && job->plan.queue_class == NULL)
