@@ -143,21 +143,21 @@ static bool is_stopped(const struct edl_client *client)
     return client->stop != NULL && *client->stop != 0;
 }
 
-static uint64_t after_us(uint64_t from_us, uint64_t duration_us)
+/* pause_for - how much time it spent; shorter when told to stop, in slices as a signal may come
+ * just before poll() */
+static uint64_t pause_for(const struct edl_client *client, unsigned ms)
 {
-    return from_us + MIN_OF(duration_us, NEVER_US - from_us);
-}
+    uint64_t whole_us = ms * USEC_PER_MSEC;
+    struct patience patience = patience_of(whole_us);
 
-/* pause_ms - -EINTR when told to stop; in slices, as a signal may come just before poll() */
-static int pause_for(const struct edl_client *client, unsigned ms)
-{
-    while (ms > 0 && !is_stopped(client)) {
-        unsigned slice = MIN_OF(ms, SLICE_MS);
+    while (!patience_is_over(&patience) && !is_stopped(client)) {
+        uint64_t slice_us =
+            patience_plan(&patience, SLICE_MS * USEC_PER_MSEC, clock_read_us(CLOCK_BOOTTIME));
 
-        (void)poll(NULL, 0, (int)slice);
-        ms -= slice;
+        (void)poll(NULL, 0, (int)((slice_us + USEC_PER_MSEC - 1) / USEC_PER_MSEC));
+        patience_spend(&patience, clock_read_us(CLOCK_BOOTTIME));
     }
-    return is_stopped(client) ? -EINTR : 0;
+    return whole_us - patience.left_us;
 }
 
 static bool worth_retrying(const struct http_answer *answer)
@@ -167,60 +167,70 @@ static bool worth_retrying(const struct http_answer *answer)
            answer->status == NOTHING_STORED;
 }
 
-static void try_once(const struct edl_client *client, const struct http_call *call,
-                     struct http_answer *ret)
+/* try_once - how much time it spent */
+static uint64_t try_once(const struct edl_client *client, const struct http_call *call,
+                         struct http_answer *ret)
 {
-    if (!http_plain_call(&client->base, call, ret))
+    uint64_t spent_us = 0;
+
+    if (!http_plain_call(&client->base, call, &spent_us, ret))
         http_answer_fail(ret, &client->base, EDL_EUNREACHABLE, "nobody answers there", "");
+    return spent_us;
 }
 
 /* How long a call is tried. */
 struct effort {
-    uint64_t wait_us;     /* it may be answered so much later, as it waits */
-    uint64_t late_us;     /* and so much beyond that; 0: as long as an agent bridges an outage */
-    uint64_t deadline_us; /* NEVER_US: only patience ends it */
+    uint64_t wait_us; /* it may be answered so much later, as it waits */
+    uint64_t late_us; /* and so much beyond that; 0: as long as an agent bridges an outage */
+    struct patience patience; /* of the client */
+    struct patience limit;    /* of the user; of NEVER_US: only the client's patience ends it */
 };
+
+static void effort_spend(struct effort *effort, uint64_t us)
+{
+    patience_use(&effort->patience, us);
+    patience_use(&effort->limit, us);
+}
+
+static uint64_t call_timeout_us(const struct effort *effort)
+{
+    uint64_t left_us = MIN_OF(effort->limit.left_us, effort->patience.left_us);
+    uint64_t most_us = effort->late_us != 0 ? effort->late_us : CALL_TIMEOUT_US;
+
+    return effort->wait_us + MIN_OF(MAX_OF(left_us, USEC_PER_SEC), most_us);
+}
 
 /* client_call - 0 with *ret_answer, of any status (clear it), or negative. Something that ends a
  * thing (a task that is returned, say) is said even while stopping, but then not repeated. */
-static int client_call(struct edl_client *client, struct http_call *call,
-                       const struct effort *effort, struct http_answer *ret_answer)
+static int client_call(struct edl_client *client, struct http_call *call, struct effort *effort,
+                       struct http_answer *ret_answer)
 {
     struct edl_error *error = &client->error;
-    struct patience patience = patience_of(client->patience_us);
     unsigned pause_ms = PAUSE_FIRST_MS;
 
+    effort->patience = patience_of(client->patience_us);
     for (;;) {
-        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-        uint64_t end_us = effort->deadline_us - MIN_OF(now_us, effort->deadline_us);
-        uint64_t left_us = MAX_OF(MIN_OF(end_us, patience.left_us), USEC_PER_SEC);
         unsigned status;
         int r;
 
-        call->timeout_us =
-            effort->wait_us +
-            MIN_OF(left_us, effort->late_us != 0 ? effort->late_us : CALL_TIMEOUT_US);
-        (void)patience_plan(&patience, call->timeout_us, now_us);
-        try_once(client, call, ret_answer);
+        call->timeout_us = call_timeout_us(effort);
+        effort_spend(effort, try_once(client, call, ret_answer));
         if (!worth_retrying(ret_answer))
             return 0;
         r = http_answer_error(ret_answer, error);
         status = ret_answer->status;
         http_answer_clear(ret_answer);
-        now_us = clock_read_us(CLOCK_BOOTTIME);
-        patience_spend(&patience, now_us);
         if (status == NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
-            patience = patience_of(client->patience_us);
-        if (patience_is_over(&patience) || now_us >= effort->deadline_us) {
+            effort->patience = patience_of(client->patience_us);
+        if (patience_is_over(&effort->patience) || patience_is_over(&effort->limit)) {
             edl_error_prefix(error, "%s %.100s: ", call->method, call->path);
-            if (!patience_is_over(&patience))
+            if (!patience_is_over(&effort->patience))
                 return -ETIMEDOUT;
             return r == EDL_ETOOMANY ? r : EDL_EUNREACHABLE;
         }
-        (void)patience_plan(&patience, pause_ms * USEC_PER_MSEC, now_us);
-        if (pause_for(client, pause_ms) < 0)
+        effort_spend(effort, pause_for(client, pause_ms));
+        if (is_stopped(client))
             return edl_error_set(error, -EINTR, "%s %.100s: stopped", call->method, call->path);
-        patience_spend(&patience, clock_read_us(CLOCK_BOOTTIME));
         pause_ms = MIN_OF(pause_ms * 2, PAUSE_MOST_MS);
     }
 }
@@ -253,7 +263,7 @@ int client_ask(struct edl_client *client, const char *method, const char *path, 
                json_t **ret)
 {
     struct http_call call = { .method = method, .path = path, .json = body };
-    struct effort effort = { .deadline_us = NEVER_US };
+    struct effort effort = { .limit = patience_of(NEVER_US) };
     struct http_answer answer = { 0 };
     int r = check(client, &call);
 
@@ -273,20 +283,20 @@ int client_tell(struct edl_client *client, const char *path, const json_t *body,
 
     if (r < 0)
         return r;
-    try_once(client, &call, &answer);
+    (void)try_once(client, &call, &answer);
     return read_answer(client, &answer, path, NULL);
 }
 
 /* ---- a wait ---- */
 
-/* look - one call that waits for wait_s at most: what it says */
+/* look - one call that waits for wait_s at most: what it says; *limit is spent by it */
 static int look(struct edl_client *client, const struct client_wait *wait, unsigned wait_s,
-                uint64_t deadline_us)
+                struct patience *limit)
 {
     struct http_call call = { .method = wait->method, .path = wait->path, .json = wait->body };
     struct effort effort = { .wait_us = wait_s * USEC_PER_SEC,
                              .late_us = client->stop != NULL ? WAIT_STOP_LATE_US : 0,
-                             .deadline_us = deadline_us };
+                             .limit = *limit };
     _cleanup_free_ char *path = NULL;
     struct http_answer answer = { 0 };
     json_t *json = NULL;
@@ -301,6 +311,7 @@ static int look(struct edl_client *client, const struct client_wait *wait, unsig
     r = check(client, &call);
     if (r == 0)
         r = client_call(client, &call, &effort, &answer);
+    *limit = effort.limit;
     if (r == 0)
         r = read_answer(client, &answer, wait->path, &json);
     if (r == 0)
@@ -315,29 +326,36 @@ static bool may_come(int code)
     return code == CLIENT_NO_NEWS || code == EDL_EPASSAFTER || code == EDL_ENOMORETASK;
 }
 
+/* what the user has left, to whole seconds as the scheduler counts them */
+static unsigned wait_seconds(const struct patience *limit, unsigned most_s)
+{
+    uint64_t left_us = limit->left_us - MIN_OF(limit->left_us, LATE_US);
+    uint64_t left_s = left_us / USEC_PER_SEC + (left_us % USEC_PER_SEC > 0);
+
+    return (unsigned)MIN_OF(left_s, (uint64_t)most_s);
+}
+
 int client_await(struct edl_client *client, const struct client_wait *wait)
 {
-    uint64_t until_us = after_us(clock_read_us(CLOCK_BOOTTIME), wait->timeout_us);
+    struct patience limit =
+        patience_of(LATE_US + MIN_OF(wait->timeout_us, (uint64_t)NEVER_US - LATE_US));
     unsigned most_s = client->stop != NULL ? WAIT_STOP_S : WAIT_MAX_S;
 
     for (;;) {
-        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-        uint64_t left_us = until_us - MIN_OF(now_us, until_us);
-        uint64_t left_s = left_us / USEC_PER_SEC + (left_us % USEC_PER_SEC > 0);
+        uint64_t before_us = limit.left_us;
         int r;
 
         if (is_stopped(client))
             return edl_error_set(&client->error, -EINTR, "%s: stopped", wait->path);
-        r = look(client, wait, (unsigned)MIN_OF(left_s, (uint64_t)most_s),
-                 after_us(until_us, LATE_US));
+        r = look(client, wait, wait_seconds(&limit, most_s), &limit);
         if (!may_come(r))
             return r;
-        if (clock_read_us(CLOCK_BOOTTIME) >= until_us)
+        if (limit.left_us <= LATE_US)
             return r != CLIENT_NO_NEWS ? r
                                        : edl_error_set(&client->error, -ETIMEDOUT,
                                                        "%s: no news in time", wait->path);
         /* a scheduler that ends answers early */
-        if (clock_read_us(CLOCK_BOOTTIME) - now_us < SLICE_MS * USEC_PER_MSEC)
-            (void)pause_for(client, SLICE_MS);
+        if (before_us - limit.left_us < SLICE_MS * USEC_PER_MSEC)
+            patience_use(&limit, pause_for(client, SLICE_MS));
     }
 }

@@ -80,7 +80,7 @@ int http_client_call(struct http_client *client, const struct http_call *call,
     struct edl_error error = { 0 };
     int r;
 
-    if (client->quick && http_plain_call(&client->base, call, ret_answer))
+    if (client->quick && http_plain_call(&client->base, call, NULL, ret_answer))
         return ret_answer->failure;
     r = start_curl(client, &error);
     if (r == 0)

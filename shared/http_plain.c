@@ -18,8 +18,10 @@
 #include "shared/http_parse.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/patience.h"
 
 #define PIECE_BYTES 16384
+#define SLICE_US USEC_PER_SEC /* of a wait: patience.h says why */
 /* A server may refuse a larger one unread, which only who waits for "100 Continue" gets to know, or
  * who calls over a Unix socket, where what was answered can be read after the end. */
 #define BODY_MAX_BYTES 65536
@@ -111,19 +113,22 @@ static char *make_request(const struct http_base *base, const struct target *tar
 
 /* ---- the wire ---- */
 
-/* await - 0, or -ETIMEDOUT */
-static int await(int fd, short events, uint64_t deadline_us)
+/* await - 0, or -ETIMEDOUT when nothing of the patience is left
+ * A wait goes on all the time: each ends here, and the next one begins. */
+static int await(int fd, short events, struct patience *patience)
 {
     struct pollfd p = { .fd = fd, .events = events };
 
     for (;;) {
+        bool is_last = patience_is_over(patience);
+        int n = poll(&p, 1, (int)((patience->planned_us + USEC_PER_MSEC - 1) / USEC_PER_MSEC));
         uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-        uint64_t left_ms = now_us < deadline_us ? (deadline_us - now_us) / USEC_PER_MSEC + 1 : 0;
-        int n = poll(&p, 1, (int)MIN_OF(left_ms, (uint64_t)INT32_MAX));
 
+        patience_spend(patience, now_us);
+        (void)patience_plan(patience, SLICE_US, now_us);
         if (n > 0)
             return 0;
-        if (n == 0 && left_ms == 0)
+        if (n == 0 && is_last)
             return -ETIMEDOUT;
         if (n == -1 && errno != EINTR)
             return -errno;
@@ -131,7 +136,7 @@ static int await(int fd, short events, uint64_t deadline_us)
 }
 
 /* connect_to - a descriptor, or negative */
-static int connect_to(const struct target *target, uint64_t deadline_us)
+static int connect_to(const struct target *target, struct patience *patience)
 {
     _cleanup_close_ int fd =
         socket(target->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -145,7 +150,7 @@ static int connect_to(const struct target *target, uint64_t deadline_us)
         return TAKE_FD(fd);
     if (errno != EINPROGRESS) /* also EAGAIN, of a Unix socket whose queue is full */
         return -errno;
-    r = await(fd, POLLOUT, deadline_us);
+    r = await(fd, POLLOUT, patience);
     if (r == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) == -1)
         failure = errno;
     if (r < 0 || failure != 0)
@@ -154,7 +159,7 @@ static int connect_to(const struct target *target, uint64_t deadline_us)
 }
 
 /* send_all - a server may answer and close before it has read all: then its answer counts */
-static int send_all(int fd, const char *data, size_t size, uint64_t deadline_us)
+static int send_all(int fd, const char *data, size_t size, struct patience *patience)
 {
     while (size > 0) {
         ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
@@ -164,7 +169,7 @@ static int send_all(int fd, const char *data, size_t size, uint64_t deadline_us)
             data += n;
             size -= (size_t)n;
         } else if (errno == EAGAIN) {
-            r = await(fd, POLLOUT, deadline_us);
+            r = await(fd, POLLOUT, patience);
         } else if (errno == EPIPE || errno == ECONNRESET) {
             return 0;
         } else if (errno != EINTR) {
@@ -176,7 +181,7 @@ static int send_all(int fd, const char *data, size_t size, uint64_t deadline_us)
     return 0;
 }
 
-static int receive(int fd, struct http_parse *parse, uint64_t deadline_us)
+static int receive(int fd, struct http_parse *parse, struct patience *patience)
 {
     char piece[PIECE_BYTES];
     int r = 0;
@@ -184,7 +189,7 @@ static int receive(int fd, struct http_parse *parse, uint64_t deadline_us)
     while (r == 0) {
         ssize_t n;
 
-        r = await(fd, POLLIN, deadline_us);
+        r = await(fd, POLLIN, patience);
         if (r < 0)
             break;
         n = recv(fd, piece, sizeof piece, 0);
@@ -248,17 +253,16 @@ static void fail(const struct http_base *base, int code, const struct http_parse
 }
 
 static void exchange(int fd, const struct http_base *base, const char *request, size_t size,
-                     bool no_body, uint64_t timeout_us, struct http_answer *ret)
+                     bool no_body, uint64_t timeout_us, struct patience *patience,
+                     struct http_answer *ret)
 {
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    uint64_t deadline_us = now_us + MIN_OF(timeout_us, NEVER_US - now_us);
     struct http_parse parse;
     int r;
 
     http_parse_init(&parse, no_body);
-    r = send_all(fd, request, size, deadline_us);
+    r = send_all(fd, request, size, patience);
     if (r == 0)
-        r = receive(fd, &parse, deadline_us);
+        r = receive(fd, &parse, patience);
     if (r == 0) {
         http_answer_take(ret, parse.status, parse.is_json, TAKE_PTR(parse.body), parse.body_size);
         ret->retry_after_s = parse.retry_after_s;
@@ -268,11 +272,25 @@ static void exchange(int fd, const struct http_base *base, const char *request, 
     http_parse_clear(&parse);
 }
 
+/* begin - a connection for the call, or negative; connecting has a limit of its own */
+static int begin(const struct target *target, struct patience *patience)
+{
+    uint64_t most_us = MIN_OF(patience->left_us, HTTP_CONNECT_TIMEOUT_US);
+    struct patience connecting = patience_of(most_us);
+    int fd;
+
+    (void)patience_plan(&connecting, SLICE_US, clock_read_us(CLOCK_BOOTTIME));
+    fd = connect_to(target, &connecting);
+    patience_spend(&connecting, clock_read_us(CLOCK_BOOTTIME));
+    patience_use(patience, most_us - connecting.left_us);
+    return fd;
+}
+
 bool http_plain_call(const struct http_base *base, const struct http_call *call,
-                     struct http_answer *ret)
+                     uint64_t *ret_spent_us, struct http_answer *ret)
 {
     uint64_t timeout_us = call->timeout_us > 0 ? call->timeout_us : HTTP_TIMEOUT_US;
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    struct patience patience = patience_of(timeout_us);
     _cleanup_free_ char *request = NULL;
     _cleanup_close_ int fd = -1;
     struct target target;
@@ -283,9 +301,13 @@ bool http_plain_call(const struct http_base *base, const struct http_call *call,
     request = make_request(base, &target, call, &size);
     if (request == NULL)
         return false;
-    fd = connect_to(&target, now_us + MIN_OF(timeout_us, HTTP_CONNECT_TIMEOUT_US));
-    if (fd < 0)
-        return false;
-    exchange(fd, base, request, size, streq(call->method, "HEAD"), timeout_us, ret);
-    return true;
+    fd = begin(&target, &patience);
+    if (fd >= 0) {
+        (void)patience_plan(&patience, SLICE_US, clock_read_us(CLOCK_BOOTTIME));
+        exchange(fd, base, request, size, streq(call->method, "HEAD"), timeout_us, &patience, ret);
+        patience_spend(&patience, clock_read_us(CLOCK_BOOTTIME));
+    }
+    if (ret_spent_us != NULL)
+        *ret_spent_us = timeout_us - patience.left_us;
+    return fd >= 0;
 }

@@ -41,6 +41,12 @@ uint64_t patience_plan(struct patience *patience, uint64_t most_us, uint64_t now
 /* patience_spend - it is over now, before its time or not */
 void patience_spend(struct patience *patience, uint64_t now_us);
 
+/* patience_use - so much was spent by a wait that somebody else measured */
+static inline void patience_use(struct patience *patience, uint64_t us)
+{
+    patience->left_us -= us < patience->left_us ? us : patience->left_us;
+}
+
 static inline bool patience_is_over(const struct patience *patience)
 {
     return patience->left_us == 0;

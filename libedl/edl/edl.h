@@ -28,7 +28,8 @@
  * When memory is out the program is aborted.
  *
  * Times are in microseconds. A timeout of 0 looks once, EDL_FOREVER never ends; the scheduler
- * counts waits in whole seconds, so a timeout may end up to one second later. Whatever is returned
+ * counts waits in whole seconds, so a timeout may end up to one second later. Time in which the
+ * program was stopped belongs to no timeout, but for 3 seconds at most. Whatever is returned
  * through a pointer to a pointer is the caller's to free with the function of its name; what it
  * points to is valid until then. Structs may grow at their ends. */
 #ifndef EDL_EDL_H

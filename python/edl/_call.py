@@ -7,6 +7,7 @@ import http.client
 import json
 import math
 import os
+import select
 import socket
 import stat
 import threading
@@ -21,6 +22,7 @@ WAIT_MAX_S = 20  # of one call; the scheduler waits no longer
 LATE_S = 5.0  # an answer may come so much after the end of a wait
 PAUSE_FIRST_S = 0.05
 PAUSE_MOST_S = 2.0
+SLICE_S = 1.0  # of a wait: shared/patience.h says why
 EARLY_S = 0.1
 TURN_LEAST_S = 1.0  # in which an agent answers whoever has not to wait
 PATH_MAX_BYTES = 107  # unix(7), without the last zero
@@ -90,14 +92,55 @@ class BadAnswer(Error):
     """What came is no answer of an agent."""
 
 
+class _Socket(socket.socket):
+    """Of one call: all that is waited for spends its patience. A wait goes on all the time: each ends here, and the
+    next one begins."""
+
+    def __init__(self, patience: Patience) -> None:
+        super().__init__(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.setblocking(False)
+        self._patience = patience
+        self._left = patience.plan(SLICE_S)
+
+    def _await(self, event: int) -> None:
+        poll = select.poll()
+        poll.register(self, event)
+        while True:
+            last = self._patience.over
+            ready = poll.poll(math.ceil(self._left * 1000))
+            self._patience.spend()
+            self._left = self._patience.plan(SLICE_S)
+            if ready:
+                return
+            if last:
+                raise socket.timeout("timed out")
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        while True:
+            self._await(select.POLLIN)
+            try:
+                return super().recv_into(*args, **kwargs)
+            except BlockingIOError:
+                pass
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        with memoryview(data).cast("B") as view:
+            sent = 0
+            while sent < len(view):
+                try:
+                    sent += self.send(view[sent:], flags)
+                except BlockingIOError:
+                    self._await(select.POLLOUT)
+
+
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
+    def __init__(self, path: str, patience: Patience) -> None:
+        super().__init__("localhost")
         self._path = path
+        self._patience = patience
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
+        self.sock = _Socket(self._patience)
         self.sock.connect(self._path)
 
 
@@ -110,14 +153,10 @@ class _Answer:
             self.json = None
 
 
-def _read(sock: socket.socket, response: http.client.HTTPResponse, end: float) -> bytes:
+def _read(response: http.client.HTTPResponse) -> bytes:
     body = bytearray()
     expected = response.length  # read() tells of no end that comes too early
     while not response.isclosed():  # which it is once all of its length was read, and its socket with it
-        left = end - time.monotonic()
-        if left <= 0:
-            raise socket.timeout("timed out")
-        sock.settimeout(left)
         piece = response.read(1 << 16)
         if not piece:
             break
@@ -129,10 +168,9 @@ def _read(sock: socket.socket, response: http.client.HTTPResponse, end: float) -
     return bytes(body)
 
 
-def _try(path: str, method: str, target: str, body: Optional[bytes], timeout: float) -> _Answer:
-    """One exchange; OSError or HTTPException when there was no whole answer."""
-    end = time.monotonic() + timeout
-    connection = _Connection(path, timeout)
+def _try(path: str, method: str, target: str, body: Optional[bytes], patience: Patience) -> _Answer:
+    """One exchange, which spends the patience; OSError or HTTPException when there was no whole answer."""
+    connection = _Connection(path, patience)
     try:
         connection.connect()
         sock = connection.sock
@@ -149,9 +187,10 @@ def _try(path: str, method: str, target: str, body: Optional[bytes], timeout: fl
             response = connection.getresponse()
         if response.length is not None and response.length > ANSWER_MAX_BYTES:
             raise BadAnswer("the answer is too large")
-        return _Answer(response.status, _read(sock, response, end))
+        return _Answer(response.status, _read(response))
     finally:
         connection.close()
+        patience.spend()
 
 
 _OF_PASS: Dict[str, Type[Refused]] = {
@@ -206,16 +245,30 @@ def _check_path(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _turn(lock: Optional[threading.Lock], until: float, target: str) -> Iterator[None]:
+def _turn(lock: Optional[threading.Lock], limit: Patience, target: str) -> Iterator[None]:
     """One thread asks at a time. Who cannot in time waits for what another one is waiting for: Timeout."""
-    left = max(until - time.monotonic(), TURN_LEAST_S)
-    if lock is not None and not lock.acquire(timeout=min(left, threading.TIMEOUT_MAX)):
-        raise Timeout(f"{target}: no news in time, for another thread either")
+    turn = Patience(max(limit.left - LATE_S, TURN_LEAST_S))
+    mine = lock is None
+    while lock is not None and not mine:
+        mine = lock.acquire(timeout=turn.plan(SLICE_S))
+        turn.spend()
+        if not mine and turn.over:
+            raise Timeout(f"{target}: no news in time, for another thread either")
+    limit.use(turn.spent)
     try:
         yield
     finally:
         if lock is not None:
             lock.release()
+
+
+def _pause(seconds: float, *spends: Patience) -> None:
+    pause = Patience(seconds)
+    while not pause.over:
+        time.sleep(pause.plan(SLICE_S))
+        pause.spend()
+    for patience in spends:
+        patience.use(seconds)
 
 
 class Caller:
@@ -230,36 +283,35 @@ class Caller:
         self.patience = patience
 
     def _call(
-        self, method: str, target: str, body: Any, wait: float = 0.0, deadline: float = math.inf
+        self, method: str, target: str, body: Any, wait: float = 0.0, limit: Optional[Patience] = None
     ) -> Dict[str, Any]:
-        """One call until it is answered: tried for as long as patience and deadline allow."""
+        """One call until it is answered: tried for as long as patience and limit allow, of which it spends both."""
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        limit = Patience(math.inf) if limit is None else limit
         patience = Patience(self.patience)
         pause = PAUSE_FIRST_S
         while True:
-            left = max(min(patience.left, deadline - time.monotonic()), 1.0)
-            limit = wait + min(left, CALL_TIMEOUT_S)
-            patience.plan(limit)
+            turn = Patience(wait + min(max(min(patience.left, limit.left), 1.0), CALL_TIMEOUT_S))
             answer = None
             try:
-                answer = _try(self.path, method, target, data, limit)
+                answer = _try(self.path, method, target, data, turn)
                 if answer.status not in AWAY:
                     _check(answer)
                     return answer.json if isinstance(answer.json, dict) else {}
                 why = f"status {answer.status}"
             except (OSError, http.client.HTTPException) as error:
                 why = str(error) or type(error).__name__
-            patience.spend()
+            finally:
+                patience.use(turn.spent)
+                limit.use(turn.spent)
             if answer is not None and answer.status == NOTHING_STORED:  # however long, nothing is wrong with us
                 patience = Patience(self.patience)
-            if patience.over or time.monotonic() >= deadline:
+            if patience.over or limit.over:
                 if answer is not None and answer.status == TOO_MANY and patience.over:
                     _check(answer)
                 text = f"{method} {target} over {self.path}: {why}"
                 raise Unreachable(text) if patience.over else Timeout(text)
-            patience.plan(pause)
-            time.sleep(pause)
-            patience.spend()
+            _pause(pause, patience, limit)
             pause = min(pause * 2, PAUSE_MOST_S)
 
     def ask(self, method: str, target: str, body: Any = None) -> Dict[str, Any]:
@@ -283,7 +335,7 @@ class Caller:
         """One call, tried once."""
         data = json.dumps(body, allow_nan=False).encode()
         try:
-            answer = _try(self.path, "POST", target, data, timeout)
+            answer = _try(self.path, "POST", target, data, Patience(timeout))
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"POST {target} over {self.path}: {error}") from error
         if answer.status in AWAY:
@@ -304,21 +356,21 @@ class Caller:
 
         What is asked is made anew each time. With a lock no two threads ask at once, each question and what is
         made of its answer on its own; between two of them others have their turn."""
-        until = math.inf if timeout is None else time.monotonic() + max(timeout, 0.0)
+        limit = Patience(math.inf if timeout is None else max(timeout, 0.0) + LATE_S)
         while True:
-            with _turn(lock, until, target):
+            with _turn(lock, limit, target):
                 began = time.monotonic()
-                wait = min(WAIT_MAX_S, math.ceil(min(max(until - began, 0.0), WAIT_MAX_S)))
+                wait = math.ceil(min(max(limit.left - LATE_S, 0.0), WAIT_MAX_S))
                 asked = None if body is None else {**body(), "wait": wait}
                 path = target if body is not None else f"{target}wait={wait}"
                 try:
-                    return self._read(target, self._call(method, path, asked, wait, until + LATE_S), read)
+                    return self._read(target, self._call(method, path, asked, wait, limit), read)
                 except NoNews:
                     pass
                 except (PassAfter, NoMoreTasks):
-                    if time.monotonic() >= until:
+                    if limit.left <= LATE_S:
                         raise
-            if time.monotonic() >= until:
+            if limit.left <= LATE_S:
                 raise Timeout(f"{target}: no news in time")
             if time.monotonic() - began < EARLY_S:  # a scheduler that ends answers early
-                time.sleep(EARLY_S)
+                _pause(EARLY_S, limit)

@@ -122,7 +122,8 @@ class World:
 
 
 class Client:
-    """A process's way to its agent. Times are in seconds, None is for ever.
+    """A process's way to its agent. Times are in seconds, None is for ever. Time in which the process was stopped belongs
+    to none of them, but for 3 seconds at most.
 
     While agent or scheduler are being restarted calls take longer, for as long as `patience`. Calls may be
     made by several threads; take the tasks of a process through one client of one process (not through one

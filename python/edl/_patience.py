@@ -13,6 +13,7 @@ class Patience:
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.left = max(seconds, 0.0)
+        self.spent = 0.0  # of it, by waits
         self._clock = clock
         self._began = 0.0
         self._planned = 0.0
@@ -28,7 +29,12 @@ class Patience:
         took = max(self._clock() - self._began, 0.0)
         if took - self._planned > LATE_S:
             took = self._planned
-        self.left = max(self.left - took, 0.0)
+        self.spent += took
+        self.use(took)
+
+    def use(self, seconds: float) -> None:
+        """So much was spent by a wait that somebody else measured."""
+        self.left = max(self.left - seconds, 0.0)
 
     @property
     def over(self) -> bool:

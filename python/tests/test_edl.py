@@ -51,7 +51,7 @@ class Agent:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(self.path)
         self._socket.listen(8)
-        self._thread = threading.Thread(target=self._play)
+        self._thread = threading.Thread(target=self._play, daemon=True)
         self._thread.start()
 
     def _play(self) -> None:
@@ -120,10 +120,12 @@ class Beside(Agent):
 
 
 class Stopping(Agent):
-    """Stops its caller for longer than that one's patience lasts, in the middle of the first call."""
+    """Stops its caller within the first call for longer than that one waits. It says the first answer as the caller
+    goes on, or meanwhile."""
 
-    def __init__(self, *answers: str) -> None:
+    def __init__(self, *answers: str, meanwhile: bool = False) -> None:
         self.callers: "queue.Queue[int]" = queue.Queue()
+        self._meanwhile = meanwhile
         super().__init__(*answers)
 
     def _read(self, connection: socket.socket) -> None:
@@ -131,7 +133,10 @@ class Stopping(Agent):
         if len(self.asked) == 1:
             caller = self.callers.get(timeout=120)
             os.kill(caller, signal.SIGSTOP)
-            threading.Timer(8, os.kill, (caller, signal.SIGCONT)).start()
+            goes_on = threading.Timer(8, os.kill, (caller, signal.SIGCONT))
+            goes_on.start()
+            if not self._meanwhile:
+                goes_on.join()
 
 
 class Test(unittest.TestCase):
@@ -420,15 +425,35 @@ class Test(unittest.TestCase):
             with self.assertRaises(edl.Timeout):
                 client.next_task(0)
 
-    def test_time_that_a_process_stood_still_costs_no_patience(self) -> None:
-        code = (
-            "import sys, edl; from edl import _call; _call.CALL_TIMEOUT_S = 1.0\n"
-            "sys.exit(0 if edl.Client(sys.argv[1], patience=4).checkpoint_done() else 3)"
-        )
-        with Stopping(refuses("503 Service Unavailable"), says({"stopping": True})) as agent:
-            child = subprocess.Popen([sys.executable, "-c", code, agent.path])
-            agent.callers.put(child.pid)
-            self.assertEqual(child.wait(120), 0)
+    def test_time_that_a_process_stood_still_is_not_waited(self) -> None:
+        done = "edl.Client(sys.argv[1], patience=6).checkpoint_done()"
+        stopping = says({"stopping": True})
+        cases = [  # all at once, as each takes as long as its process is stopped
+            ("patience", done, Stopping(refuses("503 Service Unavailable"), stopping, meanwhile=True)),
+            ("one call", done, Stopping(stopping)),
+            ("limit", "edl.Client(sys.argv[1]).next_task(6)", Stopping(says({"wait": True}), task(1), meanwhile=True)),
+        ]
+        children = []
+        for _, call, agent in cases:
+            code = f"import sys, edl; sys.exit(0 if {call} else 3)"
+            children.append(subprocess.Popen([sys.executable, "-c", code, agent.path]))
+            agent.callers.put(children[-1].pid)
+        ends = [child.wait(120) for child in children]
+        self.assertEqual(list(zip([name for name, _, _ in cases], ends)), [(name, 0) for name, _, _ in cases])
+        for _, _, agent in cases:
+            with agent:
+                pass
+
+    def test_a_turn_is_waited_for_no_longer_than_the_limit(self) -> None:
+        lock = threading.Lock()
+        lock.acquire()
+        limit = Patience(_call.LATE_S)  # nothing is left of it: an agent still answers at once
+        with self.assertRaisesRegex(edl.Timeout, "for another thread"), _call._turn(lock, limit, "x"):
+            self.fail("two threads ask at once")
+        lock.release()
+        with _call._turn(lock, limit, "x"):
+            self.assertTrue(lock.locked())
+        self.assertFalse(lock.locked())
 
     def test_patience_spends_what_was_waited(self) -> None:
         now = 100.0

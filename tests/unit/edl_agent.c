@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +55,38 @@ static void read_request(int fd, char *text)
                    body + 4);
 }
 
+/* stop_caller - until the other process is told to go on */
+static pid_t stop_caller(int fd)
+{
+    struct ucred caller;
+    socklen_t size = sizeof caller;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &caller, &size) == -1 ||
+        kill(caller.pid, SIGSTOP) == -1)
+        _exit(1);
+    return caller.pid;
+}
+
+static void let_go_on(pid_t pid)
+{
+    (void)poll(NULL, 0, STOPPED_MS); /* how long it stands still is what is tested */
+    if (kill(pid, SIGCONT) == -1)
+        _exit(1);
+}
+
 static void say(int fd, const char *text)
 {
     char byte;
 
-    if (streq(text, HELD))
+    if (strncmp(text, THEN_SAYS(""), strlen(THEN_SAYS(""))) == 0) {
+        let_go_on(stop_caller(fd));
+        say(fd, text + strlen(THEN_SAYS("")));
+    } else if (strncmp(text, MEANWHILE_SAYS(""), strlen(MEANWHILE_SAYS(""))) == 0) {
+        pid_t pid = stop_caller(fd);
+
+        say(fd, text + strlen(MEANWHILE_SAYS("")));
+        let_go_on(pid);
+    } else if (streq(text, HELD))
         (void)!read(fd, &byte, 1);
     else if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
         _exit(1);

@@ -17,6 +17,11 @@
     "{\"detail\":\"" detail "\",\"remedy\":\"do this\"}"
 #define HELD "held"     /* nothing is said until the client goes */
 #define UNREAD "unread" /* refused before it is read, as too large */
+/* Its caller, which must be a process of its own, is stopped for so long; it is answered as it goes
+ * on, or meanwhile. */
+#define STOPPED_MS 7000
+#define THEN_SAYS(answer) "then " answer
+#define MEANWHILE_SAYS(answer) "meanwhile " answer
 
 #define ASKED_MAX 32
 #define ASKED_BYTES 1024

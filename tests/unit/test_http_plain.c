@@ -143,7 +143,7 @@ static bool call_plain(const char *text, const struct http_call *call, struct ht
     bool made;
 
     assert_int_equal(http_base_parse(text, &base, NULL), 0);
-    made = http_plain_call(&base, call, ret);
+    made = http_plain_call(&base, call, NULL, ret);
     http_base_clear(&base);
     return made;
 }
