@@ -249,6 +249,52 @@ static void test_copy_has_the_same_leases(void **state)
     task_queue_free(copy);
 }
 
+/* What stood still is due so much later, and took so much less; a lease is never longer than one
+ * that begins now. */
+static void test_time_that_a_holder_stood_still_is_none_of_its_tasks(void **state)
+{
+    struct task_queue *queue = make_queue(200);
+    uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, 10 * S, 0);
+    struct task *task = lease(queue, 1, now_us);
+    uint64_t due_us = task_queue_next_deadline_us(queue);
+
+    (void)state;
+    assert_in_range(due_us - now_us, 40 * S, 50 * S);
+    task_queue_stood_still(queue, 1, 30 * S, now_us + 36 * S);
+    assert_int_equal(task_queue_next_deadline_us(queue), due_us + 30 * S);
+    assert_int_equal(task_queue_expire(queue, due_us), 0);
+    assert_int_equal(task_queue_held_us(queue, 1, now_us + 40 * S), 10 * S);
+    finish(queue, task, now_us + 40 * S);
+    assert_int_equal(lease_us(queue, now_us + 40 * S), due_us - now_us); /* it took 10 s */
+    task_queue_stood_still(queue, 7, 30 * S, now_us); /* it holds nothing */
+
+    now_us += 40 * S;
+    (void)lease(queue, 1, now_us);
+    task_queue_stood_still(queue, 1, 300 * S, now_us + 5 * S);
+    assert_int_equal(task_queue_next_deadline_us(queue) - (now_us + 5 * S), due_us - 80 * S);
+    assert_int_equal(task_queue_expire(queue, now_us + 60 * S), 1);
+    task_queue_free(queue);
+}
+
+/* What could not be heard may have worked: it is due later, and took as long as it did. */
+static void test_holder_that_nobody_could_hear_loses_no_task(void **state)
+{
+    struct task_queue *queue = make_queue(200);
+    uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, 10 * S, 0);
+    struct task *task = lease(queue, 1, now_us);
+    uint64_t due_us = task_queue_next_deadline_us(queue);
+
+    (void)state;
+    task_queue_unheard(queue, 1, 35 * S, now_us + 60 * S);
+    assert_int_equal(task_queue_next_deadline_us(queue), due_us + 35 * S);
+    assert_int_equal(task_queue_expire(queue, now_us + 60 * S), 0);
+    assert_int_equal(task_queue_held_us(queue, 1, now_us + 60 * S), 60 * S);
+    finish(queue, task, now_us + 60 * S);
+    task_queue_unheard(queue, 1, 35 * S, now_us + 60 * S); /* it holds nothing */
+    assert_int_equal(task_queue_next_deadline_us(queue), NEVER_US);
+    task_queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +307,8 @@ int main(void)
         cmocka_unit_test(test_holder_of_many_has_the_time_for_them),
         cmocka_unit_test(test_many_tasks_are_held_no_longer_than_the_longest_lease),
         cmocka_unit_test(test_copy_has_the_same_leases),
+        cmocka_unit_test(test_time_that_a_holder_stood_still_is_none_of_its_tasks),
+        cmocka_unit_test(test_holder_that_nobody_could_hear_loses_no_task),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,12 +40,18 @@ static struct holder *add_holder(struct task_queue *queue, uint64_t incarnation)
     return holder;
 }
 
+/* Since when its oldest task, or the next one after the last that it ended, may take. */
+static uint64_t counts_from_us(const struct holder *holder)
+{
+    return MAX_OF(holder->held->task.taken_us, holder->heard_us);
+}
+
 uint64_t task_holder_deadline_us(const struct task_queue *queue, const struct holder *holder)
 {
     const struct task_queue_config *config = &queue->config;
     uint64_t lease_us = task_times_lease_us(&queue->times, holder->own_us, config->lease_least_us,
                                             config->lease_timeout_us);
-    uint64_t from_us = MAX_OF(holder->held->task.taken_us, holder->finished_us);
+    uint64_t from_us = counts_from_us(holder);
 
     if (lease_us >= config->lease_timeout_us / holder->n_held)
         return from_us + config->lease_timeout_us;
@@ -113,7 +119,7 @@ void task_note_time(struct task_queue *queue, const struct entry *entry, uint64_
 
 void task_note_end(struct task_queue *queue, const struct entry *entry, uint64_t now_us)
 {
-    task_holder_find(queue, entry->task.holder)->finished_us = now_us;
+    task_holder_find(queue, entry->task.holder)->heard_us = now_us;
 }
 
 static void copy_holder(struct task_queue *copy, const struct holder *holder)
@@ -121,7 +127,7 @@ static void copy_holder(struct task_queue *copy, const struct holder *holder)
     struct holder *own = add_holder(copy, holder->incarnation);
     const struct entry *entry;
 
-    own->finished_us = holder->finished_us;
+    own->heard_us = holder->heard_us;
     own->own_us = holder->own_us;
     DL_FOREACH2(holder->held, entry, holder_next)
     {
@@ -146,6 +152,37 @@ uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t incar
     const struct holder *holder = task_holder_find(queue, incarnation);
 
     return holder != NULL && holder->held != NULL ? holder->held->task.taken_us : NEVER_US;
+}
+
+static uint64_t later(uint64_t at_us, uint64_t us, uint64_t now_us)
+{
+    return MAX_OF(at_us, MIN_OF(at_us + us, now_us));
+}
+
+void task_queue_stood_still(struct task_queue *queue, uint64_t incarnation, uint64_t us,
+                            uint64_t now_us)
+{
+    struct holder *holder = task_holder_find(queue, incarnation);
+    struct entry *entry;
+
+    if (holder == NULL)
+        return;
+    DL_FOREACH2(holder->held, entry, holder_next)
+    entry->task.taken_us = later(entry->task.taken_us, us, now_us);
+    if (holder->heard_us != 0)
+        holder->heard_us = later(holder->heard_us, us, now_us);
+    task_holder_arm(queue, holder);
+}
+
+void task_queue_unheard(struct task_queue *queue, uint64_t incarnation, uint64_t us,
+                        uint64_t now_us)
+{
+    struct holder *holder = task_holder_find(queue, incarnation);
+
+    if (holder == NULL || holder->held == NULL || us == 0)
+        return;
+    holder->heard_us = later(counts_from_us(holder), us, now_us);
+    task_holder_arm(queue, holder);
 }
 
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue)

@@ -258,6 +258,8 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     node_renew_lease(cluster, node, now);
     node_note_processes(node, report->n_processes, now);
     node->last_report_wall_us = now.wall_us;
+    tasks_heard_again(cluster, node, now);
+    node->reported_us = now.now_us;
     if (node->state == NODE_LOST)
         returned(cluster, node, now);
     if (!node->ever_reported) {

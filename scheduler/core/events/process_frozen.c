@@ -22,6 +22,29 @@ static void tell(struct cluster *cluster, const struct process *process, const c
     effect_process_event(cluster, now, process, event, "%s", text);
 }
 
+/* Its tasks are nobody else's for that: neither are they done twice, nor do they look slow. */
+static void excuse_tasks(struct cluster *cluster, const struct process *process, uint64_t us,
+                         struct instant now)
+{
+    struct job *job = process->job;
+
+    if (job->queue == NULL)
+        return;
+    task_queue_stood_still(job->queue, process->incarnation, us, now.now_us);
+    job_tasks_changed(cluster, job);
+}
+
+static void note_standstill(const struct process *process, uint64_t us)
+{
+    struct job_learned *learned = process->job->learned;
+
+    if (learned == NULL)
+        return;
+    learned->stood_still = true;
+    if (process->at_work && job_elastic_role(process->job) == (int)process->role)
+        learned->still_s += (double)us / USEC_PER_SEC;
+}
+
 void process_take_frozen(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now)
 {
@@ -34,13 +57,13 @@ void process_take_frozen(struct cluster *cluster, struct process *process,
         return;
     process->stands_still = stands;
     if (more) {
+        excuse_tasks(cluster, process, report->frozen_us - process->frozen_us, now);
+        note_standstill(process, report->frozen_us - process->frozen_us);
         if (!stood)
             process->frozen_before_us = process->frozen_us;
         process->frozen_us = report->frozen_us;
         process->still_seen_us = now.now_us;
         process->steps_stale = true;
-        if (process->job->learned != NULL)
-            process->job->learned->stood_still = true;
     }
     if (stands && stood)
         return;

@@ -32,7 +32,7 @@ static uint32_t steady_instances(const struct job *job, uint32_t role)
 static bool is_disturbed(const struct job *job, uint32_t role)
 {
     return !(job->state == JOB_RUNNING || job->state == JOB_RESIZING) || job->finishing ||
-           job->waits_for_room || job_count_due(job, role) > 0;
+           job->waits_for_room || job_count_due(job, role) > 0 || job->learned->stood_still;
 }
 
 /* Of a program that neither takes tasks nor meets others nor tells of steps it is only known that
@@ -156,9 +156,15 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     job_touch(cluster, job);
 }
 
+/* Of so much time that a process was there. */
+static uint64_t less_still_us(const struct process *process, uint64_t us)
+{
+    return us - MIN_OF(process->frozen_us, us);
+}
+
 static uint64_t worked_us(const struct process *process)
 {
-    return process->ran_us - MIN_OF(process->frozen_us, process->ran_us);
+    return less_still_us(process, process->ran_us);
 }
 
 /* Of one that has run before anybody learnt: the time that its living instances have run, together.
@@ -275,7 +281,8 @@ static uint64_t longest_us(const struct job *job, struct instant now)
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; i < job->n_slots[r]; i++)
             if (job->slots[r][i].newest != NULL)
-                us = MAX_OF(us, process_ran_for_us(job->slots[r][i].newest, now));
+                us = MAX_OF(us, less_still_us(job->slots[r][i].newest,
+                                              process_ran_for_us(job->slots[r][i].newest, now)));
     return us;
 }
 
@@ -324,6 +331,18 @@ static void count_units(struct job *job, double *ret_done, double *ret_left)
         fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
 }
 
+/* Work of that time was none, and a change of size that it is a part of costs nobody knows what. */
+static void take_standstill(struct job *job, struct instant now)
+{
+    double still_s = job->learned->still_s;
+
+    if (still_s <= 0)
+        return;
+    job->learned->still_s = 0;
+    job_learn_size(job, now);
+    goodput_learn_stood_still(&job->learned->of, still_s);
+}
+
 void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now)
 {
     struct job *job = process->job;
@@ -333,6 +352,8 @@ void job_learn_seen(struct cluster *cluster, const struct process *process, stru
     job_learn_begin(cluster, job, now);
     if (job->learned == NULL)
         note_length(cluster, process);
+    if (job->learned != NULL)
+        take_standstill(job, now);
     if (job->learned == NULL || !is_outdated(job->learned, now))
         return;
     job_learn_size(job, now);

@@ -118,8 +118,10 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
 void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
 {
     const struct tasks_mark before = tasks_mark(job);
-    size_t n = task_queue_expire(job->queue, now.now_us);
+    size_t n;
 
+    tasks_excuse_silent(cluster, job, now);
+    n = task_queue_expire(job->queue, now.now_us);
     cluster->figures.task_ends[TASK_END_EXPIRED] += n;
     if (n > 0) {
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");

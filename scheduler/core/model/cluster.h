@@ -103,6 +103,7 @@ struct node {
     uint64_t foreign_memory_bytes;
     uint64_t lease_deadline_us; /* silent until then: lost */
     uint64_t last_report_wall_us;
+    uint64_t reported_us;    /* when its last report came; 0: none to this run of the scheduler */
     uint64_t orders_version; /* rises whenever its orders change (this run of the scheduler) */
     char boot_id[40];
     char former_boot_id[40];   /* the boot before; "": not known (this run of the scheduler) */

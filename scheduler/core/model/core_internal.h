@@ -154,6 +154,12 @@ struct tasks_mark tasks_mark(const struct job *job);
  * and of tasks that are skipped, however that came */
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
                    struct instant now);
+/* task_gaps.c: tasks_heard_again - its node reports after a silence, and node->reported_us is still
+ * that of the report before: no task of its processes is due sooner for that time.
+ * tasks_excuse_silent - before tasks of the job expire: likewise for the processes of nodes that
+ * are silent now. Linear in the processes of the node, and in the slots of the job */
+void tasks_heard_again(struct cluster *cluster, struct node *node, struct instant now);
+void tasks_excuse_silent(const struct cluster *cluster, struct job *job, struct instant now);
 /* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
 void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
 /* tasks_describe_skipped - how much of its data was skipped, as a clause; "" nothing was. Returns
@@ -443,6 +449,7 @@ struct exchange {
  */
 struct job_learned {
     bool stood_still;              /* a process did, since the last look at what was measured */
+    double still_s;                /* that instances at work did, which are not taken off yet */
     struct goodput_learned of;     /* as it is learnt */
     struct goodput_learned told;   /* as it was at the last measurement */
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */

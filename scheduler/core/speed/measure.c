@@ -224,6 +224,16 @@ void goodput_learn_size(struct goodput_learned *learned, const struct goodput_si
     follow_change(learned, &before, size);
 }
 
+void goodput_learn_stood_still(struct goodput_learned *learned, double instance_s)
+{
+    uint32_t working = learned->size.working;
+
+    if (working > 0)
+        learned->work_s =
+            fmax(learned->work_s - instance_s * goodput_learn_speedup(learned, working) / working,
+                 0);
+}
+
 void goodput_learn_lost(struct goodput_learned *learned, double instance_s)
 {
     double each; /* of them was so fast, beside one alone */

@@ -112,6 +112,9 @@ bool goodput_learn_note(struct goodput_learned *learned, const struct goodput_pr
  * A change that lasts for longer than GOODPUT_RESIZE_MAX_S, or while something is repaired, queued
  * or frozen, was no resize. Several at once are told apart by their beginnings. O(1). */
 void goodput_learn_size(struct goodput_learned *learned, const struct goodput_size *size);
+/* goodput_learn_stood_still - one of its instances did for so long, up to the last
+ * goodput_learn_size, and worked for that much less */
+void goodput_learn_stood_still(struct goodput_learned *learned, double instance_s);
 /* goodput_learn_lost - so much work of one instance is to be done again: it was stopped before its
  * task was done. It counts for the change that is under way, by its work in that time at the size
  * before and the work of all now. */
