@@ -104,6 +104,8 @@ void freezing_begin(struct sim *sim, struct unit *unit)
     unit->escapes = !late && chance(&node->freeze_random, ESCAPES_PPM);
     unit->frozen = !unit->escapes;
     unit->frozen_since_us = sim->now_us;
+    if (unit->frozen)
+        ledger_stands_still(sim, unit);
     unit->still_since_us = 0;
     sim->seen[SIM_SEEN_FROZEN]++;
     sim->seen[SIM_SEEN_ESCAPES] += unit->escapes;
@@ -147,6 +149,7 @@ void freezing_end(struct sim *sim, struct unit *unit)
     if (!unit->frozen)
         return;
     unit->frozen = false;
+    ledger_goes_on(sim, unit);
     unit->steps.since_us += stood_us;
     if (unit->program_at != NEVER_US) {
         unit->program_at = MAX_OF(unit->program_at + (unit->call == 0 ? stood_us : 0), sim->now_us);

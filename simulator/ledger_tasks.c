@@ -4,12 +4,16 @@
  *
  * Leases and ends are known from calls that were answered; that a holder ended, and how, from the
  * machine that it was on. A lease that nobody ended is looked at when somebody else gets the task
- * or its pass is over: its holder has ended by then, or had it for as long as the shortest lease.
+ * or its pass is over: its holder has ended by then, or had it for as long as the shortest lease,
+ * without the time in which it stood still.
  * Failures are counted generously, so that one too few is an error and one too many is not. */
 #include <inttypes.h>
 
 #include "scheduler/core/base/queue_rules.h"
 #include "simulator/internal.h"
+
+#define CLOCK_PART 50 /* clocks of nodes go faster or slower by less */
+#define REPORT_US (3 * USEC_PER_SEC)
 
 static bool has_ended(const struct truth_job *truth, uint64_t incarnation)
 {
@@ -22,6 +26,38 @@ static bool has_failed(const struct truth_process *known)
 {
     return known->state == PROCESS_EXITED && known->end == END_ITSELF && !known->finished &&
            known->stop_commit == 0;
+}
+
+void ledger_stands_still(struct sim *sim, const struct unit *unit)
+{
+    unit->job->processes[unit->id.incarnation].frozen_since_us = sim->now_us;
+}
+
+void ledger_goes_on(struct sim *sim, const struct unit *unit)
+{
+    struct truth_process *process = &unit->job->processes[unit->id.incarnation];
+
+    process->stood_us += sim->now_us - process->frozen_since_us;
+    process->frozen_since_us = 0;
+}
+
+uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, uint64_t incarnation)
+{
+    const struct truth_process *process = &truth->processes[incarnation];
+
+    return process->stood_us +
+           (process->frozen_since_us > 0 ? sim->now_us - process->frozen_since_us : 0);
+}
+
+/* worked_us - for how long its holder could work on it at least; clocks of nodes are a little fast
+ * or slow, and what stands still is known by the last report */
+static uint64_t worked_us(const struct sim *sim, const struct truth_job *truth,
+                          const struct truth_task *task, uint64_t until_us)
+{
+    uint64_t stood_us = ledger_stood_us(sim, truth, task->holder) - task->stood_us;
+    uint64_t known_us = stood_us - stood_us / CLOCK_PART;
+
+    return until_us - task->leased_us - (known_us > REPORT_US ? known_us - REPORT_US : 0);
 }
 
 static void time_out(struct sim *sim, struct truth_task *task)
@@ -42,7 +78,7 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
     if (!task->held)
         return;
     task->held = false;
-    may_expire = until_us - task->leased_us >= TASK_LEASE_LEAST_US;
+    may_expire = worked_us(sim, truth, task, until_us) >= TASK_LEASE_LEAST_US;
     if (ended) {
         task->failures += has_failed(holder) || may_expire;
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
@@ -100,6 +136,7 @@ static void lease(struct sim *sim, const struct pending *pending, struct truth_t
     task->lease = pending->ref.lease;
     task->holder = pending->holder;
     task->leased_us = pending->at_us;
+    task->stood_us = ledger_stood_us(sim, truth, task->holder);
 }
 
 static void end_lease(struct sim *sim, const struct pending *pending, struct truth_task *task)

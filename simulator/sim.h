@@ -96,6 +96,7 @@ enum sim_mutant {
     SIM_MUTANT_AWAY_BEFORE_COMMIT, /* nodes are told that it leaves before that is on disk */
     SIM_MUTANT_AWAY_FORGOTTEN,     /* the next scheduler is not told what is on disk of it */
     SIM_MUTANT_AWAY_SHARE_EARLY,   /* a node is waited for no more once it is heard */
+    SIM_MUTANT_STANDSTILL_UNTOLD, /* an agent does not tell for how long what it runs stood still */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
