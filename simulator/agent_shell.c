@@ -13,6 +13,7 @@
 #define RENEW_PART_OF_LEASE 8 /* as in agent/link.c */
 #define TAIL_US (20 * USEC_PER_MSEC)
 #define TAIL_FAILS_US (5 * USEC_PER_SEC)
+#define RARE_TRIES_US (12 * USEC_PER_SEC) /* of a mutant */
 #define REPORT_STALE_US (2 * USEC_PER_SEC)
 #define LOSE_ONE_STOP_IN 4 /* SIM_MUTANT_STOP_IGNORED */
 
@@ -189,6 +190,8 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
             break;
         case LINK_ARM_MAIN:
             agent->main_at_us = action->at_us;
+            if (sim->config.mutant == SIM_MUTANT_START_FLOOR_SHORT && agent->link.eager)
+                agent->main_at_us += RARE_TRIES_US;
             break;
         case LINK_ARM_ORDERS:
             agent->orders_at_us = action->at_us;

@@ -272,18 +272,27 @@ void freezing_check_node(struct sim *sim, const struct sim_node *node)
                 unit->id.role, unit->id.index, unit->id.incarnation, unit->job->name, node->name);
 }
 
-/* Its lease ended it, though it could stand still, and nothing but the scheduler was away. */
+/* Its node was called lost, and what was told to it since says that it is to end. */
+static bool is_superseded(const struct unit *unit)
+{
+    return unit->fence.cause == FENCE_STOPPED &&
+           unit->job->processes[unit->id.incarnation].state == PROCESS_LOST;
+}
+
+/* Its lease ended it, or its node was called lost, though it could stand still, and nothing but the
+ * scheduler was away. */
 void freezing_check_end(struct sim *sim, const struct unit *unit)
 {
     bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
+    bool by_lease = unit->fence.freezes && unit->fence.cause == FENCE_LEASE;
     uint64_t most_us = MIN_OF(AWAY_MOST_US, cut_off_kill_us(sim));
     bool is_old = sim->now_us - unit->frozen_since_us >= most_us - most_us / CLOCK_PART;
 
-    if (unit->fence.freezes && unit->fence.cause == FENCE_LEASE && unit->life == LIFE_RUNNING &&
-        unit->frozen && !is_old && !is_lossy && sim->now_us > unit->node->excused_until_us)
-        violate(sim, "undisturbed", "%s-%u.%" PRIu64 " of job %s is killed on %s with its lease",
-                unit->id.role, unit->id.index, unit->id.incarnation, unit->job->name,
-                unit->node->name);
+    if ((by_lease || is_superseded(unit)) && unit->life == LIFE_RUNNING && unit->frozen &&
+        !is_old && !is_lossy && sim->now_us > unit->node->excused_until_us)
+        violate(sim, "undisturbed", "%s-%u.%" PRIu64 " of job %s is killed on %s %s", unit->id.role,
+                unit->id.index, unit->id.incarnation, unit->job->name, unit->node->name,
+                by_lease ? "with its lease" : "as its place is another's");
 }
 
 static bool can_go_on(const struct sim *sim, const struct sim_node *node)

@@ -575,6 +575,18 @@ static struct cluster_config cluster_config(const struct sim *sim)
     return config;
 }
 
+/* Two mutants: silent nodes get no lease from a start, or one like all others. */
+static void spoil_leases(struct sim *sim)
+{
+    uint64_t us = sim->config.mutant == SIM_MUTANT_START_GRANTS
+                      ? 0
+                      : sim->config.lease_us + sim->config.lease_margin_us;
+    struct node *node;
+
+    DL_FOREACH2(sim->server.cluster->starting, node, lease_next)
+    node->lease_deadline_us = sim->now_us + us;
+}
+
 /* SIM_MUTANT_AWAY_FORGOTTEN: nobody is waited for because of it */
 static void restore(struct sim *sim)
 {
@@ -586,6 +598,9 @@ static void restore(struct sim *sim)
     cluster_restored(cluster, server_instant(sim));
     if (sim->config.mutant == SIM_MUTANT_AWAY_FORGOTTEN && cluster->starting != NULL)
         cluster->away_us = away_us;
+    if (sim->config.mutant == SIM_MUTANT_START_GRANTS ||
+        sim->config.mutant == SIM_MUTANT_START_FLOOR_SHORT)
+        spoil_leases(sim);
 }
 
 void server_start(struct sim *sim)

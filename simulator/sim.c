@@ -79,6 +79,8 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_AWAY_BEFORE_COMMIT] = "away-before-commit",
     [SIM_MUTANT_AWAY_FORGOTTEN] = "away-forgotten",
     [SIM_MUTANT_AWAY_SHARE_EARLY] = "away-share-early",
+    [SIM_MUTANT_START_GRANTS] = "start-grants",
+    [SIM_MUTANT_START_FLOOR_SHORT] = "start-floor-short",
     [SIM_MUTANT_STANDSTILL_UNTOLD] = "standstill-untold",
 };
 

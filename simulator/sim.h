@@ -96,6 +96,8 @@ enum sim_mutant {
     SIM_MUTANT_AWAY_BEFORE_COMMIT, /* nodes are told that it leaves before that is on disk */
     SIM_MUTANT_AWAY_FORGOTTEN,     /* the next scheduler is not told what is on disk of it */
     SIM_MUTANT_AWAY_SHARE_EARLY,   /* a node is waited for no more once it is heard */
+    SIM_MUTANT_START_GRANTS,       /* a start does not wait for nodes that are silent */
+    SIM_MUTANT_START_FLOOR_SHORT,  /* nor longer than a lease, and who is frozen tries seldom */
     SIM_MUTANT_STANDSTILL_UNTOLD, /* an agent does not tell for how long what it runs stood still */
     _SIM_MUTANT_MAX,
 };
