@@ -63,7 +63,7 @@ void task_holder_arm(struct task_queue *queue, struct holder *holder)
     tree_remove(&queue->deadlines, &holder->by_deadline);
     if (holder->held == NULL)
         return;
-    holder->deadline_us = task_holder_deadline_us(queue, holder);
+    holder->deadline_us = MAX_OF(task_holder_deadline_us(queue, holder), holder->put_off_us);
     tree_insert(&queue->deadlines, &holder->by_deadline);
 }
 
@@ -128,6 +128,7 @@ static void copy_holder(struct task_queue *copy, const struct holder *holder)
     const struct entry *entry;
 
     own->heard_us = holder->heard_us;
+    own->put_off_us = holder->put_off_us;
     own->own_us = holder->own_us;
     DL_FOREACH2(holder->held, entry, holder_next)
     {
@@ -182,6 +183,24 @@ void task_queue_unheard(struct task_queue *queue, uint64_t incarnation, uint64_t
     if (holder == NULL || holder->held == NULL || us == 0)
         return;
     holder->heard_us = later(counts_from_us(holder), us, now_us);
+    task_holder_arm(queue, holder);
+}
+
+uint64_t task_queue_due_us(const struct task_queue *queue, uint64_t incarnation)
+{
+    const struct holder *holder = task_holder_find(queue, incarnation);
+
+    return holder != NULL && holder->held != NULL ? task_holder_deadline_us(queue, holder)
+                                                  : NEVER_US;
+}
+
+void task_queue_put_off(struct task_queue *queue, uint64_t incarnation, uint64_t until_us)
+{
+    struct holder *holder = task_holder_find(queue, incarnation);
+
+    if (holder == NULL)
+        return;
+    holder->put_off_us = until_us;
     task_holder_arm(queue, holder);
 }
 

@@ -198,6 +198,11 @@ void task_queue_stood_still(struct task_queue *queue, uint64_t holder, uint64_t 
  * later, a whole lease from now at most. What its tasks took is as before. */
 void task_queue_unheard(struct task_queue *queue, uint64_t holder, uint64_t us, uint64_t now_us);
 
+/* task_queue_due_us - when this holder should have ended a task; NEVER_US when it holds none
+ * task_queue_put_off - nobody judges it before that, as nobody knows yet whether it stood still */
+uint64_t task_queue_due_us(const struct task_queue *queue, uint64_t holder);
+void task_queue_put_off(struct task_queue *queue, uint64_t holder, uint64_t until_us);
+
 /* task_queue_held_us - how long this incarnation has held its oldest task; 0 when it holds none */
 uint64_t task_queue_held_us(const struct task_queue *queue, uint64_t holder, uint64_t now_us);
 

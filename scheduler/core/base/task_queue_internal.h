@@ -31,10 +31,11 @@ struct holder {
     struct tree_node by_deadline; /* first; in the tree while it holds a task */
     uint64_t incarnation;
     uint64_t deadline_us;
-    uint64_t heard_us;  /* its time counts from here at the earliest: it ended a task, or could
-                           be heard again; 0: neither yet */
-    uint64_t own_us;    /* the times of its tasks lately, the longer ones; 0: none yet */
-    struct entry *held; /* the oldest first */
+    uint64_t heard_us;   /* its time counts from here at the earliest: it ended a task, or could
+                            be heard again; 0: neither yet */
+    uint64_t put_off_us; /* it is not judged before */
+    uint64_t own_us;     /* the times of its tasks lately, the longer ones; 0: none yet */
+    struct entry *held;  /* the oldest first */
     uint32_t n_held;
     UT_hash_handle hh;
 };

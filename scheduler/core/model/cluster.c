@@ -120,7 +120,7 @@ void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant n
     const struct tasks_mark before = tasks_mark(job);
     size_t n;
 
-    tasks_excuse_silent(cluster, job, now);
+    tasks_put_off(cluster, job, now);
     n = task_queue_expire(job->queue, now.now_us);
     cluster->figures.task_ends[TASK_END_EXPIRED] += n;
     if (n > 0) {

@@ -155,11 +155,12 @@ struct tasks_mark tasks_mark(const struct job *job);
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
                    struct instant now);
 /* task_gaps.c: tasks_heard_again - its node reports after a silence, and node->reported_us is still
- * that of the report before: no task of its processes is due sooner for that time.
- * tasks_excuse_silent - before tasks of the job expire: likewise for the processes of nodes that
- * are silent now. Linear in the processes of the node, and in the slots of the job */
+ * that of the report before: no task of its processes is due sooner for that time. Linear in the
+ * processes of the node
+ * tasks_put_off - before tasks of the job expire: those that are due wait for the next report of
+ * their node, which says whether they stood still. Linear in the slots of the job */
 void tasks_heard_again(struct cluster *cluster, struct node *node, struct instant now);
-void tasks_excuse_silent(const struct cluster *cluster, struct job *job, struct instant now);
+void tasks_put_off(const struct cluster *cluster, struct job *job, struct instant now);
 /* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
 void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
 /* tasks_describe_skipped - how much of its data was skipped, as a clause; "" nothing was. Returns

@@ -2,15 +2,17 @@
 /* task_gaps.c - time in which nobody could say that a task is done is none of the time for it
  *
  * A node is cut off, or the scheduler stood still: its processes may stand still as well, or work
- * and find nobody to tell. Their tasks are not due for that time, so that no task is done twice.
- * Once a node is lost its tasks are due again: a pass ends though the node never comes back. */
+ * and find nobody to tell. Their tasks are not due for that time, so that no task is done twice,
+ * and none expires before a report says whether its holder stood still. Once a node is lost its
+ * tasks are due again: a pass ends though the node never comes back. */
 #include "scheduler/core/model/core_internal.h"
 
 #include <utlist.h>
 
-/* Agents report four times in a lease. After so much of it, in quarters, what a node runs is about
- * to stand still, or somebody could not listen: no node is always as late as that. */
-#define SILENT_QUARTERS 3
+#define REPORTS_IN_LEASE 4
+/* After so many that did not come, what a node runs is about to stand still, or somebody could not
+ * listen: no node is always as late as that. */
+#define SILENT_REPORTS 3
 
 /* silent_us - for how long; 0: it was heard just now, or this run has not heard it yet */
 static uint64_t silent_us(const struct cluster *cluster, const struct node *node,
@@ -18,7 +20,10 @@ static uint64_t silent_us(const struct cluster *cluster, const struct node *node
 {
     uint64_t us = now.now_us - MIN_OF(node->reported_us, now.now_us);
 
-    return node->reported_us == 0 || us < cluster->config.lease_us / 4 * SILENT_QUARTERS ? 0 : us;
+    return node->reported_us == 0 ||
+                   us < cluster->config.lease_us / REPORTS_IN_LEASE * SILENT_REPORTS
+               ? 0
+               : us;
 }
 
 void tasks_heard_again(struct cluster *cluster, struct node *node, struct instant now)
@@ -37,14 +42,26 @@ void tasks_heard_again(struct cluster *cluster, struct node *node, struct instan
     }
 }
 
-void tasks_excuse_silent(const struct cluster *cluster, struct job *job, struct instant now)
+/* waits_for_report - what it said last is older than the end of its task's time */
+static bool waits_for_report(const struct job *job, const struct process *process,
+                             struct instant now)
 {
+    uint64_t due_us = task_queue_due_us(job->queue, process->incarnation);
+    const struct node *node = process->node;
+
+    return due_us <= now.now_us && node != NULL && node->state != NODE_LOST &&
+           node->reported_us < due_us;
+}
+
+void tasks_put_off(const struct cluster *cluster, struct job *job, struct instant now)
+{
+    uint64_t until_us = now.now_us + cluster->config.lease_us / REPORTS_IN_LEASE;
+
     for (uint32_t role = 0; role < job->spec->n_roles; role++)
         for (uint32_t i = 0; i < job->n_slots[role]; i++) {
             const struct process *process = job->slots[role][i].live;
 
-            if (process != NULL && process->node != NULL && process->node->state != NODE_LOST)
-                task_queue_unheard(job->queue, process->incarnation,
-                                   silent_us(cluster, process->node, now), now.now_us);
+            if (process != NULL && waits_for_report(job, process, now))
+                task_queue_put_off(job->queue, process->incarnation, until_us);
         }
 }
