@@ -172,5 +172,3 @@ static int wait_end(struct fixture *f, struct exit_record *ret)
     assert_int_equal(process_dir_read_exit(dir_fd, ret, NULL), 0);
     return status;
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

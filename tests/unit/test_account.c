@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_account.c - why a job waits, node by node, and what would start it: that it really does */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct job_account account_of(struct world *w, const char *name)
 {
@@ -42,13 +38,12 @@ static struct world *busy_world(void)
     return w;
 }
 
-static void test_so_much_more_on_one_node(void **state)
+TEST(test_so_much_more_on_one_node)
 {
     struct world *w = busy_world();
     struct job_account account;
     size_t at;
 
-    (void)state;
     (void)world_submit(w, world_spec("waits", 2, 2, 450, 0, 0));
     world_run(w, 3);
     account = account_of(w, "waits");
@@ -78,12 +73,11 @@ static void test_so_much_more_on_one_node(void **state)
     world_free(w);
 }
 
-static void test_nodes_that_take_nothing(void **state)
+TEST(test_nodes_that_take_nothing)
 {
     struct world *w = busy_world();
     struct job_account account;
 
-    (void)state;
     assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"),
                                             NODE_CORDONED, w->now, NULL),
                      0);
@@ -96,13 +90,12 @@ static void test_nodes_that_take_nothing(void **state)
     world_free(w);
 }
 
-static void test_labels(void **state)
+TEST(test_labels)
 {
     struct world *w = busy_world();
     struct job_spec *spec = world_spec("waits", 1, 1, 100, 0, 0);
     struct job_account account;
 
-    (void)state;
     assert_int_equal(role_select(&spec->roles[spec->n_roles - 1], "gpu", "a100", NULL), 0);
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "gpu", "a100", NULL), 0);
     w->agents[1].offer.cpu_millicores = 550; /* some of it is granted */
@@ -120,12 +113,11 @@ static void test_labels(void **state)
     world_free(w);
 }
 
-static void test_the_job_before_it(void **state)
+TEST(test_the_job_before_it)
 {
     struct world *w = busy_world();
     struct job_account account;
 
-    (void)state;
     (void)world_submit(w, world_spec("first", 1, 1, 900, 0, 0));
     (void)world_submit(w, world_spec("second", 1, 1, 900, 0, 0));
     world_run(w, 3);
@@ -138,14 +130,13 @@ static void test_the_job_before_it(void **state)
 }
 
 /* It would start but for what is not ours, and does when that ends. */
-static void test_foreign_load(void **state)
+TEST(test_foreign_load)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_account account;
     const struct job *job;
     char text[JOB_REASON_SIZE];
 
-    (void)state;
     w->cluster->config.foreign_hold_us = 0;
     w->agents[0].foreign_cpu_millicores = 700;
     w->agents[1].foreign_cpu_millicores = 300;
@@ -177,12 +168,11 @@ static void test_foreign_load(void **state)
 }
 
 /* A job holds what is wanted, and other programs some more: their end alone would not do. */
-static void test_foreign_load_is_not_named_in_vain(void **state)
+TEST(test_foreign_load_is_not_named_in_vain)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job_account account;
 
-    (void)state;
     w->agents[0].foreign_cpu_millicores = 100;
     (void)world_submit(w, world_spec("holds", 1, 1, 500, 0, 0));
     world_run(w, 3);
@@ -197,7 +187,7 @@ static void test_foreign_load_is_not_named_in_vain(void **state)
 }
 
 /* Of many nodes the nearest are listed and the others summed up. */
-static void test_the_list_is_bounded(void **state)
+TEST(test_the_list_is_bounded)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job_account account;
@@ -205,7 +195,6 @@ static void test_the_list_is_bounded(void **state)
     struct node *node;
     char name[16];
 
-    (void)state;
     (void)world_submit(w, world_spec("waits", 1, 1, 5000, 0, 0));
     world_run(w, 2);
     for (int i = 0; i < 50; i++) {
@@ -226,19 +215,4 @@ static void test_the_list_is_bounded(void **state)
     assert_int_equal(account.others[ACCOUNT_TOO_SMALL], 11);
     assert_int_equal(account.others[ACCOUNT_CLOSED], 20);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_so_much_more_on_one_node),
-        cmocka_unit_test(test_nodes_that_take_nothing),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_the_job_before_it),
-        cmocka_unit_test(test_foreign_load),
-        cmocka_unit_test(test_foreign_load_is_not_named_in_vain),
-        cmocka_unit_test(test_the_list_is_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

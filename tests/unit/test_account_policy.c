@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_account_policy.c - as whom processes of a root agent may run */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "agent/core/account_policy.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const char *const nobody_named[] = { NULL };
 static const char *const ann_and_root[] = { "ann", "root", NULL };
@@ -30,9 +26,8 @@ static void assert_candidates(const struct account_policy *policy, const char *u
     assert_string_equal(names[1], second);
 }
 
-static void test_candidates(void **state)
+TEST(test_candidates)
 {
-    (void)state;
     assert_candidates(POLICY("", false), "", "ann", "ann", "");
     assert_candidates(POLICY("", false), "bob", "ann", "bob", "");
     assert_candidates(POLICY("jobs", false), "", "ann", "ann", "jobs");
@@ -43,7 +38,7 @@ static void test_candidates(void **state)
     assert_candidates(POLICY("", true), "bob", "ann", "bob", "");
 }
 
-static void test_who_has_a_number(void **state)
+TEST(test_who_has_a_number)
 {
     static const struct {
         const char *user, *submitter, *fallback;
@@ -54,7 +49,6 @@ static void test_who_has_a_number(void **state)
         { "", "ann", "", true, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct account_policy policy = { .fallback = cases[i].fallback,
                                          .allow_root = cases[i].allow_root,
@@ -67,7 +61,7 @@ static void test_who_has_a_number(void **state)
     }
 }
 
-static void test_who_is_allowed(void **state)
+TEST(test_who_is_allowed)
 {
     static const struct {
         const char *const *users, *const *groups;
@@ -95,7 +89,6 @@ static void test_who_is_allowed(void **state)
         { nobody_named, staff, "", "www", 33, .is_in_group = true, .wrong = "system" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         const struct account_policy *policy = &(const struct account_policy){
             cases[i].users, cases[i].groups, cases[i].fallback, cases[i].allow_root, { 0, 0 }
@@ -110,15 +103,4 @@ static void test_who_is_allowed(void **state)
         assert_non_null(strstr(error.text, cases[i].name));
         assert_non_null(strstr(error.remedy, "allow-user"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_candidates),
-        cmocka_unit_test(test_who_has_a_number),
-        cmocka_unit_test(test_who_is_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,14 @@
  * Jobs are of one program of which it is known that an instance works off a second of work in a
  * second, and that they are as fast together as they are many. */
 #include "tests/unit/admission_world.h"
+#include "tests/unit/test.h"
 
-static void test_nobody_knows_and_why(void **state)
+TEST(test_nobody_knows_and_why)
 {
     struct world *w = begin();
     struct admission answer = ask(w, spec_due("a", 1, 8, 100));
     struct job_spec *spec;
 
-    (void)state;
     assert_answer(answer, ADMISSION_UNKNOWN, "family-unknown");
     teach_speed(w, 8); /* how fast, but not how long */
     answer = ask(w, spec_due("a", 1, 8, 100));
@@ -38,12 +38,11 @@ static void test_nobody_knows_and_why(void **state)
     world_free(w);
 }
 
-static void test_length_without_a_deadline(void **state)
+TEST(test_length_without_a_deadline)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 8);
     teach_length(w, 400);
     answer = ask(w, spec_due("a", 2, 8, 0));
@@ -54,12 +53,11 @@ static void test_length_without_a_deadline(void **state)
     end(w);
 }
 
-static void test_in_time_with_the_least_that_is_enough(void **state)
+TEST(test_in_time_with_the_least_that_is_enough)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 8);
     teach_length(w, 380);
     answer = ask(w, spec_due("a", 1, 8, 101)); /* 380 / (0.95 x 101) = 3.96 */
@@ -74,12 +72,11 @@ static void test_in_time_with_the_least_that_is_enough(void **state)
 }
 
 /* What is not sure: that it is as short as the median, that sizes are fast that nobody tried. */
-static void test_in_time_is_said_only_when_sure(void **state)
+TEST(test_in_time_is_said_only_when_sure)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 4);
     teach_length(w, 200);
     answer = ask(w, spec_due("a", 1, 8, 60));
@@ -96,13 +93,12 @@ static void test_in_time_is_said_only_when_sure(void **state)
     end(w);
 }
 
-static void test_too_late_says_by_how_much_and_what_would_help(void **state)
+TEST(test_too_late_says_by_how_much_and_what_would_help)
 {
     struct world *w = begin();
     struct admission answer;
     double deadline_in_s;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 400);
     answer = ask(w, spec_due("a", 1, 4, 90));
@@ -121,12 +117,11 @@ static void test_too_late_says_by_how_much_and_what_would_help(void **state)
     end(w);
 }
 
-static void test_others_minima_are_not_its_own(void **state)
+TEST(test_others_minima_are_not_its_own)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 700);
     answer = ask(w, spec_due("b", 1, 10, 100)); /* needs 8 of the 10 */
@@ -142,12 +137,11 @@ static void test_others_minima_are_not_its_own(void **state)
     end(w);
 }
 
-static void test_foreign_load_is_not_its_own(void **state)
+TEST(test_foreign_load_is_not_its_own)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 700);
     w->agents[0].foreign_cpu_millicores = 3 * CORE;
@@ -157,12 +151,11 @@ static void test_foreign_load_is_not_its_own(void **state)
     end(w);
 }
 
-static void test_deadlines_before_it_come_first(void **state)
+TEST(test_deadlines_before_it_come_first)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     (void)run_job(w, "a", 1, 10, 70); /* needs 8 until then, and what of it is done is known */
@@ -175,13 +168,12 @@ static void test_deadlines_before_it_come_first(void **state)
     end(w);
 }
 
-static void test_others_that_would_be_late_are_named(void **state)
+TEST(test_others_that_would_be_late_are_named)
 {
     struct world *w = begin();
     struct admission answer;
     struct job *a;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     a = run_job(w, "a", 1, 10, 70);
@@ -194,13 +186,12 @@ static void test_others_that_would_be_late_are_named(void **state)
 }
 
 /* The first of many; the others are counted. */
-static void test_more_are_late_than_are_named(void **state)
+TEST(test_more_are_late_than_are_named)
 {
     struct world *w = begin();
     struct admission answer;
     char name[16];
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 90);
     for (unsigned i = 0; i < CORES; i++) {
@@ -215,7 +206,7 @@ static void test_more_are_late_than_are_named(void **state)
 }
 
 /* One that takes nothing but GPUs is in nobody's way who takes nothing but cores. */
-static void test_each_resource_is_looked_at_alone_before_it_is_too_late(void **state)
+TEST(test_each_resource_is_looked_at_alone_before_it_is_too_late)
 {
     struct world *w;
     struct job_spec *spec = spec_due("g", 1, 8, 100);
@@ -224,7 +215,6 @@ static void test_each_resource_is_looked_at_alone_before_it_is_too_late(void **s
     char name[JOB_FAMILY_SIZE];
     double done_s = 0;
 
-    (void)state;
     world_policy = &policy_goodput;
     w = world_new(1, CORES * CORE, 64 * GIB, 1000);
     w->agents[0].offer.gpus = 8;
@@ -253,12 +243,11 @@ static void test_each_resource_is_looked_at_alone_before_it_is_too_late(void **s
 }
 
 /* One that is due later and runs keeps its minimum. */
-static void test_minimum_of_who_is_due_later_is_not_its_own(void **state)
+TEST(test_minimum_of_who_is_due_later_is_not_its_own)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 700);
     (void)run_job(w, "a", 4, 4, 100000);
@@ -271,12 +260,11 @@ static void test_minimum_of_who_is_due_later_is_not_its_own(void **state)
 
 /* Whoever comes has his minimum before a deadline gets anything: with a later deadline, without
  * any, and also when nobody knows how long it takes. */
-static void test_minimum_of_the_new_one_may_be_too_much_for_others(void **state)
+TEST(test_minimum_of_the_new_one_may_be_too_much_for_others)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 700);
     answer = ask(w, spec_due("b", 4, 10, 0));
@@ -301,12 +289,11 @@ static void test_minimum_of_the_new_one_may_be_too_much_for_others(void **state)
 
 /* One that cannot be kept anyhow: it is not the new one's fault, and it needs no more than what it
  * has for certain. */
-static void test_lost_deadline_is_nobodys_concern(void **state)
+TEST(test_lost_deadline_is_nobodys_concern)
 {
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     (void)run_job(w, "a", 2, 10, 40);
@@ -320,13 +307,12 @@ static void test_lost_deadline_is_nobodys_concern(void **state)
 }
 
 /* An array takes as much as all of its jobs. */
-static void test_array_is_all_of_its_jobs(void **state)
+TEST(test_array_is_all_of_its_jobs)
 {
     struct world *w = begin();
     struct job_spec *spec = spec_due("a", 1, 10, 100);
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 300);
     spec->array.n = 3; /* 900 of work in 95 s: ten are enough */
@@ -339,13 +325,12 @@ static void test_array_is_all_of_its_jobs(void **state)
     end(w);
 }
 
-static void test_who_waits_for_others_cannot_be_sure(void **state)
+TEST(test_who_waits_for_others_cannot_be_sure)
 {
     struct world *w = begin();
     struct job_spec *spec = spec_due("b", 1, 10, 200);
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     (void)run_job(w, "a", 1, 2, 0);
@@ -358,13 +343,12 @@ static void test_who_waits_for_others_cannot_be_sure(void **state)
 
 /* One that says nothing of itself is taken to be as long as others were that have ended, not as
  * long as one that has not. */
-static void test_running_job_is_as_long_as_those_like_it(void **state)
+TEST(test_running_job_is_as_long_as_those_like_it)
 {
     struct world *w = begin();
     struct job_outlook outlook;
     struct job *job;
 
-    (void)state;
     teach_speed(w, 10);
     job = run_job(w, "a", 1, 2, 0);
     for (int s = 0; s < 200; s++)
@@ -386,13 +370,12 @@ static void test_running_job_is_as_long_as_those_like_it(void **state)
  */
 
 /* That nobody is named late must not be taken for an answer about those. */
-static void test_tells_of_whom_it_did_not_look_at(void **state)
+TEST(test_tells_of_whom_it_did_not_look_at)
 {
     struct world *w = begin();
     struct admission answer;
     char name[16];
 
-    (void)state;
     teach_speed(w, 8);
     teach_length(w, 90);
     for (unsigned i = 0; i < ADMISSION_DUE_MAX; i++) {
@@ -415,30 +398,4 @@ static void test_tells_of_whom_it_did_not_look_at(void **state)
     assert_int_equal(answer.n_not_looked_at, 0);
     assert_null(strstr(answer.text, "not looked at"));
     end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody_knows_and_why),
-        cmocka_unit_test(test_length_without_a_deadline),
-        cmocka_unit_test(test_in_time_with_the_least_that_is_enough),
-        cmocka_unit_test(test_in_time_is_said_only_when_sure),
-        cmocka_unit_test(test_too_late_says_by_how_much_and_what_would_help),
-        cmocka_unit_test(test_others_minima_are_not_its_own),
-        cmocka_unit_test(test_foreign_load_is_not_its_own),
-        cmocka_unit_test(test_deadlines_before_it_come_first),
-        cmocka_unit_test(test_others_that_would_be_late_are_named),
-        cmocka_unit_test(test_more_are_late_than_are_named),
-        cmocka_unit_test(test_tells_of_whom_it_did_not_look_at),
-        cmocka_unit_test(test_each_resource_is_looked_at_alone_before_it_is_too_late),
-        cmocka_unit_test(test_minimum_of_who_is_due_later_is_not_its_own),
-        cmocka_unit_test(test_minimum_of_the_new_one_may_be_too_much_for_others),
-        cmocka_unit_test(test_lost_deadline_is_nobodys_concern),
-        cmocka_unit_test(test_running_job_is_as_long_as_those_like_it),
-        cmocka_unit_test(test_array_is_all_of_its_jobs),
-        cmocka_unit_test(test_who_waits_for_others_cannot_be_sure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

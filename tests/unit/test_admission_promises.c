@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_admission_promises.c - whoever was told that it will be in time is, whatever others do */
 #include "tests/unit/admission_world.h"
+#include "tests/unit/test.h"
 
 /* What it was promised it gets beside jobs that have no deadline, though it says nothing of itself:
  * its family's length is enough. */
-static void test_promise_is_kept(void **state)
+TEST(test_promise_is_kept)
 {
     struct world *w = begin();
     struct admission answer;
     struct job *job;
     double done_s = 0;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     (void)run_job(w, "a", 1, 10, 0);
@@ -30,14 +30,13 @@ static void test_promise_is_kept(void **state)
 
 /* It was promised for what nine in ten jobs like it took, so it gets what such a one needs, from
  * the beginning: when half of them would be over it would be too late. */
-static void test_promise_is_kept_to_a_long_one(void **state)
+TEST(test_promise_is_kept_to_a_long_one)
 {
     struct world *w = begin();
     struct admission answer;
     struct job *job;
     double done_s = 0;
 
-    (void)state;
     teach_speed(w, 10);
     for (int i = 0; i < 20; i++)
         teach_length(w, i < 14 ? 100 : 600);
@@ -55,13 +54,12 @@ static void test_promise_is_kept_to_a_long_one(void **state)
 }
 
 /* Promised is what one needs, also while it has not begun. */
-static void test_who_waits_is_as_long_as_those_like_it(void **state)
+TEST(test_who_waits_is_as_long_as_those_like_it)
 {
     struct world *w = begin();
     struct job *a = NULL;
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     assert_int_equal(cluster_submit(w->cluster, spec_due("a", 1, 10, 70), w->user, w->now, &a,
@@ -74,13 +72,12 @@ static void test_who_waits_is_as_long_as_those_like_it(void **state)
 }
 
 /* Whoever waits gets his minimum before a deadline gets more than its own, when he can start. */
-static void test_minima_of_those_behind_it_are_not_its_own(void **state)
+TEST(test_minima_of_those_behind_it_are_not_its_own)
 {
     struct world *w = begin();
     struct job_spec *spec;
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 500);
     (void)run_job(w, "x", 6, 10, 60);
@@ -98,13 +95,12 @@ static void test_minima_of_those_behind_it_are_not_its_own(void **state)
 }
 
 /* The same of one that is to run after another one. */
-static void test_minimum_of_who_waits_for_jobs_is_not_its_own(void **state)
+TEST(test_minimum_of_who_waits_for_jobs_is_not_its_own)
 {
     struct world *w = begin();
     struct job_spec *spec = spec_due("y", 8, 9, 0);
     struct admission answer;
 
-    (void)state;
     teach_speed(w, 10);
     teach_length(w, 700);
     (void)run_job(w, "x", 1, 2, 0);
@@ -119,7 +115,7 @@ static void test_minimum_of_who_waits_for_jobs_is_not_its_own(void **state)
 }
 
 /* What is beyond minima groups have by turns, and not by deadlines. */
-static void test_groups_share_what_is_beyond_minima(void **state)
+TEST(test_groups_share_what_is_beyond_minima)
 {
     static const struct group_member members[] = { { "alice", "a" }, { "bob", "b" } };
     const struct group_spec specs[] = { { .name = "a", .guaranteed_permille = 500, .weight = 1 },
@@ -128,7 +124,6 @@ static void test_groups_share_what_is_beyond_minima(void **state)
     struct world *w = begin();
     struct admission answer;
 
-    (void)state;
     cluster_set_groups(w->cluster, table);
     world_plan(w);
     w->user = "alice";
@@ -211,27 +206,11 @@ static void play_promises(uint64_t seed, unsigned *promised)
     end(w);
 }
 
-static void test_promises_are_kept_beside_each_other(void **state)
+TEST(test_promises_are_kept_beside_each_other)
 {
     unsigned promised = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++)
         play_promises(seed, &promised);
     assert_in_range(promised, 120, 480);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_promise_is_kept),
-        cmocka_unit_test(test_promise_is_kept_to_a_long_one),
-        cmocka_unit_test(test_who_waits_is_as_long_as_those_like_it),
-        cmocka_unit_test(test_minima_of_those_behind_it_are_not_its_own),
-        cmocka_unit_test(test_minimum_of_who_waits_for_jobs_is_not_its_own),
-        cmocka_unit_test(test_groups_share_what_is_beyond_minima),
-        cmocka_unit_test(test_promises_are_kept_beside_each_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

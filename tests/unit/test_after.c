@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_after.c - jobs that wait for others to succeed, jobs that have to be over by a time */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/after_world.h"
+#include "tests/unit/test.h"
 
-static void test_waits_for_success(void **state)
+TEST(test_waits_for_success)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
@@ -22,7 +18,6 @@ static void test_waits_for_success(void **state)
     struct job *job = world_submit(w, spec_after("job", "first", "2"));
     char text[240];
 
-    (void)state;
     assert_string_equal(job->spec->after[0], "1"); /* names are of now: what is kept are ids */
     world_run(w, 4);
     assert_int_equal(first->state, JOB_RUNNING);
@@ -46,13 +41,12 @@ static void test_waits_for_success(void **state)
 }
 
 /* 1, "1" and the name of 1 are one job, and it is waited for once. */
-static void test_each_is_waited_for_once(void **state)
+TEST(test_each_is_waited_for_once)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_account account;
     struct job *job;
 
-    (void)state;
     (void)world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
     job = world_submit(w, spec_after("job", "first", "1"));
     assert_string_equal(job->spec->after[0], "1");
@@ -71,14 +65,13 @@ static void test_each_is_waited_for_once(void **state)
 }
 
 /* However long the chain, it falls at once. */
-static void test_fails_with_what_it_waits_for(void **state)
+TEST(test_fails_with_what_it_waits_for)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
     struct job *job;
     struct job *last = NULL;
 
-    (void)state;
     job = world_submit(w, spec_after("job", "first", NULL));
     for (unsigned i = 0; i < 300; i++) {
         char name[32];
@@ -98,7 +91,7 @@ static void test_fails_with_what_it_waits_for(void **state)
     world_free(w);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
@@ -106,7 +99,6 @@ static void test_refused(void **state)
     struct edl_error error = { 0 };
     struct forecast forecast = { 0 };
 
-    (void)state;
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
     assert_string_equal(error.pointer, "/spec/after/1");
     assert_string_equal(spec->after[0], "first"); /* nothing is half done */
@@ -128,7 +120,7 @@ static void test_refused(void **state)
 }
 
 /* A forecast is made in a copy without the jobs that are over. */
-static void test_forecast(void **state)
+TEST(test_forecast)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
@@ -136,7 +128,6 @@ static void test_forecast(void **state)
     struct forecast forecast = { 0 };
     struct edl_error error = { 0 };
 
-    (void)state;
     world_run(w, 3);
     assert_int_equal(cluster_forecast(w->cluster, spec, "", NULL, w->now, NULL, &forecast, &error),
                      0);
@@ -161,13 +152,12 @@ static struct job *submit_until(struct world *w, const char *name, uint64_t us)
     return world_submit(w, spec);
 }
 
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
     struct world *w = world_new(1, 1000, GIB, 900);
     struct job *runs = submit_until(w, "runs", 20 * USEC_PER_SEC);
     struct job *done = submit_until(w, "done", 20 * USEC_PER_SEC);
 
-    (void)state;
     assert_int_equal(runs->spec->deadline_us, 0);
     assert_int_equal(runs->spec->deadline_wall_us, w->now.wall_us + 20 * USEC_PER_SEC);
     (void)submit_until(w, "waits", 10 * USEC_PER_SEC);
@@ -187,14 +177,13 @@ static void test_deadline(void **state)
 
 /* Nobody waits for a job without hope: a queued one ends at its deadline, too, and who waits for it
  * fails. */
-static void test_deadline_of_queued(void **state)
+TEST(test_deadline_of_queued)
 {
     struct world *w = world_new(1, 1000, GIB, 900);
     struct job_spec *spec = world_spec("large", 1, 1, 5000, 0, 0);
     struct job *large;
     struct job *job;
 
-    (void)state;
     spec->deadline_us = 5 * USEC_PER_SEC;
     large = world_submit(w, spec);
     job = world_submit(w, spec_after("job", "large", NULL));
@@ -206,12 +195,11 @@ static void test_deadline_of_queued(void **state)
 }
 
 /* The wall clock is set back while a job runs: its deadline comes later by that. */
-static void test_clock_set_back(void **state)
+TEST(test_clock_set_back)
 {
     struct world *w = world_new(1, 1000, GIB, 900);
     struct job *job = submit_until(w, "job", 5 * USEC_PER_SEC);
 
-    (void)state;
     world_run(w, 3);
     w->now.wall_us -= 10 * USEC_PER_SEC;
     for (unsigned i = 0; i < 7; i++)
@@ -224,14 +212,13 @@ static void test_clock_set_back(void **state)
 }
 
 /* How long jobs wait for room is no business of those that wait for others: nobody is alarmed. */
-static void test_waiting_for_others_is_no_waiting_for_room(void **state)
+TEST(test_waiting_for_others_is_no_waiting_for_room)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
     struct job *job = world_submit(w, spec_after("job", "first", NULL));
     const struct histogram *wait = &w->cluster->figures.queue_wait;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++)
         world_second(w);
     assert_null(w->cluster->first_queued);
@@ -246,7 +233,7 @@ static void test_waiting_for_others_is_no_waiting_for_room(void **state)
 }
 
 /* Jobs that are not in the core any more, as the event that names them tells of them. */
-static void test_archived(void **state)
+TEST(test_archived)
 {
     static const struct archived_job jobs[] = {
         { .named = "old", .id = 7, .name = "old", .state = JOB_SUCCEEDED },
@@ -260,7 +247,6 @@ static void test_archived(void **state)
     struct edl_error error = { 0 };
     struct job *job = NULL;
 
-    (void)state;
     (void)world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
     world_run(w, 3);
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
@@ -291,22 +277,4 @@ static void test_archived(void **state)
     world_run(w, 3);
     assert_int_equal(job->state, JOB_RUNNING);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_for_success),
-        cmocka_unit_test(test_each_is_waited_for_once),
-        cmocka_unit_test(test_fails_with_what_it_waits_for),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_forecast),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_deadline_of_queued),
-        cmocka_unit_test(test_clock_set_back),
-        cmocka_unit_test(test_waiting_for_others_is_no_waiting_for_room),
-        cmocka_unit_test(test_archived),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

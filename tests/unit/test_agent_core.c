@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_agent_core.c - the rules of agent_core.h one by one; the storms are in test_agent_storm.c */
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "agent/core/agent_core.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define LEASE (9 * USEC_PER_SEC)
 #define START (100 * USEC_PER_SEC)
@@ -38,6 +35,8 @@ static int teardown(void **state)
     core = agent_core_free(core);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 static struct process_id id_of(uint32_t index, uint64_t incarnation)
 {
@@ -123,9 +122,8 @@ static void run_one(void)
     assert_string_equal(take(), "");
 }
 
-static void test_one_life(void **state)
+TEST(test_one_life)
 {
-    (void)state;
     reported(true);
     assert_string_equal(take(), "");
     orders(2, order_of(1, 4, false), order_of(0, 1, true));
@@ -153,9 +151,8 @@ static void test_one_life(void **state)
     assert_null(agent_core_units(core));
 }
 
-static void test_end_is_told_after_its_tail(void **state)
+TEST(test_end_is_told_after_its_tail)
 {
-    (void)state;
     run_one();
     observed(0, 1, &gone);
     assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_PREPARING);
@@ -175,9 +172,8 @@ static void test_end_is_told_after_its_tail(void **state)
 }
 
 /* Nobody rises from the dead: whoever says so is at fault, and it is said. */
-static void test_move_that_no_table_lists_is_told(void **state)
+TEST(test_move_that_no_table_lists_is_told)
 {
-    (void)state;
     run_one();
     assert_string_equal(agent_core_unlisted(core), "");
     observed(0, 1, &gone);
@@ -191,11 +187,10 @@ static void test_move_that_no_table_lists_is_told(void **state)
     assert_int_equal(unit(0, 1)->state, UNIT_EXITED);
 }
 
-static void test_start_that_fails_is_an_end(void **state)
+TEST(test_start_that_fails_is_an_end)
 {
     struct process_id id = id_of(0, 1);
 
-    (void)state;
     reported(true);
     orders(1, order_of(0, 1, true));
     (void)take();
@@ -210,11 +205,10 @@ static void test_start_that_fails_is_an_end(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_nothing_before_the_first_orders(void **state)
+TEST(test_nothing_before_the_first_orders)
 {
     struct process_id id = id_of(0, 1);
 
-    (void)state;
     agent_core_adopt(core, &id, GRACE, &running);
     reported(true);
     assert_string_equal(take(), "r");
@@ -222,9 +216,8 @@ static void test_nothing_before_the_first_orders(void **state)
     assert_string_equal(take(), "Tr");
 }
 
-static void test_no_start_without_a_lease(void **state)
+TEST(test_no_start_without_a_lease)
 {
-    (void)state;
     orders(1, order_of(0, 1, true));
     assert_string_equal(take(), "");
     reported(true);
@@ -252,11 +245,10 @@ static void freeze_one(void)
     reported(true);
 }
 
-static void test_frozen_is_thawed_by_orders_of_after_the_gap(void **state)
+TEST(test_frozen_is_thawed_by_orders_of_after_the_gap)
 {
     uint16_t epoch = agent_core_lease(core).epoch;
 
-    (void)state;
     freeze_one();
     assert_string_equal(take(), ""); /* by those from before nothing is */
     assert_int_equal(agent_core_lease(core).epoch, epoch + 2);
@@ -272,9 +264,8 @@ static void test_frozen_is_thawed_by_orders_of_after_the_gap(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_frozen_is_stopped_when_it_is_not_ordered_any_more(void **state)
+TEST(test_frozen_is_stopped_when_it_is_not_ordered_any_more)
 {
-    (void)state;
     freeze_one();
     (void)take();
     orders(1, order_of(0, 2, true)); /* its place has another */
@@ -288,11 +279,10 @@ static void test_frozen_is_stopped_when_it_is_not_ordered_any_more(void **state)
 }
 
 /* A report that was taken in time leaves the epoch, and its supervisor needs nobody. */
-static void test_the_epoch_rises_with_a_gap_only(void **state)
+TEST(test_the_epoch_rises_with_a_gap_only)
 {
     uint16_t epoch;
 
-    (void)state;
     reported(true);
     epoch = agent_core_lease(core).epoch;
     now += LEASE - 1;
@@ -303,9 +293,8 @@ static void test_the_epoch_rises_with_a_gap_only(void **state)
     assert_int_equal(agent_core_lease(core).epoch, epoch + 1);
 }
 
-static void test_frozen_is_not_thawed_near_the_end_of_a_lease(void **state)
+TEST(test_frozen_is_not_thawed_near_the_end_of_a_lease)
 {
-    (void)state;
     freeze_one();
     (void)take();
     now += LEASE - LEASE / 6;
@@ -314,7 +303,7 @@ static void test_frozen_is_not_thawed_near_the_end_of_a_lease(void **state)
 }
 
 /* An agent that begins finds it, and knows the epoch from the lease file. */
-static void test_frozen_is_adopted(void **state)
+TEST(test_frozen_is_adopted)
 {
     struct process_id id = id_of(0, 1);
     struct agent_action action;
@@ -324,7 +313,6 @@ static void test_frozen_is_adopted(void **state)
     core = agent_core_new((struct lease_word){ START - 1, 5 });
     agent_core_adopt(core, &id, GRACE, &frozen);
     assert_true(agent_core_any_frozen(core));
-    (void)state;
     while (agent_core_take(core, &action))
         told += action.kind == AGENT_MOVED;
     assert_int_equal(told, 1);
@@ -336,12 +324,11 @@ static void test_frozen_is_adopted(void **state)
 }
 
 /* During the gap the scheduler may have given the slot to another node. */
-static void test_orders_from_before_a_gap_start_nothing(void **state)
+TEST(test_orders_from_before_a_gap_start_nothing)
 {
     uint64_t asked = now;
     struct reconcile_order two[] = { order_of(0, 1, true), order_of(0, 2, true) };
 
-    (void)state;
     run_one();
     agent_core_orders(core, two, 2, asked, now);
     assert_string_equal(take(), "Tr"); /* 0.2 waits for 0.1 */
@@ -356,11 +343,10 @@ static void test_orders_from_before_a_gap_start_nothing(void **state)
 }
 
 /* The deadline counts from when the report was sent. */
-static void test_start_that_waited(void **state)
+TEST(test_start_that_waited)
 {
     struct process_id id = id_of(0, 1);
 
-    (void)state;
     reported(true);
     orders(1, order_of(0, 1, true));
     assert_string_equal(take(), "Sr");
@@ -389,9 +375,8 @@ static void test_start_that_waited(void **state)
     assert_int_equal(agent_core_unit(core, &id)->state, UNIT_STOPPING);
 }
 
-static void test_late_answer_gives_what_is_left(void **state)
+TEST(test_late_answer_gives_what_is_left)
 {
-    (void)state;
     agent_core_reported(core, now, LEASE, true, now + LEASE);
     assert_int_equal(agent_core_lease_deadline_us(core), now + LEASE);
     now += LEASE;
@@ -401,9 +386,8 @@ static void test_late_answer_gives_what_is_left(void **state)
     assert_int_equal(agent_core_lease_deadline_us(core), now);
 }
 
-static void test_refused_node_starts_nothing_more(void **state)
+TEST(test_refused_node_starts_nothing_more)
 {
-    (void)state;
     run_one();
     orders(2, order_of(0, 1, true), order_of(0, 2, true));
     assert_string_equal(take(), "Tr");
@@ -415,17 +399,15 @@ static void test_refused_node_starts_nothing_more(void **state)
     assert_string_equal(take(), "Sr");
 }
 
-static void test_listed_twice_starts_once(void **state)
+TEST(test_listed_twice_starts_once)
 {
-    (void)state;
     reported(true);
     orders(2, order_of(0, 1, true), order_of(0, 1, true));
     assert_string_equal(take(), "Sr");
 }
 
-static void test_stale_incarnation_is_refused(void **state)
+TEST(test_stale_incarnation_is_refused)
 {
-    (void)state;
     reported(true);
     orders(1, order_of(0, 2, true));
     observed(0, 2, &running);
@@ -437,11 +419,10 @@ static void test_stale_incarnation_is_refused(void **state)
 }
 
 /* What ended while no agent was there: told with the first report, its log offered after it. */
-static void test_adopted_end_is_told_at_once(void **state)
+TEST(test_adopted_end_is_told_at_once)
 {
     struct process_id id = id_of(0, 1);
 
-    (void)state;
     agent_core_adopt(core, &id, GRACE, &gone);
     assert_int_equal(agent_unit_report(unit(0, 1)).state, UNIT_EXITED);
     reported(true);
@@ -451,11 +432,10 @@ static void test_adopted_end_is_told_at_once(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_unfound_is_looked_for_with_each_report(void **state)
+TEST(test_unfound_is_looked_for_with_each_report)
 {
     const struct agent_facts starting = { .phase = AGENT_STARTING };
 
-    (void)state;
     reported(true);
     orders(1, order_of(0, 1, true));
     observed(0, 1, &starting);
@@ -468,11 +448,10 @@ static void test_unfound_is_looked_for_with_each_report(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_checkpoint_done_ends_the_grace(void **state)
+TEST(test_checkpoint_done_ends_the_grace)
 {
     struct process_id id = id_of(0, 1), stale = id_of(0, 2);
 
-    (void)state;
     run_one();
     assert_false(agent_core_checkpoint_done(core, &id)); /* it is not being stopped */
     assert_string_equal(take(), "");
@@ -490,9 +469,8 @@ static void test_checkpoint_done_ends_the_grace(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_leaves_when_all_ends_are_told(void **state)
+TEST(test_leaves_when_all_ends_are_told)
 {
-    (void)state;
     run_one();
     agent_core_stop(core, now);
     assert_string_equal(take(), "Tr");
@@ -517,9 +495,8 @@ static void test_leaves_when_all_ends_are_told(void **state)
     assert_string_equal(take(), "");
 }
 
-static void test_leaves_without_an_answer_in_the_end(void **state)
+TEST(test_leaves_without_an_answer_in_the_end)
 {
-    (void)state;
     agent_core_stop(core, now);
     assert_string_equal(take(), "");
     assert_int_equal(agent_core_next_us(core), now + AGENT_GOODBYE_US);
@@ -530,36 +507,4 @@ static void test_leaves_without_an_answer_in_the_end(void **state)
     assert_string_equal(take(), "X");
     assert_false(agent_core_is_all_told(core));
     assert_int_equal(agent_core_next_us(core), NEVER_US);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_one_life),
-        TEST(test_end_is_told_after_its_tail),
-        TEST(test_move_that_no_table_lists_is_told),
-        TEST(test_start_that_fails_is_an_end),
-        TEST(test_nothing_before_the_first_orders),
-        TEST(test_no_start_without_a_lease),
-        TEST(test_orders_from_before_a_gap_start_nothing),
-        TEST(test_frozen_is_thawed_by_orders_of_after_the_gap),
-        TEST(test_frozen_is_stopped_when_it_is_not_ordered_any_more),
-        TEST(test_the_epoch_rises_with_a_gap_only),
-        TEST(test_frozen_is_not_thawed_near_the_end_of_a_lease),
-        TEST(test_frozen_is_adopted),
-        TEST(test_start_that_waited),
-        TEST(test_late_answer_gives_what_is_left),
-        TEST(test_refused_node_starts_nothing_more),
-        TEST(test_listed_twice_starts_once),
-        TEST(test_stale_incarnation_is_refused),
-        TEST(test_adopted_end_is_told_at_once),
-        TEST(test_unfound_is_looked_for_with_each_report),
-        TEST(test_checkpoint_done_ends_the_grace),
-        TEST(test_leaves_when_all_ends_are_told),
-        TEST(test_leaves_without_an_answer_in_the_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

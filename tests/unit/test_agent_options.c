@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_agent_options.c - what edl-agent is told of its node, and what the machine says by itself */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +9,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/inventory.h"
 #include "agent/layout.h"
 #include "agent/options.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ARGUMENTS_MAX 32
 
@@ -46,6 +42,8 @@ static int without_labels(void **state)
     return unsetenv("EDL_LABELS");
 }
 
+TEST_EACH(without_labels, NULL);
+
 static void assert_labels(const struct agent_options *options, const char *expected)
 {
     char text[256];
@@ -53,12 +51,11 @@ static void assert_labels(const struct agent_options *options, const char *expec
     assert_string_equal(labels_describe(&options->labels, text, sizeof text), expected);
 }
 
-static void test_labels(void **state)
+TEST(test_labels)
 {
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, "--label", "rack=r1", "--label=gpu=a100"), 0);
     assert_labels(&options, "gpu=a100,rack=r1");
     options_done(&options);
@@ -68,12 +65,11 @@ static void test_labels(void **state)
     options_done(&options);
 }
 
-static void test_gpus(void **state)
+TEST(test_gpus)
 {
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, "--gpu-numa", "0,0,1,254", "--gpus", "4"), 0);
     assert_int_equal(options.gpus, 4);
     assert_memory_equal(options.gpu_numa, ((uint8_t[]){ 0, 0, 1, 254 }), 4);
@@ -84,12 +80,11 @@ static void test_gpus(void **state)
     options_done(&options);
 }
 
-static void test_runtime(void **state)
+TEST(test_runtime)
 {
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, NULL), 0);
     assert_int_equal(options.runtime, AGENT_RUNTIME_AUTO);
     options_done(&options);
@@ -102,7 +97,7 @@ static void test_runtime(void **state)
     options_done(&options);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *environment, *arguments[4], *expected;
@@ -139,7 +134,6 @@ static void test_refused(void **state)
         { NULL, { "--gpu-numa", "0;1" }, "--gpu-numa: '0;1' is not" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const char *arguments[5] = { NULL };
         struct agent_options options;
@@ -195,13 +189,12 @@ static void remove_files(struct files *f)
     (void)rmdir(f->dir);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     struct files f = make_files();
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     write_file(f.conf, "# comment\nnode: a\nreserve-cpu: 500m\nallow-user: [ann, bob]\n"
                        "allow-group: staff\nlabel: [rack=r1, gpu=no]\nno-foreign: true\n"
                        "ports: 21000-21010\ndefault-user: \"nobody\"\nuser-range: 70000-79999\n");
@@ -234,13 +227,12 @@ static void test_files(void **state)
 
 /* A file says where it was joined, the command line where the scheduler is now; the other way round
  * the service, which reads the files alone, would go elsewhere than it was joined. */
-static void test_moved(void **state)
+TEST(test_moved)
 {
     struct files f = make_files();
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     write_file(f.conf, "join: https://old:7010\n");
     assert_int_equal(PARSE(&options, &error, "--conf", f.conf), 0);
     assert_null(options.join);
@@ -252,7 +244,7 @@ static void test_moved(void **state)
     remove_files(&f);
 }
 
-static void test_files_refused(void **state)
+TEST(test_files_refused)
 {
     static const struct {
         const char *text, *expected, *remedy;
@@ -274,7 +266,6 @@ static void test_files_refused(void **state)
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         write_file(f.conf, rows[i].text);
         assert_int_equal(PARSE(&options, &error, "--conf", f.conf), -EINVAL);
@@ -291,13 +282,12 @@ static void test_files_refused(void **state)
     remove_files(&f);
 }
 
-static void test_example(void **state)
+TEST(test_example)
 {
     _cleanup_free_ char *path = NULL;
     struct agent_options options;
     struct edl_error error;
 
-    (void)state;
     path = text_format("%s/conf/examples/agent.conf",
                        getenv("EDL_SOURCE_DIR") != NULL ? getenv("EDL_SOURCE_DIR") : ".");
     if (PARSE(&options, &error, "--conf", path) != 0)
@@ -317,7 +307,7 @@ static const struct agent_option_change *change_of(const struct agent_option_cha
 }
 
 /* How a setting is written again, and whether an agent that runs takes it. */
-static void test_read_again(void **state)
+TEST(test_read_again)
 {
     static const struct {
         const char *text, *name, *expected;
@@ -352,7 +342,6 @@ static void test_read_again(void **state)
     struct edl_error error = { 0 };
     int argc = 5;
 
-    (void)state;
     (void)snprintf(conf, sizeof conf, "%s", f.conf);
     argv[argc++] = (char *)(uintptr_t) "--token";
     argv[argc++] = token;
@@ -390,7 +379,7 @@ static void test_read_again(void **state)
 }
 
 /* What the service manager passes is there for who says nothing else. */
-static void test_passed_token(void **state)
+TEST(test_passed_token)
 {
     struct files f = make_files();
     _cleanup_free_ char *path = text_format("%s/edl.join-token", f.dir);
@@ -405,7 +394,6 @@ static void test_passed_token(void **state)
     struct agent_options options;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(setenv("CREDENTIALS_DIRECTORY", f.dir, 1), 0);
     assert_int_equal(options_parse(5, argv, &options, &error), 0);
     assert_null(options.join_token_file); /* there is none among them */
@@ -428,13 +416,12 @@ static void test_passed_token(void **state)
 }
 
 /* A part that the machine does not have leaves the one before. */
-static void test_another_offer(void **state)
+TEST_PLAIN(test_another_offer)
 {
     struct inventory inventory;
     struct edl_error error = { 0 };
     uint64_t cpu, memory;
 
-    (void)state;
     assert_int_equal(inventory_init(&inventory, &(struct inventory_offer){ 0 }, true, &error), 0);
     cpu = inventory.cpu_millicores;
     memory = inventory.memory_bytes;
@@ -464,12 +451,11 @@ static void test_another_offer(void **state)
     assert_int_equal(inventory.memory_bytes, 2 * memory);
 }
 
-static void test_reserve(void **state)
+TEST_PLAIN(test_reserve)
 {
     struct inventory all, some;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(inventory_init(&all, &(struct inventory_offer){ 0 }, true, &error), 0);
     assert_int_equal(inventory_init(&some,
                                     &(struct inventory_offer){ .reserve_cpu_millicores = 300,
@@ -492,7 +478,7 @@ static void test_reserve(void **state)
     assert_non_null(strstr(error.text, "--reserve-memory keeps"));
 }
 
-static void test_labels_of_the_machine(void **state)
+TEST_PLAIN(test_labels_of_the_machine)
 {
     static const struct {
         const char *text, *expected;
@@ -508,7 +494,6 @@ static void test_labels_of_the_machine(void **state)
     struct labels labels = { 0 };
     struct utsname machine;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     etc = text_format("%s/etc", dir);
     path = text_format("%s/os-release", etc);
@@ -531,25 +516,4 @@ static void test_labels_of_the_machine(void **state)
     (void)unlink(path);
     (void)rmdir(etc);
     (void)rmdir(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_labels, without_labels),
-        cmocka_unit_test_setup(test_gpus, without_labels),
-        cmocka_unit_test_setup(test_runtime, without_labels),
-        cmocka_unit_test_setup(test_refused, without_labels),
-        cmocka_unit_test_setup(test_files, without_labels),
-        cmocka_unit_test_setup(test_moved, without_labels),
-        cmocka_unit_test_setup(test_files_refused, without_labels),
-        cmocka_unit_test_setup(test_example, without_labels),
-        cmocka_unit_test_setup(test_read_again, without_labels),
-        cmocka_unit_test_setup(test_passed_token, without_labels),
-        cmocka_unit_test(test_another_offer),
-        cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_labels_of_the_machine),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

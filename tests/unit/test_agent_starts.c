@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_agent_starts.c - what thousands of processes cost the core of an agent, and how many of
  * their starts are under way at a time */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "agent/core/agent_core.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define LEASE (9 * USEC_PER_SEC)
 #define START (100 * USEC_PER_SEC)
@@ -78,9 +74,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_starts_under_way_are_bounded(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_starts_under_way_are_bounded)
 {
-    (void)state;
     order(0, MANY);
     assert_int_equal(n_started, AGENT_STARTS_MAX);
     observe(&started[3], &running);
@@ -94,9 +91,8 @@ static void test_starts_under_way_are_bounded(void **state)
     assert_int_equal(n_started, AGENT_STARTS_MAX + 3);
 }
 
-static void test_each_starts_in_its_turn(void **state)
+TEST(test_each_starts_in_its_turn)
 {
-    (void)state;
     order(0, MANY);
     for (size_t i = 0; i < MANY; i++) {
         const struct process_id id = id_of((uint32_t)i);
@@ -112,9 +108,8 @@ static void test_each_starts_in_its_turn(void **state)
     assert_int_equal(n_started, MANY);
 }
 
-static void test_held_start_that_is_not_wanted_any_more(void **state)
+TEST(test_held_start_that_is_not_wanted_any_more)
 {
-    (void)state;
     order(0, AGENT_STARTS_MAX + 2);
     order(0, AGENT_STARTS_MAX + 1);
     observe(&started[0], &running);
@@ -122,9 +117,8 @@ static void test_held_start_that_is_not_wanted_any_more(void **state)
     assert_int_equal(n_started, AGENT_STARTS_MAX + 1);
 }
 
-static void test_slow_starts_hold_nobody_up(void **state)
+TEST(test_slow_starts_hold_nobody_up)
 {
-    (void)state;
     order(0, AGENT_STARTS_MAX + 2);
     now += LEASE / 2;
     agent_core_reported(core, now, LEASE, true, now);
@@ -138,9 +132,8 @@ static void test_slow_starts_hold_nobody_up(void **state)
     assert_int_equal(n_started, AGENT_STARTS_MAX + 2);
 }
 
-static void test_start_that_waits_holds_nobody_up(void **state)
+TEST(test_start_that_waits_holds_nobody_up)
 {
-    (void)state;
     order(0, AGENT_STARTS_MAX + 2);
     agent_core_start_waits(core, &started[7], now);
     take();
@@ -154,9 +147,8 @@ static void test_start_that_waits_holds_nobody_up(void **state)
 
 /* One archive may be what thousands wait for: with it there, they find no room beyond the others'.
  */
-static void test_late_starts_find_the_same_room(void **state)
+TEST(test_late_starts_find_the_same_room)
 {
-    (void)state;
     order(0, AGENT_STARTS_MAX + 1);
     assert_false(agent_core_may_start_more(core));
     agent_core_start_waits(core, &started[7], now);
@@ -168,9 +160,8 @@ static void test_late_starts_find_the_same_room(void **state)
     assert_false(agent_core_may_start_more(core));
 }
 
-static void test_no_start_is_left_behind_when_the_lease_is_over(void **state)
+TEST(test_no_start_is_left_behind_when_the_lease_is_over)
 {
-    (void)state;
     order(0, AGENT_STARTS_MAX + 1);
     now += LEASE;
     observe(&started[0], &running);
@@ -181,11 +172,10 @@ static void test_no_start_is_left_behind_when_the_lease_is_over(void **state)
 }
 
 /* Comparisons, not time: what grows with orders times units is 16 million here. */
-static void test_cost_is_that_of_what_changed(void **state)
+TEST(test_cost_is_that_of_what_changed)
 {
     uint64_t before;
 
-    (void)state;
     order(0, MANY);
     assert_true(agent_core_compared(core) <= MANY + 8 * AGENT_STARTS_MAX);
     for (size_t i = 0; i < MANY; i++)
@@ -196,22 +186,4 @@ static void test_cost_is_that_of_what_changed(void **state)
     before = agent_core_compared(core);
     agent_core_reported(core, now, LEASE, true, now);
     assert_true(agent_core_compared(core) - before <= 4 * MANY);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_starts_under_way_are_bounded),
-        TEST(test_each_starts_in_its_turn),
-        TEST(test_held_start_that_is_not_wanted_any_more),
-        TEST(test_slow_starts_hold_nobody_up),
-        TEST(test_start_that_waits_holds_nobody_up),
-        TEST(test_late_starts_find_the_same_room),
-        TEST(test_no_start_is_left_behind_when_the_lease_is_over),
-        TEST(test_cost_is_that_of_what_changed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,20 +6,16 @@
  * comes back; starts fail; processes end by themselves or not even when asked; most stand still at
  * the end of a lease, and thaws come late. After every tick: whatever acts here is granted to here.
  * In the end every order is followed and every end known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "agent/core/agent_core.h"
 #include "agent/core/fence.h"
 #include "agent/core/link_sm.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "tests/unit/test.h"
 
 #define SLOTS 4
 #define PROCESSES 64
@@ -583,11 +579,10 @@ static void storm(uint64_t seed)
     w.core = agent_core_free(w.core);
 }
 
-static void test_storms(void **state)
+TEST(test_storms)
 {
     uint64_t starts = 0, ends = 0, lost = 0, fenced = 0, frozen = 0, thawed = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         storm(seed);
         starts += w.n_starts;
@@ -603,11 +598,4 @@ static void test_storms(void **state)
         (unsigned long long)fenced, (unsigned long long)frozen, (unsigned long long)thawed);
     assert_true(starts > 1000 && ends > 500 && lost > 50 && fenced > 50 && frozen > 50 &&
                 thawed > 50); /* it was a storm */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_storms) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

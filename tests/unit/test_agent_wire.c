@@ -3,17 +3,13 @@
  *
  * The calls themselves are played by tests/integration/261-mixed-versions.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/agent_wire.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static int check(const char *text, struct agent_wire own, enum agent_wire_peer peer,
                  struct edl_error *error)
@@ -28,7 +24,7 @@ static int check(const char *text, struct agent_wire own, enum agent_wire_peer p
     return r;
 }
 
-static void test_neighbours_talk(void **state)
+TEST(test_neighbours_talk)
 {
     static const struct {
         const char *other;
@@ -49,13 +45,12 @@ static void test_neighbours_talk(void **state)
     };
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         assert_int_equal(check(rows[i].other, rows[i].own, WIRE_PEER_AGENT, &error),
                          rows[i].result);
 }
 
-static void test_who_is_to_be_upgraded(void **state)
+TEST(test_who_is_to_be_upgraded)
 {
     static const struct {
         const char *other;
@@ -73,7 +68,6 @@ static void test_who_is_to_be_upgraded(void **state)
     };
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         assert_int_equal(check(rows[i].other, (struct agent_wire){ 5, 4 }, rows[i].peer, &error),
                          EDL_EWIRE);
@@ -82,26 +76,14 @@ static void test_who_is_to_be_upgraded(void **state)
     }
 }
 
-static void test_what_this_program_says(void **state)
+TEST(test_what_this_program_says)
 {
     json_t *json = agent_wire_add(json_object());
     struct agent_wire own = agent_wire_own();
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(json_integer_value(json_object_get(json, "wire")), AGENT_WIRE_NEWEST);
     assert_int_equal(json_integer_value(json_object_get(json, "wire_oldest")), AGENT_WIRE_OLDEST);
     assert_int_equal(agent_wire_check(json, &own, WIRE_PEER_AGENT, &error), 0);
     json_decref(json);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbours_talk),
-        cmocka_unit_test(test_who_is_to_be_upgraded),
-        cmocka_unit_test(test_what_this_program_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

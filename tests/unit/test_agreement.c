@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_agreement.c - trainers of the same servers that were started with other flags */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "trainer/agreement.h"
 #include "trainer/local_sgd.h"
 #include "trainer/pserver_terms.h"
@@ -28,7 +24,7 @@ static struct agreement_known known_of(const struct agreement *said, uint32_t tr
     return known;
 }
 
-static void test_each_term(void **state)
+TEST(test_each_term)
 {
     struct agreement others[] = { usual, usual, usual, usual };
     static const char *const texts[] = {
@@ -42,7 +38,6 @@ static void test_each_term(void **state)
     const struct agreement_known known = known_of(&usual, 1);
     struct edl_error error = { 0 };
 
-    (void)state;
     others[0].trainers = 2;
     others[1].send_every = 1;
     others[2].center = LOCAL_SGD_ELASTIC + 1;
@@ -58,26 +53,24 @@ static void test_each_term(void **state)
     assert_non_null(strstr(error.text, "=?, and trainer-1 has average"));
 }
 
-static void test_servers_count(void **state)
+TEST(test_servers_count)
 {
     const struct agreement_known servers =
         known_of(&(struct agreement){ .trainers = 2 }, AGREEMENT_NOBODY);
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(agreement_check(&servers, &usual, 0, &error), -EINVAL);
     assert_non_null(strstr(error.text, "trainer-0 has --num_gradient_servers=4, and the parameter "
                                        "servers have 2: start all trainers and servers with"));
 }
 
 /* What nobody has said is no difference, and is known once somebody says it. */
-static void test_what_is_not_said(void **state)
+TEST(test_what_is_not_said)
 {
     const struct agreement silent = { .send_every = 3 };
     struct agreement_known known = known_of(&silent, 0);
     struct agreement other = usual;
 
-    (void)state;
     assert_int_equal(agreement_check(&known, &usual, 1, NULL), 0);
     agreement_add(&known, &usual, 1);
     assert_memory_equal(&known.said, &usual, sizeof usual);
@@ -88,7 +81,7 @@ static void test_what_is_not_said(void **state)
 }
 
 /* Local SGD divides by the number of trainers: one that was not given divides by 1, and says so. */
-static void test_local_sgd_says_how_many(void **state)
+TEST(test_local_sgd_says_how_many)
 {
     static const struct {
         uint32_t given, send_every, said;
@@ -98,7 +91,6 @@ static void test_local_sgd_says_how_many(void **state)
     struct agreement said;
     struct edl_error error = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         said = agreement_of_flags(cases[i].given, cases[i].send_every, 1, 0.5f);
         assert_int_equal(said.trainers, cases[i].said);
@@ -127,12 +119,11 @@ static int check_ports(const struct block_placement *own, const struct block_pla
     return pserver_terms_check(&terms, before != NULL ? &first : NULL, &hello, &declaration, error);
 }
 
-static void test_ports(void **state)
+TEST(test_ports)
 {
     const struct block_placement own = { 2, 1 }, none = { 0, 0 };
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 2, 1 }, &error), 0);
     assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 2, 0 }, &error), 0);
     assert_int_equal(check_ports(&own, NULL, (struct block_placement){ 3, 0 }, &error), -EINVAL);
@@ -148,14 +139,13 @@ static void test_ports(void **state)
 }
 
 /* The second trainer is compared with the first one. */
-static void test_first_trainer(void **state)
+TEST(test_first_trainer)
 {
     const struct declaration declaration = { .placement = { 1, 0 } };
     struct wire_hello hello = { .trainer = 3, .agreement = usual };
     struct edl_error error = { 0 };
     struct pserver_terms terms;
 
-    (void)state;
     pserver_terms_init(&terms, &declaration.placement, 4);
     assert_int_equal(pserver_terms_check(&terms, NULL, &hello, &declaration, &error), 0);
     pserver_terms_add(&terms, &hello);
@@ -169,7 +159,7 @@ static void test_first_trainer(void **state)
 }
 
 /* A refusal names the trainer that said the value, not the one that came first. */
-static void test_who_said_it(void **state)
+TEST(test_who_said_it)
 {
     const struct declaration declaration = { .placement = { 1, 0 } };
     struct wire_hello first = { .trainer = 3, .agreement = { .send_every = 3 } };
@@ -178,7 +168,6 @@ static void test_who_said_it(void **state)
     struct edl_error error = { 0 };
     struct pserver_terms terms;
 
-    (void)state;
     pserver_terms_init(&terms, &declaration.placement, 0);
     pserver_terms_add(&terms, &first);
     pserver_terms_add(&terms, &second);
@@ -190,16 +179,4 @@ static void test_who_said_it(void **state)
     assert_int_equal(pserver_terms_check(&terms, &declaration, &third, &declaration, &error),
                      -EINVAL);
     assert_non_null(strstr(error.text, "and trainer-3 has 3: start"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_term),        cmocka_unit_test(test_servers_count),
-        cmocka_unit_test(test_what_is_not_said), cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_first_trainer),    cmocka_unit_test(test_local_sgd_says_how_many),
-        cmocka_unit_test(test_who_said_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

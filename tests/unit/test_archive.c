@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_archive.c - jobs that are over leave the core: by number, by age, and never one that is
  * needed */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct world *world_that_keeps(uint64_t jobs, uint64_t us)
 {
@@ -42,13 +38,12 @@ static size_t let_go(struct world *w)
     return n;
 }
 
-static void test_the_oldest_go_when_there_are_too_many(void **state)
+TEST(test_the_oldest_go_when_there_are_too_many)
 {
     struct world *w = world_that_keeps(2, 0);
     uint64_t ids[5];
     char name[8];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(ids); i++) {
         (void)snprintf(name, sizeof name, "j%zu", i);
         ids[i] = run_one(w, name);
@@ -62,13 +57,12 @@ static void test_the_oldest_go_when_there_are_too_many(void **state)
     world_free(w);
 }
 
-static void test_they_go_with_time(void **state)
+TEST(test_they_go_with_time)
 {
     struct world *w = world_that_keeps(0, 100 * USEC_PER_SEC);
     uint64_t first = run_one(w, "first");
     uint64_t second;
 
-    (void)state;
     world_advance(w, 60 * USEC_PER_SEC);
     second = run_one(w, "second");
     (void)run_one(w, "third");
@@ -81,12 +75,11 @@ static void test_they_go_with_time(void **state)
 }
 
 /* The next number follows from the highest that is stored: a number is never given twice. */
-static void test_the_newest_stays(void **state)
+TEST(test_the_newest_stays)
 {
     struct world *w = world_that_keeps(0, USEC_PER_SEC);
     uint64_t id = run_one(w, "only");
 
-    (void)state;
     world_advance(w, 1000 * USEC_PER_SEC);
     assert_int_equal(let_go(w), 0);
     world_restart(w);
@@ -98,14 +91,13 @@ static void test_the_newest_stays(void **state)
 }
 
 /* What runs stays, however old it is; and a job is not forgotten in the turn in which it ends. */
-static void test_what_is_needed_stays(void **state)
+TEST(test_what_is_needed_stays)
 {
     struct world *w = world_that_keeps(1, 0);
     struct job *runs = world_submit(w, world_spec("runs", 1, 1, 100, 0, 0));
     struct job *killed;
     uint64_t id;
 
-    (void)state;
     world_run(w, 3);
     (void)run_one(w, "a");
     killed = world_submit(w, world_spec("killed", 9, 9, 4000, 0, 0));
@@ -126,13 +118,12 @@ static void test_what_is_needed_stays(void **state)
 
 /* The clock was set back between two jobs of one name: the newer one ended "before" the older, and
  * leaves after it, because what is found by a name is its newest job. */
-static void test_of_one_name_the_newest_is_found(void **state)
+TEST(test_of_one_name_the_newest_is_found)
 {
     struct world *w = world_that_keeps(1, 0);
     uint64_t first = run_one(w, "twice");
     uint64_t second;
 
-    (void)state;
     w->now.wall_us -= 3600 * USEC_PER_SEC;
     second = run_one(w, "twice");
     assert_int_equal(cluster_find_job(w->cluster, "twice")->id, second);
@@ -149,7 +140,7 @@ static void test_of_one_name_the_newest_is_found(void **state)
 }
 
 /* Since when it waits for room is counted from the end of what it was to run after. */
-static void test_what_a_queued_job_was_to_run_after_stays(void **state)
+TEST(test_what_a_queued_job_was_to_run_after_stays)
 {
     struct world *w = world_that_keeps(0, USEC_PER_SEC);
     uint64_t id = run_one(w, "first");
@@ -157,7 +148,6 @@ static void test_what_a_queued_job_was_to_run_after_stays(void **state)
     struct job_spec *spec = world_spec("after", 1, 1, 4000, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->after = xcalloc(2, sizeof *spec->after);
     spec->after[0] = xstrdup("first");
     world_run(w, 3);
@@ -213,11 +203,10 @@ static unsigned drain(struct world *w, size_t most_a_turn)
 }
 
 /* However many a turn ends: those that follow let all of them go, so many each. */
-static void test_all_that_a_turn_ends_go(void **state)
+TEST(test_all_that_a_turn_ends_go)
 {
     struct world *w = world_that_keeps(10, 0);
 
-    (void)state;
     submit_and_kill(w, 1500);
     assert_int_equal(w->cluster->n_ended, 1500);
     assert_in_range(drain(w, 128), 1490 / 128, 1490 / 128 + 4);
@@ -227,12 +216,11 @@ static void test_all_that_a_turn_ends_go(void **state)
 }
 
 /* A turn lets go of few jobs with long documents. */
-static void test_long_documents_take_more_turns(void **state)
+TEST(test_long_documents_take_more_turns)
 {
     struct world *w = world_that_keeps(1, 0);
     struct job *job;
 
-    (void)state;
     for (unsigned i = 0; i < 12; i++) {
         struct job_spec *spec = world_spec("long", 9, 9, 4000, 0, 0);
         char *command = xcalloc(300001, 1);
@@ -250,14 +238,13 @@ static void test_long_documents_take_more_turns(void **state)
 }
 
 /* Those that have to stay are passed, however many they are, up to a bound. */
-static void test_named_jobs_hold_up_nobody(void **state)
+TEST(test_named_jobs_hold_up_nobody)
 {
     struct world *w = world_that_keeps(1, 0);
     struct job_spec *spec = world_spec("after", 1, 1, 4000, 0, 0);
     struct job *names;
     char name[8];
 
-    (void)state;
     w->cluster->config.keep_named_jobs = 30;
     spec->after = xcalloc(41, sizeof *spec->after);
     for (unsigned i = 0; i < 40; i++) {
@@ -281,21 +268,4 @@ static void test_named_jobs_hold_up_nobody(void **state)
     (void)drain(w, 128);
     assert_int_equal(w->cluster->n_ended, 1);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_oldest_go_when_there_are_too_many),
-        cmocka_unit_test(test_they_go_with_time),
-        cmocka_unit_test(test_the_newest_stays),
-        cmocka_unit_test(test_what_is_needed_stays),
-        cmocka_unit_test(test_of_one_name_the_newest_is_found),
-        cmocka_unit_test(test_what_a_queued_job_was_to_run_after_stays),
-        cmocka_unit_test(test_all_that_a_turn_ends_go),
-        cmocka_unit_test(test_long_documents_take_more_turns),
-        cmocka_unit_test(test_named_jobs_hold_up_nobody),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_arrays.c - many jobs of one document, and jobs that wait for all of them */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/after_world.h"
+#include "tests/unit/test.h"
 
 static struct job *submit_array(struct world *w, struct job_spec *spec)
 {
@@ -25,14 +21,13 @@ static struct job *submit_array(struct world *w, struct job_spec *spec)
 }
 
 /* All jobs of an array, in whatever order they end, also over a restart. */
-static void test_waits_for_an_array(void **state)
+TEST(test_waits_for_an_array)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_account account;
     struct job *job;
     char text[240];
 
-    (void)state;
     (void)submit_array(w, array_spec("grid", 5, 3));
     job = world_submit(w, spec_after("job", "grid", NULL));
     assert_string_equal(job->spec->after[0], "1-3");
@@ -62,14 +57,13 @@ static void test_waits_for_an_array(void **state)
 
 /* A thousand behind a thousand: each of them is told at once, and nothing is counted a million
  * times. */
-static void test_arrays_behind_arrays(void **state)
+TEST(test_arrays_behind_arrays)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *second = array_spec("second", 0, 300);
     struct job_spec *third = array_spec("third", 0, 300);
     struct job *first, *last;
 
-    (void)state;
     (void)submit_array(w, array_spec("first", 0, 300));
     second->after = xcalloc(2, sizeof *second->after);
     second->after[0] = xstrdup("first");
@@ -96,12 +90,11 @@ static void test_arrays_behind_arrays(void **state)
 }
 
 /* Who waits for it is killed, and the last of them takes what is known of it along. */
-static void test_a_waiter_of_an_array_leaves(void **state)
+TEST(test_a_waiter_of_an_array_leaves)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *one, *two;
 
-    (void)state;
     (void)submit_array(w, array_spec("grid", 0, 3));
     one = world_submit(w, spec_after("one", "grid", NULL));
     two = world_submit(w, spec_after("two", "grid", "grid-0"));
@@ -116,13 +109,12 @@ static void test_a_waiter_of_an_array_leaves(void **state)
 }
 
 /* The newest of that name; a job of that name goes before; one that has failed is refused. */
-static void test_which_array(void **state)
+TEST(test_which_array)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = spec_after("job", "grid", NULL);
     struct edl_error error = { 0 };
 
-    (void)state;
     (void)submit_array(w, array_spec("grid", 0, 2));
     (void)submit_array(w, array_spec("grid", 7, 3)); /* the same owner may */
     assert_string_equal(world_submit(w, spec_after("late", "grid", "grid-0"))->spec->after[0],
@@ -132,8 +124,7 @@ static void test_which_array(void **state)
                      0);
     world_run(w, 3);
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
-    assert_string_equal(error.text,
-                        "job grid-8 (4) is killed: a job after it would never run");
+    assert_string_equal(error.text, "job grid-8 (4) is killed: a job after it would never run");
     assert_string_equal(error.remedy, "submit grid again and wait for that one, or leave it out");
     assert_string_equal(spec->after[0], "grid");
     (void)world_submit(w, world_spec("grid", 1, 1, 200, 0, 0));
@@ -142,7 +133,7 @@ static void test_which_array(void **state)
 }
 
 /* What the core has let go of is told by who keeps it; what nobody keeps is not guessed. */
-static void test_an_array_partly_archived(void **state)
+TEST(test_an_array_partly_archived)
 {
     struct archived_array array = { .named = "grid", .n = 2, .first = 1 };
     struct archived_jobs archived = { .arrays = &array, .n_arrays = 1 };
@@ -152,7 +143,6 @@ static void test_an_array_partly_archived(void **state)
     struct edl_error error = { 0 };
     struct job *job = NULL;
 
-    (void)state;
     w->cluster->next_job_id = 3; /* grid-7 and grid-8 were 1 and 2 */
     member->array.name = xstrdup("grid");
     member->array.first = 9;
@@ -165,8 +155,7 @@ static void test_an_array_partly_archived(void **state)
     array.failed = (struct archived_job){ .id = 1, .name = "grid-7", .state = JOB_FAILED };
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      EDL_EBADSPEC);
-    assert_string_equal(error.text,
-                        "job grid-7 (1) is failed: a job after it would never run");
+    assert_string_equal(error.text, "job grid-7 (1) is failed: a job after it would never run");
     array.failed.id = 0;
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      0);
@@ -180,7 +169,7 @@ static void test_an_array_partly_archived(void **state)
 }
 
 /* All of them are over and only kept elsewhere: nobody is waited for. */
-static void test_an_array_is_over(void **state)
+TEST(test_an_array_is_over)
 {
     struct archived_array array = { .named = "grid", .n = 3, .first = 1 };
     struct archived_jobs archived = { .arrays = &array, .n_arrays = 1 };
@@ -190,7 +179,6 @@ static void test_an_array_is_over(void **state)
     struct edl_error error = { 0 };
     struct job *job = NULL;
 
-    (void)state;
     array.place = (struct array_place){ .id = 3, .index = 9, .n = 3 };
     world_run(w, 3);
     w->cluster->next_job_id = 4;
@@ -207,12 +195,11 @@ static void test_an_array_is_over(void **state)
 }
 
 /* It stays in the core as long as somebody waits for another of its array. */
-static void test_jobs_of_awaited_arrays_stay(void **state)
+TEST(test_jobs_of_awaited_arrays_stay)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job;
 
-    (void)state;
     (void)submit_array(w, array_spec("grid", 0, 3));
     job = world_submit(w, spec_after("job", "grid", NULL));
     (void)world_submit(w, world_spec("last", 1, 1, 200, 0, 0));
@@ -230,7 +217,7 @@ static void test_jobs_of_awaited_arrays_stay(void **state)
     world_free(w);
 }
 
-static void test_array(void **state)
+TEST(test_array)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *first = NULL;
@@ -238,7 +225,6 @@ static void test_array(void **state)
     struct edl_error error = { 0 };
     uint32_t n = 0;
 
-    (void)state;
     (void)world_submit(w, world_spec("before", 1, 1, 200, 0, 0));
     spec->after = xcalloc(2, sizeof *spec->after);
     spec->after[0] = xstrdup("before");
@@ -284,14 +270,13 @@ static void test_array(void **state)
 }
 
 /* All of an array or none of it. */
-static void test_array_is_whole(void **state)
+TEST(test_array_is_whole)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = array_spec("many", 0, 3);
     struct job *first = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     (void)world_submit(w, world_spec("many-2", 1, 1, 200, 0, 0));
     assert_int_equal(cluster_submit_array(w->cluster, spec, "ann", NULL, w->now, &first, &error),
                      -EEXIST);
@@ -304,7 +289,7 @@ static void test_array_is_whole(void **state)
 }
 
 /* Two users have an array of one name; each stops and waits for their own. */
-static void test_arrays_are_of_users(void **state)
+TEST(test_arrays_are_of_users)
 {
     static const struct {
         const char *user, *after, *wanted;
@@ -317,7 +302,6 @@ static void test_arrays_are_of_users(void **state)
     struct job *job = NULL;
     uint32_t n = 0;
 
-    (void)state;
     assert_int_equal(cluster_submit_array(w->cluster, array_spec("many", 0, 3), "ann", NULL, w->now,
                                           &job, &error),
                      0);
@@ -400,12 +384,11 @@ static void assert_accepted(struct world *w, struct job_spec *take_spec)
 }
 
 /* What a short call asks for is bounded: whoever makes it all answers nobody meanwhile. */
-static void test_array_is_bounded(void **state)
+TEST(test_array_is_bounded)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = array_spec("long", 0, 700);
 
-    (void)state;
     set_env(spec, 60000, 'x');
     assert_refused(w, spec, "/spec/array", "submit at most 1");
     spec = array_spec("escaped", 0, 1000); /* six bytes each in the database */
@@ -430,13 +413,12 @@ static void test_array_is_bounded(void **state)
     world_free(w);
 }
 
-static void test_array_is_archived(void **state)
+TEST(test_array_is_archived)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct edl_error error = { 0 };
     uint32_t n = 0;
 
-    (void)state;
     assert_int_equal(cluster_kill_array(w->cluster, "many", NULL, true, "", w->now, &n, &error),
                      EDL_EBADTRANSITION);
     assert_string_equal(error.text, "every job of the array many is over");
@@ -468,12 +450,11 @@ static struct job_spec *cores_spec(const char *name, uint32_t n, uint64_t millic
     return spec;
 }
 
-static void test_all_of_an_array_start_now(void **state)
+TEST(test_all_of_an_array_start_now)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct forecast forecast = forecast_of(w, cores_spec("grid", 8, 1000));
 
-    (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     assert_string_equal(forecast.reason, "there is room for the minimum of each");
     assert_int_equal(forecast.wait_most_us, 0);
@@ -493,13 +474,12 @@ static void test_all_of_an_array_start_now(void **state)
 }
 
 /* As many as there is room for start, and that comes true. */
-static void test_some_of_an_array_start(void **state)
+TEST(test_some_of_an_array_start)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct job *first;
     struct forecast forecast;
 
-    (void)state;
     forecast = forecast_of(w, cores_spec("grid", 11, 1500));
     assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
     assert_int_equal(forecast.wait_least_us, NEVER_US);
@@ -524,14 +504,13 @@ static void test_some_of_an_array_start(void **state)
 }
 
 /* Others give way for all of it: what that costs is of the whole. */
-static void test_others_give_way_for_an_array(void **state)
+TEST(test_others_give_way_for_an_array)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job_spec *spec = world_spec("a", 2, 10, 1000, 0, 0);
     struct forecast forecast;
     uint32_t n_victims = 0;
 
-    (void)state;
     spec->grace_us = 30 * USEC_PER_SEC;
     (void)world_submit(w, spec);
     for (int i = 0; i < 30; i++)
@@ -554,12 +533,11 @@ static void test_others_give_way_for_an_array(void **state)
 }
 
 /* However many there are, the answer has a bound; what it counts are all. */
-static void test_a_large_array_is_listed_in_part(void **state)
+TEST(test_a_large_array_is_listed_in_part)
 {
     struct world *w = world_new(4, 100000, GIB, 1000);
     struct forecast forecast = forecast_of(w, cores_spec("grid", 300, 1000));
 
-    (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     assert_int_equal(forecast.array.n_started, 300);
     assert_int_equal(forecast.n_roles, FORECAST_ARRAY_LISTED);
@@ -570,13 +548,12 @@ static void test_a_large_array_is_listed_in_part(void **state)
 }
 
 /* Who asks for very much hears of a part of it: nobody is answered meanwhile. */
-static void test_a_wide_array_is_played_in_part(void **state)
+TEST(test_a_wide_array_is_played_in_part)
 {
     struct world *w = world_new(4, 100000, GIB, 1000);
     struct job_spec *spec = cores_spec("grid", 50, 1);
     struct forecast forecast;
 
-    (void)state;
     spec->roles[0].min = spec->roles[0].max = 1000;
     forecast = forecast_of(w, spec);
     assert_int_equal(forecast.verdict, FORECAST_NOW);
@@ -597,14 +574,13 @@ static void test_a_wide_array_is_played_in_part(void **state)
 }
 
 /* What is refused is refused the same way, and what never fits is said to. */
-static void test_an_array_that_cannot_be(void **state)
+TEST(test_an_array_that_cannot_be)
 {
     struct world *w = world_new(1, 4000, GIB, 1000);
     struct job_spec *spec = array_spec("grid", 0, 3);
     struct forecast forecast = { 0 };
     struct edl_error error = { 0 };
 
-    (void)state;
     (void)world_submit(w, world_spec("grid-2", 1, 1, 200, 0, 0));
     assert_int_equal(cluster_forecast(w->cluster, spec, w->user, NULL, w->now, NULL, &forecast,
                                       &error),
@@ -619,11 +595,10 @@ static void test_an_array_that_cannot_be(void **state)
 }
 
 /* A deadline that comes while it waits is no start, of one job and of an array. */
-static void test_a_deadline_is_no_start(void **state)
+TEST(test_a_deadline_is_no_start)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, world_spec("a", 1, 1, 1000, 0, 0));
     world_run(w, 3);
     for (uint32_t n = 0; n <= 2; n += 2) {
@@ -638,31 +613,4 @@ static void test_a_deadline_is_no_start(void **state)
         forecast_done(&forecast);
     }
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_for_an_array),
-        cmocka_unit_test(test_arrays_behind_arrays),
-        cmocka_unit_test(test_a_waiter_of_an_array_leaves),
-        cmocka_unit_test(test_which_array),
-        cmocka_unit_test(test_an_array_partly_archived),
-        cmocka_unit_test(test_an_array_is_over),
-        cmocka_unit_test(test_jobs_of_awaited_arrays_stay),
-        cmocka_unit_test(test_array),
-        cmocka_unit_test(test_array_is_whole),
-        cmocka_unit_test(test_arrays_are_of_users),
-        cmocka_unit_test(test_array_is_bounded),
-        cmocka_unit_test(test_array_is_archived),
-        cmocka_unit_test(test_all_of_an_array_start_now),
-        cmocka_unit_test(test_some_of_an_array_start),
-        cmocka_unit_test(test_others_give_way_for_an_array),
-        cmocka_unit_test(test_a_large_array_is_listed_in_part),
-        cmocka_unit_test(test_a_wide_array_is_played_in_part),
-        cmocka_unit_test(test_an_array_that_cannot_be),
-        cmocka_unit_test(test_a_deadline_is_no_start),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

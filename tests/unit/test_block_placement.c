@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_block_placement.c - blocks and rows lie on the servers as PaddlePaddle puts them */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "trainer/ps_link.h"
 #include "trainer/shard.h"
 
-static void test_hash(void **state)
+TEST(test_hash)
 {
-    (void)state;
     assert_int_equal(block_placement_hash(""), UINT32_C(2166136261));
     assert_int_equal(block_placement_hash("param_a"), UINT32_C(0xc39eda42));
     assert_int_equal(block_placement_hash("param_a") % 3, 1);
@@ -28,7 +23,7 @@ static void test_hash(void **state)
     assert_int_equal(block_placement_hash("_proj") % 10, 3);
 }
 
-static void test_block_values(void **state)
+TEST(test_block_values)
 {
     static const struct {
         uint64_t values;
@@ -48,21 +43,19 @@ static void test_block_values(void **state)
         { 4 * 131072 - 1, 4, 1024 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         assert_int_equal(block_placement_values(cases[i].values, cases[i].services),
                          cases[i].block);
 }
 
 /* Two hosts with two dense ports and one for rows. */
-static void test_roles(void **state)
+TEST(test_roles)
 {
     const struct block_placement placement = { .dense_ports = 2, .sparse_ports = 1 };
     static const uint32_t dense[] = { 0, 1, BLOCK_PLACEMENT_NONE, 2, 3, BLOCK_PLACEMENT_NONE };
     static const uint32_t sparse[] = { BLOCK_PLACEMENT_NONE, BLOCK_PLACEMENT_NONE, 0,
                                        BLOCK_PLACEMENT_NONE, BLOCK_PLACEMENT_NONE, 1 };
 
-    (void)state;
     for (uint32_t i = 0; i < ELEMENTS(dense); i++) {
         struct block_placement_role role = block_placement_role(&placement, i, ELEMENTS(dense));
 
@@ -78,12 +71,11 @@ static void test_roles(void **state)
     }
 }
 
-static void test_whole_hosts(void **state)
+TEST(test_whole_hosts)
 {
     struct block_placement placement = { .dense_ports = 2, .sparse_ports = 1 };
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(block_placement_check(&placement, 6, &error), 0);
     assert_int_equal(block_placement_check(&placement, 4, &error), -EINVAL);
     assert_non_null(strstr(error.text, "4 servers are not whole hosts of --ports_num=2 and "
@@ -145,13 +137,12 @@ static uint32_t *owners_of(const struct declaration *d, uint32_t p, uint32_t n)
 }
 
 /* Each float is on one server, and a block where the formula puts it. */
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
     const struct declaration d = declared(2, 1);
     const uint32_t n = 6, services = 4;
     const uint64_t block = block_placement_values(256 * 256 + 1117 * 13 + 13, services);
 
-    (void)state;
     for (uint32_t p = 0; p < 3; p++) {
         const size_t values = (size_t)d.params[p].rows * d.params[p].columns;
         uint32_t *owners = owners_of(&d, p, n);
@@ -168,12 +159,11 @@ static void test_blocks(void **state)
 }
 
 /* Each row is on one server of its kind, and both directions agree. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
     const struct declaration d = declared(2, 1);
     const uint32_t n = 6, services = 2, rows = d.params[3].rows;
 
-    (void)state;
     for (uint32_t s = 0; s < n; s++) {
         const bool is_sparse = s % 3 == 2;
         struct shard_shape shape;
@@ -199,11 +189,10 @@ static void test_rows(void **state)
 
 /* Twenty matrices of the word model over 1 to 8 servers: nobody has much more than a part of all,
  * nor more blocks than a request has room for. */
-static void test_balance(void **state)
+TEST(test_balance)
 {
     struct declaration d = { .placement = { .dense_ports = 1 } };
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         char name[16];
 
@@ -235,12 +224,11 @@ static void test_balance(void **state)
 }
 
 /* The most parameters, none of whole blocks, still fit a request. */
-static void test_most_pieces(void **state)
+TEST(test_most_pieces)
 {
     struct declaration d = { .placement = { .dense_ports = 1 } };
     struct shard_shape shape;
 
-    (void)state;
     for (uint32_t p = 0; p < DECLARATION_PARAMS_MAX; p++) {
         char name[16];
 
@@ -258,16 +246,4 @@ static void test_most_pieces(void **state)
                     pieces++;
             assert_true(pieces + 3 <= PS_LINK_PARTS);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash),    cmocka_unit_test(test_block_values),
-        cmocka_unit_test(test_roles),   cmocka_unit_test(test_whole_hosts),
-        cmocka_unit_test(test_blocks),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_balance), cmocka_unit_test(test_most_pieces),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "shared/document_bounds.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define KIB 1024
 #define DEADLINE_US (120 * USEC_PER_SEC)
@@ -76,7 +77,9 @@ static unsigned post(struct live *live, const char *path, char *take_text, struc
     return status;
 }
 
-static void test_documents_are_bounded(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_documents_are_bounded)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -95,7 +98,7 @@ static void test_documents_are_bounded(void **state)
 }
 
 /* What is wrong with a document is told alike wherever it is read. */
-static void test_a_wrong_document_is_told_alike(void **state)
+TEST(test_a_wrong_document_is_told_alike)
 {
     static const struct {
         const char *begin, *text;
@@ -130,7 +133,7 @@ static void test_a_wrong_document_is_told_alike(void **state)
 }
 
 /* A key says what it said the first time, however the body was read. */
-static void test_a_large_body_has_its_key(void **state)
+TEST(test_a_large_body_has_its_key)
 {
     struct live *live = *state;
     struct reply first = { 0 }, again = { 0 };
@@ -147,7 +150,7 @@ static void test_a_large_body_has_its_key(void **state)
 }
 
 /* How much a report may hold follows from what the node has. */
-static void test_reports_are_bounded(void **state)
+TEST(test_reports_are_bounded)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -166,13 +169,12 @@ static void test_reports_are_bounded(void **state)
     reply_clear(&reply);
 }
 
-static void test_what_a_node_has(void **state)
+TEST_PLAIN(test_what_a_node_has)
 {
     const struct document_bounds most = { .bytes = SIZE_MAX, .values = 100000 };
     struct node node = { .heard = true, .n_processes = 3, .n_stale = 1 };
     struct document_bounds bounds = most;
 
-    (void)state;
     cluster_bound_report(&node, &bounds);
     assert_int_equal(bounds.bytes, (64 + 4 * 8) * KIB);
     assert_int_equal(bounds.values, 4096 + 4 * 64);
@@ -248,7 +250,7 @@ static void await_waiting(struct live *live, enum dispatch_tier tier, size_t n)
 }
 
 /* The one that is being read when a node reports is the last before the report. */
-static void test_nodes_go_first(void **state)
+TEST(test_nodes_go_first)
 {
     enum { MANY = 8 };
     struct live *live = *state;
@@ -307,7 +309,7 @@ static struct http_async_call *send_to_leave(struct live *live, const char *body
 }
 
 /* One whose caller leaves while it is read has been read for nothing; of the others none is. */
-static void test_who_has_left_is_not_read_for(void **state)
+TEST(test_who_has_left_is_not_read_for)
 {
     enum { MANY = 5 };
     struct live *live = *state;
@@ -339,7 +341,7 @@ static void test_who_has_left_is_not_read_for(void **state)
 }
 
 /* A scheduler that ends leaves nothing of what waits. */
-static void test_it_ends_while_bodies_wait(void **state)
+TEST(test_it_ends_while_bodies_wait)
 {
     struct live *live = *state;
     char *text = document("late", 100 * KIB, true);
@@ -355,7 +357,7 @@ static void test_it_ends_while_bodies_wait(void **state)
 /* --- the start --- */
 
 /* What people want changed waits, what they want to see does not. */
-static void test_a_start_hears_nodes_first(void **state)
+TEST(test_a_start_hears_nodes_first)
 {
     struct live *live = *state;
     struct reply small = { 0 }, large = { 0 }, read = { 0 }, reported = { 0 };
@@ -397,7 +399,7 @@ static void test_a_start_hears_nodes_first(void **state)
 }
 
 /* A node that is gone for good keeps nobody waiting. */
-static void test_a_start_does_not_wait_for_long(void **state)
+TEST(test_a_start_does_not_wait_for_long)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -409,19 +411,4 @@ static void test_a_start_does_not_wait_for_long(void **state)
     assert_false(live->scheduler->dispatch.opening);
     assert_false(cluster_node(live->scheduler->cluster, "n1")->heard);
     reply_clear(&reply);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, live_setup, live_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_documents_are_bounded),        TEST(test_a_wrong_document_is_told_alike),
-        TEST(test_a_large_body_has_its_key),     TEST(test_reports_are_bounded),
-        cmocka_unit_test(test_what_a_node_has),  TEST(test_nodes_go_first),
-        TEST(test_who_has_left_is_not_read_for), TEST(test_it_ends_while_bodies_wait),
-        TEST(test_a_start_hears_nodes_first),    TEST(test_a_start_does_not_wait_for_long),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

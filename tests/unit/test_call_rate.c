@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_call_rate.c - some calls at once, then one in a while, for each user by itself */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 
 #include "scheduler/call_rate.h"
+#include "tests/unit/test.h"
 
-static void test_some_at_once_then_one_in_a_while(void **state)
+TEST(test_some_at_once_then_one_in_a_while)
 {
     struct call_rate rate = { .at_once = 3, .period_us = 10 };
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         assert_int_equal(call_rate_take(&rate, "ann", 1000), 0);
     assert_int_equal(call_rate_take(&rate, "ann", 1000), 10);
@@ -28,26 +24,15 @@ static void test_some_at_once_then_one_in_a_while(void **state)
     call_rate_done(&rate);
 }
 
-static void test_who_has_not_called_takes_no_memory(void **state)
+TEST(test_who_has_not_called_takes_no_memory)
 {
     struct call_rate rate = { .at_once = 3, .period_us = 10 };
     char user[20];
 
-    (void)state;
     for (uint64_t i = 0; i < 1000; i++) {
         (void)snprintf(user, sizeof user, "u%d", (int)i);
         assert_int_equal(call_rate_take(&rate, user, 100 * i), 0);
     }
     assert_in_range(HASH_COUNT(rate.users), 1, 32);
     call_rate_done(&rate);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_some_at_once_then_one_in_a_while),
-        cmocka_unit_test(test_who_has_not_called_takes_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,13 @@
  *
  * EDL_SEED chooses the run; the seed is printed. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/plan/capacity.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 #define ROOMS 60
 #define STEPS 100000
@@ -47,13 +43,12 @@ static void few_init(struct few *few, const struct room_facts facts[3])
     }
 }
 
-static void test_best_fit_takes_the_tightest_that_fits(void **state)
+TEST(test_best_fit_takes_the_tightest_that_fits)
 {
     struct room_facts given[] = { facts(3000, 3000, 0), facts(500, 500, 0), facts(1000, 1000, 0) };
     struct want want = { .need = { .cpu_millicores = 800, .memory_bytes = 10 } };
     struct few few;
 
-    (void)state;
     few_init(&few, given);
     assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[2]);
     want.need.cpu_millicores = 3001;
@@ -65,14 +60,13 @@ static void test_best_fit_takes_the_tightest_that_fits(void **state)
     capacity_done(&few.capacity);
 }
 
-static void test_best_fit_spares_gpus_and_keeps_whole_nodes(void **state)
+TEST(test_best_fit_spares_gpus_and_keeps_whole_nodes)
 {
     struct room_facts given[] = { facts(1000, 1000, 4), facts(3000, 3000, 0),
                                   facts(3000, 3000, 2) };
     struct want want = { .need = { .cpu_millicores = 800 } };
     struct few few;
 
-    (void)state;
     few_init(&few, given);
     assert_ptr_equal(capacity_best_fit(&few.capacity, &want, true), &few.rooms[1]);
     want.need.gpus = 1;
@@ -82,14 +76,13 @@ static void test_best_fit_spares_gpus_and_keeps_whole_nodes(void **state)
     capacity_done(&few.capacity);
 }
 
-static void test_the_fastest_come_before_the_tightest(void **state)
+TEST(test_the_fastest_come_before_the_tightest)
 {
     struct room_facts given[] = { facts(1000, 1000, 0), facts(3000, 3000, 1),
                                   facts(2000, 2000, 0) };
     struct want want = { .need = { .cpu_millicores = 800 } };
     struct few few;
 
-    (void)state;
     few_init(&few, given);
     assert_false(capacity_has_levels(&few.capacity, SPEED_CPU));
     few.rooms[0].speed[SPEED_CPU] = -1;
@@ -109,13 +102,12 @@ static void test_the_fastest_come_before_the_tightest(void **state)
     capacity_done(&few.capacity);
 }
 
-static void test_now_needs_room_that_is_not_promised(void **state)
+TEST(test_now_needs_room_that_is_not_promised)
 {
     struct room_facts given[] = { facts(1000, 400, 0), facts(0, 1000, 0), facts(0, 0, 0) };
     struct want want = { .need = { .cpu_millicores = 500 } };
     struct few few;
 
-    (void)state;
     few_init(&few, given);
     assert_null(capacity_best_fit(&few.capacity, &want, true));
     assert_ptr_equal(capacity_best_fit(&few.capacity, &want, false), &few.rooms[1]);
@@ -124,26 +116,24 @@ static void test_now_needs_room_that_is_not_promised(void **state)
     capacity_done(&few.capacity);
 }
 
-static void test_debts_of_what_is_not_needed_do_not_count(void **state)
+TEST(test_debts_of_what_is_not_needed_do_not_count)
 {
     struct resources have = { .cpu_millicores = 100, .memory_bytes = -5 };
     struct resources need = { .cpu_millicores = 100 };
 
-    (void)state;
     assert_true(resources_fit(&have, &need));
     assert_true(resources_owe(&have));
     need.memory_bytes = 1;
     assert_false(resources_fit(&have, &need));
 }
 
-static void test_set_says_whether_something_might_fit_now(void **state)
+TEST(test_set_says_whether_something_might_fit_now)
 {
     struct room_facts given[] = { facts(100, 100, 0), facts(200, 200, 0), facts(300, 300, 0) };
     struct resources some = { .cpu_millicores = 150 };
     struct room_facts changed = facts(50, 100, 0);
     struct few few;
 
-    (void)state;
     few_init(&few, given);
     assert_false(capacity_set(&few.capacity, &few.rooms[0], &changed)); /* less */
     changed = facts(50, 110, 0);
@@ -161,14 +151,13 @@ static void test_set_says_whether_something_might_fit_now(void **state)
 }
 
 /* What did not fit before does not fit as long as it has not grown. */
-static void test_growths_are_what_may_fit_then(void **state)
+TEST(test_growths_are_what_may_fit_then)
 {
     struct room_facts given[] = { facts(100, 100, 0), facts(100, 100, 0), facts(100, 100, 0) };
     struct room_facts changed = facts(100, 100, 0);
     struct few few;
     uint64_t before;
 
-    (void)state;
     few_init(&few, given);
     before = few.capacity.growths;
     changed.now.cpu_millicores = changed.later.cpu_millicores = 60;
@@ -470,11 +459,10 @@ static void step(struct model *m)
     check_times(m, &want, below(m, 2) == 0);
 }
 
-static void test_random_steps_answer_as_a_plain_list_does(void **state)
+TEST(test_random_steps_answer_as_a_plain_list_does)
 {
     struct model *m = xcalloc(1, sizeof *m);
 
-    (void)state;
     m->random = the_seed(20181103);
     capacity_init(&m->capacity);
     for (size_t i = 0; i < ROOMS; i++) {
@@ -501,20 +489,4 @@ static void test_random_steps_answer_as_a_plain_list_does(void **state)
     check_sums(m);
     capacity_done(&m->capacity);
     free(m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best_fit_takes_the_tightest_that_fits),
-        cmocka_unit_test(test_best_fit_spares_gpus_and_keeps_whole_nodes),
-        cmocka_unit_test(test_the_fastest_come_before_the_tightest),
-        cmocka_unit_test(test_now_needs_room_that_is_not_promised),
-        cmocka_unit_test(test_debts_of_what_is_not_needed_do_not_count),
-        cmocka_unit_test(test_set_says_whether_something_might_fit_now),
-        cmocka_unit_test(test_growths_are_what_may_fit_then),
-        cmocka_unit_test(test_random_steps_answer_as_a_plain_list_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,14 +12,14 @@
 #include "scheduler/core/model/cause_text.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define OFFER                                                                                      \
-    "\"address\":\"127.0.0.1\",\"cpu_millicores\":4000,\"memory_bytes\":68719476736,\"gpus\":0,"    \
+    "\"address\":\"127.0.0.1\",\"cpu_millicores\":4000,\"memory_bytes\":68719476736,\"gpus\":0,"   \
     "\"port_first\":20000,\"port_last\":20099"
 
-static void test_each_has_a_word_of_its_own(void **state)
+TEST(test_each_has_a_word_of_its_own)
 {
-    (void)state;
     for (int i = 0; i < _CAUSES; i++)
         assert_int_equal(cause_from_string(cause_to_string((enum cause)i)), i);
     for (int i = 0; i < _INTENTS; i++)
@@ -37,7 +37,7 @@ static void test_each_has_a_word_of_its_own(void **state)
     assert_int_equal(exit_cause_from_string(NULL), EXIT_CAUSE_NONE);
 }
 
-static void test_sentences_of_before_have_causes(void **state)
+TEST(test_sentences_of_before_have_causes)
 {
     static const struct {
         const char *text;
@@ -59,7 +59,6 @@ static void test_sentences_of_before_have_causes(void **state)
         { "requeued", CAUSE_NONE },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         assert_string_equal(cause_to_string(cause_from_text(rows[i].text)),
                             cause_to_string(rows[i].cause));
@@ -69,9 +68,8 @@ static void test_sentences_of_before_have_causes(void **state)
     assert_int_equal(intent_from_text(JOB_SUCCEEDED, ""), INTENT_DONE);
 }
 
-static void test_a_code_follows_from_cause_and_intent(void **state)
+TEST(test_a_code_follows_from_cause_and_intent)
 {
-    (void)state;
     assert_string_equal(cause_code(CAUSE_MEMBER_LOST, INTENT_REQUEUED), "requeued");
     assert_string_equal(cause_code(CAUSE_DEADLINE, INTENT_KILLED), "deadline");
     assert_string_equal(cause_code(CAUSE_GROUP_SHARE, INTENT_NONE), "group-share");
@@ -114,7 +112,9 @@ static void tell(struct live *live, uint64_t job_id, const char *says)
     post(live, 200, "/nodes/n1/report", body);
 }
 
-static void test_reports_of_both_versions_are_understood(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_reports_of_both_versions_are_understood)
 {
     static const struct {
         const char *says;
@@ -161,7 +161,7 @@ static void test_reports_of_both_versions_are_understood(void **state)
     }
 }
 
-static void test_people_see_causes(void **state)
+TEST(test_people_see_causes)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -176,18 +176,4 @@ static void test_people_see_causes(void **state)
     assert_non_null(strstr(reply.body, "\"cause\":\"killed\""));
     assert_non_null(strstr(reply.body, "\"intent\":\"killed\""));
     reply_clear(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_has_a_word_of_its_own),
-        cmocka_unit_test(test_sentences_of_before_have_causes),
-        cmocka_unit_test(test_a_code_follows_from_cause_and_intent),
-        cmocka_unit_test_setup_teardown(test_reports_of_both_versions_are_understood, live_setup,
-                                        live_teardown),
-        cmocka_unit_test_setup_teardown(test_people_see_causes, live_setup, live_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

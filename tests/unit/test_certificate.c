@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_certificate.c - the authority, the server's certificate, pins, and the files they are kept
  * in; the clock is a number */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +16,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "tests/unit/test.h"
 
 #define NOW_S 1800000000ULL
 #define DAY_S 86400ULL
@@ -62,11 +59,10 @@ static const char *fault(const struct certificate_pair *server, const char *ca, 
     return error.text;
 }
 
-static void test_server_certificate_is_good_for_its_names_and_time(void **state)
+TEST(test_server_certificate_is_good_for_its_names_and_time)
 {
     struct made made, other;
 
-    (void)state;
     make(&made, NOW_S);
     make(&other, NOW_S);
     for (size_t i = 0; i < ELEMENTS(names); i++)
@@ -101,14 +97,13 @@ static void test_server_certificate_is_good_for_its_names_and_time(void **state)
     unmake(&made);
 }
 
-static void test_pin_names_the_key(void **state)
+TEST(test_pin_names_the_key)
 {
     struct certificate_pair again = { 0 };
     char pin[CERTIFICATE_PIN_MAX];
     struct made made, other;
     struct edl_error error = { 0 };
 
-    (void)state;
     make(&made, NOW_S);
     make(&other, NOW_S);
     assert_int_equal(certificate_pin_valid(made.pin, &error), 0);
@@ -124,7 +119,7 @@ static void test_pin_names_the_key(void **state)
     unmake(&made);
 }
 
-static void test_pick_takes_the_pinned_authority_only(void **state)
+TEST(test_pick_takes_the_pinned_authority_only)
 {
     static const char *const malformed[] = { "", "sha256:", "sha256:00", "md5:0",
                                              "sha256:zz00000000000000000000000000000000000000000000"
@@ -136,7 +131,6 @@ static void test_pick_takes_the_pinned_authority_only(void **state)
     char *none = NULL;
     struct made made, other;
 
-    (void)state;
     make(&made, NOW_S);
     make(&other, NOW_S);
     assert_int_equal(certificate_pick(made.server.certificate, made.pin, &picked, &error), 0);
@@ -202,6 +196,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 static char *content(const struct fixture *f, const char *name)
 {
     _cleanup_free_ char *path = path_of(f, name);
@@ -235,7 +231,7 @@ static char *open_good(const struct fixture *f, const char *name, uint64_t now_s
     return certificate;
 }
 
-static void test_files_are_made_once_and_renewed_when_due(void **state)
+TEST(test_files_are_made_once_and_renewed_when_due)
 {
     const struct fixture *f = *state;
     char pin[CERTIFICATE_PIN_MAX], later[CERTIFICATE_PIN_MAX];
@@ -265,7 +261,7 @@ static void test_files_are_made_once_and_renewed_when_due(void **state)
 }
 
 /* A crash between any two files, and people who remove one. */
-static void test_every_half_is_completed_or_refused(void **state)
+TEST(test_every_half_is_completed_or_refused)
 {
     const struct fixture *f = *state;
     char pin[CERTIFICATE_PIN_MAX], later[CERTIFICATE_PIN_MAX];
@@ -288,7 +284,7 @@ static void test_every_half_is_completed_or_refused(void **state)
     }
 }
 
-static void test_damaged_and_open_files(void **state)
+TEST(test_damaged_and_open_files)
 {
     const struct fixture *f = *state;
     _cleanup_free_ char *server = path_of(f, "server.pem");
@@ -317,7 +313,7 @@ static void test_damaged_and_open_files(void **state)
 }
 
 /* The same authority with its key elsewhere: passed by the service manager. */
-static void test_key_as_a_credential(void **state)
+TEST(test_key_as_a_credential)
 {
     const struct fixture *f = *state;
     char folder[] = "/tmp/edl-test-credentials-XXXXXX";
@@ -350,20 +346,4 @@ static void test_key_as_a_credential(void **state)
     (void)unlink(passed);
     (void)rmdir(folder);
     assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_certificate_is_good_for_its_names_and_time),
-        cmocka_unit_test(test_pin_names_the_key),
-        cmocka_unit_test(test_pick_takes_the_pinned_authority_only),
-        cmocka_unit_test_setup_teardown(test_files_are_made_once_and_renewed_when_due, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_every_half_is_completed_or_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damaged_and_open_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_key_as_a_credential, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cgroup_stat.c - figures of a control group in the layouts that systemd has */
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/cgroup.h"
 #include "agent/cgroup_stat.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define GROUP "/edl.slice/edl-7.slice/edl-7.trainer.0.1.service"
 
@@ -45,6 +41,8 @@ static int teardown(void **state)
     return nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+TEST_EACH(setup, teardown);
+
 static void put(const char *hierarchy, const char *name, const char *text)
 {
     _cleanup_free_ char *folder = text_format("%s%s%s", root, hierarchy, GROUP);
@@ -69,11 +67,10 @@ static struct cgroup_stat look(void)
     return stat;
 }
 
-static void test_version_2(void **state)
+TEST(test_version_2)
 {
     struct cgroup_stat stat;
 
-    (void)state;
     put("/unified", "cpu.stat", "usage_usec 1234567\nuser_usec 1\nsystem_usec 2\n");
     put("/unified", "memory.current", "10000\n");
     put("/unified", "memory.stat", "anon 6000\nactive_file 1\ninactive_file 3000\n");
@@ -86,11 +83,10 @@ static void test_version_2(void **state)
     assert_int_equal(stat.tasks, 17);
 }
 
-static void test_hybrid(void **state)
+TEST(test_hybrid)
 {
     struct cgroup_stat stat;
 
-    (void)state;
     put("/unified", "cpu.stat", "usage_usec 5\n");
     put("/cpuacct", "cpuacct.usage", "9000\n");
     put("/memory", "memory.usage_in_bytes", "10000\n");
@@ -104,11 +100,10 @@ static void test_hybrid(void **state)
     assert_int_equal(stat.tasks, 17);
 }
 
-static void test_what_there_is(void **state)
+TEST(test_what_there_is)
 {
     struct cgroup_stat stat = look();
 
-    (void)state;
     assert_int_equal(stat.cpu_used_us, NEVER_US);
     assert_int_equal(stat.memory_used_bytes, NEVER_US);
     assert_int_equal(stat.memory_peak_bytes, NEVER_US);
@@ -122,9 +117,8 @@ static void test_what_there_is(void **state)
     assert_int_equal(stat.tasks, NEVER_US);
 }
 
-static void test_what_is_absent_is_tried_once(void **state)
+TEST(test_what_is_absent_is_tried_once)
 {
-    (void)state;
     put("/unified", "cpu.stat", "usage_usec 5\n");
     assert_int_equal(look().tasks, NEVER_US);
     put("/unified", "pids.current", "17\n");
@@ -135,7 +129,7 @@ static void test_what_is_absent_is_tried_once(void **state)
     assert_int_equal(look().tasks, 17);
 }
 
-static void test_words_of_too_little_memory(void **state)
+TEST_PLAIN(test_words_of_too_little_memory)
 {
     static const struct {
         uint64_t bytes;
@@ -149,22 +143,8 @@ static void test_words_of_too_little_memory(void **state)
     };
     char text[256];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         cgroup_describe_oom(cases[i].bytes, text, sizeof text);
         assert_non_null(strstr(text, cases[i].words));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_version_2, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_there_is, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_absent_is_tried_once, setup, teardown),
-        cmocka_unit_test(test_words_of_too_little_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_cgroup_watch.c - the end of what was left in a control group is told, however fast the group
  * goes */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/cgroup.h"
 #include "agent/cgroup_watch.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define PATIENCE_US (10 * USEC_PER_SEC)
 #define ROUNDS 10
@@ -87,11 +83,10 @@ static void remove_path(void)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void test_end_of_a_group_that_was_just_filled(void **state)
+TEST(test_end_of_a_group_that_was_just_filled)
 {
     sd_event *event = NULL;
 
-    (void)state;
     if (path[0] == '\0')
         skip();
     assert_true(sd_event_new(&event) >= 0);
@@ -121,12 +116,11 @@ static void test_end_of_a_group_that_was_just_filled(void **state)
     sd_event_unref(event);
 }
 
-static void test_group_that_is_gone(void **state)
+TEST(test_group_that_is_gone)
 {
     struct cgroup_watch *watch = NULL;
     sd_event *event = NULL;
 
-    (void)state;
     assert_true(sd_event_new(&event) >= 0);
     assert_int_equal(cgroup_watch_new(event, "", count, NULL, &watch), -EINVAL);
     if (path[0] != '\0')
@@ -135,12 +129,4 @@ static void test_group_that_is_gone(void **state)
     sd_event_unref(event);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_end_of_a_group_that_was_just_filled),
-        cmocka_unit_test(test_group_that_is_gone),
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_ALL(setup, teardown);

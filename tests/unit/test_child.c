@@ -2,10 +2,7 @@
 /* test_child.c - how a program is started, and what is left of a start that failed */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/account.h"
 #include "agent/child.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (10 * USEC_PER_SEC)
 
@@ -96,6 +92,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static int run(struct fixture *f)
 {
     struct edl_error error = { 0 };
@@ -106,7 +104,7 @@ static int run(struct fixture *f)
     return status;
 }
 
-static void it_runs_in_the_environment_it_was_given(void **state)
+TEST(it_runs_in_the_environment_it_was_given)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -120,7 +118,7 @@ static void it_runs_in_the_environment_it_was_given(void **state)
     assert_ptr_equal(getenv("PATH"), path);
 }
 
-static void a_start_that_hangs_is_ended_and_told(void **state)
+TEST(a_start_that_hangs_is_ended_and_told)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -138,7 +136,7 @@ static void a_start_that_hangs_is_ended_and_told(void **state)
 }
 
 /* What is open here without close-on-exec is not the program's, whoever opened it. */
-static void it_has_no_other_descriptors(void **state)
+TEST(it_has_no_other_descriptors)
 {
     struct fixture *f = *state;
     int fd = fcntl(f->never[1], F_DUPFD, 50);
@@ -154,7 +152,7 @@ static void it_has_no_other_descriptors(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void it_has_the_umask_that_it_was_given(void **state)
+TEST(it_has_the_umask_that_it_was_given)
 {
     struct fixture *f = *state;
     mode_t ours = umask(0);
@@ -171,14 +169,13 @@ static void it_has_the_umask_that_it_was_given(void **state)
 
 /* What root makes for a job belongs to its account; made in a folder that hands its group on, it
  * stays that group's. */
-static void a_folder_that_is_given_keeps_the_group_of_a_setgid_one(void **state)
+TEST_PLAIN(a_folder_that_is_given_keeps_the_group_of_a_setgid_one)
 {
     struct account account = { .is_other = true, .uid = 65533, .gid = 65533 };
     char above[] = "/tmp/edl-test-child-XXXXXX";
     _cleanup_free_ char *given = NULL;
     struct stat st;
 
-    (void)state;
     if (geteuid() != 0)
         skip(); /* nobody else can give anything away */
     assert_non_null(mkdtemp(above));
@@ -197,7 +194,7 @@ static void a_folder_that_is_given_keeps_the_group_of_a_setgid_one(void **state)
 }
 
 /* The program lives beyond the time that its start had. */
-static void a_program_that_runs_is_left_alone(void **state)
+TEST(a_program_that_runs_is_left_alone)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -211,7 +208,7 @@ static void a_program_that_runs_is_left_alone(void **state)
     assert_int_equal(child_failure(&f->child, &f->spec, &error), 0);
 }
 
-static void what_failed_is_told(void **state)
+TEST(what_failed_is_told)
 {
     struct fixture *f = *state;
     const struct child_spec good = f->spec;
@@ -235,19 +232,4 @@ static void what_failed_is_told(void **state)
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
     assert_non_null(strstr(error.text, "cannot execute /none"));
     assert_int_equal(f->child.fault, START_FAULT_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_runs_in_the_environment_it_was_given, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_has_no_other_descriptors, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_has_the_umask_that_it_was_given, setup, teardown),
-        cmocka_unit_test(a_folder_that_is_given_keeps_the_group_of_a_setgid_one),
-        cmocka_unit_test_setup_teardown(a_start_that_hangs_is_ended_and_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_program_that_runs_is_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_failed_is_told, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

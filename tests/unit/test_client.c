@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_client.c - the pure parts of the command `edl`, and those of `edl dev` that need no daemon
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,6 +32,7 @@
 #include "shared/job_document.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 /* ---- options ---- */
 
@@ -77,13 +74,12 @@ static int parse(struct sample_options *values, struct arguments *arguments,
 
 #define PARSE(...) parse(&values, &arguments, &error, (const char *const[]){ __VA_ARGS__, NULL })
 
-static void test_options_parse_mixed_order_finds_everything(void **state)
+TEST(test_options_parse_mixed_order_finds_everything)
 {
     struct sample_options values;
     struct arguments arguments;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(PARSE("job", "-f", "--name=x", "--count", "3", "-", "--cpu", "200m", "--bytes",
                            "64Mi", "--time", "500ms", "--load", "0.9", "--env", "A=1", "--env=B=2",
                            "--json", "--", "--name", "y"),
@@ -117,13 +113,12 @@ static void test_options_parse_mixed_order_finds_everything(void **state)
     arguments_clear(&arguments);
 }
 
-static void test_options_parse_wrong_value_is_refused(void **state)
+TEST(test_options_parse_wrong_value_is_refused)
 {
     struct sample_options values;
     struct arguments arguments;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(PARSE("--count", "x"), -EINVAL);
     assert_non_null(strstr(error.text, "--count"));
     assert_int_equal(PARSE("--count"), -EINVAL);
@@ -139,7 +134,7 @@ static void test_options_parse_wrong_value_is_refused(void **state)
 
 /* ---- job_view ---- */
 
-static void test_job_reason_is_news_when_it_is_another(void **state)
+TEST(test_job_reason_is_news_when_it_is_another)
 {
     static const struct {
         const char *told_code, *told, *code, *text;
@@ -155,7 +150,6 @@ static void test_job_reason_is_news_when_it_is_another(void **state)
         { "queued", "behind 2", "no-node", "", NEVER_US, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         _cleanup_json_ json_t *told =
             json_pack("{s:s,s:s}", "reason_code", rows[i].told_code, "reason", rows[i].told);
@@ -168,12 +162,11 @@ static void test_job_reason_is_news_when_it_is_another(void **state)
 
 /* ---- text ---- */
 
-static void test_text_range_forms(void **state)
+TEST(test_text_range_forms)
 {
     uint64_t min = 0;
     uint64_t max = 0;
 
-    (void)state;
     assert_int_equal(text_range("2:6", &min, &max), 0);
     assert_int_equal(min, 2);
     assert_int_equal(max, 6);
@@ -189,7 +182,7 @@ static void test_text_range_forms(void **state)
     assert_int_equal(text_range("2:3:4", &min, &max), -EINVAL);
 }
 
-static void test_text_url_segment_encodes(void **state)
+TEST(test_text_url_segment_encodes)
 {
     static const char *const cases[][2] = {
         { "example-1", "example-1" },
@@ -198,7 +191,6 @@ static void test_text_url_segment_encodes(void **state)
         { "a.b", "a.b" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         _cleanup_free_ char *encoded = text_url_segment(cases[i][0]);
 
@@ -206,11 +198,10 @@ static void test_text_url_segment_encodes(void **state)
     }
 }
 
-static void test_text_human_forms(void **state)
+TEST(test_text_human_forms)
 {
     char text[40];
 
-    (void)state;
     assert_string_equal(text_cpu(2000, text, sizeof(text)), "2");
     assert_string_equal(text_cpu(1500, text, sizeof(text)), "1.5");
     assert_string_equal(text_cpu(250, text, sizeof(text)), "0.25");
@@ -222,7 +213,7 @@ static void test_text_human_forms(void **state)
     assert_string_equal(text_time(0, text, sizeof(text)), "-");
 }
 
-static void test_table_print_aligns_and_cleans(void **state)
+TEST(test_table_print_aligns_and_cleans)
 {
     static const char *const headers[] = { "N", "NAME", NULL };
     _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1);
@@ -230,7 +221,6 @@ static void test_table_print_aligns_and_cleans(void **state)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
 
-    (void)state;
     table_add(table, "%d", 7);
     table_add(table, "a\x1b[31m");
     table_add(table, "%d", 123);
@@ -242,14 +232,13 @@ static void test_table_print_aligns_and_cleans(void **state)
 
 /* ---- logs, monitor ---- */
 
-static void test_log_lines_pieces_become_whole_lines(void **state)
+TEST(test_log_lines_pieces_become_whole_lines)
 {
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     struct log_lines *lines = log_lines_new(out, false);
 
-    (void)state;
     log_lines_add(lines, "trainer", 0, 1, "one\ntw");
     log_lines_add(lines, "trainer", 1, 1, "uno\n");
     log_lines_add(lines, "trainer", 0, 1, "o\nthr");
@@ -260,7 +249,7 @@ static void test_log_lines_pieces_become_whole_lines(void **state)
                               "[trainer-0] again\n[trainer-0] end\n");
 }
 
-static void test_log_lines_steer_no_terminal(void **state)
+TEST(test_log_lines_steer_no_terminal)
 {
     static const struct {
         const char *pieces[3], *shown;
@@ -277,7 +266,6 @@ static void test_log_lines_steer_no_terminal(void **state)
         { { "plain\n" }, "plain" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         for (int terminal = 0; terminal < 2; terminal++) {
             _cleanup_free_ char *text = NULL, *wanted = NULL;
@@ -300,7 +288,7 @@ static void test_log_lines_steer_no_terminal(void **state)
         }
 }
 
-static void test_top_line_as_in_the_tutorial(void **state)
+TEST(test_top_line_as_in_the_tutorial)
 {
     _cleanup_json_ json_t *cluster =
         json_loads("{\"submitted_jobs\":3,\"pending_jobs\":1,\"utilisation\":0.684,\"jobs\":["
@@ -313,14 +301,13 @@ static void test_top_line_as_in_the_tutorial(void **state)
     _cleanup_free_ char *line = top_line(cluster);
     _cleanup_free_ char *idle_line = top_line(idle);
 
-    (void)state;
     assert_string_equal(line, "3    1    example2:0|example:5|example1:4    68.40%");
     assert_string_equal(idle_line, "0    0    -    0.00%");
 }
 
 /* ---- a job from a command ---- */
 
-static void test_job_build_name_is_a_label(void **state)
+TEST(test_job_build_name_is_a_label)
 {
     static const struct {
         const char *argv[3];
@@ -335,7 +322,6 @@ static void test_job_build_name_is_a_label(void **state)
     };
     static const unsigned char random[5] = { 0, 1, 2, 255, 26 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         size_t argc = cases[i].argv[1] != NULL ? 2 : 1;
         _cleanup_free_ char *name = job_build_name((char **)cases[i].argv, argc, random);
@@ -346,7 +332,7 @@ static void test_job_build_name_is_a_label(void **state)
 }
 
 /* The scheduler's own reader must take what we make. */
-static void test_job_build_document_is_accepted(void **state)
+TEST(test_job_build_document_is_accepted)
 {
     const char *const argv[] = { "python3", "train.py", "--lr", "0.1" };
     struct option_list env = { .values = { "A=1=2" }, .n = 1 };
@@ -365,7 +351,6 @@ static void test_job_build_document_is_accepted(void **state)
     struct job_spec *spec = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(job_build_document(&build, &document, &error), 0);
     assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), 0);
     assert_int_equal(spec->n_roles, 1);
@@ -395,7 +380,7 @@ static void assert_dataset(const struct job_build *build, const char *wanted)
     assert_string_equal(found, wanted);
 }
 
-static void test_job_build_document_shuffle(void **state)
+TEST(test_job_build_document_shuffle)
 {
     static const char *const wrong[] = { "", "-1", "7.5", "seven", "9223372036854775808" };
     const char *const argv[] = { "true" };
@@ -403,7 +388,6 @@ static void test_job_build_document_shuffle(void **state)
     struct edl_error error = { 0 };
     json_t *document = NULL;
 
-    (void)state;
     assert_dataset(&build, "{\"shuffle\":0}");
     build.shuffle = "9223372036854775807";
     build.dataset = "data/train-*";
@@ -416,7 +400,7 @@ static void test_job_build_document_shuffle(void **state)
     }
 }
 
-static void test_job_build_document_wrong_bounds_and_env(void **state)
+TEST(test_job_build_document_wrong_bounds_and_env)
 {
     const char *const argv[] = { "true" };
     struct option_list env = { .values = { "novalue" }, .n = 1 };
@@ -425,7 +409,6 @@ static void test_job_build_document_wrong_bounds_and_env(void **state)
     };
     json_t *document = NULL;
 
-    (void)state;
     assert_int_equal(job_build_document(&build, &document, NULL), -EINVAL);
     build.max = 0;
     build.env = &env;
@@ -435,12 +418,11 @@ static void test_job_build_document_wrong_bounds_and_env(void **state)
 
 /* ---- edl dev's parts ---- */
 
-static void test_dev_ports_block_avoids_others(void **state)
+TEST(test_dev_ports_block_avoids_others)
 {
     uint16_t first = 0;
     size_t n = 0;
 
-    (void)state;
     for (; dev_ports_block(n, 32768, 60999, &first) == 0; n++) {
         uint32_t last = first + DEV_PORTS_PER_NODE - 1;
 
@@ -451,13 +433,12 @@ static void test_dev_ports_block_avoids_others(void **state)
     assert_int_equal(dev_ports_block(0, 1024, 65535, &first), 0); /* no room: disregarded */
 }
 
-static void test_dev_ports_claim_is_exclusive(void **state)
+TEST(test_dev_ports_claim_is_exclusive)
 {
     struct dev_ports a = { .fd = -1 };
     struct dev_ports b = { .fd = -1 };
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(dev_ports_claim(&a, &error), 0);
     assert_int_equal(dev_ports_claim(&b, &error), 0);
     assert_int_not_equal(a.first, b.first);
@@ -473,7 +454,7 @@ static char *make_folder(void)
     return path;
 }
 
-static void test_dev_file_is_read_back_and_must_be_private(void **state)
+TEST(test_dev_file_is_read_back_and_must_be_private)
 {
     _cleanup_free_ char *runtime = make_folder();
     _cleanup_free_ char *folder = text_format("%s/edl", runtime);
@@ -483,7 +464,6 @@ static void test_dev_file_is_read_back_and_must_be_private(void **state)
     int lock = -1;
     int second = -1;
 
-    (void)state;
     assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
     assert_int_equal(dev_file_read(&found, &error), -ENOENT);
     assert_int_equal(dev_file_claim(&lock, &error), 0);
@@ -503,7 +483,7 @@ static void test_dev_file_is_read_back_and_must_be_private(void **state)
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 }
 
-static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **state)
+TEST(test_server_locate_keeps_the_dev_token_to_the_dev_server)
 {
     _cleanup_free_ char *runtime = make_folder();
     _cleanup_free_ char *token_file = text_format("%s/token", runtime);
@@ -515,7 +495,6 @@ static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **stat
     FILE *file = fopen(token_file, "we");
     int lock = -1;
 
-    (void)state;
     assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
     (void)fputs("dev-token\n", file);
     (void)fclose(file);
@@ -536,14 +515,13 @@ static void test_server_locate_keeps_the_dev_token_to_the_dev_server(void **stat
     assert_int_equal(dev_state_remove_tree(runtime), 0);
 }
 
-static void test_dev_state_temporary_is_removed(void **state)
+TEST(test_dev_state_temporary_is_removed)
 {
     struct dev_state opened = { .lock_fd = -1 };
     struct dev_state second = { .lock_fd = -1 };
     struct edl_error error = { 0 };
     _cleanup_free_ char *path = NULL;
 
-    (void)state;
     assert_int_equal(dev_state_open(NULL, &opened, &error), 0);
     path = xstrdup(opened.path);
     assert_int_equal(dev_state_open(path, &second, &error), -EBUSY);
@@ -595,13 +573,12 @@ static _Noreturn void reaper_child(int alive_fd)
     _exit(ok ? 0 : 12);
 }
 
-static void test_dev_reaper_kills_what_got_away_and_spares_what_was_there(void **state)
+TEST(test_dev_reaper_kills_what_got_away_and_spares_what_was_there)
 {
     int alive[2];
     int status = -1;
     char byte;
 
-    (void)state;
     assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
     pid_t pid = fork();
 
@@ -615,32 +592,4 @@ static void test_dev_reaper_kills_what_got_away_and_spares_what_was_there(void *
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options_parse_mixed_order_finds_everything),
-        cmocka_unit_test(test_options_parse_wrong_value_is_refused),
-        cmocka_unit_test(test_job_reason_is_news_when_it_is_another),
-        cmocka_unit_test(test_text_range_forms),
-        cmocka_unit_test(test_text_url_segment_encodes),
-        cmocka_unit_test(test_text_human_forms),
-        cmocka_unit_test(test_table_print_aligns_and_cleans),
-        cmocka_unit_test(test_log_lines_pieces_become_whole_lines),
-        cmocka_unit_test(test_log_lines_steer_no_terminal),
-        cmocka_unit_test(test_top_line_as_in_the_tutorial),
-        cmocka_unit_test(test_job_build_name_is_a_label),
-        cmocka_unit_test(test_job_build_document_is_accepted),
-        cmocka_unit_test(test_job_build_document_shuffle),
-        cmocka_unit_test(test_job_build_document_wrong_bounds_and_env),
-        cmocka_unit_test(test_dev_ports_block_avoids_others),
-        cmocka_unit_test(test_dev_ports_claim_is_exclusive),
-        cmocka_unit_test(test_dev_file_is_read_back_and_must_be_private),
-        cmocka_unit_test(test_server_locate_keeps_the_dev_token_to_the_dev_server),
-        cmocka_unit_test(test_dev_state_temporary_is_removed),
-        cmocka_unit_test(test_dev_reaper_kills_what_got_away_and_spares_what_was_there),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

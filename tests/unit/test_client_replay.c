@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_client_replay.c - `edl replay` against a small server of our own, which tells a record page
  * by page, forgets events while they are read, or has no nodes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +19,7 @@
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 /* What the server does. */
 enum mode { WHOLE, COMPACTS, NO_NODES, NO_EVENTS };
@@ -206,13 +203,12 @@ static void expect_number(const json_t *object, const char *name, double expecte
         fail_msg("%s is %g instead of %g", name, value, expected);
 }
 
-static void test_pages_and_places(void **state)
+TEST(test_pages_and_places)
 {
     _cleanup_free_ char *out = NULL;
     _cleanup_json_ json_t *json = NULL;
     const json_t *level, *recorded, *record;
 
-    (void)state;
     assert_int_equal(EDL(WHOLE, &out, "replay", "--json", "--policy", "fulfilment"), STATUS_OK);
     json = json_loads(out, 0, NULL);
     assert_non_null(json);
@@ -233,21 +229,19 @@ static void test_pages_and_places(void **state)
     expect_number(json_object_get(recorded, "mean"), "waiting_avg_s", 1);
 }
 
-static void test_compacted_meanwhile(void **state)
+TEST(test_compacted_meanwhile)
 {
     _cleanup_free_ char *out = NULL;
 
-    (void)state;
     assert_int_equal(EDL(COMPACTS, &out, "replay"), STATUS_FAILED);
     expect(out, "the events behind 9 were compacted while they were read");
     expect(out, "try: once more; --keep-events of edl-scheduler(8)");
 }
 
-static void test_nothing_to_replay(void **state)
+TEST(test_nothing_to_replay)
 {
     _cleanup_free_ char *none = NULL, *nodes = NULL, *given = NULL;
 
-    (void)state;
     assert_int_equal(EDL(NO_EVENTS, &none, "replay"), STATUS_BAD_INPUT);
     expect(none, "no job of the record can be replayed");
     assert_int_equal(EDL(NO_NODES, &nodes, "replay"), STATUS_BAD_INPUT);
@@ -256,15 +250,4 @@ static void test_nothing_to_replay(void **state)
     assert_int_equal(EDL(NO_NODES, &given, "replay", "--nodes", "1x5"), STATUS_OK);
     expect(given, "record of 1 jobs");
     expect(given, "the policy goodput, which lets jobs grow until 90 % of the cores are granted");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_and_places),
-        cmocka_unit_test(test_compacted_meanwhile),
-        cmocka_unit_test(test_nothing_to_replay),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

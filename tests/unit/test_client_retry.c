@@ -3,13 +3,9 @@
  *
  * The server is a forked child that plays a script, one connection a step, and tells in a pipe what
  * key each request had. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +22,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ACCEPTED                                                                                   \
     "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 8\r\n"              \
@@ -144,7 +141,7 @@ static void assert_same_key(const char *keys, size_t n)
         assert_int_equal(strncmp(keys, keys + i * size, size), 0);
 }
 
-static void test_lost_answers_are_asked_for_again_with_the_same_key(void **state)
+TEST(test_lost_answers_are_asked_for_again_with_the_same_key)
 {
     static const char *const steps[] = { BROKEN, HALF, BUSY, ACCEPTED, NULL };
     struct script script;
@@ -152,7 +149,6 @@ static void test_lost_answers_are_asked_for_again_with_the_same_key(void **state
     json_t *answer = NULL;
     char keys[2048];
 
-    (void)state;
     begin(&script, steps, true);
     assert_int_equal(server_request(&script.server, "POST", "/jobs", body, &answer), STATUS_OK);
     assert_int_equal(json_integer_value(json_object_get(answer, "id")), 7);
@@ -162,14 +158,13 @@ static void test_lost_answers_are_asked_for_again_with_the_same_key(void **state
     json_decref(body);
 }
 
-static void test_each_thing_has_its_own_key(void **state)
+TEST(test_each_thing_has_its_own_key)
 {
     static const char *const steps[] = { ACCEPTED, ACCEPTED, NULL };
     struct script script;
     char keys[2048];
     size_t size;
 
-    (void)state;
     begin(&script, steps, false);
     for (int i = 0; i < 2; i++)
         assert_int_equal(server_request(&script.server, "DELETE", "/jobs/a", NULL, NULL),
@@ -181,14 +176,13 @@ static void test_each_thing_has_its_own_key(void **state)
     assert_int_not_equal(strncmp(keys, keys + size, size), 0);
 }
 
-static void test_reads_have_no_key_and_are_repeated_when_the_server_says_so(void **state)
+TEST(test_reads_have_no_key_and_are_repeated_when_the_server_says_so)
 {
     static const char *const busy[] = { BUSY, ACCEPTED, NULL };
     static const char *const broken[] = { HALF, NULL };
     struct script script;
     char keys[2048];
 
-    (void)state;
     begin(&script, busy, false);
     assert_int_equal(server_request(&script.server, "GET", "/jobs", NULL, NULL), STATUS_OK);
     end(&script, keys, sizeof keys);
@@ -201,7 +195,7 @@ static void test_reads_have_no_key_and_are_repeated_when_the_server_says_so(void
 
 /* Whether other nodes have its folder is asked for behind it: a scheduler that dies meanwhile takes
  * nothing along. */
-static void test_the_submission_goes_first(void **state)
+TEST(test_the_submission_goes_first)
 {
     static const char *const steps[] = { BROKEN, ACCEPTED, BROKEN, NULL };
     const char *argv[] = { "edl",  "submit", "--server", NULL, "--workspace",
@@ -210,7 +204,6 @@ static void test_the_submission_goes_first(void **state)
     char keys[2048];
     size_t size;
 
-    (void)state;
     begin(&script, steps, true);
     argv[3] = script.server.base;
     assert_int_equal(verb_main((int)ELEMENTS(argv) - 1, (char **)(uintptr_t)argv), STATUS_OK);
@@ -222,14 +215,13 @@ static void test_the_submission_goes_first(void **state)
 }
 
 /* Whoever asks for more than a share is told when to come again, and comes then. */
-static void test_too_many_is_waited_for_as_long_as_the_server_says(void **state)
+TEST(test_too_many_is_waited_for_as_long_as_the_server_says)
 {
     static const char *const steps[] = { TOO_MANY, TOO_MANY, ACCEPTED, NULL };
     uint64_t began_us = clock_read_us(CLOCK_BOOTTIME);
     struct script script;
     char keys[2048];
 
-    (void)state;
     begin(&script, steps, false);
     assert_int_equal(server_request(&script.server, "DELETE", "/jobs/a", NULL, NULL), STATUS_OK);
     assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us >= 2 * USEC_PER_SEC);
@@ -244,14 +236,13 @@ static void test_too_many_is_waited_for_as_long_as_the_server_says(void **state)
 }
 
 /* Nobody was there from the beginning: that is told at once. */
-static void test_nobody_there_is_told_at_once(void **state)
+TEST(test_nobody_there_is_told_at_once)
 {
     static const char *const steps[] = { NULL };
     struct script script;
     char keys[2048];
     uint64_t began_us;
 
-    (void)state;
     begin(&script, steps, false);
     assert_int_equal(waitid(P_PID, (id_t)script.pid, NULL, WEXITED | WNOWAIT), 0);
     began_us = clock_read_us(CLOCK_BOOTTIME);
@@ -259,18 +250,4 @@ static void test_nobody_there_is_told_at_once(void **state)
                      STATUS_NO_SERVER);
     assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us < 5 * USEC_PER_SEC);
     end(&script, keys, sizeof keys);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_answers_are_asked_for_again_with_the_same_key),
-        cmocka_unit_test(test_each_thing_has_its_own_key),
-        cmocka_unit_test(test_reads_have_no_key_and_are_repeated_when_the_server_says_so),
-        cmocka_unit_test(test_the_submission_goes_first),
-        cmocka_unit_test(test_too_many_is_waited_for_as_long_as_the_server_says),
-        cmocka_unit_test(test_nobody_there_is_told_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

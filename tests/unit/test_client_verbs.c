@@ -3,12 +3,8 @@
  *
  * The server runs in a forked child (verbs block); it answers from a table and notes what it was
  * asked in a pipe. stdout and stderr of a verb go to files in a temporary folder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -30,8 +26,11 @@
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "tests/unit/client_fixture.h"
+#include "tests/unit/test.h"
 
-static void test_help_names_every_verb_and_option(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_help_names_every_verb_and_option)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -44,7 +43,7 @@ static void test_help_names_every_verb_and_option(void **state)
     assert_non_null(strstr(of_verb, "--server URL"));
 }
 
-static void test_unknown_verb_names_the_nearest(void **state)
+TEST(test_unknown_verb_names_the_nearest)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *err = NULL;
@@ -55,7 +54,7 @@ static void test_unknown_verb_names_the_nearest(void **state)
     assert_int_equal(EDL(NULL, NULL, "show", "a", "b"), STATUS_BAD_INPUT);
 }
 
-static void test_submit_sends_the_document_as_it_is(void **state)
+TEST(test_submit_sends_the_document_as_it_is)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *path = text_format("%s/job.yaml", fixture->folder);
@@ -74,7 +73,7 @@ static void test_submit_sends_the_document_as_it_is(void **state)
     assert_string_equal(seen, "POST /jobs Bearer secret metadata: {name: example}\n");
 }
 
-static void test_submit_refused_prints_every_pointer(void **state)
+TEST(test_submit_refused_prints_every_pointer)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *err = NULL;
@@ -87,7 +86,7 @@ static void test_submit_refused_prints_every_pointer(void **state)
     assert_string_equal(err, "edl: taken\n  /name\n");
 }
 
-static void test_submit_follow_exits_as_the_job_ends(void **state)
+TEST(test_submit_follow_exits_as_the_job_ends)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -109,7 +108,7 @@ static void assert_one_line_each(const char *text, int lines)
     assert_int_equal(n, lines);
 }
 
-static void test_no_verb_prints_control_characters(void **state)
+TEST(test_no_verb_prints_control_characters)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *why = NULL;
@@ -129,7 +128,7 @@ static void test_no_verb_prints_control_characters(void **state)
     assert_non_null(strstr(json, "\\u001B[31mred\\nnode"));
 }
 
-static void test_submit_wrong_use(void **state)
+TEST(test_submit_wrong_use)
 {
     const struct fixture *fixture = *state;
 
@@ -148,7 +147,7 @@ static void write_file(const char *path, const char *text, mode_t mode)
 }
 
 /* A command without its "--": what is typed instead is in the remedy. */
-static void test_submit_of_a_program_tells_how(void **state)
+TEST(test_submit_of_a_program_tells_how)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *script = text_format("%s/run.sh", fixture->folder);
@@ -182,7 +181,7 @@ static void test_submit_of_a_program_tells_how(void **state)
     assert_int_equal(EDL(NULL, NULL, "submit", document), STATUS_OK);
 }
 
-static void test_submit_of_nothing_is_refused(void **state)
+TEST(test_submit_of_nothing_is_refused)
 {
     static const char *const options[] = { "--min", "--max", "--cpu", "--memory", "--passes" };
     const struct fixture *fixture = *state;
@@ -197,7 +196,7 @@ static void test_submit_of_nothing_is_refused(void **state)
     }
 }
 
-static void test_memory_without_a_unit_is_refused(void **state)
+TEST(test_memory_without_a_unit_is_refused)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *err = NULL;
@@ -210,7 +209,7 @@ static void test_memory_without_a_unit_is_refused(void **state)
                      STATUS_BAD_INPUT);
 }
 
-static void test_wait_tells_the_outcome(void **state)
+TEST(test_wait_tells_the_outcome)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -223,7 +222,7 @@ static void test_wait_tells_the_outcome(void **state)
 }
 
 /* The newest array of that name, in each verb that takes a job. */
-static void test_array_by_its_name(void **state)
+TEST(test_array_by_its_name)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -250,7 +249,7 @@ static void test_array_by_its_name(void **state)
     assert_string_equal(out, "array sweep: 2 jobs are being stopped\n");
 }
 
-static void test_kill_goes_on_after_a_refusal(void **state)
+TEST(test_kill_goes_on_after_a_refusal)
 {
     const struct fixture *fixture = *state;
 
@@ -263,7 +262,7 @@ static void test_kill_goes_on_after_a_refusal(void **state)
     assert_non_null(strstr(seen, "DELETE /jobs/example Bearer secret {\"reason\":\"why not\"}"));
 }
 
-static void test_scale_sends_bounds(void **state)
+TEST(test_scale_sends_bounds)
 {
     const struct fixture *fixture = *state;
 
@@ -276,7 +275,7 @@ static void test_scale_sends_bounds(void **state)
     assert_int_equal(EDL(NULL, NULL, "scale", "example", "6:2"), STATUS_BAD_INPUT);
 }
 
-static void test_events_from_the_oldest_and_from_a_revision(void **state)
+TEST(test_events_from_the_oldest_and_from_a_revision)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -290,7 +289,7 @@ static void test_events_from_the_oldest_and_from_a_revision(void **state)
     assert_int_equal(EDL(NULL, NULL, "events", "--after", "x"), STATUS_BAD_INPUT);
 }
 
-static void test_plan_tells_what_would_happen(void **state)
+TEST(test_plan_tells_what_would_happen)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -313,7 +312,7 @@ static void test_plan_tells_what_would_happen(void **state)
     assert_non_null(strstr(seen, "\"name\":\"b\""));
 }
 
-static void test_plan_exits_with_the_verdict(void **state)
+TEST(test_plan_exits_with_the_verdict)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -329,7 +328,7 @@ static void test_plan_exits_with_the_verdict(void **state)
     assert_non_null(strstr(seen, "PATCH /nodes/n1 Bearer secret {\"state\":\"draining\"}"));
 }
 
-static void test_plan_wrong_use(void **state)
+TEST(test_plan_wrong_use)
 {
     const struct fixture *fixture = *state;
 
@@ -344,7 +343,7 @@ static void test_plan_wrong_use(void **state)
     assert_int_equal(EDL(NULL, NULL, "plan", "--drain", "n", "--", "true"), STATUS_BAD_INPUT);
 }
 
-static void test_top_until_idle_prints_changes_and_ends(void **state)
+TEST(test_top_until_idle_prints_changes_and_ends)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -353,7 +352,7 @@ static void test_top_until_idle_prints_changes_and_ends(void **state)
     assert_string_equal(out, TOP_HEADER "\n1    0    example:2    50.00%\n0    0    -    0.00%\n");
 }
 
-static void test_nodes_shows_labels_and_gpus(void **state)
+TEST(test_nodes_shows_labels_and_gpus)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -370,7 +369,7 @@ static void test_nodes_shows_labels_and_gpus(void **state)
         "node n2 waits for room elsewhere: job-a\n");
 }
 
-static void test_one_node_with_its_machine(void **state)
+TEST(test_one_node_with_its_machine)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
@@ -389,7 +388,7 @@ static void test_one_node_with_its_machine(void **state)
                                 "ib0           -         0     0\n"));
 }
 
-static void test_services_and_who_serves(void **state)
+TEST(test_services_and_who_serves)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *all = NULL;
@@ -413,7 +412,7 @@ static void test_services_and_who_serves(void **state)
     assert_int_equal(EDL(NULL, NULL, "services", "a", "b"), STATUS_BAD_INPUT);
 }
 
-static void test_no_server_is_status_3(void **state)
+TEST(test_no_server_is_status_3)
 {
     const struct fixture *fixture = *state;
     _cleanup_free_ char *err = NULL;
@@ -422,37 +421,4 @@ static void test_no_server_is_status_3(void **state)
     assert_non_null(strstr(err, "try: "));
     (void)unsetenv("EDL_SERVER");
     assert_int_equal(EDL(NULL, NULL, "ps"), STATUS_NO_SERVER);
-}
-
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(test_help_names_every_verb_and_option),
-        WITH_SERVER(test_unknown_verb_names_the_nearest),
-        WITH_SERVER(test_submit_sends_the_document_as_it_is),
-        WITH_SERVER(test_submit_refused_prints_every_pointer),
-        WITH_SERVER(test_submit_follow_exits_as_the_job_ends),
-        WITH_SERVER(test_no_verb_prints_control_characters),
-        WITH_SERVER(test_submit_wrong_use),
-        WITH_SERVER(test_array_by_its_name),
-        WITH_SERVER(test_submit_of_a_program_tells_how),
-        WITH_SERVER(test_submit_of_nothing_is_refused),
-        WITH_SERVER(test_memory_without_a_unit_is_refused),
-        WITH_SERVER(test_wait_tells_the_outcome),
-        WITH_SERVER(test_kill_goes_on_after_a_refusal),
-        WITH_SERVER(test_scale_sends_bounds),
-        WITH_SERVER(test_events_from_the_oldest_and_from_a_revision),
-        WITH_SERVER(test_plan_tells_what_would_happen),
-        WITH_SERVER(test_plan_exits_with_the_verdict),
-        WITH_SERVER(test_plan_wrong_use),
-        WITH_SERVER(test_top_until_idle_prints_changes_and_ends),
-        WITH_SERVER(test_nodes_shows_labels_and_gpus),
-        WITH_SERVER(test_one_node_with_its_machine),
-        WITH_SERVER(test_services_and_who_serves),
-        WITH_SERVER(test_no_server_is_status_3),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,15 @@
 /* test_cluster.c - jobs start, grow, give way and move; nodes come and go; invariants after every
  * event */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static uint32_t trainers(const struct job *job)
 {
@@ -26,12 +23,11 @@ static void assert_code(const struct job *job, const char *code)
         fail_msg("%s: %s (%s)", job->spec->name, job->reason_code, job->reason);
 }
 
-static void test_submit_starts_gang_then_grows_to_max(void **state)
+TEST(test_submit_starts_gang_then_grows_to_max)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("example", 2, 10, 200, 2, 500));
 
-    (void)state;
     assert_int_equal(job->state, JOB_STARTING);
     assert_int_equal(job_count(job, role_of(job, "trainer"), true), 2);
     assert_int_equal(job_count(job, role_of(job, "pserver"), true), 2);
@@ -45,13 +41,12 @@ static void test_submit_starts_gang_then_grows_to_max(void **state)
     world_free(w);
 }
 
-static void test_tutorial_three_jobs_all_run_and_share(void **state)
+TEST(test_tutorial_three_jobs_all_run_and_share)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *jobs[4];
     char name[16];
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         (void)snprintf(name, sizeof name, "example-%zu", i);
         jobs[i] = world_submit(w, world_spec(name, 2, 10, 200, 2, 500));
@@ -69,14 +64,13 @@ static void test_tutorial_three_jobs_all_run_and_share(void **state)
     world_free(w);
 }
 
-static void test_submit_to_full_small_cluster_shrinks_first_job(void **state)
+TEST(test_submit_to_full_small_cluster_shrinks_first_job)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *one = world_submit(w, world_spec("one", 2, 10, 300, 2, 500));
     struct job *two;
     uint32_t before;
 
-    (void)state;
     world_run(w, 8);
     before = trainers(one);
     assert_int_equal(before, 10);
@@ -92,14 +86,13 @@ static void test_submit_to_full_small_cluster_shrinks_first_job(void **state)
     world_free(w);
 }
 
-static void test_fragmented_nodes_give_way_by_node(void **state)
+TEST(test_fragmented_nodes_give_way_by_node)
 {
     /* load 1000: the total fits without anybody shrinking, but no node has 900m free */
     struct world *w = world_new(2, 2000, GIB, 1000);
     struct job *small = world_submit(w, world_spec("small", 1, 8, 400, 0, 0));
     struct job *big;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(small), 8);
     big = world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
@@ -110,14 +103,13 @@ static void test_fragmented_nodes_give_way_by_node(void **state)
     world_free(w);
 }
 
-static void test_never_fits_says_what_is_missing_and_nobody_shrinks(void **state)
+TEST(test_never_fits_says_what_is_missing_and_nobody_shrinks)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *one = world_submit(w, world_spec("one", 2, 10, 200, 0, 0));
     struct job *giant;
     struct job *wide;
 
-    (void)state;
     world_run(w, 6);
     giant = world_submit(w, world_spec("giant", 1, 1, 3000, 0, 0));
     wide = world_submit(w, world_spec("wide", 3, 3, 2400, 0, 0));
@@ -133,14 +125,13 @@ static void test_never_fits_says_what_is_missing_and_nobody_shrinks(void **state
     world_free(w);
 }
 
-static void test_backfill_does_not_take_promised_room(void **state)
+TEST(test_backfill_does_not_take_promised_room)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *one = world_submit(w, world_spec("one", 1, 5, 200, 0, 0));
     struct job *big;
     struct job *late;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(one), 5);
     big = world_submit(w, world_spec("big", 1, 1, 700, 0, 0));
@@ -152,7 +143,7 @@ static void test_backfill_does_not_take_promised_room(void **state)
     world_free(w);
 }
 
-static void test_priority_goes_first(void **state)
+TEST(test_priority_goes_first)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *one = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -160,7 +151,6 @@ static void test_priority_goes_first(void **state)
     struct job_spec *spec = world_spec("high", 1, 1, 800, 0, 0);
     struct job *high;
 
-    (void)state;
     spec->priority = 5;
     high = world_submit(w, spec);
     world_run(w, 3);
@@ -174,13 +164,12 @@ static void test_priority_goes_first(void **state)
     world_free(w);
 }
 
-static void test_submit_refuses_name_in_use_and_keeps_spec(void **state)
+TEST(test_submit_refuses_name_in_use_and_keeps_spec)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
     struct edl_error error = { 0 };
 
-    (void)state;
     (void)world_submit(w, world_spec("one", 1, 1, 200, 0, 0));
     assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, NULL, &error), -EEXIST);
     assert_string_equal(error.pointer, "/metadata/name");
@@ -188,14 +177,13 @@ static void test_submit_refuses_name_in_use_and_keeps_spec(void **state)
     world_free(w);
 }
 
-static void test_lost_node_is_replaced_and_its_return_changes_nothing(void **state)
+TEST(test_lost_node_is_replaced_and_its_return_changes_nothing)
 {
     struct world *w = world_new(3, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 4, 600, 1, 500));
     uint64_t pserver;
     uint32_t where;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(job), 4);
     pserver = world_live(job, "pserver", 0)->incarnation;
@@ -217,13 +205,12 @@ static void test_lost_node_is_replaced_and_its_return_changes_nothing(void **sta
     world_free(w);
 }
 
-static void test_a_live_node_is_not_taken_over(void **state)
+TEST(test_a_live_node_is_not_taken_over)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
     struct node *node = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(cluster_join_node(w->cluster, w->agents[0].name, "thief", &w->agents[0].offer,
                                        w->now, &node, &error),
                      -EEXIST);
@@ -237,11 +224,10 @@ static void test_a_live_node_is_not_taken_over(void **state)
     world_free(w);
 }
 
-static void test_cordon_of_a_lost_node_survives_a_restart(void **state)
+TEST(test_cordon_of_a_lost_node_survives_a_restart)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
 
-    (void)state;
     w->agents[0].silent = true;
     world_advance(w, 60 * USEC_PER_SEC);
     assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"),
@@ -255,13 +241,12 @@ static void test_cordon_of_a_lost_node_survives_a_restart(void **state)
     world_free(w);
 }
 
-static void test_returned_node_takes_nothing_until_its_leftovers_are_gone(void **state)
+TEST(test_returned_node_takes_nothing_until_its_leftovers_are_gone)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
     struct node *node = cluster_node(w->cluster, "node-0");
 
-    (void)state;
     world_run(w, 2);
     w->agents[0].silent = true;
     w->agents[0].keeps = true;
@@ -279,13 +264,12 @@ static void test_returned_node_takes_nothing_until_its_leftovers_are_gone(void *
     world_free(w);
 }
 
-static void test_new_boot_id_loses_what_ran_before(void **state)
+TEST(test_new_boot_id_loses_what_ran_before)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
     uint64_t before;
 
-    (void)state;
     world_run(w, 2);
     before = world_live(job, "trainer", 0)->incarnation;
     w->agents[0].boot++;
@@ -298,7 +282,7 @@ static void test_new_boot_id_loses_what_ran_before(void **state)
     world_free(w);
 }
 
-static void test_complete_report_without_a_known_process_loses_it(void **state)
+TEST(test_complete_report_without_a_known_process_loses_it)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -306,7 +290,6 @@ static void test_complete_report_without_a_known_process_loses_it(void **state)
                                   .offer = w->agents[0].offer,
                                   .complete = true };
 
-    (void)state;
     /* assigned and not listed: the agent has not seen the order yet */
     assert_int_equal(cluster_report(w->cluster, cluster_node(w->cluster, "node-0"), &report, w->now,
                                     NULL),
@@ -328,7 +311,7 @@ static void test_complete_report_without_a_known_process_loses_it(void **state)
 }
 
 /* The first report was given up and delivered after all, when the process runs and was told. */
-static void test_overtaken_report_changes_nothing(void **state)
+TEST(test_overtaken_report_changes_nothing)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -344,7 +327,6 @@ static void test_overtaken_report_changes_nothing(void **state)
                                   .complete = true };
     uint64_t deadline_us;
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), EDL_ESTALE);
     report.session = node->session; /* the reports before had no time */
@@ -378,7 +360,7 @@ static int report_boot(struct world *w, const char *boot_id, uint64_t sent_us, u
 
 /* However late the reports of earlier boots come: they never hear what they would have to repeat.
  */
-static void test_report_of_an_earlier_boot_changes_nothing(void **state)
+TEST(test_report_of_an_earlier_boot_changes_nothing)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     const struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -388,7 +370,6 @@ static void test_report_of_an_earlier_boot_changes_nothing(void **state)
     };
     uint64_t session;
 
-    (void)state;
     assert_int_equal(report_boot(w, "boot-2", 1000, 0, &item), EDL_ESTALE);
     session = node->session;
     assert_true(session != 0);
@@ -405,7 +386,7 @@ static void test_report_of_an_earlier_boot_changes_nothing(void **state)
     world_free(w);
 }
 
-static void test_stale_and_foreign_reports_are_ignored(void **state)
+TEST(test_stale_and_foreign_reports_are_ignored)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -430,7 +411,6 @@ static void test_stale_and_foreign_reports_are_ignored(void **state)
                              ? cluster_node(w->cluster, "node-1")
                              : cluster_node(w->cluster, "node-0");
 
-    (void)state;
     world_run(w, 2);
     /* the last one is right but for the node that says it */
     assert_int_equal(cluster_report(w->cluster, other, &report, w->now, NULL), 0);
@@ -440,13 +420,12 @@ static void test_stale_and_foreign_reports_are_ignored(void **state)
     world_free(w);
 }
 
-static void test_scale_moves_bounds_and_processes_follow(void **state)
+TEST(test_scale_moves_bounds_and_processes_follow)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 10, 200, 2, 500));
     struct edl_error error = { 0 };
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 4, w->now, NULL), 0);
     world_run(w, 6);
@@ -464,7 +443,7 @@ static void test_scale_moves_bounds_and_processes_follow(void **state)
     world_free(w);
 }
 
-static void test_cordon_places_nothing_and_drain_empties(void **state)
+TEST(test_cordon_places_nothing_and_drain_empties)
 {
     struct world *w = world_new(3, 2500, GIB, 900);
     struct node *node = cluster_node(w->cluster, "node-0");
@@ -472,7 +451,6 @@ static void test_cordon_places_nothing_and_drain_empties(void **state)
     struct job *two;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_CORDONED, w->now, NULL), 0);
     job = world_submit(w, world_spec("one", 2, 10, 300, 2, 500));
     world_run(w, 6);
@@ -497,12 +475,11 @@ static void test_cordon_places_nothing_and_drain_empties(void **state)
     world_free(w);
 }
 
-static void test_foreign_load_makes_trainers_give_way(void **state)
+TEST(test_foreign_load_makes_trainers_give_way)
 {
     struct world *w = world_new(2, 2000, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 1, 10, 400, 0, 0));
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(job), 9); /* 3600m are 90 % of 4000m */
     w->agents[0].foreign_cpu_millicores = 1500;
@@ -515,7 +492,7 @@ static void test_foreign_load_makes_trainers_give_way(void **state)
     world_free(w);
 }
 
-static void test_effects_list_each_row_once(void **state)
+TEST(test_effects_list_each_row_once)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job = NULL;
@@ -526,7 +503,6 @@ static void test_effects_list_each_row_once(void **state)
     size_t n_processes = 0;
     size_t n;
 
-    (void)state;
     assert_int_equal(cluster_submit(w->cluster, world_spec("one", 3, 3, 200, 0, 0), "ann", w->now,
                                     &job, NULL),
                      0);
@@ -548,13 +524,12 @@ static void test_effects_list_each_row_once(void **state)
     world_free(w);
 }
 
-static void test_gang_counts_as_requested_while_room_is_being_made(void **state)
+TEST(test_gang_counts_as_requested_while_room_is_being_made)
 {
     struct world *w = world_new(2, 1000, GIB, 900);
     struct job *one = world_submit(w, world_spec("one", 1, 20, 100, 0, 0));
     uint32_t role = role_of(one, "trainer");
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(job_count(one, role, false), 18);
     (void)world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
@@ -564,7 +539,7 @@ static void test_gang_counts_as_requested_while_room_is_being_made(void **state)
     world_free(w);
 }
 
-static void test_exits_of_before_a_reboot_are_no_failures(void **state)
+TEST(test_exits_of_before_a_reboot_are_no_failures)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 800, 0, 0));
@@ -577,7 +552,6 @@ static void test_exits_of_before_a_reboot_are_no_failures(void **state)
                                   .n_processes = 1,
                                   .complete = true };
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(cluster_report(w->cluster, cluster_node(w->cluster, "node-0"), &report, w->now,
                                     NULL),
@@ -609,12 +583,11 @@ static void commit_and_read(void *userdata, const struct effect *effects, size_t
     memory_store_commit(userdata, effects, n);
 }
 
-static void test_events_of_a_process_name_it(void **state)
+TEST(test_events_of_a_process_name_it)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job;
 
-    (void)state;
     n_told = 0;
     w->disk.commit = commit_and_read;
     job = world_submit(w, world_spec("example", 2, 2, 200, 2, 500));
@@ -624,36 +597,4 @@ static void test_events_of_a_process_name_it(void **state)
     world_run(w, 2);
     assert_int_equal(n_told, 1);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_submit_starts_gang_then_grows_to_max),
-        cmocka_unit_test(test_tutorial_three_jobs_all_run_and_share),
-        cmocka_unit_test(test_submit_to_full_small_cluster_shrinks_first_job),
-        cmocka_unit_test(test_fragmented_nodes_give_way_by_node),
-        cmocka_unit_test(test_never_fits_says_what_is_missing_and_nobody_shrinks),
-        cmocka_unit_test(test_backfill_does_not_take_promised_room),
-        cmocka_unit_test(test_priority_goes_first),
-        cmocka_unit_test(test_submit_refuses_name_in_use_and_keeps_spec),
-        cmocka_unit_test(test_lost_node_is_replaced_and_its_return_changes_nothing),
-        cmocka_unit_test(test_a_live_node_is_not_taken_over),
-        cmocka_unit_test(test_cordon_of_a_lost_node_survives_a_restart),
-        cmocka_unit_test(test_returned_node_takes_nothing_until_its_leftovers_are_gone),
-        cmocka_unit_test(test_new_boot_id_loses_what_ran_before),
-        cmocka_unit_test(test_complete_report_without_a_known_process_loses_it),
-        cmocka_unit_test(test_overtaken_report_changes_nothing),
-        cmocka_unit_test(test_report_of_an_earlier_boot_changes_nothing),
-        cmocka_unit_test(test_stale_and_foreign_reports_are_ignored),
-        cmocka_unit_test(test_scale_moves_bounds_and_processes_follow),
-        cmocka_unit_test(test_cordon_places_nothing_and_drain_empties),
-        cmocka_unit_test(test_foreign_load_makes_trainers_give_way),
-        cmocka_unit_test(test_effects_list_each_row_once),
-        cmocka_unit_test(test_events_of_a_process_name_it),
-        cmocka_unit_test(test_gang_counts_as_requested_while_room_is_being_made),
-        cmocka_unit_test(test_exits_of_before_a_reboot_are_no_failures),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,14 @@
 /* test_cluster_ends.c - how processes and jobs end: success, failure, kill, data done, restarts of
  * the scheduler */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static uint32_t trainers(const struct job *job)
 {
@@ -25,12 +22,11 @@ static void assert_code(const struct job *job, const char *code)
         fail_msg("%s: %s (%s)", job->spec->name, job->reason_code, job->reason);
 }
 
-static void test_exit_0_finishes_slot_then_job_and_stops_pservers(void **state)
+TEST(test_exit_0_finishes_slot_then_job_and_stops_pservers)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 4, 200, 1, 500));
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(job), 4);
     for (uint32_t i = 0; i < 4; i++) {
@@ -49,14 +45,13 @@ static void test_exit_0_finishes_slot_then_job_and_stops_pservers(void **state)
     world_free(w);
 }
 
-static void test_failure_backs_off_and_counts_to_the_limit(void **state)
+TEST(test_failure_backs_off_and_counts_to_the_limit)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
     struct job *job;
     uint64_t wait = USEC_PER_SEC;
 
-    (void)state;
     spec->restart_max = 2;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -87,7 +82,7 @@ static void test_failure_backs_off_and_counts_to_the_limit(void **state)
 
 /* autoclean: false - what its end leaves running stays, and ends as it would have when it is
  * killed. */
-static void test_remains_stay_until_killed(void **state)
+TEST(test_remains_stay_until_killed)
 {
     static const struct {
         bool fault_tolerant;
@@ -100,7 +95,6 @@ static void test_remains_stay_until_killed(void **state)
         { false, 3, "process-failed", JOB_FAILED, 3 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct world *w = world_new(2, 2500, GIB, 900);
         struct job_spec *spec = world_spec("one", 2, 2, 200, 2, 500);
@@ -134,14 +128,13 @@ static void test_remains_stay_until_killed(void **state)
 }
 
 /* A node with remains on it is emptied when their job is killed. */
-static void test_remains_and_a_drain(void **state)
+TEST(test_remains_and_a_drain)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 1, 1, 200, 1, 500);
     struct node *node = cluster_node(w->cluster, "node-0");
     struct job *job;
 
-    (void)state;
     spec->keep_remains = true;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -159,12 +152,11 @@ static void test_remains_and_a_drain(void **state)
     world_free(w);
 }
 
-static void test_failed_pserver_comes_back_on_the_same_index(void **state)
+TEST(test_failed_pserver_comes_back_on_the_same_index)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 2, 500));
 
-    (void)state;
     world_run(w, 6);
     world_exit(w, world_live(job, "pserver", 0), 139, 0);
     world_run(w, 1);
@@ -175,13 +167,12 @@ static void test_failed_pserver_comes_back_on_the_same_index(void **state)
     world_free(w);
 }
 
-static void test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart(void **state)
+TEST(test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     uint64_t id = world_submit(w, world_spec("one", 2, 3, 200, 2, 500))->id;
     struct job *job = cluster_job(w->cluster, id);
 
-    (void)state;
     world_run(w, 6);
     world_exit(w, world_live(job, "pserver", 0), 0, 0);
     world_run(w, 1);
@@ -197,13 +188,12 @@ static void test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_resta
 }
 
 /* The scheduler was away for longer than a lease: the supervisors stopped everything. */
-static void test_ends_by_the_node_are_neither_success_nor_failure(void **state)
+TEST(test_ends_by_the_node_are_neither_success_nor_failure)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
     struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -222,13 +212,12 @@ static void test_ends_by_the_node_are_neither_success_nor_failure(void **state)
     world_free(w);
 }
 
-static void test_failure_without_fault_tolerance_fails_the_job(void **state)
+TEST(test_failure_without_fault_tolerance_fails_the_job)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 2, 2, 200, 1, 500);
     struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     job = world_submit(w, spec);
     world_run(w, 3);
@@ -241,11 +230,10 @@ static void test_failure_without_fault_tolerance_fails_the_job(void **state)
 }
 
 /* It speaks Greek, and more than is kept of it. */
-static void test_last_words_are_cut_between_characters(void **state)
+TEST(test_last_words_are_cut_between_characters)
 {
     static const char alpha[] = "\xce\xb1";
 
-    (void)state;
     for (size_t shift = 0; shift < 2; shift++) {
         struct world *w = world_new(1, 2500, GIB, 900);
         struct job *job = world_submit(w, world_spec("one", 1, 1, 200, 0, 0));
@@ -264,13 +252,12 @@ static void test_last_words_are_cut_between_characters(void **state)
     }
 }
 
-static void test_kill_before_agents_saw_anything_waits_for_their_word(void **state)
+TEST(test_kill_before_agents_saw_anything_waits_for_their_word)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 0, 0));
     struct job *again;
 
-    (void)state;
     assert_int_equal(cluster_kill_job(w->cluster, job, "no", w->now, NULL), 0);
     world_plan(w);
     assert_int_equal(job->state, JOB_STOPPING);
@@ -315,14 +302,13 @@ static void train(struct world *w, struct job *job)
     world_run(w, 1);
 }
 
-static void test_dataset_job_succeeds_only_with_data_done_and_model_saved(void **state)
+TEST(test_dataset_job_succeeds_only_with_data_done_and_model_saved)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 2, 4, 200, 1, 500);
     struct job *job;
     struct task_queue *other;
 
-    (void)state;
     spec->passes = 2;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -347,12 +333,11 @@ static void test_dataset_job_succeeds_only_with_data_done_and_model_saved(void *
     world_free(w);
 }
 
-static void test_restart_after_all_left_their_data_starts_one_again(void **state)
+TEST(test_restart_after_all_left_their_data_starts_one_again)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 1, 500));
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "aa", w->now, NULL),
                      0);
@@ -371,13 +356,12 @@ static void test_restart_after_all_left_their_data_starts_one_again(void **state
     world_free(w);
 }
 
-static void test_lost_while_others_finish_is_still_replaced(void **state)
+TEST(test_lost_while_others_finish_is_still_replaced)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 800, 0, 0));
     uint32_t where;
 
-    (void)state;
     world_run(w, 4);
     where = (uint32_t)(world_live(job, "trainer", 1)->node->name[5] - '0');
     world_exit(w, world_live(job, "trainer", 0), 0, 0);
@@ -395,7 +379,7 @@ static void test_lost_while_others_finish_is_still_replaced(void **state)
     world_free(w);
 }
 
-static void test_dead_incarnation_gets_no_task_and_loses_its_own(void **state)
+TEST(test_dead_incarnation_gets_no_task_and_loses_its_own)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 0, 0));
@@ -404,7 +388,6 @@ static void test_dead_incarnation_gets_no_task_and_loses_its_own(void **state)
     struct task *task = NULL;
     bool save;
 
-    (void)state;
     world_run(w, 3);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "aa", w->now, NULL),
                      0);
@@ -429,13 +412,12 @@ static void test_dead_incarnation_gets_no_task_and_loses_its_own(void **state)
     world_free(w);
 }
 
-static void test_restart_changes_nothing_and_goes_on(void **state)
+TEST(test_restart_changes_nothing_and_goes_on)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 10, 200, 2, 500));
     uint64_t incarnation;
 
-    (void)state;
     world_run(w, 6);
     (void)world_submit(w, world_spec("giant", 1, 1, 9000, 0, 0));
     world_exit(w, world_live(job, "trainer", 3), 1, 0);
@@ -458,7 +440,7 @@ static void test_restart_changes_nothing_and_goes_on(void **state)
     world_free(w);
 }
 
-static void test_crash_after_the_model_is_saved_needs_no_replacement(void **state)
+TEST(test_crash_after_the_model_is_saved_needs_no_replacement)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 1, 500));
@@ -467,7 +449,6 @@ static void test_crash_after_the_model_is_saved_needs_no_replacement(void **stat
     struct task *task = NULL;
     bool save = false;
 
-    (void)state;
     world_run(w, 4);
     process = world_live(job, "trainer", 0);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 1), "aa", w->now, NULL),
@@ -492,9 +473,8 @@ static void test_crash_after_the_model_is_saved_needs_no_replacement(void **stat
 }
 
 /* Those that are left cannot go on with a new one among them; with fault tolerance they can. */
-static void test_lost_node_requeues_what_is_not_fault_tolerant(void **state)
+TEST(test_lost_node_requeues_what_is_not_fault_tolerant)
 {
-    (void)state;
     for (int tolerant = 0; tolerant < 2; tolerant++) {
         struct world *w = world_new(2, 1000, GIB, 1000);
         struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
@@ -524,9 +504,8 @@ static void test_lost_node_requeues_what_is_not_fault_tolerant(void **state)
     }
 }
 
-static void test_requeued_job_can_be_killed_and_restored(void **state)
+TEST(test_requeued_job_can_be_killed_and_restored)
 {
-    (void)state;
     for (int kill = 0; kill < 2; kill++) {
         struct world *w = world_new(2, 1000, GIB, 1000);
         struct job_spec *spec = world_spec("mpi", 2, 2, 800, 0, 0);
@@ -552,9 +531,8 @@ static void test_requeued_job_can_be_killed_and_restored(void **state)
 }
 
 /* What did not run yet is placed anew. But the others were told where to meet rank 0. */
-static void test_lost_before_it_ran_is_placed_anew(void **state)
+TEST(test_lost_before_it_ran_is_placed_anew)
 {
-    (void)state;
     for (uint32_t lost = 0; lost < 2; lost++)
         for (uint32_t n_ports = 0; n_ports < 2; n_ports++) {
             struct world *w = world_new(3, 1000, GIB, 1000);
@@ -578,7 +556,7 @@ static void test_lost_before_it_ran_is_placed_anew(void **state)
 }
 
 /* Who still runs behind the data's end is waited for however long that takes; so it is told. */
-static void test_what_a_finished_job_waits_for_is_told(void **state)
+TEST(test_what_a_finished_job_waits_for_is_told)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 2, 200, 0, 0));
@@ -587,7 +565,6 @@ static void test_what_a_finished_job_waits_for_is_told(void **state)
     struct task *task;
     bool save;
 
-    (void)state;
     world_run(w, 4);
     saver = world_live(job, "trainer", 0);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1, 1), "aa", w->now, NULL),
@@ -612,32 +589,4 @@ static void test_what_a_finished_job_waits_for_is_told(void **state)
     world_run(w, 2);
     assert_int_equal(job->state, JOB_SUCCEEDED);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_0_finishes_slot_then_job_and_stops_pservers),
-        cmocka_unit_test(test_failure_backs_off_and_counts_to_the_limit),
-        cmocka_unit_test(test_remains_stay_until_killed),
-        cmocka_unit_test(test_remains_and_a_drain),
-        cmocka_unit_test(test_failed_pserver_comes_back_on_the_same_index),
-        cmocka_unit_test(test_pserver_that_ends_with_0_unasked_is_replaced_also_after_a_restart),
-        cmocka_unit_test(test_ends_by_the_node_are_neither_success_nor_failure),
-        cmocka_unit_test(test_failure_without_fault_tolerance_fails_the_job),
-        cmocka_unit_test(test_last_words_are_cut_between_characters),
-        cmocka_unit_test(test_kill_before_agents_saw_anything_waits_for_their_word),
-        cmocka_unit_test(test_dataset_job_succeeds_only_with_data_done_and_model_saved),
-        cmocka_unit_test(test_restart_after_all_left_their_data_starts_one_again),
-        cmocka_unit_test(test_lost_while_others_finish_is_still_replaced),
-        cmocka_unit_test(test_dead_incarnation_gets_no_task_and_loses_its_own),
-        cmocka_unit_test(test_restart_changes_nothing_and_goes_on),
-        cmocka_unit_test(test_crash_after_the_model_is_saved_needs_no_replacement),
-        cmocka_unit_test(test_lost_node_requeues_what_is_not_fault_tolerant),
-        cmocka_unit_test(test_requeued_job_can_be_killed_and_restored),
-        cmocka_unit_test(test_lost_before_it_ran_is_placed_anew),
-        cmocka_unit_test(test_what_a_finished_job_waits_for_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
 /* test_cluster_gpus.c - devices: who holds which, which there are no more, which others use; ports
  * that others use */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include <utlist.h>
 #include "scheduler/core/model/core_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* One process that holds devices of a node with four. */
 static struct process *hold_gpus(struct world *w, uint32_t n)
@@ -28,7 +25,7 @@ static struct process *hold_gpus(struct world *w, uint32_t n)
     return world_live(job, "trainer", 0);
 }
 
-static void test_devices_are_checked(void **state)
+TEST(test_devices_are_checked)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
     struct process *process = hold_gpus(w, 2);
@@ -37,7 +34,6 @@ static void test_devices_are_checked(void **state)
     struct edl_error error = { 0 };
     uint64_t mask;
 
-    (void)state;
     spec->roles[0].gpus = 1;
     other = world_live(world_submit(w, spec), "trainer", 0);
     mask = other->gpu_mask;
@@ -61,13 +57,12 @@ static struct process *hold_one_gpu(struct world *w, const char *name)
     return world_live(world_submit(w, spec), "trainer", 0);
 }
 
-static void test_devices_held_from_before_are_kept_and_granted_to_nobody_else(void **state)
+TEST(test_devices_held_from_before_are_kept_and_granted_to_nobody_else)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
     struct process *process = hold_gpus(w, 3);
     const struct process *last = hold_one_gpu(w, "h");
 
-    (void)state;
     assert_int_equal(last->gpu_mask, 8);
     world_exit(w, process, 0, 0);
     world_run(w, 2);
@@ -79,7 +74,7 @@ static void test_devices_held_from_before_are_kept_and_granted_to_nobody_else(vo
     world_free(w);
 }
 
-static void test_devices_that_others_use_are_not_granted(void **state)
+TEST(test_devices_that_others_use_are_not_granted)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
     struct node *node = cluster_node(w->cluster, "node-0");
@@ -87,7 +82,6 @@ static void test_devices_that_others_use_are_not_granted(void **state)
     struct job_spec *spec = world_spec("wide", 1, 1, 100, 0, 0);
     struct job *wide;
 
-    (void)state;
     w->agents[0].offer.gpus = 4;
     w->agents[0].gpus_foreign = 0x5;
     world_run(w, 1);
@@ -117,7 +111,7 @@ static void test_devices_that_others_use_are_not_granted(void **state)
     world_free(w);
 }
 
-static void test_a_start_that_a_device_prevents_is_nobodys_fault(void **state)
+TEST(test_a_start_that_a_device_prevents_is_nobodys_fault)
 {
     struct world *w = world_new(1, 4000, GIB, 900);
     struct process_report report = { .role = "trainer",
@@ -129,7 +123,6 @@ static void test_a_start_that_a_device_prevents_is_nobodys_fault(void **state)
     struct node_report told = { .boot_id = "b", .processes = &report, .n_processes = 1 };
     struct process *process;
 
-    (void)state;
     w->agents[0].offer.gpus = 1;
     world_run(w, 1);
     process = hold_one_gpu(w, "a");
@@ -198,9 +191,8 @@ static void pass_minutes(struct world *w, struct job *idler, int minutes)
 }
 
 /* Whenever somebody wants them; its job has them back half an hour later. */
-static void test_devices_that_idle_go_to_others(void **state)
+TEST(test_devices_that_idle_go_to_others)
 {
-    (void)state;
     for (int late = 0; late < 2; late++) {
         struct world *w = world_with_gpus(&policy_goodput);
         struct job *idler = elastic(w, "idler"), *worker;
@@ -228,9 +220,8 @@ static void test_devices_that_idle_go_to_others(void **state)
 }
 
 /* Who uses them after all has its part again at once, also who had its minimum only. */
-static void test_devices_that_are_used_again_count(void **state)
+TEST(test_devices_that_are_used_again_count)
 {
-    (void)state;
     for (int beside = 0; beside < 2; beside++) {
         struct world *w = world_with_gpus(&policy_goodput);
         struct job_spec *spec = world_spec("fixed", 1, 1, 100, 0, 0);
@@ -263,12 +254,11 @@ static void test_devices_that_are_used_again_count(void **state)
 }
 
 /* What is not there yet is not known to idle, and who begins anew is not either. */
-static void test_instances_that_come_do_not_idle(void **state)
+TEST(test_instances_that_come_do_not_idle)
 {
     struct world *w = world_with_gpus(&policy_goodput);
     struct job *job = elastic(w, "job");
 
-    (void)state;
     world_run(w, 8);
     w->agents[0].gpus_idle = world_live(job, "trainer", 0)->gpu_mask;
     world_run(w, 1);
@@ -302,12 +292,11 @@ static struct job *submit_with_ports(struct world *w, const char *name, uint32_t
 }
 
 /* What somebody listens on is not granted, nor counted as room; whom it was granted to keeps it. */
-static void test_ports_of_others_are_not_granted(void **state)
+TEST(test_ports_of_others_are_not_granted)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *first, *second;
 
-    (void)state;
     w->agents[0].offer.port_last = w->agents[0].offer.port_first + 4;
     listen_there(w, (const uint16_t[]){ 20000, 20002, 20003, 30000 }, 4);
     first = submit_with_ports(w, "first", 2);
@@ -324,20 +313,4 @@ static void test_ports_of_others_are_not_granted(void **state)
     world_advance(w, 60 * USEC_PER_SEC);
     assert_int_equal(cluster_node(w->cluster, w->agents[0].name)->n_ports_foreign, 0);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ports_of_others_are_not_granted),
-        cmocka_unit_test(test_devices_are_checked),
-        cmocka_unit_test(test_devices_held_from_before_are_kept_and_granted_to_nobody_else),
-        cmocka_unit_test(test_devices_that_others_use_are_not_granted),
-        cmocka_unit_test(test_a_start_that_a_device_prevents_is_nobodys_fault),
-        cmocka_unit_test(test_devices_that_idle_go_to_others),
-        cmocka_unit_test(test_devices_that_are_used_again_count),
-        cmocka_unit_test(test_instances_that_come_do_not_idle),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,9 @@
  * when the storm is over and the nodes are back, every job that fits ends with success, or the
  * reason for its waiting is that it never fits. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
@@ -20,6 +16,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 #include "tests/unit/world_storm.h"
 
 #define EVENTS 12000
@@ -163,24 +160,21 @@ static void storm_until_all_end(uint64_t events)
     world_free(w);
 }
 
-static void test_random_events_keep_invariants_and_everything_ends(void **state)
+TEST(test_random_events_keep_invariants_and_everything_ends)
 {
-    (void)state;
     storm_until_all_end(storm_number("EDL_EVENTS", EVENTS));
 }
 
-static void test_random_events_with_goodput_keep_invariants_and_everything_ends(void **state)
+TEST(test_random_events_with_goodput_keep_invariants_and_everything_ends)
 {
-    (void)state;
     world_policy = &policy_goodput;
     storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 3));
     world_policy = &policy_fulfilment;
 }
 
 /* Half of the roles name the node of each instance. */
-static void test_random_events_with_pins_keep_invariants_and_everything_ends(void **state)
+TEST(test_random_events_with_pins_keep_invariants_and_everything_ends)
 {
-    (void)state;
     pins_one_in = 2;
     storm_until_all_end(storm_number("EDL_EVENTS", EVENTS / 2));
     world_policy = &policy_goodput;
@@ -237,23 +231,21 @@ static unsigned settle_much_at_once(uint64_t seed)
 
 /* These seeds have such plans. When a change of the scheduler moves them, many seeds
  * (EDL_FIRST_SEED=1 EDL_UNSETTLED_SEEDS=2000) find others: those that have some are printed. */
-static void test_plan_that_does_not_settle_goes_on_in_the_next_turn(void **state)
+TEST(test_plan_that_does_not_settle_goes_on_in_the_next_turn)
 {
     static const uint64_t unsettled[] = { 423, 608, 691 };
     unsigned n_unsettled = 0;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(unsettled); i++)
         n_unsettled += settle_much_at_once(unsettled[i]);
     assert_true(n_unsettled > 0);
 }
 
 /* Hardly any has such plans; whoever has settles. */
-static void test_plans_of_the_day_settle(void **state)
+TEST(test_plans_of_the_day_settle)
 {
     uint64_t first = first_seed(1), n = storm_number("EDL_UNSETTLED_SEEDS", UNSETTLED_SEEDS);
 
-    (void)state;
     for (uint64_t seed = first; seed - first < n; seed++)
         (void)settle_much_at_once(seed);
 }
@@ -316,26 +308,11 @@ static void many_kinds(uint64_t seed)
 
 /* More kinds of jobs wait than are looked at one by one: who crosses that depth, either way, is
  * told what a plan from the start would tell it, and starts when that would start it. */
-static void test_more_kinds_than_the_depth(void **state)
+TEST(test_more_kinds_than_the_depth)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= KINDS_SEEDS; seed++) {
         world_policy = seed % 2 == 0 ? &policy_goodput : &policy_fulfilment;
         many_kinds(seed);
     }
     world_policy = &policy_fulfilment;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_events_keep_invariants_and_everything_ends),
-        cmocka_unit_test(test_random_events_with_goodput_keep_invariants_and_everything_ends),
-        cmocka_unit_test(test_random_events_with_pins_keep_invariants_and_everything_ends),
-        cmocka_unit_test(test_plan_that_does_not_settle_goes_on_in_the_next_turn),
-        cmocka_unit_test(test_plans_of_the_day_settle),
-        cmocka_unit_test(test_more_kinds_than_the_depth),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

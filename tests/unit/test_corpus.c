@@ -6,15 +6,11 @@
 #include <errno.h>
 #include <ftw.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/corpus_chain.h"
@@ -23,6 +19,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/recordio.h"
+#include "tests/unit/test.h"
 
 #define PATHS 256
 
@@ -125,7 +122,7 @@ static void check_sentences(const char *text, size_t piece, const char *expected
     (void)corpus_words_free(words);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
     static const struct {
         const char *text, *sentences;
@@ -145,20 +142,18 @@ static void test_words(void **state)
           "<s> <unk> b <e>|" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         for (size_t piece = 1; piece < 8; piece++) /* however the reads cut the text */
             check_sentences(rows[i].text, piece, rows[i].sentences);
 }
 
-static void test_dictionary(void **state)
+TEST(test_dictionary)
 {
     struct corpus_words *words = corpus_words_new(1000);
     static const char text[] = "b b b a a a. c c rare <unk> a b d d d d.";
     char dictionary[256] = "";
     FILE *file = fmemopen(dictionary, sizeof dictionary, "w");
 
-    (void)state;
     (void)corpus_words_feed(words, (const uint8_t *)text, strlen(text));
     corpus_words_end(words);
     assert_int_equal(corpus_words_finish(words, 3), 6);
@@ -169,11 +164,10 @@ static void test_dictionary(void **state)
     (void)corpus_words_free(words);
 }
 
-static void test_max_words(void **state)
+TEST(test_max_words)
 {
     struct corpus_words *words = corpus_words_new(3);
 
-    (void)state;
     assert_false(corpus_words_feed(words, (const uint8_t *)"a b ", 4));
     assert_true(corpus_words_feed(words, (const uint8_t *)"c d e ", 6));
     corpus_words_end(words);
@@ -203,7 +197,9 @@ static void hear_end(uint64_t files, void *userdata)
     (void)strncat(heard->text, "|", 2);
 }
 
-static void test_files(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_files)
 {
     struct fixture *f = *state;
     struct heard heard = { 0 };
@@ -242,7 +238,7 @@ static void test_files(void **state)
     assert_int_equal(files, 1);
 }
 
-static void test_missing_paths(void **state)
+TEST(test_missing_paths)
 {
     struct fixture *f = *state;
     struct heard heard = { 0 };
@@ -311,7 +307,7 @@ static void hear_progress(const char *text, void *userdata)
     (void)snprintf(userdata, 160, "%s", text);
 }
 
-static void test_build(void **state)
+TEST(test_build)
 {
     static const char *const names[] = { "train-00000-of-00002.recordio",
                                          "train-00001-of-00002.recordio",
@@ -368,7 +364,7 @@ static void test_build(void **state)
 }
 
 /* A text that many packages repeat lies in one of the two sets, never in both. */
-static void test_split_by_content(void **state)
+TEST(test_split_by_content)
 {
     struct fixture *f = *state;
     const char *paths[] = { at(f, "in") };
@@ -389,7 +385,7 @@ static void test_split_by_content(void **state)
         assert_int_equal(summary.test_samples, 0);
 }
 
-static void test_build_refused(void **state)
+TEST(test_build_refused)
 {
     struct fixture *f = *state;
     const char *paths[] = { at(f, "in") };
@@ -423,7 +419,7 @@ static void test_build_refused(void **state)
 
 /* The published truth against sums over all V x V probabilities, and against what the source really
  * says. */
-static void test_chain_truth(void **state)
+TEST_PLAIN(test_chain_truth)
 {
     enum { V = 60, STEPS = 400000 };
     struct corpus_chain *chain = corpus_chain_new(V, 7);
@@ -431,7 +427,6 @@ static void test_chain_truth(void **state)
     uint64_t random = 1;
     uint32_t word;
 
-    (void)state;
     corpus_chain_truth(chain, &entropy, &error);
     for (int i = 0; i < V; i++)
         pi[i] = 1.0 / V;
@@ -468,7 +463,7 @@ static void test_chain_truth(void **state)
     (void)corpus_chain_free(chain);
 }
 
-static void test_synthetic(void **state)
+TEST(test_synthetic)
 {
     struct fixture *f = *state;
     struct corpus_options options = { .out = at(f, "out"),
@@ -493,22 +488,4 @@ static void test_synthetic(void **state)
     assert_non_null(strstr(json, "\"bayes_error\""));
     dictionary = get_text(at(f, "out/word_dict"), &size);
     assert_non_null(strstr(dictionary, "w00049 49\n<s> 50\n<e> 51\n<unk> 52\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_dictionary),
-        cmocka_unit_test(test_max_words),
-        cmocka_unit_test_setup_teardown(test_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_missing_paths, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_build, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_split_by_content, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_build_refused, setup, teardown),
-        cmocka_unit_test(test_chain_truth),
-        cmocka_unit_test_setup_teardown(test_synthetic, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_cpu_pins.c - which CPUs a process gets for itself, on machines of several kinds */
 #include <errno.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/core/cpu_pins.h"
 #include "agent/cpu_topology.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 /* machine - threads of one core are numbered one behind the other, as on some machines, or come
  * after all cores, as on most */
@@ -56,7 +52,7 @@ static const char *choose(const struct cpu_topology *topology, const char *taken
     return cpu_mask_format(&chosen, text);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
     static const char *const good[] = { "", "0", "0-3,8", "1,3,5", "0-1023", "63-64" };
     static const char *const bad[] = {
@@ -65,7 +61,6 @@ static void test_lists(void **state)
     char text[CPU_LIST_SIZE];
     struct cpu_mask mask, all = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++) {
         mask = mask_of(good[i]);
         assert_string_equal(cpu_mask_format(&mask, text), good[i]);
@@ -82,9 +77,8 @@ static void test_lists(void **state)
     assert_false(cpu_mask_has(&mask, CPU_MASK_MAX));
 }
 
-static void test_only_whole_cores_are_wanted(void **state)
+TEST(test_only_whole_cores_are_wanted)
 {
-    (void)state;
     assert_int_equal(cpu_pins_wanted(0), 0);
     assert_int_equal(cpu_pins_wanted(500), 0);
     assert_int_equal(cpu_pins_wanted(1000), 1);
@@ -93,11 +87,10 @@ static void test_only_whole_cores_are_wanted(void **state)
     assert_int_equal(cpu_pins_wanted(UINT64_C(2000) * CPU_MASK_MAX), 0);
 }
 
-static void test_one_node_if_it_can_be(void **state)
+TEST(test_one_node_if_it_can_be)
 {
     struct cpu_topology t;
 
-    (void)state;
     machine(2, 4, 1, true, &t);
     assert_string_equal(choose(&t, "", 4, CPU_NUMA_NONE), "0-3");
     assert_string_equal(choose(&t, "", 2, 1), "4-5"); /* where its GPUs are */
@@ -113,11 +106,10 @@ static void test_one_node_if_it_can_be(void **state)
     assert_string_equal(choose(&t, "0-1", 1, 7), "2"); /* there is no such node */
 }
 
-static void test_threads_of_a_core_stay_together(void **state)
+TEST(test_threads_of_a_core_stay_together)
 {
     struct cpu_topology t;
 
-    (void)state;
     machine(1, 4, 2, false, &t); /* 0 and 4 are one core */
     assert_string_equal(choose(&t, "", 2, CPU_NUMA_NONE), "0,4");
     assert_string_equal(choose(&t, "", 4, CPU_NUMA_NONE), "0-1,4-5");
@@ -137,13 +129,12 @@ static uint32_t random_next(uint64_t *seed)
 }
 
 /* No CPU has two owners, each owner has what was wanted, and what is free can be had. */
-static void test_any_order_of_coming_and_going(void **state)
+TEST(test_any_order_of_coming_and_going)
 {
     struct cpu_mask owned[16] = { 0 };
     struct cpu_topology t;
     uint64_t seed = 7;
 
-    (void)state;
     machine(2, 8, 2, false, &t);
     for (unsigned round = 0; round < 20000; round++) {
         struct cpu_mask *own = &owned[random_next(&seed) % ELEMENTS(owned)];
@@ -196,13 +187,12 @@ static void write_file(const char *root, const char *folder, const char *name, c
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_topology_is_read(void **state)
+TEST(test_topology_is_read)
 {
     char root[] = "/tmp/edl-test-cpu-pins-XXXXXX";
     struct cpu_mask allowed = mask_of("0,2-4");
     struct cpu_topology t;
 
-    (void)state;
     assert_non_null(mkdtemp(root));
     write_file(root, "/sys/devices/system/node/node0", "cpulist", "0-1\n");
     write_file(root, "/sys/devices/system/node/node1", "cpulist", "2-3\n");
@@ -223,18 +213,4 @@ static void test_topology_is_read(void **state)
     assert_int_equal(t.places[3].numa, 0);
     assert_int_not_equal(t.places[3].core, t.places[0].core); /* not told of: one of its own */
     assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_only_whole_cores_are_wanted),
-        cmocka_unit_test(test_one_node_if_it_can_be),
-        cmocka_unit_test(test_threads_of_a_core_stay_together),
-        cmocka_unit_test(test_any_order_of_coming_and_going),
-        cmocka_unit_test(test_topology_is_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_ends.c - what failed tasks make of a job's passes and of its end */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Counts what the log is told, on the way to the disk. */
 static unsigned n_passes_ended;
@@ -67,9 +63,8 @@ static void finish_task(struct world *w, const struct job *job)
 
 /* Whoever follows the data of a job that trained nothing must not be told of success, however its
  * tasks failed. */
-static void test_job_of_which_no_task_was_trained_fails(void **state)
+TEST(test_job_of_which_no_task_was_trained_fails)
 {
-    (void)state;
     for (int failure = TASK_FAILS; failure < FAILURES; failure++) {
         struct world *w = world_new(1, 1000, GIB, 1000);
         struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
@@ -113,13 +108,12 @@ static void save_model(struct world *w, const struct job *job)
 }
 
 /* One task of two is bad in each of two passes: the job succeeds and says what it left out. */
-static void test_skipped_data_is_said_at_the_end(void **state)
+TEST(test_skipped_data_is_said_at_the_end)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->passes = 2;
     job = world_submit(w, spec);
     world_run(w, 3);
@@ -140,9 +134,8 @@ static void test_skipped_data_is_said_at_the_end(void **state)
 }
 
 /* However the last task of a pass went: who follows the log learns of the pass' end. */
-static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **state)
+TEST(test_pass_ends_with_an_event_when_its_last_task_is_discarded)
 {
-    (void)state;
     for (int failure = TASK_FAILS; failure < FAILURES; failure++) {
         struct world *w = world_new(1, 1000, GIB, 1000);
         struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
@@ -166,15 +159,4 @@ static void test_pass_ends_with_an_event_when_its_last_task_is_discarded(void **
         assert_int_equal(n_passes_ended, 1);
         world_free(w);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pass_ends_with_an_event_when_its_last_task_is_discarded),
-        cmocka_unit_test(test_job_of_which_no_task_was_trained_fails),
-        cmocka_unit_test(test_skipped_data_is_said_at_the_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* test_data_movielens.c - the files of MovieLens 1M become samples, and nothing else does
  *
  * With EDL_ML_1M_DIR, the folder of the real files, their known figures are checked as well. */
+#include "tests/unit/test.h"
 #include "trainer/data/movielens.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static int parse(const char *of_users, const char *of_movies, const char *of_rat
     return movielens_parse(&texts[0], &texts[1], &texts[2], ret, error);
 }
 
-static void test_input_order_and_sizes(void **state)
+TEST(test_input_order_and_sizes)
 {
     static const struct input_spec expected[MOVIELENS_INPUTS] = {
         { "movie_id", INPUT_INTEGER, 9 },   { "title", INPUT_SEQUENCE, 10 },
@@ -41,7 +42,6 @@ static void test_input_order_and_sizes(void **state)
     struct input_spec inputs[MOVIELENS_INPUTS];
     struct movielens m = { 0 };
 
-    (void)state;
     assert_int_equal(parse(users, movies, ratings, &m, NULL), 0);
     movielens_inputs(&m, inputs);
     for (int i = 0; i < MOVIELENS_INPUTS; i++) {
@@ -80,7 +80,7 @@ static void check_sample(const struct movielens *m, size_t i, const struct expec
 /* Characters by first appearance: A 0, b 1, blank 2, a 3, \xc9 4, t 5, \xe9 6, ( 7, ) 8, C 9. The
  * year goes, the blank before it stays. Genres: Comedy, Drama, War. Ages as text: 1, 18, 56;
  * occupations 1, 10, 2. The rating is 2 * stars - 5. */
-static void test_values(void **state)
+TEST(test_values)
 {
     static const struct expected expected[] = {
         { 8, 2, 0, 0, 1, { 0, 1, 0 }, 5, { 4, 5, 6, 2, 7, 0, 8, 2 }, 8 },
@@ -89,7 +89,6 @@ static void test_values(void **state)
     };
     struct movielens m = { 0 };
 
-    (void)state;
     assert_int_equal(parse(users, movies, ratings, &m, NULL), 0);
     assert_int_equal(m.n_ratings, ELEMENTS(expected));
     for (size_t i = 0; i < ELEMENTS(expected); i++)
@@ -97,7 +96,7 @@ static void test_values(void **state)
     movielens_clear(&m);
 }
 
-static void test_wrong_lines_are_named(void **state)
+TEST(test_wrong_lines_are_named)
 {
     static const struct {
         const char *users, *movies, *ratings, *says;
@@ -132,7 +131,6 @@ static void test_wrong_lines_are_named(void **state)
         { users, movies, "3::9::4.5::1\n", "R line 1: not a rating of 1 to 5 stars" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct movielens m = { .n_users = 77 };
         struct edl_error error = { 0 };
@@ -160,7 +158,7 @@ static void make_ratings(uint32_t n_users, struct movielens *ret)
     *ret = m;
 }
 
-static void test_split_takes_a_tenth_of_each_user(void **state)
+TEST(test_split_takes_a_tenth_of_each_user)
 {
     enum { USERS = 64 };
     struct movielens m = { 0 };
@@ -169,7 +167,6 @@ static void test_split_takes_a_tenth_of_each_user(void **state)
     uint8_t *seen;
     size_t expected = 0;
 
-    (void)state;
     make_ratings(USERS, &m);
     seen = xcalloc(m.n_ratings, 1);
     movielens_split(&m, 1, &split);
@@ -192,12 +189,11 @@ static void test_split_takes_a_tenth_of_each_user(void **state)
     movielens_clear(&m);
 }
 
-static void test_split_follows_its_seed(void **state)
+TEST(test_split_follows_its_seed)
 {
     struct movielens m = { 0 };
     struct movielens_split one = { 0 }, again = { 0 }, two = { 0 };
 
-    (void)state;
     make_ratings(64, &m);
     movielens_split(&m, 1, &one);
     movielens_split(&m, 1, &again);
@@ -213,14 +209,13 @@ static void test_split_follows_its_seed(void **state)
 }
 
 /* With one rating each nothing can be chosen for testing: what is left of a seed is the order. */
-static void test_train_ratings_are_shuffled(void **state)
+TEST(test_train_ratings_are_shuffled)
 {
     enum { USERS = 64 };
     struct movielens m = { .n_users = USERS, .n_ratings = USERS };
     struct movielens_split one = { 0 }, two = { 0 };
     uint32_t in_order[USERS];
 
-    (void)state;
     m.users = xcalloc(USERS, sizeof *m.users);
     m.ratings = xcalloc(USERS, sizeof *m.ratings);
     for (uint32_t u = 0; u < USERS; u++)
@@ -235,7 +230,7 @@ static void test_train_ratings_are_shuffled(void **state)
     movielens_clear(&m);
 }
 
-static void test_the_real_files(void **state)
+TEST(test_the_real_files)
 {
     const char *folder = getenv("EDL_ML_1M_DIR");
     static const uint32_t sizes[] = { 3952, 98, 18, 6040, 2, 7, 21, 1 };
@@ -243,7 +238,6 @@ static void test_the_real_files(void **state)
     struct movielens_split split = { 0 };
     struct movielens m = { 0 };
 
-    (void)state;
     if (folder == NULL)
         skip();
     assert_int_equal(movielens_read(folder, &m, NULL), 0);
@@ -257,32 +251,15 @@ static void test_the_real_files(void **state)
     movielens_clear(&m);
 }
 
-static void test_folder_without_the_files(void **state)
+TEST(test_folder_without_the_files)
 {
     struct movielens m = { 0 };
     struct edl_error error = { 0 };
     char folder[64];
 
-    (void)state;
     folder_make(folder, sizeof folder);
     assert_true(movielens_read(folder, &m, &error) < 0);
     assert_non_null(strstr(error.text, "/users.dat"));
     assert_non_null(strstr(error.remedy, "--data names the folder"));
     folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_input_order_and_sizes),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_wrong_lines_are_named),
-        cmocka_unit_test(test_split_takes_a_tenth_of_each_user),
-        cmocka_unit_test(test_split_follows_its_seed),
-        cmocka_unit_test(test_train_ratings_are_shuffled),
-        cmocka_unit_test(test_the_real_files),
-        cmocka_unit_test(test_folder_without_the_files),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

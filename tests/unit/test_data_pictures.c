@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_pictures.c - the floors of digits and images */
+#include "tests/unit/test.h"
 #include "trainer/data/source_images.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "source_fixture.h"
 #include "trainer/data/label.h"
 
-static void test_wrong_labels_are_as_frequent_as_told(void **state)
+TEST(test_wrong_labels_are_as_frequent_as_told)
 {
     double p[SOURCE_CLASSES] = {
         -1000, -1, -1000, -1000, -1000, -1000, -1000, -1000, -1000, -1000
@@ -15,7 +16,6 @@ static void test_wrong_labels_are_as_frequent_as_told(void **state)
     uint64_t random = 7;
     int counts[SOURCE_CLASSES] = { 0 };
 
-    (void)state;
     for (int i = 0; i < 90000; i++)
         counts[label_draw(4, 0.5, &random)]++;
     assert_near("right ones", counts[4], 45000, 600);
@@ -44,13 +44,12 @@ static json_t *floor_of(int (*open)(const struct source_options *options, struct
     return floor;
 }
 
-static void test_digits_floor(void **state)
+TEST(test_digits_floor)
 {
     json_t *clear = floor_of(source_open_digits, 600, 0.1f, 0),
            *wrong = floor_of(source_open_digits, 600, 0.1f, 0.3f),
            *blurred = floor_of(source_open_digits, 1800, 4, 0);
 
-    (void)state;
     assert_near("error", told(clear, "error"), 0, 1e-6);
     assert_near("test error", told(clear, "test_error"), 0, 1e-6);
     assert_near("error with wrong labels", told(wrong, "error"), 0.3, 1e-6);
@@ -67,9 +66,8 @@ static void test_digits_floor(void **state)
     json_decref(blurred);
 }
 
-static void test_bessel_function(void **state)
+TEST(test_bessel_function)
 {
-    (void)state;
     assert_near("ln I0(0)", images_log_bessel(0), 0, 1e-12);
     assert_near("ln I0(1)", images_log_bessel(1), 0.2359143585, 1e-9);
     assert_near("ln I0(10)", images_log_bessel(10), 7.9429720831, 1e-9);
@@ -79,13 +77,12 @@ static void test_bessel_function(void **state)
 }
 
 /* Against the closed form: ten orthogonal signals of unknown phase. */
-static void test_images_floor(void **state)
+TEST(test_images_floor)
 {
     json_t *noisy = floor_of(source_open_images, 6000, 11, 0),
            *usual = floor_of(source_open_images, 1200, 1, 0.05f);
     double expected = images_error_of_phase(11);
 
-    (void)state;
     assert_near("guessing", images_error_of_phase(1e6), 0.9, 1e-3);
     assert_true(expected > 0.2 && expected < 0.6);
     assert_near("error", told(noisy, "error"), expected, 0.03); /* 1000 samples */
@@ -96,7 +93,7 @@ static void test_images_floor(void **state)
 }
 
 /* The mean picture of each class is the same grey: nothing linear tells them apart. */
-static void test_images_have_nothing_linear(void **state)
+TEST(test_images_have_nothing_linear)
 {
     enum { N = 1500, PIXELS = 3072 };
     struct source_options options = defaults;
@@ -104,7 +101,6 @@ static void test_images_have_nothing_linear(void **state)
     double(*sums)[PIXELS] = xcalloc(SOURCE_CLASSES, sizeof *sums), worst = 0;
     double counts[SOURCE_CLASSES] = { 0 };
 
-    (void)state;
     options.samples = 2 * N;
     options.noise = 0.5f;
     options.label_noise = 0;
@@ -128,17 +124,4 @@ static void test_images_have_nothing_linear(void **state)
         fail_msg("a class has a mean picture of its own: %g", worst);
     free(sums);
     source_close(&source);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_labels_are_as_frequent_as_told),
-        cmocka_unit_test(test_digits_floor),
-        cmocka_unit_test(test_bessel_function),
-        cmocka_unit_test(test_images_floor),
-        cmocka_unit_test(test_images_have_nothing_linear),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

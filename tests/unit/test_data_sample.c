@@ -5,16 +5,16 @@
 #include <stdio.h>
 
 #include "data_fixture.h"
+#include "tests/unit/test.h"
 #include "trainer/data/description.h"
 
-static void test_record_has_the_bytes_that_are_promised(void **state)
+TEST(test_record_has_the_bytes_that_are_promised)
 {
     static const uint8_t bytes[] = { 7, 0, 0, 0, 2, 0, 0,    0,    2, 0, 0, 0,
                                      4, 0, 0, 0, 0, 0, 0xe0, 0x40, 0, 0, 0, 0xbf };
     struct sample_record record = { 0 };
     uint32_t counts[N_INPUTS] = { 9, 9, 9 };
 
-    (void)state;
     encode(7, &record);
     assert_int_equal(record.size, sizeof bytes);
     assert_memory_equal(record.bytes, bytes, sizeof bytes);
@@ -25,7 +25,7 @@ static void test_record_has_the_bytes_that_are_promised(void **state)
     free(record.bytes);
 }
 
-static void test_records_of_words_are_those_of_a_corpus(void **state)
+TEST(test_records_of_words_are_those_of_a_corpus)
 {
     const struct input_spec words[3] = { { "a", INPUT_INTEGER, 300 },
                                          { "b", INPUT_INTEGER, 300 },
@@ -37,7 +37,6 @@ static void test_records_of_words_are_those_of_a_corpus(void **state)
     struct sample_record record = { 0 };
     int32_t back[3];
 
-    (void)state;
     assert_int_equal(sample_encode(words, 3, values, &record, NULL), 0);
     assert_int_equal(record.size, sizeof sample);
     assert_memory_equal(record.bytes, sample, sizeof sample);
@@ -52,7 +51,7 @@ static void put_word(uint8_t *record, size_t at, uint32_t value)
 }
 
 /* One word of a good record is replaced, or its end is moved. */
-static void test_every_wrong_byte_is_named(void **state)
+TEST(test_every_wrong_byte_is_named)
 {
     static const struct {
         size_t at;
@@ -78,7 +77,6 @@ static void test_every_wrong_byte_is_named(void **state)
         { 0, 7, 25, "a record of 25 bytes, but its sample ends at 24" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct sample_record good = { 0 };
         struct edl_error error = { 0 };
@@ -99,7 +97,7 @@ static void test_every_wrong_byte_is_named(void **state)
     }
 }
 
-static void test_encode_refuses_what_no_reader_would_take(void **state)
+TEST(test_encode_refuses_what_no_reader_would_take)
 {
     const int32_t good = 1, high = 10, low = -1;
     const float finite[2] = { 0, 1 }, nan[2] = { 0, NAN };
@@ -120,7 +118,6 @@ static void test_encode_refuses_what_no_reader_would_take(void **state)
     };
     struct sample_record record = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct edl_error error = { 0 };
 
@@ -132,7 +129,7 @@ static void test_encode_refuses_what_no_reader_would_take(void **state)
     free(record.bytes);
 }
 
-static void test_descriptions_that_are_wrong(void **state)
+TEST(test_descriptions_that_are_wrong)
 {
 #define ONE(name, kind, size) "{\"name\":" name ",\"kind\":" kind ",\"size\":" size "}"
     static const struct {
@@ -158,7 +155,6 @@ static void test_descriptions_that_are_wrong(void **state)
         { "{\"inputs\":[1],\"inputs\":[2]}", "F line 1: " },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct description description = { .n_inputs = 77 };
         struct edl_error error = { 0 };
@@ -170,7 +166,7 @@ static void test_descriptions_that_are_wrong(void **state)
     }
 }
 
-static void test_corpus_is_described_by_its_own_file(void **state)
+TEST(test_corpus_is_described_by_its_own_file)
 {
     static const char good[] = "{\"ngram\": 5, \"vocabulary\": 63, \"words\": 7}";
     static const char *const wrong[] = { "{}", "{\"ngram\":1,\"vocabulary\":63}",
@@ -179,7 +175,6 @@ static void test_corpus_is_described_by_its_own_file(void **state)
                                          "{\"ngram\":5,\"vocabulary\":16777217}" };
     struct description description = { 0 };
 
-    (void)state;
     assert_int_equal(description_parse_corpus(good, strlen(good), "F", &description, NULL), 0);
     assert_int_equal(description.n_inputs, 5);
     assert_int_equal(description_words(&description), 5);
@@ -194,13 +189,12 @@ static void test_corpus_is_described_by_its_own_file(void **state)
                          EDL_ECORRUPT);
 }
 
-static void test_folder_without_a_description_has_no_data(void **state)
+TEST(test_folder_without_a_description_has_no_data)
 {
     struct description description = { 0 };
     struct edl_error error = { 0 };
     char folder[64];
 
-    (void)state;
     folder_make(folder, sizeof folder);
     assert_int_equal(description_read(folder, &description, &error), -ENOMEDIUM);
     assert_non_null(strstr(error.remedy, "edl-trainer data NAME --out "));
@@ -213,19 +207,4 @@ static void test_folder_without_a_description_has_no_data(void **state)
     write_text(folder, "data.json", "{");
     assert_int_equal(description_read(folder, &description, NULL), EDL_ECORRUPT);
     folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record_has_the_bytes_that_are_promised),
-        cmocka_unit_test(test_records_of_words_are_those_of_a_corpus),
-        cmocka_unit_test(test_every_wrong_byte_is_named),
-        cmocka_unit_test(test_encode_refuses_what_no_reader_would_take),
-        cmocka_unit_test(test_descriptions_that_are_wrong),
-        cmocka_unit_test(test_corpus_is_described_by_its_own_file),
-        cmocka_unit_test(test_folder_without_a_description_has_no_data),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

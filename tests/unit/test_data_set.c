@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_set.c - samples in memory: read by chunks, shuffled, put into batches */
+#include "tests/unit/test.h"
 #include "trainer/data/sample_set.h"
 
 #include <errno.h>
@@ -41,14 +42,13 @@ static struct sample_set *numbered_set(int32_t n)
     return set;
 }
 
-static void test_batches_have_every_value_in_its_place(void **state)
+TEST(test_batches_have_every_value_in_its_place)
 {
     struct sample_set *set = numbered_set(100);
     struct batch_room *room = batch_room_new(inputs, N_INPUTS);
     struct batch batch;
     int32_t numbers[100];
 
-    (void)state;
     for (int32_t i = 0; i < 100; i++)
         numbers[i] = i;
     for (uint32_t n = 1; n <= 100;
@@ -78,13 +78,12 @@ static void order_of(uint64_t seed, int32_t *ret, struct batch_room *room)
     (void)sample_set_free(set);
 }
 
-static void test_shuffle_follows_its_seed(void **state)
+TEST(test_shuffle_follows_its_seed)
 {
     struct batch_room *room = batch_room_new(inputs, N_INPUTS);
     int32_t one[100], again[100], two[100];
     bool seen[100] = { 0 };
 
-    (void)state;
     order_of(1, one, room);
     order_of(1, again, room);
     order_of(2, two, room);
@@ -98,13 +97,12 @@ static void test_shuffle_follows_its_seed(void **state)
 }
 
 /* Words in the order that a corpus had before its samples were references. */
-static void test_words_are_shuffled_as_ever(void **state)
+TEST(test_words_are_shuffled_as_ever)
 {
     const struct input_spec word = { "w", INPUT_INTEGER, 100 };
     struct sample_set *set = sample_set_new(&word, 1);
     int32_t words[100];
 
-    (void)state;
     for (int32_t i = 0; i < 100; i++) {
         words[i] = i;
         assert_int_equal(sample_set_add(set, (const uint8_t *)&i, sizeof i, NULL), 0);
@@ -148,7 +146,7 @@ static void check_numbers(struct sample_set *set, const int32_t *numbers, uint32
     (void)sample_set_free(set);
 }
 
-static void test_dataset_of_any_inputs(void **state)
+TEST(test_dataset_of_any_inputs)
 {
     static const int32_t every_third[] = { 30, 33, 36, 39 };
     struct dataset_chunk *chunks = NULL;
@@ -160,7 +158,6 @@ static void test_dataset_of_any_inputs(void **state)
     uint32_t n_inputs = 0;
     size_t n = 0, n_words = 0;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(pattern, sizeof pattern, "%s/train-*.recordio", folder);
     write_text(folder, "data.json", DESCRIPTION);
@@ -188,7 +185,7 @@ static void test_dataset_of_any_inputs(void **state)
     folder_remove(folder);
 }
 
-static void test_damaged_record_is_named_with_file_and_chunk(void **state)
+TEST(test_damaged_record_is_named_with_file_and_chunk)
 {
     const struct input_spec narrow[] = { { "id", INPUT_INTEGER, 3 }, inputs[1], inputs[2] };
     struct sample_set *set = sample_set_new(narrow, N_INPUTS);
@@ -196,7 +193,6 @@ static void test_damaged_record_is_named_with_file_and_chunk(void **state)
     char folder[64], path[128];
     size_t count = 0;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/a", folder);
     write_records(folder, "a", 0, 20, 1000);
@@ -205,17 +201,4 @@ static void test_damaged_record_is_named_with_file_and_chunk(void **state)
     assert_int_equal(sample_set_n(set), 3);
     (void)sample_set_free(set);
     folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches_have_every_value_in_its_place),
-        cmocka_unit_test(test_shuffle_follows_its_seed),
-        cmocka_unit_test(test_words_are_shuffled_as_ever),
-        cmocka_unit_test(test_dataset_of_any_inputs),
-        cmocka_unit_test(test_damaged_record_is_named_with_file_and_chunk),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_sources.c - generated data sets are what they say; the floors of prices and ratings */
+#include "tests/unit/test.h"
 #include "trainer/data/source.h"
 
 #include <math.h>
@@ -25,11 +26,10 @@ static uint64_t hash_of(struct source *source, bool test, uint64_t first, uint64
     return hash;
 }
 
-static void test_every_source_follows_its_seed(void **state)
+TEST(test_every_source_follows_its_seed)
 {
     const struct source_kind *kind;
 
-    (void)state;
     for (size_t i = 0; (kind = source_kind_at(i)) != NULL; i++) {
         struct source_options options = defaults;
         struct source one = { 0 }, again = { 0 }, two = { 0 };
@@ -53,13 +53,12 @@ static void test_every_source_follows_its_seed(void **state)
     }
 }
 
-static void test_housing_has_the_form_of_the_original(void **state)
+TEST(test_housing_has_the_form_of_the_original)
 {
     struct source source = { 0 };
     struct sample_value values[2];
     double min[13], max[13], sum[13] = { 0 };
 
-    (void)state;
     assert_int_equal(source_open_housing(&defaults, &source, NULL), 0);
     assert_int_equal(source.n_train, 404);
     assert_int_equal(source.n_test, 102);
@@ -106,7 +105,7 @@ static void solve(double a[14][15])
 
 /* Least squares over the train rows comes to the floor on the test rows, and not below it by more
  * than chance. */
-static void test_housing_floor_is_what_least_squares_reach(void **state)
+TEST(test_housing_floor_is_what_least_squares_reach)
 {
     struct source_options options = defaults;
     struct source source = { 0 };
@@ -114,7 +113,6 @@ static void test_housing_floor_is_what_least_squares_reach(void **state)
     double a[14][15] = { { 0 } }, cost = 0, floor_cost, floor_test;
     json_t *floor;
 
-    (void)state;
     options.samples = 50000;
     options.noise = 2;
     assert_int_equal(source_open_housing(&options, &source, NULL), 0);
@@ -165,14 +163,13 @@ static void open_ratings(bool rounded, float noise, struct source *ret, json_t *
     assert_non_null(*ret_floor);
 }
 
-static void test_recommendation_has_the_cardinalities_of_the_original(void **state)
+TEST(test_recommendation_has_the_cardinalities_of_the_original)
 {
     static const uint32_t sizes[] = { 3952, 98, 18, 6040, 2, 7, 21, 1 };
     struct source_options options = defaults;
     struct source source = { 0 };
     struct sample_value values[MOVIELENS_INPUTS];
 
-    (void)state;
     options.samples = 20000;
     assert_int_equal(source_open_recommendation(&options, &source, NULL), 0);
     assert_int_equal(source.n_inputs, MOVIELENS_INPUTS);
@@ -187,13 +184,12 @@ static void test_recommendation_has_the_cardinalities_of_the_original(void **sta
 
 /* Stars that are not rounded: the target is 2 * stars - 5, so a cost is 4 times a square of stars;
  * what is known of the truth costs the noise, and nothing else does. */
-static void test_recommendation_floor_of_real_stars(void **state)
+TEST(test_recommendation_floor_of_real_stars)
 {
     struct source source = { 0 };
     json_t *floor = NULL;
     double mean = 0, square = 0, variance;
 
-    (void)state;
     open_ratings(false, 0.5f, &source, &floor);
     for (uint64_t i = 0; i < source.n_train; i++) {
         struct sample_value values[MOVIELENS_INPUTS];
@@ -217,13 +213,12 @@ static void test_recommendation_floor_of_real_stars(void **state)
 
 /* Rounding adds about 1/12 of a star squared while it is fine beside the noise and no end is near.
  */
-static void test_rounding_is_noise_of_its_own(void **state)
+TEST(test_rounding_is_noise_of_its_own)
 {
     struct source source = { 0 };
     json_t *floor = NULL;
     double mean, variance;
 
-    (void)state;
     rounded_mean_variance(3, 0.5, &mean, &variance);
     assert_near("mean", mean, 3, 1e-9);
     assert_near("variance", variance, 0.25 + 1.0 / 12, 0.01);
@@ -253,7 +248,7 @@ static void test_rounding_is_noise_of_its_own(void **state)
     source_close(&source);
 }
 
-static void test_options_out_of_range(void **state)
+TEST(test_options_out_of_range)
 {
     const struct {
         const char *name, *says;
@@ -269,7 +264,6 @@ static void test_options_out_of_range(void **state)
         { "ml-1m", "/nowhere-at-all/users.dat", { .data = "/nowhere-at-all" } },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct source source = { 0 };
         struct edl_error error = { 0 };
@@ -280,19 +274,4 @@ static void test_options_out_of_range(void **state)
         assert_null(source.state);
     }
     assert_null(source_find("mnist"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_source_follows_its_seed),
-        cmocka_unit_test(test_housing_has_the_form_of_the_original),
-        cmocka_unit_test(test_housing_floor_is_what_least_squares_reach),
-        cmocka_unit_test(test_recommendation_has_the_cardinalities_of_the_original),
-        cmocka_unit_test(test_recommendation_floor_of_real_stars),
-        cmocka_unit_test(test_rounding_is_noise_of_its_own),
-        cmocka_unit_test(test_options_out_of_range),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_data_write.c - a source becomes a folder, and a trainer finds all of it there */
+#include "tests/unit/test.h"
 #include "trainer/data/write.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static void check_folder(const char *folder, struct source *source)
     (void)dataset_free(dataset);
 }
 
-static void test_folder_has_all_samples(void **state)
+TEST(test_folder_has_all_samples)
 {
     char folder[64], out[128];
     struct source_options options = defaults;
@@ -77,7 +78,6 @@ static void test_folder_has_all_samples(void **state)
     struct edl_error error = { 0 };
     json_t *description = NULL;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(out, sizeof out, "%s/made/", folder);
     options.samples = 700;
@@ -115,7 +115,7 @@ static int run_command(const char *const *words)
     return r;
 }
 
-static void test_command(void **state)
+TEST(test_command)
 {
     char folder[64], out[128], file[160];
     const char *const good[] = { "data", "housing", "--samples",         "20", "--out",
@@ -130,7 +130,6 @@ static void test_command(void **state)
         { "data", "housing", "--out", out, "--shards", "0", NULL },
     };
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(out, sizeof out, "%s/made", folder);
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
@@ -145,14 +144,4 @@ static void test_command(void **state)
     assert_int_equal(run_command(good), 1); /* it is there already */
     folder_remove(out);
     folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folder_has_all_samples),
-        cmocka_unit_test(test_command),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_dataset_reader.c - a dataset is read as it comes, however it is cut, and refused where it is
  * wrong */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +12,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const struct task_queue_config config = { .passes = 1, .failures_max = 3 };
 
@@ -38,7 +35,7 @@ static int read_in(const char *text, size_t piece, uint64_t tasks_max, struct da
     return r;
 }
 
-static void test_reads_what_is_cut_anywhere(void **state)
+TEST(test_reads_what_is_cut_anywhere)
 {
     static const char text[] =
         " { \"other\" : [1, {\"a]\": \"}\\\"\"}], \"digest\":\"d\\u0031\",\r\n\t\"tasks\": [\n"
@@ -48,7 +45,6 @@ static void test_reads_what_is_cut_anywhere(void **state)
         "\"mtime_us\":1700000000123456}],\"more\":null}],"
         "\"n\":-1.5e3 ,\"t\":true} \n";
 
-    (void)state;
     for (size_t piece = 1; piece <= sizeof text; piece++) {
         struct dataset_reader *reader = NULL;
         const struct task_queue *queue;
@@ -75,7 +71,7 @@ static void test_reads_what_is_cut_anywhere(void **state)
 }
 
 /* They count where the job says none, wherever they stand. */
-static void test_passes(void **state)
+TEST(test_passes)
 {
 #define TASKS "\"tasks\":[{\"chunks\":[{\"path\":\"a\",\"offset\":0,\"records\":1}]}]"
     static const struct {
@@ -89,7 +85,6 @@ static void test_passes(void **state)
         { "{\"digest\":\"d\",\"passes\":5," TASKS "}", false, 3 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         const struct task_queue_config asked = { .passes = 3, .passes_open = cases[i].open };
         struct dataset_reader *reader = dataset_reader_new(&asked, 0);
@@ -101,7 +96,7 @@ static void test_passes(void **state)
     }
 }
 
-static void test_refuses_what_is_wrong(void **state)
+TEST(test_refuses_what_is_wrong)
 {
 #define CHUNK "{\"path\":\"a\",\"offset\":0,\"records\":1}"
 #define TASK "{\"chunks\":[" CHUNK "]}"
@@ -150,7 +145,6 @@ static void test_refuses_what_is_wrong(void **state)
           "a dataset of more than 2 tasks", EDL_EBADSPEC },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++)
         for (size_t piece = 1; piece < 50; piece += 7) {
             struct edl_error error = { 0 };
@@ -161,14 +155,13 @@ static void test_refuses_what_is_wrong(void **state)
         }
 }
 
-static void test_bounds_a_task_and_every_other_member(void **state)
+TEST(test_bounds_a_task_and_every_other_member)
 {
     static const char task[] = "{\"digest\":\"d\",\"tasks\":[{\"chunks\":[";
     static const char other[] = "{\"other\":[";
     _cleanup_free_ char *text = xcalloc(DATASET_TASK_BYTES_MAX + 100, 1);
     struct edl_error error = { 0 };
 
-    (void)state;
     memset(text, ' ', DATASET_TASK_BYTES_MAX + 99);
     memcpy(text, task, strlen(task));
     assert_int_equal(read_in(text, 4096, 0, NULL, &error), EDL_EBADSPEC);
@@ -179,28 +172,14 @@ static void test_bounds_a_task_and_every_other_member(void **state)
     assert_int_equal(read_in(text, 4096, 0, NULL, &error), -EINVAL);
 }
 
-static void test_passes_over_tasks_for_their_digest(void **state)
+TEST(test_passes_over_tasks_for_their_digest)
 {
     static const char text[] = "{\"tasks\":[" TASK "," TASK "," TASK "],\"digest\":\"d\"}";
     struct dataset_reader *reader = dataset_reader_new(NULL, 0);
 
-    (void)state;
     assert_int_equal(dataset_reader_add(reader, text, strlen(text), NULL), 0);
     assert_int_equal(dataset_reader_end(reader, NULL), 0);
     assert_string_equal(dataset_reader_digest(reader), "d");
     assert_null(dataset_reader_queue(reader));
     (void)dataset_reader_free(reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_what_is_cut_anywhere),
-        cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_refuses_what_is_wrong),
-        cmocka_unit_test(test_bounds_a_task_and_every_other_member),
-        cmocka_unit_test(test_passes_over_tasks_for_their_digest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { TASKS = 2 * DATASET_SLICE_TASKS + 100, SLICES = 3 };
 
@@ -101,6 +102,8 @@ static int setup(void **state)
     return 0;
 }
 
+TEST_EACH(setup, live_teardown);
+
 /* Of so many tasks; the caller's. */
 static char *dataset(const char *digest, unsigned n)
 {
@@ -180,7 +183,7 @@ static uint64_t commits(const struct live *live)
     return n;
 }
 
-static void test_is_stored_slice_by_slice_and_once(void **state)
+TEST(test_is_stored_slice_by_slice_and_once)
 {
     struct live *live = *state;
     _cleanup_free_ char *body = dataset("d1", TASKS), *other = dataset("d2", TASKS);
@@ -203,7 +206,7 @@ static void test_is_stored_slice_by_slice_and_once(void **state)
     assert_string_equal(task_queue_task(queue_of(live, "a"), TASKS - 1)->chunks[0].path, "/004195");
 }
 
-static void test_refuses_what_is_too_much(void **state)
+TEST(test_refuses_what_is_too_much)
 {
     struct live *live = *state;
     struct scheduler_options *options = &live->scheduler->options;
@@ -229,7 +232,7 @@ static void test_refuses_what_is_too_much(void **state)
 }
 
 /* What is under way counts: nobody gets in beside it. */
-static void test_counts_what_is_under_way(void **state)
+TEST(test_counts_what_is_under_way)
 {
     struct live *live = *state;
     _cleanup_free_ char *body = dataset("d1", TASKS);
@@ -245,7 +248,7 @@ static void test_counts_what_is_under_way(void **state)
     answered(live, &replies[0], 200, "{\"tasks\":4196}");
 }
 
-static void test_goes_with_its_job(void **state)
+TEST(test_goes_with_its_job)
 {
     struct live *live = *state;
     struct cluster *cluster = live->scheduler->cluster;
@@ -266,7 +269,7 @@ static void test_goes_with_its_job(void **state)
 }
 
 /* A shorter one takes its place: nothing is left of what was being stored. */
-static void test_comes_again_behind_a_full_disk(void **state)
+TEST(test_comes_again_behind_a_full_disk)
 {
     struct live *live = *state;
     _cleanup_free_ char *body = dataset("d1", TASKS), *shorter = dataset("d2", 5);
@@ -291,7 +294,7 @@ static void test_comes_again_behind_a_full_disk(void **state)
     assert_int_equal(rows(live), 5);
 }
 
-static void test_ends_with_the_scheduler(void **state)
+TEST(test_ends_with_the_scheduler)
 {
     struct live *live = *state;
     _cleanup_free_ char *body = dataset("d1", TASKS);
@@ -306,19 +309,4 @@ static void test_ends_with_the_scheduler(void **state)
     give(live, "a", 0, body, &reply);
     answered(live, &reply, 200, "{\"tasks\":4196}");
     assert_int_equal(rows(live), TASKS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_is_stored_slice_by_slice_and_once, setup,
-                                        live_teardown),
-        cmocka_unit_test_setup_teardown(test_refuses_what_is_too_much, setup, live_teardown),
-        cmocka_unit_test_setup_teardown(test_counts_what_is_under_way, setup, live_teardown),
-        cmocka_unit_test_setup_teardown(test_goes_with_its_job, setup, live_teardown),
-        cmocka_unit_test_setup_teardown(test_comes_again_behind_a_full_disk, setup, live_teardown),
-        cmocka_unit_test_setup_teardown(test_ends_with_the_scheduler, setup, live_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

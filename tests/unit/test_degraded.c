@@ -10,6 +10,7 @@
 #include "scheduler/store/store.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (20 * USEC_PER_SEC)
 #define JOB(name_)                                                                                 \
@@ -49,7 +50,9 @@ static void await_recovery(struct live *live)
     }
 }
 
-static void test_changes_are_refused_and_reads_answered(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_changes_are_refused_and_reads_answered)
 {
     static const char *const reads[] = { "/jobs",  "/jobs/kept",      "/cluster",
                                          "/nodes", "/events?after=0", "/metrics" };
@@ -85,7 +88,7 @@ static void test_changes_are_refused_and_reads_answered(void **state)
     reply_clear(&reply);
 }
 
-static void test_it_goes_on_by_itself(void **state)
+TEST(test_it_goes_on_by_itself)
 {
     struct live *live = *state;
     struct reply reply = { 0 }, again = { 0 };
@@ -114,7 +117,7 @@ static void test_it_goes_on_by_itself(void **state)
 }
 
 /* Who may do what is in memory as well, and goes back to what is stored. */
-static void test_a_user_that_was_not_stored_is_not_there(void **state)
+TEST(test_a_user_that_was_not_stored_is_not_there)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -140,7 +143,7 @@ static void join(struct live *live, struct reply *reply)
     fail_msg("%s", reply->body);
 }
 
-static void test_reports_renew_the_lease_and_tell_nothing(void **state)
+TEST(test_reports_renew_the_lease_and_tell_nothing)
 {
     static const char exited[] =
         "{\"boot_id\":\"boot-1\",\"sent_us\":2," OFFER
@@ -176,7 +179,7 @@ static void test_reports_renew_the_lease_and_tell_nothing(void **state)
     reply_clear(&reply);
 }
 
-static void test_a_lost_node_gets_no_lease(void **state)
+TEST(test_a_lost_node_gets_no_lease)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -192,7 +195,7 @@ static void test_a_lost_node_gets_no_lease(void **state)
     reply_clear(&reply);
 }
 
-static void test_a_start_on_a_full_disk_reads(void **state)
+TEST(test_a_start_on_a_full_disk_reads)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -213,7 +216,7 @@ static void test_a_start_on_a_full_disk_reads(void **state)
 }
 
 /* Each try costs an fsync: they become rarer until a turn is stored. */
-static void test_tries_become_rarer(void **state)
+TEST(test_tries_become_rarer)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -234,30 +237,12 @@ static void test_tries_become_rarer(void **state)
 }
 
 /* A long poll for a task is refused as soon as there is nothing to wait for. */
-static void test_damage_is_no_reason_to_wait(void **state)
+TEST(test_damage_is_no_reason_to_wait)
 {
     static const int waits[] = { -ENOSPC, -EROFS, -EIO, -EAGAIN, -ENOMEM, -EFBIG };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(waits); i++)
         assert_true(degraded_survives(waits[i]));
     assert_false(degraded_survives(EDL_ECORRUPT));
     assert_false(degraded_survives(-EINVAL));
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_changes_are_refused_and_reads_answered),
-        T(test_it_goes_on_by_itself),
-        T(test_reports_renew_the_lease_and_tell_nothing),
-        T(test_a_user_that_was_not_stored_is_not_there),
-        T(test_a_lost_node_gets_no_lease),
-        T(test_a_start_on_a_full_disk_reads),
-        T(test_tries_become_rarer),
-        T(test_damage_is_no_reason_to_wait),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

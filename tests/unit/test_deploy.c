@@ -5,20 +5,17 @@
 #include "client/deploy/deploy_script.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static struct deploy_package packages[] = {
     { .path = (char *)"/p/edl-agent_2_amd64.deb",
@@ -70,7 +67,7 @@ static struct deploy_host host_at(enum deploy_step step)
     "\nedl:arch=amd64\nedl:systemd=yes\n"
 #define SET_UP "edl:installed=1\nedl:member=n1\nedl:active=yes\nedl:root_dir=yes\n"
 
-static void test_each_step(void **state)
+TEST(test_each_step)
 {
     static const struct {
         enum deploy_mode mode;
@@ -107,7 +104,6 @@ static void test_each_step(void **state)
         { DEPLOY_REMOVAL, "", "done, " },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct deploy_plan plan = plan_of(rows[i].mode);
         struct deploy_host host = host_at(DEPLOY_CONNECT);
@@ -131,12 +127,11 @@ static void test_each_step(void **state)
     }
 }
 
-static void test_named_packages_go_first(void **state)
+TEST(test_named_packages_go_first)
 {
     struct deploy_plan plan = plan_of(DEPLOY_UPGRADE);
     struct deploy_host host = host_at(DEPLOY_LOOK);
 
-    (void)state;
     plan.packages = packages;
     plan.n_packages = ELEMENTS(packages);
     say(&host, DEBIAN SET_UP "edl:candidate=1\nedl:newer_here=yes");
@@ -147,13 +142,12 @@ static void test_named_packages_go_first(void **state)
     deploy_host_clear(&host);
 }
 
-static void test_changes_are_told(void **state)
+TEST(test_changes_are_told)
 {
     struct deploy_plan plan = plan_of(DEPLOY_TO);
     struct deploy_host host = host_at(DEPLOY_LOOK);
     char text[200];
 
-    (void)state;
     say(&host, DEBIAN SET_UP);
     (void)deploy_core_next(&plan, &host, 0);
     say(&host, "edl:problems=0\nedl:warnings=1\nedl:finding=warning  gpus: none");
@@ -173,7 +167,7 @@ static void test_changes_are_told(void **state)
     deploy_host_clear(&host);
 }
 
-static void test_failures_have_a_remedy(void **state)
+TEST(test_failures_have_a_remedy)
 {
     static const struct {
         enum deploy_step step;
@@ -207,7 +201,6 @@ static void test_failures_have_a_remedy(void **state)
         { DEPLOY_INSTALL, 7, "", "exit status 7", "look at n1" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct deploy_plan plan = plan_of(DEPLOY_TO);
         struct deploy_host host = host_at(rows[i].step);
@@ -221,12 +214,11 @@ static void test_failures_have_a_remedy(void **state)
     }
 }
 
-static void test_a_repository_that_cannot_be_reached(void **state)
+TEST(test_a_repository_that_cannot_be_reached)
 {
     struct deploy_plan plan = plan_of(DEPLOY_TO);
     struct deploy_host host = host_at(DEPLOY_INSTALL);
 
-    (void)state;
     plan.packages = packages;
     plan.n_packages = ELEMENTS(packages);
     say(&host, DEBIAN "edl:candidate=2\nE: Failed to fetch");
@@ -241,24 +233,22 @@ static void test_a_repository_that_cannot_be_reached(void **state)
     deploy_host_clear(&host);
 }
 
-static void test_a_host_of_others_is_left_alone(void **state)
+TEST(test_a_host_of_others_is_left_alone)
 {
     struct deploy_plan plan = plan_of(DEPLOY_REMOVAL);
     struct deploy_host host = host_at(DEPLOY_LOOK);
 
-    (void)state;
     say(&host, DEBIAN "edl:installed=1\nedl:member=n9\nedl:active=yes");
     assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_FAILED);
     assert_non_null(strstr(host.error.text, "another cluster"));
     deploy_host_clear(&host);
 }
 
-static void test_sudo(void **state)
+TEST(test_sudo)
 {
     struct deploy_plan plan = plan_of(DEPLOY_TO);
     struct deploy_host host = host_at(DEPLOY_PROBE);
 
-    (void)state;
     say(&host, "edl:uid=1000\nedl:sudo=password\nedl:like=debian\nedl:arch=amd64\nedl:systemd=yes");
     assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_LOOK);
     assert_int_equal(host.sudo, DEPLOY_SUDO_PASSWORD);
@@ -273,13 +263,12 @@ static void test_sudo(void **state)
 }
 
 /* What a host says is shown to a person, and may be anything. */
-static void test_lines_are_cut_and_masked(void **state)
+TEST(test_lines_are_cut_and_masked)
 {
     struct deploy_host host = host_at(DEPLOY_INSTALL);
     struct deploy_plan plan = plan_of(DEPLOY_TO);
     char line[1000];
 
-    (void)state;
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     memcpy(line, "edl:hostname=", 13);
@@ -324,7 +313,7 @@ static int shell(const char *options, const char *script, FILE *out)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void test_scripts_are_such(void **state)
+TEST(test_scripts_are_such)
 {
     static const char name[] = "it's $(touch /tmp/never) \\ \"a\" `b`";
     const struct deploy_join join = { .server = "https://n1:7010",
@@ -332,7 +321,6 @@ static void test_scripts_are_such(void **state)
                                       .token = "secret" };
     struct deploy_plan plan = plan_of(DEPLOY_TO);
 
-    (void)state;
     plan.packages = packages;
     plan.n_packages = ELEMENTS(packages);
     plan.root_dir = name;
@@ -354,7 +342,7 @@ static void test_scripts_are_such(void **state)
         }
 }
 
-static void test_the_probe_runs(void **state)
+TEST(test_the_probe_runs)
 {
     struct deploy_plan plan = plan_of(DEPLOY_TO);
     struct deploy_host host = host_at(DEPLOY_PROBE);
@@ -362,7 +350,6 @@ static void test_the_probe_runs(void **state)
     char line[512], uid[32];
     _cleanup_fclose_ FILE *out = tmpfile();
 
-    (void)state;
     assert_non_null(out);
     assert_int_equal(shell("-c", script, out), 0);
     rewind(out);
@@ -377,11 +364,10 @@ static void test_the_probe_runs(void **state)
     deploy_host_clear(&host);
 }
 
-static void test_words_are_quoted(void **state)
+TEST(test_words_are_quoted)
 {
     static const char *const words[] = { "", "a", "'", "''", "a'b", "$x `y` \\ \"z\" *", "-n\n" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(words); i++) {
         _cleanup_free_ char *quoted = shell_quote(words[i]), *script = NULL;
 
@@ -389,23 +375,4 @@ static void test_words_are_quoted(void **state)
         assert_true(asprintf(&script, "[ %s = \"$EXPECTED\" ]", quoted) > 0);
         assert_int_equal(shell("-c", script, NULL), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_step),
-        cmocka_unit_test(test_named_packages_go_first),
-        cmocka_unit_test(test_changes_are_told),
-        cmocka_unit_test(test_failures_have_a_remedy),
-        cmocka_unit_test(test_a_repository_that_cannot_be_reached),
-        cmocka_unit_test(test_a_host_of_others_is_left_alone),
-        cmocka_unit_test(test_sudo),
-        cmocka_unit_test(test_lines_are_cut_and_masked),
-        cmocka_unit_test(test_scripts_are_such),
-        cmocka_unit_test(test_the_probe_runs),
-        cmocka_unit_test(test_words_are_quoted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "scheduler/auth.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define MEET "/jobs/self-made/rendezvous"
 #define SIZE 3
@@ -132,7 +133,9 @@ static void meet_all(struct live *live, struct reply *replies, uint32_t n, const
         meet(live, i, body, &replies[i]);
 }
 
-static void test_all_get_the_same(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_all_get_the_same)
 {
     struct live *live = *state;
     struct reply replies[SIZE] = { 0 };
@@ -155,7 +158,7 @@ static void test_all_get_the_same(void **state)
     reply_clear(&replies[0]);
 }
 
-static void test_wait_that_ends_names_who_is_missing(void **state)
+TEST(test_wait_that_ends_names_who_is_missing)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -172,7 +175,7 @@ static void test_wait_that_ends_names_who_is_missing(void **state)
     reply_clear(&reply);
 }
 
-static void test_members_hear_that_it_is_over(void **state)
+TEST(test_members_hear_that_it_is_over)
 {
     struct live *live = *state;
     struct reply replies[SIZE + 1] = { 0 }, watches[SIZE] = { 0 };
@@ -213,7 +216,7 @@ static void test_members_hear_that_it_is_over(void **state)
 }
 
 /* The last one to be waited for ends instead of arriving. */
-static void test_end_completes_a_generation(void **state)
+TEST(test_end_completes_a_generation)
 {
     struct live *live = *state;
     struct reply replies[SIZE + 1] = { 0 };
@@ -231,7 +234,7 @@ static void test_end_completes_a_generation(void **state)
     reply_clear(&replies[3]);
 }
 
-static void test_restart_is_no_end(void **state)
+TEST(test_restart_is_no_end)
 {
     struct live *live = *state;
     struct reply replies[SIZE] = { 0 };
@@ -252,7 +255,7 @@ static void test_restart_is_no_end(void **state)
 
 /* What could not be stored was told to nobody, and its number is free: for other members or notes.
  */
-static void test_commit_that_fails_is_no_generation(void **state)
+TEST(test_commit_that_fails_is_no_generation)
 {
     struct live *live = *state;
     struct reply replies[SIZE] = { 0 }, health = { 0 };
@@ -303,7 +306,7 @@ static void ask_secret(struct live *live, uint32_t index, unsigned status, char 
 
 /* One for all processes of the job and for its life, also while nothing can be stored; a job of
  * before there were any gets its own when it is asked for, once that can be stored. */
-static void test_secret(void **state)
+TEST(test_secret)
 {
     static const char another_job[] = "{\"name\":\"a\",\"mode\":\"collective\",\"roles\":"
                                       "[{\"role\":\"trainer\",\"command\":[\"true\"],\"min\":1}]}";
@@ -338,7 +341,7 @@ static void test_secret(void **state)
 }
 
 /* The list for everybody is left out, unless somebody wants it. */
-static void test_many_members_are_not_listed(void **state)
+TEST(test_many_members_are_not_listed)
 {
     struct live *live = *state;
     const uint32_t n = 257;
@@ -368,7 +371,7 @@ static void test_many_members_are_not_listed(void **state)
     free(replies);
 }
 
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
     static const struct {
         const char *body;
@@ -402,7 +405,7 @@ static void test_bad_calls(void **state)
     reply_clear(&reply);
 }
 
-static void test_who_is_being_stopped_leaves(void **state)
+TEST(test_who_is_being_stopped_leaves)
 {
     struct live *live = *state;
     struct reply reply = { 0 }, killed = { 0 };
@@ -515,7 +518,7 @@ static void lose(struct live *live, const char *reporting)
     turn(live);
 }
 
-static void test_service_is_who_serves_now(void **state)
+TEST(test_service_is_who_serves_now)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -553,7 +556,7 @@ static void test_service_is_who_serves_now(void **state)
     reply_clear(&reply);
 }
 
-static void test_who_is_stopped_or_lost_serves_nobody(void **state)
+TEST(test_who_is_stopped_or_lost_serves_nobody)
 {
     struct live *live = *state;
     struct reply reply = { 0 }, killed = { 0 };
@@ -585,7 +588,7 @@ static void test_who_is_stopped_or_lost_serves_nobody(void **state)
 }
 
 /* on_disconnect: keep - it runs on, and nobody can tell how it is */
-static void test_who_is_cut_off_serves_nobody_meanwhile(void **state)
+TEST(test_who_is_cut_off_serves_nobody_meanwhile)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -606,7 +609,7 @@ static void test_who_is_cut_off_serves_nobody_meanwhile(void **state)
     reply_clear(&reply);
 }
 
-static void test_names_of_services(void **state)
+TEST(test_names_of_services)
 {
     static const struct {
         const char *path;
@@ -649,7 +652,7 @@ static void test_names_of_services(void **state)
 }
 
 /* Any job's process may ask for any service. */
-static void test_processes_find_services(void **state)
+TEST(test_processes_find_services)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -666,28 +669,4 @@ static void test_processes_find_services(void **state)
     (void)serving(&reply, found, sizeof found);
     assert_string_equal(found, "n1 ");
     reply_clear(&reply);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_all_get_the_same),
-        T(test_wait_that_ends_names_who_is_missing),
-        T(test_members_hear_that_it_is_over),
-        T(test_end_completes_a_generation),
-        T(test_restart_is_no_end),
-        T(test_commit_that_fails_is_no_generation),
-        T(test_secret),
-        T(test_many_members_are_not_listed),
-        T(test_bad_calls),
-        T(test_who_is_being_stopped_leaves),
-        T(test_service_is_who_serves_now),
-        T(test_who_is_stopped_or_lost_serves_nobody),
-        T(test_who_is_cut_off_serves_nobody_meanwhile),
-        T(test_names_of_services),
-        T(test_processes_find_services),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

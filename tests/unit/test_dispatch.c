@@ -9,6 +9,7 @@
 
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { WAITING = 256, FORECASTS = 4 }; /* of one caller at most */
 
@@ -46,7 +47,9 @@ static void assert_refused(struct live *live, struct reply *reply, uint64_t bega
     reply_clear(reply);
 }
 
-static void test_one_caller_has_a_bounded_number_waiting(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_one_caller_has_a_bounded_number_waiting)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, made = { 0 }, others = { 0 }, more = { 0 };
@@ -78,7 +81,7 @@ static void test_one_caller_has_a_bounded_number_waiting(void **state)
     reply_clear(&others);
 }
 
-static void test_forecasts_wait_for_each_other_and_few_of_one_caller(void **state)
+TEST(test_forecasts_wait_for_each_other_and_few_of_one_caller)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, made = { 0 }, others = { 0 }, more = { 0 }, few[FORECASTS] = { 0 };
@@ -109,7 +112,7 @@ static void test_forecasts_wait_for_each_other_and_few_of_one_caller(void **stat
     reply_clear(&others);
 }
 
-static void test_a_scheduler_that_ends_leaves_no_forecast_behind(void **state)
+TEST(test_a_scheduler_that_ends_leaves_no_forecast_behind)
 {
     struct live *live = *state;
     struct reply asked = { 0 };
@@ -123,16 +126,4 @@ static void test_a_scheduler_that_ends_leaves_no_forecast_behind(void **state)
     assert_int_equal(asked.n, 0);
     assert_int_equal(live_ask(live, "POST", "/jobs?dry_run=1", NULL, job, &asked), 200);
     reply_clear(&asked);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_one_caller_has_a_bounded_number_waiting),
-        T(test_forecasts_wait_for_each_other_and_few_of_one_caller),
-        T(test_a_scheduler_that_ends_leaves_no_forecast_behind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,13 @@
 /* test_doctor.c - what `edl doctor` makes of machines: each case is a healthy one with one thing
  * changed, and says the verdict, words of the text, and words of the remedy */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "agent/doctor/facts.h"
 #include "shared/http_probe.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define GIB (UINT64_C(1) << 30)
 
@@ -95,12 +91,11 @@ static void show(const struct findings *findings)
                       findings->list[i].check, findings->list[i].text, findings->list[i].remedy);
 }
 
-static void test_a_healthy_node_has_neither_warning_nor_problem(void **state)
+TEST(test_a_healthy_node_has_neither_warning_nor_problem)
 {
     struct doctor_facts facts = healthy();
     struct findings findings;
 
-    (void)state;
     judge_all(&facts, &findings);
     if (findings_count(&findings, VERDICT_OK) != findings.n)
         show(&findings);
@@ -140,9 +135,8 @@ static void set(char *to, const char *text)
     (void)snprintf(to, FACT_SIZE, "%s", text);
 }
 
-static void test_cgroups(void **state)
+TEST(test_cgroups)
 {
-    (void)state;
     CASE(VERDICT_OK, "cgroups", "both versions", "",
          set(f.cgroups.v1_has, "memory cpu pids devices"));
     CASE(VERDICT_WARNING, "cgroups", "version 1 alone", "unified_cgroup_hierarchy=1",
@@ -159,9 +153,8 @@ static void test_cgroups(void **state)
     CASE(VERDICT_WARNING, "cgroup.freeze", "they are killed", "5.2", f.cgroups.can_freeze = false);
 }
 
-static void test_systemd(void **state)
+TEST(test_systemd)
 {
-    (void)state;
     CASE(VERDICT_WARNING, "systemd", "does not run", "runtime: direct", f.systemd.booted = false);
     CASE(VERDICT_OK, "systemd", "not wanted", "", f.systemd.booted = false;
          f.systemd.wanted = WANTED_DIRECT);
@@ -184,9 +177,8 @@ static void test_systemd(void **state)
          f.systemd.wanted = WANTED_DIRECT);
 }
 
-static void test_gpus(void **state)
+TEST(test_gpus)
 {
-    (void)state;
     CASE(VERDICT_OK, "gpus", "2, driver 535.129.03, NVML 12.535.129.03", "", (void)f);
     CASE(VERDICT_OK, "gpus", "none", "", f.gpus = (struct gpu_facts){ 0 });
     CASE(VERDICT_OK, "gpus", "2 as agent.conf says", "",
@@ -206,9 +198,8 @@ static void test_gpus(void **state)
          set(f.gpus.complaint, "No such file or directory"));
 }
 
-static void test_clock(void **state)
+TEST(test_clock)
 {
-    (void)state;
     CASE(VERDICT_WARNING, "clock", "no time service", "set-ntp", f.clock.is_synchronised = false);
     CASE(VERDICT_OK, "clock offset", "within 2 s", "", f.clock.offset_us = 2000000);
     CASE(VERDICT_WARNING, "clock offset", "3 s ahead of", "set-ntp", f.clock.offset_us = 3000000);
@@ -217,9 +208,8 @@ static void test_clock(void **state)
          f.clock.offset_us = INT64_C(-3600000000));
 }
 
-static void test_disks(void **state)
+TEST(test_disks)
 {
-    (void)state;
     CASE(VERDICT_PROBLEM, "state folder", "cannot be looked at: Permission denied", "ls -ld",
          f.disks[0].failure = -EACCES);
     CASE(VERDICT_PROBLEM, "state folder", "you may not make it in /var", "mkdir -p",
@@ -247,9 +237,8 @@ static void test_disks(void **state)
          (void)snprintf(f.disks[0].type, sizeof f.disks[0].type, "tmpfs"));
 }
 
-static void test_reach(void **state)
+TEST(test_reach)
 {
-    (void)state;
     CASE(VERDICT_WARNING, "membership", "has not joined", "edl node add",
          f.reach = (struct reach_facts){ 0 });
     CASE(VERDICT_PROBLEM, "membership", "damaged", "remove it",
@@ -274,9 +263,8 @@ static void test_reach(void **state)
     CASE(VERDICT_OK, "credential", "not reported yet", "", f.reach.orders_status = 503);
 }
 
-static void test_accounts(void **state)
+TEST(test_accounts)
 {
-    (void)state;
     CASE(VERDICT_PROBLEM, "agent.conf", "line 3", "lists all",
          edl_error_set(&f.accounts.conf_fault, -EINVAL, "agent.conf line 3: no such key");
          edl_error_remedy(&f.accounts.conf_fault, "edl-agent(8) lists all"));
@@ -300,12 +288,11 @@ static void test_accounts(void **state)
              ((struct named_account){ .name = "ann", .exists = true, .uid = 1000 }));
 }
 
-static void test_machine(void **state)
+TEST(test_machine)
 {
     static const char *const bad[] = { "", "uninitialized", "0123456789ABCDEF0123456789abcdef",
                                        "00000000000000000000000000000000", "0123" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++)
         CASE(VERDICT_PROBLEM, "machine-id", "told apart", "systemd-machine-id-setup",
              (void)snprintf(f.machine.machine_id, sizeof f.machine.machine_id, "%s", bad[i]));
@@ -317,21 +304,4 @@ static void test_machine(void **state)
     CASE(VERDICT_WARNING, "ulimits", "pid_max is 4096", "sysctl", f.machine.pid_max = 4096);
     CASE(VERDICT_WARNING, "ulimits", "64 KiB", "LimitMEMLOCK", f.machine.locked_bytes = 65536);
     CASE(VERDICT_OK, "ulimits", "enough", "", f.machine.locked_bytes = 65536; f.gpus.n = 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_healthy_node_has_neither_warning_nor_problem),
-        cmocka_unit_test(test_cgroups),
-        cmocka_unit_test(test_systemd),
-        cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_disks),
-        cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_accounts),
-        cmocka_unit_test(test_machine),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_document_refused.c - what a job document may not say: where the error points, and its remedy
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "tests/unit/document_fixture.h"
+#include "tests/unit/test.h"
 
 struct refusal {
     const char *json, *pointer, *text, *remedy; /* text and remedy: part of it */
@@ -272,11 +268,10 @@ static const struct refusal refusals[] = {
       "text is expected, found number 1", "quotes" },
 };
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     char ignored[512];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(refusals); i++) {
         const struct refusal *row = &refusals[i];
         struct edl_error error;
@@ -290,11 +285,4 @@ static void test_refused(void **state)
             fail_msg("%s\n%d: %s (%s) %s", row->json, error.code, error.text, error.pointer,
                      error.remedy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_refused) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_document_workspace.c - which workspaces a job document may name */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static json_t *wrapped(const char *workspace)
 {
@@ -25,7 +21,7 @@ static json_t *of_roles(const char *workspace)
 
 /* No shell stands between a document and the nodes, and none has the folder where it was written.
  */
-static void test_whole_paths_only(void **state)
+TEST(test_whole_paths_only)
 {
     static const struct {
         const char *workspace, *remedy; /* NULL: it is taken */
@@ -42,7 +38,6 @@ static void test_whole_paths_only(void **state)
         { "private", "leave workspace out" },
     };
 
-    (void)state;
     for (size_t i = 0; i < 2 * ELEMENTS(cases); i++) {
         const char *workspace = cases[i / 2].workspace;
         json_t *document = i % 2 == 0 ? wrapped(workspace) : of_roles(workspace);
@@ -68,27 +63,16 @@ static void test_whole_paths_only(void **state)
 }
 
 /* What a version before took is read, or its scheduler could not be started any more. */
-static void test_stored_document(void **state)
+TEST(test_stored_document)
 {
     json_t *document = of_roles("train_dir");
     struct job_spec *spec = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(job_spec_from_stored(document, &spec, &error), 0);
     assert_string_equal(spec->roles[0].workspace, "train_dir");
     (void)job_spec_free(spec);
     (void)json_object_set_new(document, "passes", json_integer(-1));
     assert_int_equal(job_spec_from_stored(document, &spec, &error), EDL_EBADSPEC);
     json_decref(document);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_paths_only),
-        cmocka_unit_test(test_stored_document),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_exchange.c - two jobs exchange their places on types of GPU: who agrees, and what may come
  * between */
+#include "tests/unit/test.h"
 #include "tests/unit/types_world.h"
 
 /* Nothing is free: they take each other's places, one by one, and no GPU is lost over it. */
-static void test_two_jobs_exchange_their_places(void **state)
+TEST(test_two_jobs_exchange_their_places)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     cross(&p, 8, &a, &b);
     work_s(&p, 900);
@@ -22,12 +22,11 @@ static void test_two_jobs_exchange_their_places(void **state)
 }
 
 /* It is as fast on either, and gives its place for a while's standstill of one instance. */
-static void test_who_does_not_mind_exchanges_as_well(void **state)
+TEST(test_who_does_not_mind_exchanges_as_well)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     (void)add_job(&p, "b", 16, FAST, FAST);
     work_s(&p, 200);
@@ -48,12 +47,11 @@ static void test_who_does_not_mind_exchanges_as_well(void **state)
 }
 
 /* Both are faster on A: whoever is there stays. */
-static void test_nobody_gives_a_place_to_his_loss(void **state)
+TEST(test_nobody_gives_a_place_to_his_loss)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     (void)add_job(&p, "c", 16, FAST, 2 * FAST);
@@ -83,12 +81,11 @@ static void begin_exchange(struct plant *p, uint32_t linger, struct job **ret_a,
     assert_int_equal((*ret_b)->learned->exchange.with, (*ret_a)->id);
 }
 
-static void test_the_other_s_end_ends_an_exchange(void **state)
+TEST(test_the_other_s_end_ends_an_exchange)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin_exchange(&p, 0, &a, &b);
     assert_int_equal(cluster_kill_job(p.w->cluster, b, "killed", p.w->now, NULL), 0);
     work_s(&p, 10); /* and not the minute that it would have waited */
@@ -98,13 +95,12 @@ static void test_the_other_s_end_ends_an_exchange(void **state)
 }
 
 /* While they are being stopped what they have is theirs still: a third one does not grow on it. */
-static void test_nobody_grows_on_what_is_exchanged(void **state)
+TEST(test_nobody_grows_on_what_is_exchanged)
 {
     struct plant p;
     struct job *a, *b, *c;
     int seconds = 0;
 
-    (void)state;
     begin(&p);
     p.w->seed = 1;
     p.w->max_linger = 8; /* stops take a while */
@@ -125,13 +121,12 @@ static void test_nobody_grows_on_what_is_exchanged(void **state)
 }
 
 /* While b's data are not there nobody can tell what a move costs it. */
-static void test_who_has_no_data_yet_exchanges_nothing(void **state)
+TEST(test_who_has_no_data_yet_exchanges_nothing)
 {
     struct job_spec *spec = world_spec("b", 1, 8, CORE, 0, 0);
     struct plant p;
     struct job *a;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     close_nodes(&p, 0);
@@ -146,13 +141,12 @@ static void test_who_has_no_data_yet_exchanges_nothing(void **state)
 }
 
 /* Who gains nothing by it is not asked by a job of lower priority. */
-static void test_nobody_gives_way_to_a_lower_priority(void **state)
+TEST(test_nobody_gives_way_to_a_lower_priority)
 {
     struct job_spec *spec = world_spec("b", 1, 8, CORE, 0, 0);
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     (void)add_job(&p, "b", 16, FAST, FAST);
     work_s(&p, 200);
@@ -173,13 +167,12 @@ static void test_nobody_gives_way_to_a_lower_priority(void **state)
 }
 
 /* a is at its minimum when one of it fails: what it waits with is wanted now, wherever. */
-static void test_a_minimum_does_not_wait_for_an_exchange(void **state)
+TEST(test_a_minimum_does_not_wait_for_an_exchange)
 {
     struct plant p;
     struct job *a, *b;
     uint32_t left = 0;
 
-    (void)state;
     begin_exchange(&p, 30, &a, &b); /* stops take long */
     assert_int_equal(cluster_scale_job(p.w->cluster, a, "trainer", 7, 8, p.w->now, NULL), 0);
     for (uint32_t i = 0; i < a->n_slots[0] && left == 0; i++)
@@ -197,12 +190,11 @@ static void test_a_minimum_does_not_wait_for_an_exchange(void **state)
     end(&p);
 }
 
-static void test_nobody_exchanges_what_costs_more(void **state)
+TEST(test_nobody_exchanges_what_costs_more)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     cross(&p, 8, &a, &b);
     for (int i = 0; i < 300; i++) {
@@ -213,12 +205,11 @@ static void test_nobody_exchanges_what_costs_more(void **state)
     end(&p);
 }
 
-static void test_who_loses_a_third_keeps_its_place(void **state)
+TEST(test_who_loses_a_third_keeps_its_place)
 {
     struct plant p;
     struct job *a, *b;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     (void)add_job(&p, "c", 16, 10, 16);
@@ -236,13 +227,12 @@ static void test_who_loses_a_third_keeps_its_place(void **state)
 }
 
 /* A copy plans as the original does, with what is known of types, also amid an exchange. */
-static void test_a_copy_knows_the_types(void **state)
+TEST(test_a_copy_knows_the_types)
 {
     struct plant p;
     struct job *a, *b;
     struct cluster *copy;
 
-    (void)state;
     begin_exchange(&p, 0, &a, &b);
     copy = cluster_clone(p.w->cluster, p.w->now);
     assert_memory_equal(&copy->gpu_types, &p.w->cluster->gpu_types, sizeof copy->gpu_types);
@@ -255,23 +245,4 @@ static void test_a_copy_knows_the_types(void **state)
     }
     (void)cluster_free(copy);
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_jobs_exchange_their_places),
-        cmocka_unit_test(test_who_does_not_mind_exchanges_as_well),
-        cmocka_unit_test(test_nobody_gives_a_place_to_his_loss),
-        cmocka_unit_test(test_the_other_s_end_ends_an_exchange),
-        cmocka_unit_test(test_nobody_grows_on_what_is_exchanged),
-        cmocka_unit_test(test_who_has_no_data_yet_exchanges_nothing),
-        cmocka_unit_test(test_nobody_gives_way_to_a_lower_priority),
-        cmocka_unit_test(test_a_minimum_does_not_wait_for_an_exchange),
-        cmocka_unit_test(test_nobody_exchanges_what_costs_more),
-        cmocka_unit_test(test_who_loses_a_third_keeps_its_place),
-        cmocka_unit_test(test_a_copy_knows_the_types),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

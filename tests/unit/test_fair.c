@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_fair.c - callers in turn, what each may have waiting, and what may be served when */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/fair.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ANY ((struct fair_limits){ 0 })
 
@@ -29,12 +25,11 @@ static char take(struct fair *fair, unsigned classes)
     return next != NULL ? next->name : '-';
 }
 
-static void test_a_thousand_of_one_keep_nobody_waiting(void **state)
+TEST(test_a_thousand_of_one_keep_nobody_waiting)
 {
     struct fair *fair = fair_new(&ANY);
     struct call many[1000], one = call('b'), other = call('c');
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(many); i++) {
         many[i] = call('a');
         assert_int_equal(fair_add(fair, "anna", FAIR_ANYTIME, &many[i].item), FAIR_TAKEN);
@@ -51,7 +46,7 @@ static void test_a_thousand_of_one_keep_nobody_waiting(void **state)
     assert_null(fair_free(fair));
 }
 
-static void test_callers_take_turns(void **state)
+TEST(test_callers_take_turns)
 {
     static const struct {
         const char *caller;
@@ -62,7 +57,6 @@ static void test_callers_take_turns(void **state)
     struct fair *fair = fair_new(&ANY);
     struct call calls[ELEMENTS(asked)];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(asked); i++) {
         calls[i] = call(asked[i].name);
         assert_int_equal(fair_add(fair, asked[i].caller, FAIR_ANYTIME, &calls[i].item), FAIR_TAKEN);
@@ -72,13 +66,12 @@ static void test_callers_take_turns(void **state)
     (void)fair_free(fair);
 }
 
-static void test_each_has_a_bound(void **state)
+TEST(test_each_has_a_bound)
 {
     const struct fair_limits limits = { .each = 2, .all = 3 };
     struct fair *fair = fair_new(&limits);
     struct call calls[6];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(calls); i++)
         calls[i] = call((char)('0' + i));
     assert_int_equal(fair_add(fair, "anna", FAIR_ANYTIME, &calls[0].item), FAIR_TAKEN);
@@ -98,12 +91,11 @@ static void test_each_has_a_bound(void **state)
     assert_null(calls[2].item.caller);
 }
 
-static void test_what_waits_for_a_commit_holds_up_nothing_else(void **state)
+TEST(test_what_waits_for_a_commit_holds_up_nothing_else)
 {
     struct fair *fair = fair_new(&ANY);
     struct call read = call('r'), change = call('c'), other = call('o');
 
-    (void)state;
     assert_int_equal(fair_add(fair, "anna", FAIR_SETTLED, &read.item), FAIR_TAKEN);
     assert_int_equal(fair_add(fair, "anna", FAIR_ANYTIME, &change.item), FAIR_TAKEN);
     assert_int_equal(fair_add(fair, "bert", FAIR_SETTLED, &other.item), FAIR_TAKEN);
@@ -116,12 +108,11 @@ static void test_what_waits_for_a_commit_holds_up_nothing_else(void **state)
     (void)fair_free(fair);
 }
 
-static void test_one_that_leaves_is_passed_over(void **state)
+TEST(test_one_that_leaves_is_passed_over)
 {
     struct fair *fair = fair_new(&ANY);
     struct call a = call('a'), b = call('b'), gone = call('g');
 
-    (void)state;
     (void)fair_add(fair, "anna", FAIR_ANYTIME, &gone.item);
     (void)fair_add(fair, "anna", FAIR_ANYTIME, &a.item);
     (void)fair_add(fair, "bert", FAIR_ANYTIME, &b.item);
@@ -132,17 +123,4 @@ static void test_one_that_leaves_is_passed_over(void **state)
     assert_int_equal(take(fair, FAIR_ALL), '-');
     assert_int_equal(fair_waiting(fair, FAIR_ALL), 0);
     (void)fair_free(fair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_thousand_of_one_keep_nobody_waiting),
-        cmocka_unit_test(test_callers_take_turns),
-        cmocka_unit_test(test_each_has_a_bound),
-        cmocka_unit_test(test_what_waits_for_a_commit_holds_up_nothing_else),
-        cmocka_unit_test(test_one_that_leaves_is_passed_over),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_fence.c - when a process has to end: instants, asked and unasked, and random renewals */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "agent/core/fence.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "tests/unit/test.h"
 
 #define LEASE 12000 /* a third is 4000, a sixth 2000, a twelfth 1000 */
 #define DEADLINE 100000
 #define KILL_AFTER 900000
 
-static void test_instants(void **state)
+TEST(test_instants)
 {
     static const struct {
         uint64_t deadline, lease, term, freeze, kill;
@@ -29,7 +25,6 @@ static void test_instants(void **state)
         { DEADLINE, 1, DEADLINE, DEADLINE, DEADLINE }, /* nothing to divide */
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(table); i++) {
         assert_int_equal(fence_term_at(table[i].deadline, table[i].lease), table[i].term);
         assert_int_equal(fence_freeze_at(table[i].deadline, table[i].lease), table[i].freeze);
@@ -74,24 +69,22 @@ static struct fence frozen(void)
     return fence;
 }
 
-static void test_lease_word(void **state)
+TEST(test_lease_word)
 {
     struct lease_word lease = { .deadline_us = (UINT64_C(1) << 48) - 1, .epoch = UINT16_MAX };
     uint64_t packed = lease_word_pack(lease);
 
-    (void)state;
     assert_int_equal(packed, UINT64_MAX);
     assert_int_equal(lease_word_unpack(packed).deadline_us, lease.deadline_us);
     assert_int_equal(lease_word_unpack(packed).epoch, lease.epoch);
     assert_int_equal(lease_word_unpack(0).deadline_us, 0);
 }
 
-static void test_lease_end_freezes(void **state)
+TEST(test_lease_end_freezes)
 {
     struct fence fence = freezable(60000);
     uint64_t next;
 
-    (void)state;
     assert_int_equal(look(&fence, DEADLINE, 90000, &next), 0);
     assert_int_equal(next, 98000);
     assert_int_equal(look(&fence, DEADLINE, 97999, &next), 0);
@@ -105,12 +98,11 @@ static void test_lease_end_freezes(void **state)
     assert_int_equal(fence.cause, FENCE_LEASE);
 }
 
-static void test_a_freeze_that_is_not_seen_kills(void **state)
+TEST(test_a_freeze_that_is_not_seen_kills)
 {
     struct fence fence = freezable(60000);
     uint64_t next;
 
-    (void)state;
     assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
     assert_int_equal(look(&fence, DEADLINE, 98999, &next), 0);
     assert_int_equal(look(&fence, DEADLINE, 99000, &next), 2);
@@ -121,12 +113,11 @@ static void test_a_freeze_that_is_not_seen_kills(void **state)
 }
 
 /* The trap: that the lease goes on is not enough, its epoch tells of a gap. */
-static void test_a_renewal_thaws_in_the_same_epoch_only(void **state)
+TEST(test_a_renewal_thaws_in_the_same_epoch_only)
 {
     struct fence fence = frozen();
     uint64_t next;
 
-    (void)state;
     assert_int_equal(look_in(&fence, 8, DEADLINE + 50000, 99500, &next), 0);
     assert_int_equal(look(&fence, DEADLINE + 50000, 99500, &next), 8);
     assert_int_equal(next, 148000);
@@ -136,12 +127,11 @@ static void test_a_renewal_thaws_in_the_same_epoch_only(void **state)
     assert_int_equal(look(&fence, DEADLINE + 50000, 148000, &next), 0);
 }
 
-static void test_it_is_watched_while_the_epoch_may_go_on(void **state)
+TEST(test_it_is_watched_while_the_epoch_may_go_on)
 {
     struct fence fence;
     uint64_t next, lease = 60 * FENCE_POLL_US, deadline = 10 * lease;
 
-    (void)state;
     fence_init(&fence, lease, 0);
     fence_may_freeze(&fence, 100 * lease);
     assert_int_equal(look(&fence, deadline, deadline - lease / 6, &next), 4);
@@ -158,12 +148,11 @@ static bool thaws(struct fence fence, uint16_t epoch, uint16_t now_epoch, uint64
     return fence_thaw(&fence, epoch, (struct lease_word){ deadline, now_epoch }, now);
 }
 
-static void test_a_thaw_is_of_the_present_epoch(void **state)
+TEST(test_a_thaw_is_of_the_present_epoch)
 {
     struct fence fence = frozen();
     uint64_t next;
 
-    (void)state;
     assert_true(thaws(fence, 8, 8, 300000, 250000));
     assert_false(thaws(fence, 8, 9, 300000, 250000)); /* a second gap has overtaken it */
     assert_false(thaws(fence, 7, 8, 300000, 250000));
@@ -178,12 +167,11 @@ static void test_a_thaw_is_of_the_present_epoch(void **state)
     assert_int_equal(look_in(&fence, 8, 300000, 298000, &next), 4);
 }
 
-static void test_a_stop_kills_what_is_frozen(void **state)
+TEST(test_a_stop_kills_what_is_frozen)
 {
     struct fence fence = frozen();
     uint64_t next;
 
-    (void)state;
     fence_stop(&fence, 60000, 150000);
     assert_int_equal(look(&fence, DEADLINE, 150000, &next), 2); /* neither SIGTERM nor a thaw */
     assert_int_equal(fence.cause, FENCE_STOPPED);
@@ -194,12 +182,11 @@ static void test_a_stop_kills_what_is_frozen(void **state)
 }
 
 /* It has its grace, and is no longer for the lease than before: to freeze it would only delay. */
-static void test_what_is_being_stopped_is_killed_at_the_end_of_the_lease(void **state)
+TEST(test_what_is_being_stopped_is_killed_at_the_end_of_the_lease)
 {
     struct fence fence = freezable(60000);
     uint64_t next;
 
-    (void)state;
     fence_stop(&fence, 60000, 90000);
     assert_int_equal(look(&fence, DEADLINE, 90000, &next), 1);
     assert_int_equal(next, 99000);
@@ -208,24 +195,22 @@ static void test_what_is_being_stopped_is_killed_at_the_end_of_the_lease(void **
     assert_int_equal(fence.cause, FENCE_STOPPED);
 }
 
-static void test_woken_after_the_deadline_freezes_at_once(void **state)
+TEST(test_woken_after_the_deadline_freezes_at_once)
 {
     struct fence fence = freezable(60000);
     uint64_t next;
 
-    (void)state;
     assert_int_equal(look(&fence, DEADLINE, 50000, &next), 0);
     assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7000, &next), 4);
     assert_int_equal(next, DEADLINE + 7000 + LEASE / 12);
     assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7000 + LEASE / 12, &next), 2);
 }
 
-static void test_lease_runs_out(void **state)
+TEST(test_lease_runs_out)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 60000);
     assert_int_equal(look(&fence, DEADLINE, 90000, &next), 0);
     assert_int_equal(next, 96000);
@@ -238,12 +223,11 @@ static void test_lease_runs_out(void **state)
     assert_int_equal(next, NEVER_US);
 }
 
-static void test_short_grace_kills_earlier(void **state)
+TEST(test_short_grace_kills_earlier)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 500);
     assert_int_equal(look(&fence, DEADLINE, 96000, &next), 1);
     assert_int_equal(next, 96500);
@@ -251,23 +235,21 @@ static void test_short_grace_kills_earlier(void **state)
     assert_int_equal(look(&fence, DEADLINE, 96000, &next), 3);
 }
 
-static void test_renewed_lease_goes_on(void **state)
+TEST(test_renewed_lease_goes_on)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 60000);
     assert_int_equal(look(&fence, DEADLINE + 50000, 96000, &next), 0);
     assert_int_equal(next, 146000);
 }
 
-static void test_renewal_after_term_is_too_late(void **state)
+TEST(test_renewal_after_term_is_too_late)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 60000);
     assert_int_equal(look(&fence, DEADLINE, 96000, &next), 1);
     assert_int_equal(look(&fence, DEADLINE + 50000, 97000, &next), 0);
@@ -275,23 +257,21 @@ static void test_renewal_after_term_is_too_late(void **state)
     assert_int_equal(look(&fence, DEADLINE + 50000, 99000, &next), 2);
 }
 
-static void test_woken_after_the_deadline_kills_at_once(void **state)
+TEST(test_woken_after_the_deadline_kills_at_once)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 60000);
     assert_int_equal(look(&fence, DEADLINE, 50000, &next), 0);
     assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7, &next), 3);
 }
 
-static void test_asked_to_end(void **state)
+TEST(test_asked_to_end)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, 0, 60000);
     assert_int_equal(look(&fence, 0, 10, &next), 0);
     assert_int_equal(next, NEVER_US);
@@ -309,12 +289,11 @@ static void test_asked_to_end(void **state)
     assert_int_equal(look(&fence, 0, 11, &next), 1);
 }
 
-static void test_lease_runs_out_while_asked_to_end(void **state)
+TEST(test_lease_runs_out_while_asked_to_end)
 {
     struct fence fence;
     uint64_t next;
 
-    (void)state;
     fence_init(&fence, LEASE, 60000);
     fence_stop(&fence, 60000, 90000);
     assert_int_equal(look(&fence, DEADLINE, 90000, &next), 1);
@@ -361,37 +340,10 @@ static void one_life(uint64_t *random)
     fail_msg("a process outlived everything");
 }
 
-static void test_random_lives(void **state)
+TEST(test_random_lives)
 {
     uint64_t random = 1;
 
-    (void)state;
     for (int i = 0; i < 20000; i++)
         one_life(&random);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instants),
-        cmocka_unit_test(test_lease_word),
-        cmocka_unit_test(test_lease_end_freezes),
-        cmocka_unit_test(test_a_freeze_that_is_not_seen_kills),
-        cmocka_unit_test(test_a_renewal_thaws_in_the_same_epoch_only),
-        cmocka_unit_test(test_it_is_watched_while_the_epoch_may_go_on),
-        cmocka_unit_test(test_a_thaw_is_of_the_present_epoch),
-        cmocka_unit_test(test_a_stop_kills_what_is_frozen),
-        cmocka_unit_test(test_what_is_being_stopped_is_killed_at_the_end_of_the_lease),
-        cmocka_unit_test(test_woken_after_the_deadline_freezes_at_once),
-        cmocka_unit_test(test_lease_runs_out),
-        cmocka_unit_test(test_short_grace_kills_earlier),
-        cmocka_unit_test(test_renewed_lease_goes_on),
-        cmocka_unit_test(test_renewal_after_term_is_too_late),
-        cmocka_unit_test(test_woken_after_the_deadline_kills_at_once),
-        cmocka_unit_test(test_asked_to_end),
-        cmocka_unit_test(test_lease_runs_out_while_asked_to_end),
-        cmocka_unit_test(test_random_lives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

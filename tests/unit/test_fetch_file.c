@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "client/fetch_file.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* of "abc" */
 
@@ -50,6 +46,8 @@ static int teardown(void **state)
     root_fd = safe_close(root_fd);
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+TEST_EACH(setup, teardown);
 
 static struct file_entry entry_of(const char *path)
 {
@@ -98,13 +96,12 @@ static void has(const char *name, const char *text)
     (void)safe_close(fd);
 }
 
-static void it_is_there_when_it_is_right(void **state)
+TEST(it_is_there_when_it_is_right)
 {
     struct edl_error error = { 0 };
     struct fetch_file file;
     struct stat st;
 
-    (void)state;
     assert_int_equal(open_file("a/b", &file), 0);
     assert_true(!file.there && file.bytes == 0);
     receive(&file, "ab");
@@ -126,11 +123,10 @@ static void it_is_there_when_it_is_right(void **state)
     fetch_file_close(&file);
 }
 
-static void what_is_wrong_gets_no_name(void **state)
+TEST(what_is_wrong_gets_no_name)
 {
     struct fetch_file file;
 
-    (void)state;
     assert_int_equal(open_file("b", &file), 0);
     receive(&file, "xyz");
     assert_int_equal(fetch_file_finish(&file, NULL), -EBADMSG);
@@ -151,11 +147,10 @@ static void what_is_wrong_gets_no_name(void **state)
     has("trainer-0/b", "abc");
 }
 
-static void a_part_that_is_too_long_is_none(void **state)
+TEST(a_part_that_is_too_long_is_none)
 {
     struct fetch_file file;
 
-    (void)state;
     assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
     write_file("trainer-0/b.part", "abcdef");
     assert_int_equal(open_file("b", &file), 0);
@@ -164,11 +159,10 @@ static void a_part_that_is_too_long_is_none(void **state)
     has("trainer-0/b.part", "");
 }
 
-static void nothing_is_written_through_a_link(void **state)
+TEST(nothing_is_written_through_a_link)
 {
     struct fetch_file file;
 
-    (void)state;
     assert_int_equal(mkdirat(root_fd, "outside", 0700), 0);
     assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
     assert_int_equal(symlinkat("../outside", root_fd, "trainer-0/a"), 0);
@@ -190,11 +184,10 @@ static void nothing_is_written_through_a_link(void **state)
     assert_int_equal(unlinkat(root_fd, "outside", AT_REMOVEDIR), 0); /* it is empty */
 }
 
-static void two_do_not_write_one_part(void **state)
+TEST(two_do_not_write_one_part)
 {
     struct fetch_file file, other;
 
-    (void)state;
     assert_int_equal(open_file("a", &file), 0);
     assert_int_equal(open_file("a", &other), -EBUSY);
     assert_int_equal(open_file("b", &other), 0);
@@ -204,12 +197,11 @@ static void two_do_not_write_one_part(void **state)
     fetch_file_close(&file);
 }
 
-static void a_folder_of_others_is_left_alone(void **state)
+TEST(a_folder_of_others_is_left_alone)
 {
     _cleanup_free_ char *made = text_format("%s/made", root);
     struct edl_error error = { 0 };
 
-    (void)state;
     write_file("script.py", "mine");
     assert_int_equal(fetch_folder_open(root, false, &error), -EEXIST);
     assert_non_null(strstr(error.remedy, "--replace"));
@@ -223,16 +215,4 @@ static void a_folder_of_others_is_left_alone(void **state)
     assert_int_equal(faccessat(root_fd, "made/" FETCH_MARK, F_OK, 0), 0);
     assert_int_equal(safe_close(fetch_folder_open(root, true, &error)), -1);
     assert_int_equal(faccessat(root_fd, FETCH_MARK, F_OK, 0), -1);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(it_is_there_when_it_is_right),      TEST(what_is_wrong_gets_no_name),
-        TEST(a_part_that_is_too_long_is_none),   TEST(a_folder_of_others_is_left_alone),
-        TEST(nothing_is_written_through_a_link), TEST(two_do_not_write_one_part),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

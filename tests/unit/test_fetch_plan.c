@@ -2,9 +2,6 @@
 /* test_fetch_plan.c - what `edl fetch` asks of whom, and where it puts it */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "client/fetch_plan.h"
 #include "client/json_read.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -62,11 +58,10 @@ static void add(struct fetch_source *source, const char *path, int mtime_us)
     assert_int_equal(fetch_source_add(source, line, strlen(line), &error), 0);
 }
 
-static void the_newest_of_each_slot_is_asked(void **state)
+TEST(the_newest_of_each_slot_is_asked)
 {
     struct fetch_plan plan;
 
-    (void)state;
     make("",
          json_pack("[o,o,o,o]", process("trainer", 0, 1, "n1"), process("trainer", 0, 5, "n2"),
                    process("trainer", 1, 2, "n1"), process("pserver", 0, 3, "n1")),
@@ -82,11 +77,10 @@ static void the_newest_of_each_slot_is_asked(void **state)
     fetch_plan_clear(&plan);
 }
 
-static void one_asks_for_a_shared_folder(void **state)
+TEST(one_asks_for_a_shared_folder)
 {
     struct fetch_plan plan;
 
-    (void)state;
     make("/data",
          json_pack("[o,o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n1"),
                    process("trainer", 2, 3, "n2")),
@@ -110,11 +104,10 @@ static void one_asks_for_a_shared_folder(void **state)
     fetch_plan_clear(&plan);
 }
 
-static void one_asks_for_a_folder_of_each_node(void **state)
+TEST(one_asks_for_a_folder_of_each_node)
 {
     struct fetch_plan plan;
 
-    (void)state;
     make("sha256:" SHA,
          json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n1")), NULL,
          UINT64_MAX, &plan);
@@ -126,11 +119,10 @@ static void one_asks_for_a_folder_of_each_node(void **state)
     fetch_plan_clear(&plan);
 }
 
-static void files_of_several_processes_are_kept_apart(void **state)
+TEST(files_of_several_processes_are_kept_apart)
 {
     struct fetch_plan plan;
 
-    (void)state;
     make("", json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n2")),
          NULL, UINT64_MAX, &plan);
     add(&plan.sources[0], "a", 1);
@@ -148,7 +140,7 @@ static void files_of_several_processes_are_kept_apart(void **state)
     fetch_plan_clear(&plan);
 }
 
-static void a_role_or_process_that_is_not_there_is_told(void **state)
+TEST(a_role_or_process_that_is_not_there_is_told)
 {
     _cleanup_json_ json_t *job = json_pack("{s:s,s:{s:[{s:s},{s:s}]}}", "name", "proj", "spec",
                                            "roles", "role", "pserver", "role", "trainer");
@@ -156,7 +148,6 @@ static void a_role_or_process_that_is_not_there_is_told(void **state)
     struct fetch_plan plan;
     struct edl_error error;
 
-    (void)state;
     fetch_plan_make(job, processes, "nope", UINT64_MAX, &plan);
     assert_int_equal(fetch_plan_check(&plan, job, "nope", UINT64_MAX, &error), -ENOENT);
     assert_string_equal(error.text, "job proj has no role nope; it has pserver, trainer");
@@ -170,11 +161,10 @@ static void a_role_or_process_that_is_not_there_is_told(void **state)
     fetch_plan_clear(&plan);
 }
 
-static void a_pattern_means_one_of_the_folders(void **state)
+TEST(a_pattern_means_one_of_the_folders)
 {
     _cleanup_free_ char *literal = fetch_pattern_of("a*[b]?\\");
 
-    (void)state;
     assert_string_equal(fetch_pattern("", false), "");
     assert_string_equal(fetch_pattern("", true), "");
     assert_string_equal(fetch_pattern("out/*", false), "out/*");
@@ -188,14 +178,13 @@ static void a_pattern_means_one_of_the_folders(void **state)
     assert_string_equal(literal, "a\\*\\[b\\]\\?\\\\");
 }
 
-static void a_list_ends_once(void **state)
+TEST(a_list_ends_once)
 {
     static const char end[] =
         "{\"end\":true,\"files\":1,\"bytes\":0,\"links\":0,\"unnamed\":0,\"unreadable\":0}";
     struct edl_error error = { 0 };
     struct fetch_plan plan;
 
-    (void)state;
     make("", json_pack("[o]", process("trainer", 0, 1, "n1")), NULL, UINT64_MAX, &plan);
     add(&plan.sources[0], "a", 1);
     assert_int_equal(fetch_source_add(&plan.sources[0], "", 0, &error), 0); /* a sign of life */
@@ -206,19 +195,4 @@ static void a_list_ends_once(void **state)
     assert_int_equal(fetch_source_add(&plan.sources[0], end, strlen(end), &error), -EINVAL);
     assert_int_equal(fetch_source_add(&plan.sources[1], "{}", 2, &error), -EINVAL);
     fetch_plan_clear(&plan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_of_each_slot_is_asked),
-        cmocka_unit_test(one_asks_for_a_shared_folder),
-        cmocka_unit_test(one_asks_for_a_folder_of_each_node),
-        cmocka_unit_test(files_of_several_processes_are_kept_apart),
-        cmocka_unit_test(a_role_or_process_that_is_not_there_is_told),
-        cmocka_unit_test(a_pattern_means_one_of_the_folders),
-        cmocka_unit_test(a_list_ends_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,18 @@
  *
  * That the figures of this moment are what counting gives is a part of cluster_check, and so of
  * every test that uses a world. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/model/resize_text.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
-static void test_histogram_counts_each_duration_once(void **state)
+TEST(test_histogram_counts_each_duration_once)
 {
     struct histogram h;
 
-    (void)state;
     histogram_init(&h, histogram_work_us);
     histogram_observe(&h, 0);
     histogram_observe(&h, 10); /* bounds are inclusive */
@@ -32,16 +27,15 @@ static void test_histogram_counts_each_duration_once(void **state)
     assert_int_equal(h.sum_us, 5 * USEC_PER_SEC + 22);
 }
 
-static void test_histogram_bounds_rise(void **state)
+TEST(test_histogram_bounds_rise)
 {
-    (void)state;
     for (size_t i = 1; i < HISTOGRAM_BOUNDS; i++) {
         assert_true(histogram_work_us[i] > histogram_work_us[i - 1]);
         assert_true(histogram_wait_us[i] > histogram_wait_us[i - 1]);
     }
 }
 
-static void test_jobs_wait_start_and_end(void **state)
+TEST(test_jobs_wait_start_and_end)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     const struct cluster_figures *f = &w->cluster->figures;
@@ -49,7 +43,6 @@ static void test_jobs_wait_start_and_end(void **state)
     struct job *first;
     struct job *second;
 
-    (void)state;
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_CORDONED, w->now, NULL), 0);
     first = world_submit(w, world_spec("first", 2, 2, 400, 0, 0));
     world_advance(w, 3 * USEC_PER_SEC);
@@ -84,13 +77,12 @@ static void test_jobs_wait_start_and_end(void **state)
     world_free(w);
 }
 
-static void test_processes_end_and_start_again(void **state)
+TEST(test_processes_end_and_start_again)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     const struct cluster_figures *f = &w->cluster->figures;
     struct job *job = world_submit(w, world_spec("one", 2, 2, 400, 0, 0));
 
-    (void)state;
     world_run(w, 4);
     world_exit(w, world_live(job, "trainer", 0), 1, 0);
     world_run(w, 2);
@@ -116,14 +108,13 @@ static uint64_t resizes(const struct cluster_figures *f, enum resize_direction d
     return 0;
 }
 
-static void test_resizes_have_direction_reason_and_duration(void **state)
+TEST(test_resizes_have_direction_reason_and_duration)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
     const struct cluster_figures *f = &w->cluster->figures;
     struct job *job = world_submit(w, world_spec("one", 1, 10, 400, 0, 0));
     uint64_t all = 0;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 10);
     assert_true(resizes(f, RESIZE_GROW, "grown") > 0);
@@ -145,14 +136,13 @@ static void test_resizes_have_direction_reason_and_duration(void **state)
 }
 
 /* The sentence may say anything: what counts is the reason that stands beside it. */
-static void test_resizes_are_counted_by_their_reason(void **state)
+TEST(test_resizes_are_counted_by_their_reason)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 4, 400, 0, 0));
     const struct cluster_figures *f = &w->cluster->figures;
     uint64_t shrunk, other;
 
-    (void)state;
     world_run(w, 6);
     shrunk = resizes(f, RESIZE_SHRINK, "given-up");
     other = resizes(f, RESIZE_SHRINK, "other");
@@ -164,7 +154,7 @@ static void test_resizes_are_counted_by_their_reason(void **state)
     world_free(w);
 }
 
-static void test_tasks_are_leased_and_end(void **state)
+TEST(test_tasks_are_leased_and_end)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     const struct cluster_figures *f = &w->cluster->figures;
@@ -176,7 +166,6 @@ static void test_tasks_are_leased_and_end(void **state)
     uint32_t id[3];
     bool save;
 
-    (void)state;
     world_run(w, 4);
     p = world_live(job, "trainer", 0);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 1), "aa", w->now, NULL),
@@ -211,12 +200,11 @@ static void test_tasks_are_leased_and_end(void **state)
     world_free(w);
 }
 
-static void test_nodes_are_summed(void **state)
+TEST(test_nodes_are_summed)
 {
     struct world *w = world_new(3, 2000, GIB, 1000);
     struct node_sums sums;
 
-    (void)state;
     (void)world_submit(w, world_spec("one", 2, 2, 400, 0, 0));
     w->agents[0].offer.gpus = w->agents[1].offer.gpus = 4;
     w->agents[0].foreign_cpu_millicores = 300;
@@ -242,11 +230,10 @@ static void test_nodes_are_summed(void **state)
     world_free(w);
 }
 
-static void test_silence_is_told_of_the_node_that_is_silent_longest(void **state)
+TEST(test_silence_is_told_of_the_node_that_is_silent_longest)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(figures_oldest_report_us(w->cluster, w->now), 0);
     w->agents[1].silent = true;
@@ -257,12 +244,11 @@ static void test_silence_is_told_of_the_node_that_is_silent_longest(void **state
     world_free(w);
 }
 
-static void test_a_restart_keeps_what_is_and_forgets_what_was(void **state)
+TEST(test_a_restart_keeps_what_is_and_forgets_what_was)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 400, 0, 0));
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(8, 1), "aa", w->now, NULL),
                      0);
@@ -277,7 +263,7 @@ static void test_a_restart_keeps_what_is_and_forgets_what_was(void **state)
 }
 
 /* What an event tells of a change of size is read back, whole or cut. */
-static void test_resizes_are_read_back_from_their_events(void **state)
+TEST(test_resizes_are_read_back_from_their_events)
 {
     static const struct {
         const char *text, *role, *code, *reason; /* role NULL: refused */
@@ -301,7 +287,6 @@ static void test_resizes_are_read_back_from_their_events(void **state)
     };
     char text[240];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct resize resize;
 
@@ -322,23 +307,4 @@ static void test_resizes_are_read_back_from_their_events(void **state)
                                         sizeof text),
                         rows[0].text);
     assert_string_equal(resize_describe("a", 10, 0, "", text, sizeof text), rows[1].text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_histogram_counts_each_duration_once),
-        cmocka_unit_test(test_histogram_bounds_rise),
-        cmocka_unit_test(test_jobs_wait_start_and_end),
-        cmocka_unit_test(test_processes_end_and_start_again),
-        cmocka_unit_test(test_resizes_have_direction_reason_and_duration),
-        cmocka_unit_test(test_resizes_are_counted_by_their_reason),
-        cmocka_unit_test(test_resizes_are_read_back_from_their_events),
-        cmocka_unit_test(test_tasks_are_leased_and_end),
-        cmocka_unit_test(test_nodes_are_summed),
-        cmocka_unit_test(test_silence_is_told_of_the_node_that_is_silent_longest),
-        cmocka_unit_test(test_a_restart_keeps_what_is_and_forgets_what_was),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_file_listing.c - lists of files: what is written is read, and nothing else is believed */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "shared/file_listing.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define SHA "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* of "abc" */
 
-static void paths_stay_below_and_can_be_shown(void **state)
+TEST(paths_stay_below_and_can_be_shown)
 {
     static const char *const good[] = { "a",   "output/pass-00000/w", "..a",
                                         "a..", "with blank",          "ä/€" };
@@ -45,7 +41,6 @@ static void paths_stay_below_and_can_be_shown(void **state)
     };
     char part[300], whole[FILE_PATH_MAX + 2];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++)
         assert_true(file_path_allowed(good[i]));
     for (size_t i = 0; i < ELEMENTS(bad); i++)
@@ -72,7 +67,7 @@ static int parse(const char *line, struct file_entry *entry, struct file_sums *s
     return r;
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
     struct file_entry entry = {
         .path = "a \"b\"/ä", .bytes = UINT64_C(1) << 40, .mtime_us = 7, .mode = 0755, .sha256 = SHA
@@ -83,7 +78,6 @@ static void what_is_written_is_read(void **state)
     json_t *json = file_entry_json(&entry);
     char *line = json_dumps(json, JSON_COMPACT);
 
-    (void)state;
     assert_int_equal(parse(line, &back, &sums_back), 0);
     assert_string_equal(back.path, entry.path);
     assert_true(back.bytes == entry.bytes && back.mtime_us == 7 && back.mode == 0755);
@@ -103,7 +97,7 @@ static void what_is_written_is_read(void **state)
 #define FILE_LINE(path, bytes, sha256)                                                             \
     "{\"path\":" path ",\"bytes\":" bytes ",\"mtime_us\":1,\"mode\":420,\"sha256\":" sha256 "}"
 
-static void nothing_else_is_believed(void **state)
+TEST(nothing_else_is_believed)
 {
     static const char *const lines[] = {
         "",
@@ -128,22 +122,10 @@ static void nothing_else_is_believed(void **state)
     struct file_entry entry = { .path = "untouched" };
     struct file_sums sums;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(lines); i++)
         assert_int_equal(parse(lines[i], &entry, &sums), -EINVAL);
     memset(large, ' ', sizeof large - 1);
     assert_int_equal(parse(large, &entry, &sums), -EINVAL);
     assert_string_equal(entry.path, "untouched");
     assert_int_equal(parse(FILE_LINE("\"a\"", "1", "\"" SHA "\""), &entry, &sums), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_stay_below_and_can_be_shown),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(nothing_else_is_believed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_file_request.c - what orders ask of files: which folder is meant, and what is refused */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/file_request.h"
 #include "agent/layout.h"
 #include "agent/log_file.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define HEX "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -56,12 +52,11 @@ static void check_root(const char *workspace, const char *folder, const char *ro
     file_request_clear(&request);
 }
 
-static void the_folder_is_the_one_that_the_process_had(void **state)
+TEST(the_folder_is_the_one_that_the_process_had)
 {
     struct file_request request;
     json_t *unpacked;
 
-    (void)state;
     check_root("sha256:" HEX, "workspace", "/s/copies/7.trainer.1.3", true, false);
     check_root("", "workspace", "/s/work/7-trainer-1", false, false);
     check_root("/data/x", "workspace", "/data/x", false, true);
@@ -73,11 +68,10 @@ static void the_folder_is_the_one_that_the_process_had(void **state)
     file_request_clear(&request);
 }
 
-static void a_log_has_no_folder(void **state)
+TEST(a_log_has_no_folder)
 {
     struct file_request request;
 
-    (void)state;
     assert_int_equal(parse(json_pack("{s:i,s:s,s:i,s:s,s:i,s:i}", "read", 1, "what", "log",
                                      "job_id", 7, "role", "trainer", "index", 0, "incarnation", 1),
                            &request),
@@ -86,13 +80,12 @@ static void a_log_has_no_folder(void **state)
     file_request_clear(&request);
 }
 
-static void what_no_scheduler_sends_is_refused(void **state)
+TEST(what_no_scheduler_sends_is_refused)
 {
     char name[FILE_NAME_MAX + 2];
     struct file_request request;
     json_t *odd;
 
-    (void)state;
     assert_int_equal(parse(entry("remove", "", "workspace", "a"), &request), -EOPNOTSUPP);
     assert_int_equal(parse(entry("list", "", "etc", "a"), &request), -EINVAL);
     assert_int_equal(parse(entry("list", "relative", "workspace", "a"), &request), -EINVAL);
@@ -122,14 +115,13 @@ static const char *owner(bool given, const struct stat *log, const struct stat *
     return r == 0 ? ret : r == -EPERM ? "denied" : "";
 }
 
-static void root_is_nobodys_account(void **state)
+TEST(root_is_nobodys_account)
 {
     const struct stat ann = { .st_uid = 1000, .st_gid = 100, .st_mode = S_IFREG | LOG_MODE_RUNS };
     const struct stat refused = { .st_mode = S_IFREG | LOG_MODE_BEGUN };
     const struct stat ran = { .st_mode = S_IFREG | LOG_MODE_RUNS };
     const struct stat folder = { .st_uid = 2000, .st_gid = 2000, .st_mode = S_IFDIR | 0700 };
 
-    (void)state;
     assert_string_equal(owner(true, &ann, &folder, false), "1000:100");
     assert_string_equal(owner(false, NULL, &folder, false), "2000:2000");
     assert_string_equal(owner(true, NULL, &folder, true), ""); /* anybody may name a folder */
@@ -140,16 +132,4 @@ static void root_is_nobodys_account(void **state)
         assert_string_equal(owner(given, &ran, NULL, false), "denied");
         assert_string_equal(owner(given, &ran, NULL, true), "-");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_folder_is_the_one_that_the_process_had),
-        cmocka_unit_test(a_log_has_no_folder),
-        cmocka_unit_test(root_is_nobodys_account),
-        cmocka_unit_test(what_no_scheduler_sends_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "shared/clock.h"
 #include "shared/content_hash.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { JOBS = 160, ENV_BYTES = 60 * 1024, SMALL_BUFFER = 4096, ARCHIVE_BYTES = 8 << 20 };
 
@@ -56,7 +57,9 @@ static void step(struct live *live, uint64_t end_us)
     assert_true(sd_event_run(live->scheduler->event, 20 * USEC_PER_MSEC) >= 0);
 }
 
-static void none_is_made_for_who_may_no_more(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(none_is_made_for_who_may_no_more)
 {
     struct live *live = *state;
     uint64_t end_us;
@@ -147,7 +150,7 @@ static size_t read_file(struct live *live, const char *path, const char *token, 
     return n;
 }
 
-static void no_more_is_sent_to_who_may_no_more(void **state)
+TEST(no_more_is_sent_to_who_may_no_more)
 {
     struct live *live = *state;
     char ann[65];
@@ -163,7 +166,7 @@ static void no_more_is_sent_to_who_may_no_more(void **state)
     assert_true(n < size);
 }
 
-static void no_more_of_an_archive_is_sent_to_who_may_no_more(void **state)
+TEST(no_more_of_an_archive_is_sent_to_who_may_no_more)
 {
     struct live *live = *state;
     char *data = xcalloc(ARCHIVE_BYTES + 1, 1);
@@ -189,16 +192,4 @@ static void no_more_of_an_archive_is_sent_to_who_may_no_more(void **state)
     assert_int_equal(size, ARCHIVE_BYTES);
     reply_clear(&reply);
     free(data);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(none_is_made_for_who_may_no_more),
-        T(no_more_is_sent_to_who_may_no_more),
-        T(no_more_of_an_archive_is_sent_to_who_may_no_more),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

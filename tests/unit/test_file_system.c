@@ -3,19 +3,15 @@
 #include "shared/file_system.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/sysmacros.h>
-
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define FUSE 0x65735546
 
-static void test_network_file_systems_are_refused(void **state)
+TEST(test_network_file_systems_are_refused)
 {
     static const struct {
         uint64_t magic;
@@ -38,7 +34,6 @@ static void test_network_file_systems_are_refused(void **state)
         { 0xef53, "fuse.sshfs" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(refused); i++)
         assert_string_equal(file_system_network(refused[i].magic, refused[i].type),
                             refused[i].name);
@@ -46,7 +41,7 @@ static void test_network_file_systems_are_refused(void **state)
         assert_null(file_system_network(taken[i].magic, taken[i].type));
 }
 
-static void test_type_is_found_by_device(void **state)
+TEST(test_type_is_found_by_device)
 {
     static char text[] = "21 26 0:19 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n"
                          "damaged\n"
@@ -55,7 +50,6 @@ static void test_type_is_found_by_device(void **state)
     _cleanup_fclose_ FILE *file = NULL;
     char type[16];
 
-    (void)state;
     file = fmemopen(text, sizeof text - 1, "r");
     file_system_type(file, makedev(0, 34), type, sizeof type);
     assert_string_equal(type, "fuse.sshfs");
@@ -67,24 +61,12 @@ static void test_type_is_found_by_device(void **state)
     assert_string_equal(type, "");
 }
 
-static void test_a_local_folder_is_taken(void **state)
+TEST(test_a_local_folder_is_taken)
 {
     struct file_system disk;
 
-    (void)state;
     assert_int_equal(file_system_look("/tmp", &disk), 0);
     assert_null(disk.network);
     assert_true(disk.total_bytes > 0 && disk.free_bytes <= disk.total_bytes);
     assert_int_equal(file_system_look("/nowhere/at/all", &disk), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_network_file_systems_are_refused),
-        cmocka_unit_test(test_type_is_found_by_device),
-        cmocka_unit_test(test_a_local_folder_is_taken),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/file_walk.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/workspace_limits.h"
+#include "tests/unit/test.h"
 
 static char root[64], lines[65536];
 
@@ -70,6 +66,8 @@ static int teardown(void **state)
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+TEST_EACH(setup, teardown);
+
 static struct file_sums walk(const char *pattern, uint64_t since_us, bool by_mtime)
 {
     struct file_walk walk = {
@@ -98,9 +96,8 @@ static void lists(const char *paths)
     assert_non_null(strstr(lines, "{\"end\":true"));
 }
 
-static void a_pattern_means_files_and_folders(void **state)
+TEST(a_pattern_means_files_and_folders)
 {
-    (void)state;
     make("output/pass-1/w", "abc", 5);
     make("output/pass-2/sub/w", "", 5);
     make("output/log", "x", 5);
@@ -122,9 +119,8 @@ static void a_pattern_means_files_and_folders(void **state)
     lists("output/pass-1/w");
 }
 
-static void what_was_not_changed_is_left_out(void **state)
+TEST(what_was_not_changed_is_left_out)
 {
-    (void)state;
     make("given", "x", 5);
     make("written", "x", 100);
     (void)walk("", 100 * USEC_PER_SEC, true);
@@ -135,14 +131,13 @@ static void what_was_not_changed_is_left_out(void **state)
     lists("given written");
 }
 
-static void what_is_no_file_is_counted(void **state)
+TEST(what_is_no_file_is_counted)
 {
     _cleanup_free_ char *link = text_format("%s/link", root);
     _cleanup_free_ char *folder = text_format("%s/folder", root);
     _cleanup_free_ char *pipe_path = text_format("%s/pipe", root);
     struct file_sums sums;
 
-    (void)state;
     make("bad\033name", "x", 5);
     make("bad\xff/below", "x", 5);
     make("good", "x", 5);
@@ -157,13 +152,12 @@ static void what_is_no_file_is_counted(void **state)
 }
 
 /* As deep as a workspace may be; what lies deeper does not keep the rest back. */
-static void folders_that_are_too_deep_are_counted(void **state)
+TEST(folders_that_are_too_deep_are_counted)
 {
     const size_t deep = WORKSPACE_DEPTH_MAX;
     char path[2 * WORKSPACE_DEPTH_MAX + 8] = "";
     struct file_sums sums;
 
-    (void)state;
     for (size_t i = 0; i <= deep; i++)
         memcpy(path + 2 * i, "d/", 2);
     path[2 * deep] = 'f';
@@ -184,11 +178,10 @@ static void folders_that_are_too_deep_are_counted(void **state)
 }
 
 /* What the beginning of the pattern excludes is not opened: its depth is not told. */
-static void other_folders_are_not_entered(void **state)
+TEST(other_folders_are_not_entered)
 {
     _cleanup_free_ char *deep = xcalloc(1, 2 * WORKSPACE_DEPTH_MAX + 8);
 
-    (void)state;
     for (size_t i = 0; i <= WORKSPACE_DEPTH_MAX; i++)
         memcpy(deep + 2 * i, "d/", 2);
     deep[2 * WORKSPACE_DEPTH_MAX + 2] = 'f';
@@ -219,7 +212,7 @@ static void grow(const char *text, size_t size, void *userdata)
 }
 
 /* A large file is a sign of life each so many bytes, and is listed as long as it was. */
-static void a_large_file_is_told_of_meanwhile(void **state)
+TEST(a_large_file_is_told_of_meanwhile)
 {
     _cleanup_free_ char *path = text_format("%s/large", root);
     struct file_walk walk = { .pattern = "", .send = grow, .userdata = path };
@@ -228,22 +221,9 @@ static void a_large_file_is_told_of_meanwhile(void **state)
         text_format("\n\n{\"path\":\"large\",\"bytes\":%d,", 2 * (int)FILE_WALK_BEAT_BYTES);
     struct edl_error error = { 0 };
 
-    (void)state;
     make("large", "", 5);
     assert_int_equal(truncate(path, 2 * (off_t)FILE_WALK_BEAT_BYTES), 0);
     assert_int_equal(file_walk(&walk, fd, &error), 0);
     if (strncmp(lines, wanted, strlen(wanted)) != 0)
         fail_msg("%s", lines);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_pattern_means_files_and_folders), TEST(what_was_not_changed_is_left_out),
-        TEST(what_is_no_file_is_counted),        TEST(folders_that_are_too_deep_are_counted),
-        TEST(other_folders_are_not_entered),     TEST(a_large_file_is_told_of_meanwhile),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,14 @@
  *
  * That a forecast comes true is tested with many clusters in test_forecast_random.c. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define GRACE_US (30 * USEC_PER_SEC)
 
@@ -127,12 +124,11 @@ static void finish(struct world *w, const struct job *job)
     assert_int_equal(job->state, JOB_SUCCEEDED);
 }
 
-static void test_starts_now(void **state)
+TEST(test_starts_now)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct forecast forecast = forecast_of(w, "a", 3, 6, 1000);
 
-    (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     assert_string_equal(forecast.code, "at-once");
     assert_int_equal(forecast.wait_least_us, 0);
@@ -151,14 +147,13 @@ static void test_starts_now(void **state)
     world_free(w);
 }
 
-static void test_starts_after_shrinking(void **state)
+TEST(test_starts_after_shrinking)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = fill(w, 2);
     struct forecast forecast;
     const struct forecast_role *role;
 
-    (void)state;
     assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(100, 2), "digest", w->now,
                                          NULL),
                      0);
@@ -185,7 +180,7 @@ static void test_starts_after_shrinking(void **state)
     world_free(w);
 }
 
-static void test_starts_after_a_job_ends(void **state)
+TEST(test_starts_after_a_job_ends)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = world_submit(w, spec_of("a", 10, 10, 1000));
@@ -193,7 +188,6 @@ static void test_starts_after_a_job_ends(void **state)
     uint64_t asked_us;
     struct job *b;
 
-    (void)state;
     world_second(w);
     world_second(w);
     assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(40, 1), "d", w->now, NULL), 0);
@@ -228,7 +222,7 @@ static void test_starts_after_a_job_ends(void **state)
 }
 
 /* A job that happens to end meanwhile is not what it waits for. */
-static void test_end_that_is_not_needed_is_no_cause(void **state)
+TEST(test_end_that_is_not_needed_is_no_cause)
 {
     const struct forecast_options slow = { .stop_us = USEC_PER_SEC,
                                            .start_us = 300 * USEC_PER_SEC };
@@ -237,7 +231,6 @@ static void test_end_that_is_not_needed_is_no_cause(void **state)
     struct job *c = world_submit(w, spec_of("c", 2, 2, 1000));
     struct forecast forecast = { 0 };
 
-    (void)state;
     world_second(w);
     world_second(w);
     assert_int_equal(cluster_set_dataset(w->cluster, a, world_queue(24, 1), "d", w->now, NULL), 0);
@@ -251,14 +244,13 @@ static void test_end_that_is_not_needed_is_no_cause(void **state)
 }
 
 /* What is over is not copied: its tasks may be many. */
-static void test_copy_of_the_active_leaves_out_what_is_over(void **state)
+TEST(test_copy_of_the_active_leaves_out_what_is_over)
 {
     struct world *w = world_new(1, 20000, GIB, 1000);
     struct job *a = world_submit(w, spec_of("a", 8, 8, 1000));
     struct job *c = world_submit(w, spec_of("c", 2, 2, 1000));
     struct cluster *copy;
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
     world_run(w, 4);
@@ -274,7 +266,7 @@ static void test_copy_of_the_active_leaves_out_what_is_over(void **state)
 }
 
 /* As the change itself would be. */
-static void test_a_change_of_what_is_over_is_refused(void **state)
+TEST(test_a_change_of_what_is_over_is_refused)
 {
     struct world *w = world_new(1, 20000, GIB, 1000);
     struct job *a = world_submit(w, spec_of("a", 1, 1, 1000));
@@ -282,7 +274,6 @@ static void test_a_change_of_what_is_over_is_refused(void **state)
     struct forecast forecast;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
     world_run(w, 4);
     assert_int_equal(a->state, JOB_KILLED);
@@ -296,7 +287,7 @@ static void test_a_change_of_what_is_over_is_refused(void **state)
     world_free(w);
 }
 
-static void test_waits_and_nobody_knows_how_long(void **state)
+TEST(test_waits_and_nobody_knows_how_long)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = world_submit(w, spec_of("a", 10, 10, 1000));
@@ -305,7 +296,6 @@ static void test_waits_and_nobody_knows_how_long(void **state)
     struct job_spec *spec = spec_of("b", 2, 4, 1000);
     struct forecast forecast;
 
-    (void)state;
     world_second(w);
     world_second(w);
     forecast = forecast_of(w, "b", 2, 4, 1000);
@@ -337,13 +327,12 @@ static void test_waits_and_nobody_knows_how_long(void **state)
     world_free(w);
 }
 
-static void test_never_fits(void **state)
+TEST(test_never_fits)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct forecast forecast = forecast_of(w, "a", 1, 1, 5000);
     struct job *b;
 
-    (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NEVER);
     assert_string_equal(forecast.code, "never-fits");
     assert_non_null(strstr(forecast.reason, "no node offers that much"));
@@ -366,7 +355,7 @@ static void test_never_fits(void **state)
     world_free(w);
 }
 
-static void test_what_is_refused_is_refused_the_same_way(void **state)
+TEST(test_what_is_refused_is_refused_the_same_way)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = fill(w, 2);
@@ -376,7 +365,6 @@ static void test_what_is_refused_is_refused_the_same_way(void **state)
     struct edl_error error = { 0 };
     struct edl_error real = { 0 };
 
-    (void)state;
     assert_int_equal(cluster_forecast(w->cluster, taken, "ann", NULL, w->now, &options, &forecast,
                                       &error),
                      -EEXIST);
@@ -398,13 +386,12 @@ static void test_what_is_refused_is_refused_the_same_way(void **state)
     world_free(w);
 }
 
-static void test_what_stops_already_makes_room(void **state)
+TEST(test_what_stops_already_makes_room)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = fill(w, 2);
     struct forecast forecast;
 
-    (void)state;
     assert_int_equal(cluster_kill_job(w->cluster, a, NULL, w->now, NULL), 0);
     world_plan(w);
     forecast = forecast_of(w, "b", 2, 2, 1000);
@@ -416,14 +403,13 @@ static void test_what_stops_already_makes_room(void **state)
     world_free(w);
 }
 
-static void test_scale_tells_who_gives_way(void **state)
+TEST(test_scale_tells_who_gives_way)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *a = fill(w, 2);
     struct job *b = world_submit(w, spec_of("b", 2, 2, 1000));
     struct forecast forecast = { 0 };
 
-    (void)state;
     for (int i = 0; i < 10; i++)
         world_second(w);
     assert_int_equal(b->state, JOB_RUNNING);
@@ -449,7 +435,7 @@ static void test_scale_tells_who_gives_way(void **state)
     world_free(w);
 }
 
-static void test_drain_tells_who_moves(void **state)
+TEST(test_drain_tells_who_moves)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     const struct node *node = cluster_node(w->cluster, "node-0");
@@ -457,7 +443,6 @@ static void test_drain_tells_who_moves(void **state)
     struct job *a = world_submit(w, spec_of("a", 3, 3, 1000));
     struct job *b;
 
-    (void)state;
     world_second(w);
     world_second(w);
     assert_int_equal(a->state, JOB_RUNNING);
@@ -487,7 +472,7 @@ static void test_drain_tells_who_moves(void **state)
     world_free(w);
 }
 
-static void test_drain_waits_for_what_is_not_fault_tolerant(void **state)
+TEST(test_drain_waits_for_what_is_not_fault_tolerant)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct job_spec *spec = spec_of("mpi", 2, 2, 1000);
@@ -495,7 +480,6 @@ static void test_drain_waits_for_what_is_not_fault_tolerant(void **state)
     const struct node *node;
     struct job *mpi;
 
-    (void)state;
     spec->fault_tolerant = false;
     mpi = world_submit(w, spec);
     world_second(w);
@@ -512,14 +496,13 @@ static void test_drain_waits_for_what_is_not_fault_tolerant(void **state)
     world_free(w);
 }
 
-static void test_silent_nodes_stay_for_the_time_of_a_forecast(void **state)
+TEST(test_silent_nodes_stay_for_the_time_of_a_forecast)
 {
     struct world *w = world_new(2, 4000, GIB, 1000);
     struct job_spec *spec = spec_of("a", 8, 8, 1000);
     struct forecast forecast;
     struct job *a;
 
-    (void)state;
     spec->passes = 100;
     a = world_submit(w, spec);
     world_second(w);
@@ -533,26 +516,4 @@ static void test_silent_nodes_stay_for_the_time_of_a_forecast(void **state)
     assert_true(forecast.wait_least_us > 10000 * USEC_PER_SEC);
     forecast_done(&forecast);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_now),
-        cmocka_unit_test(test_starts_after_shrinking),
-        cmocka_unit_test(test_starts_after_a_job_ends),
-        cmocka_unit_test(test_end_that_is_not_needed_is_no_cause),
-        cmocka_unit_test(test_copy_of_the_active_leaves_out_what_is_over),
-        cmocka_unit_test(test_a_change_of_what_is_over_is_refused),
-        cmocka_unit_test(test_waits_and_nobody_knows_how_long),
-        cmocka_unit_test(test_never_fits),
-        cmocka_unit_test(test_what_is_refused_is_refused_the_same_way),
-        cmocka_unit_test(test_what_stops_already_makes_room),
-        cmocka_unit_test(test_scale_tells_who_gives_way),
-        cmocka_unit_test(test_drain_tells_who_moves),
-        cmocka_unit_test(test_drain_waits_for_what_is_not_fault_tolerant),
-        cmocka_unit_test(test_silent_nodes_stay_for_the_time_of_a_forecast),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

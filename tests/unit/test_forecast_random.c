@@ -7,18 +7,15 @@
  * in every message. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 #include "tests/unit/world_storm.h"
 
 #define ROUNDS 1500
@@ -376,13 +373,12 @@ static enum forecast_verdict ask_and_compare(struct world *w)
     return verdict;
 }
 
-static void test_forecasts_come_true(void **state)
+TEST(test_forecasts_come_true)
 {
     uint64_t first = first_seed(STORM_SEED);
     uint64_t rounds = storm_number("EDL_ROUNDS", ROUNDS);
     unsigned n[FORECAST_NEVER + 1] = { 0 };
 
-    (void)state;
     for (round_seed = first; round_seed - first < rounds; round_seed++) {
         struct world *w;
 
@@ -398,19 +394,9 @@ static void test_forecasts_come_true(void **state)
     assert_true(n[FORECAST_LATER] > 0 && n[FORECAST_UNKNOWN] > 0 && n[FORECAST_NEVER] > 0);
 }
 
-static void test_forecasts_with_goodput_come_true(void **state)
+TEST(test_forecasts_with_goodput_come_true)
 {
     world_policy = &policy_goodput;
     test_forecasts_come_true(state);
     world_policy = &policy_fulfilment;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forecasts_come_true),
-        cmocka_unit_test(test_forecasts_with_goodput_come_true),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 #include "agent/runtime.h"
 #include "agent/spawner.h"
 #include "tests/unit/supervisor_fixture.h"
+#include "tests/unit/test.h"
 
 /* so long that no busy machine comes too late: a freeze is verified within a twelfth of it */
 #define LEASE_US (600 * USEC_PER_SEC)
@@ -87,6 +88,8 @@ static int end(void **state)
     lease_map_close(&lease);
     return teardown(state);
 }
+
+TEST_EACH(begin, end);
 
 /* may_freeze - a group that this test makes for itself can be */
 static bool may_freeze(const struct fixture *f)
@@ -226,7 +229,7 @@ static void assert_stops(struct fixture *f)
 }
 
 /* The lease ends, is renewed after a gap, and the agent says that it may go on. */
-static void test_stands_still_until_a_thaw_of_the_present_epoch(void **state)
+TEST(test_stands_still_until_a_thaw_of_the_present_epoch)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -249,7 +252,7 @@ static void test_stands_still_until_a_thaw_of_the_present_epoch(void **state)
     assert_stops(f);
 }
 
-static void test_a_renewal_in_time_goes_on_by_itself(void **state)
+TEST(test_a_renewal_in_time_goes_on_by_itself)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -264,7 +267,7 @@ static void test_a_renewal_in_time_goes_on_by_itself(void **state)
     assert_stops(f);
 }
 
-static void test_forks_do_not_escape(void **state)
+TEST(test_forks_do_not_escape)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -277,7 +280,7 @@ static void test_forks_do_not_escape(void **state)
 }
 
 /* It would have a word to say, and must not: its place may be another's by now. */
-static void test_a_stop_kills_it_without_a_thaw(void **state)
+TEST(test_a_stop_kills_it_without_a_thaw)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -291,7 +294,7 @@ static void test_a_stop_kills_it_without_a_thaw(void **state)
     assert_int_equal(count(f), frozen_at);
 }
 
-static void test_it_is_killed_when_it_stands_for_too_long(void **state)
+TEST(test_it_is_killed_when_it_stands_for_too_long)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -303,7 +306,7 @@ static void test_it_is_killed_when_it_stands_for_too_long(void **state)
     assert_true(now_us() >= record.frozen_since_us + 2 * USEC_PER_SEC);
 }
 
-static void test_what_somebody_else_thaws_is_killed(void **state)
+TEST(test_what_somebody_else_thaws_is_killed)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -337,7 +340,7 @@ static void await_stand(const struct supervisor_record *record, bool frozen)
 }
 
 /* The disk was full at the freeze, then at the thaw: the agent hears of both a little later. */
-static void test_it_tells_again_what_it_could_not_write(void **state)
+TEST(test_it_tells_again_what_it_could_not_write)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -368,7 +371,7 @@ static void test_it_tells_again_what_it_could_not_write(void **state)
 }
 
 /* Its account may write to the other group: it is no longer in the one that is frozen. */
-static void test_what_has_left_its_group_is_killed(void **state)
+TEST(test_what_has_left_its_group_is_killed)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -393,7 +396,7 @@ static void test_what_has_left_its_group_is_killed(void **state)
 }
 
 /* Its supervisor's end takes the program along, frozen or not. */
-static void test_it_dies_with_its_supervisor(void **state)
+TEST(test_it_dies_with_its_supervisor)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -408,7 +411,7 @@ static void test_it_dies_with_its_supervisor(void **state)
 }
 
 /* An agent of an earlier version says nothing of it, and could not thaw it. */
-static void test_an_order_of_before_is_killed_as_before(void **state)
+TEST(test_an_order_of_before_is_killed_as_before)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -427,7 +430,7 @@ static void on_changed(void *userdata)
     (*(int *)userdata)++;
 }
 
-static void test_an_agent_that_comes_later_finds_and_thaws_it(void **state)
+TEST(test_an_agent_that_comes_later_finds_and_thaws_it)
 {
     struct fixture *f = *state;
     struct supervisor_record record;
@@ -545,7 +548,7 @@ static void await_state(const struct fixture *f, bool (*is_so)(pid_t pid))
 }
 
 /* The call may go on and write for a long time yet. Only SIGKILL ends it before, where it can. */
-static void test_a_call_that_does_not_freeze_is_killed(void **state)
+TEST(test_a_call_that_does_not_freeze_is_killed)
 {
     struct fixture *f = *state;
     struct held_gate held;
@@ -564,7 +567,7 @@ static void test_a_call_that_does_not_freeze_is_killed(void **state)
 /* ---- the lease file ---- */
 
 /* An agent of an earlier version wrote the deadline alone; the next one goes on with it. */
-static void test_a_lease_file_of_before(void **state)
+TEST(test_a_lease_file_of_before)
 {
     struct fixture *f = *state;
     uint64_t deadline_us = 1234567, words[2] = { 0 };
@@ -589,7 +592,7 @@ static void test_a_lease_file_of_before(void **state)
 }
 
 /* An agent of an earlier version cuts the second word off, under a supervisor of this one. */
-static void test_an_agent_of_before_takes_over(void **state)
+TEST(test_an_agent_of_before_takes_over)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -605,28 +608,4 @@ static void test_an_agent_of_before_takes_over(void **state)
     (void)wait_end(f, &record);
     assert_string_equal(record.reason, "lease ended: the node was cut off");
     assert_int_equal(record.frozen_us, 0);
-}
-
-#define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_stands_still_until_a_thaw_of_the_present_epoch),
-        CASE(test_a_renewal_in_time_goes_on_by_itself),
-        CASE(test_forks_do_not_escape),
-        CASE(test_a_stop_kills_it_without_a_thaw),
-        CASE(test_it_is_killed_when_it_stands_for_too_long),
-        CASE(test_what_somebody_else_thaws_is_killed),
-        CASE(test_it_tells_again_what_it_could_not_write),
-        CASE(test_what_has_left_its_group_is_killed),
-        CASE(test_it_dies_with_its_supervisor),
-        CASE(test_an_order_of_before_is_killed_as_before),
-        CASE(test_an_agent_that_comes_later_finds_and_thaws_it),
-        CASE(test_a_call_that_does_not_freeze_is_killed),
-        CASE(test_a_lease_file_of_before),
-        CASE(test_an_agent_of_before_takes_over),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

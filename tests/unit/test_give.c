@@ -3,19 +3,15 @@
  *
  * A long job holds seven of eight cores and has a task with each. A short one comes, starts on the
  * eighth and is worth more: what the long one gives for that it gives when it asks for tasks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/speed/prior.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000) /* millicores, of one instance */
 #define CORES 8
@@ -156,11 +152,10 @@ static void wait_s(struct stage *s, int seconds)
         world_second(s->w);
 }
 
-static void test_nobody_is_stopped_in_the_middle_of_a_task(void **state)
+TEST(test_nobody_is_stopped_in_the_middle_of_a_task)
 {
     struct stage s;
 
-    (void)state;
     begin(&s);
     assert_int_equal(s.giver->plan.gives, TAKEN);
     wait_s(&s, 30);
@@ -205,21 +200,19 @@ static void give_in_turn(bool last_first)
     end(&s);
 }
 
-static void test_exactly_as_many_go_when_they_ask_for_tasks(void **state)
+TEST(test_exactly_as_many_go_when_they_ask_for_tasks)
 {
-    (void)state;
     give_in_turn(false);
     give_in_turn(true);
 }
 
 /* One hangs in its task: it is the slowest and never asks again. The first that goes does not end
  * when it is to stop. Neither keeps the others from being given. */
-static void test_one_that_hangs_keeps_nobody(void **state)
+TEST(test_one_that_hangs_keeps_nobody)
 {
     struct stage s;
     const struct process *stuck, *first;
 
-    (void)state;
     begin(&s);
     stuck = live(s.giver, HELD - 1);
     live(s.giver, HELD - 1)->speed = 0.1F;
@@ -243,12 +236,11 @@ static void test_one_that_hangs_keeps_nobody(void **state)
 }
 
 /* It takes its next task while it works on one, as a program does that reads ahead. */
-static void test_who_asks_in_advance_is_in_the_middle_of_its_work(void **state)
+TEST(test_who_asks_in_advance_is_in_the_middle_of_its_work)
 {
     struct stage s;
     struct task *next;
 
-    (void)state;
     begin(&s);
     for (uint32_t i = 0; i < HELD; i++)
         for (int tasks = 0; tasks < 3; tasks++) {
@@ -271,11 +263,10 @@ static void test_who_asks_in_advance_is_in_the_middle_of_its_work(void **state)
 
 /* No node is full, but the cluster may not be used further than the limit. Foreign load passes that
  * while nobody has asked for a task: what is to be given is still held, so one is stopped. */
-static void test_over_the_limit_nobody_waits_for_a_task(void **state)
+TEST(test_over_the_limit_nobody_waits_for_a_task)
 {
     struct stage s;
 
-    (void)state;
     begin_in(&s, world_of(1, (CORES + 2) * CORE, 1000 * CORES / (CORES + 2)), HELD);
     assert_int_equal(s.giver->plan.gives, TAKEN);
     wait_s(&s, 3);
@@ -291,11 +282,10 @@ static void test_over_the_limit_nobody_waits_for_a_task(void **state)
 }
 
 /* What is not working on a task loses nothing: it goes at once, and nobody waits for it. */
-static void test_who_has_no_task_goes_at_once(void **state)
+TEST(test_who_has_no_task_goes_at_once)
 {
     struct stage s;
 
-    (void)state;
     begin_with(&s, HELD - TAKEN);
     wait_s(&s, 3);
     assert_int_equal(s.giver->plan.gives, 0);
@@ -333,19 +323,17 @@ static void stop_for_gang(uint32_t instances, uint32_t gives)
     end(&s);
 }
 
-static void test_gang_stops_at_once(void **state)
+TEST(test_gang_stops_at_once)
 {
-    (void)state;
     stop_for_gang(1, TAKEN);
     stop_for_gang(HELD - 1, 0); /* down to its minimum */
 }
 
 /* The short one is gone before anybody asked: nobody was stopped for nothing. */
-static void test_what_is_wanted_back_is_kept(void **state)
+TEST(test_what_is_wanted_back_is_kept)
 {
     struct stage s;
 
-    (void)state;
     begin(&s);
     assert_true(s.giver->plan.gives > 0);
     assert_int_equal(cluster_kill_job(s.w->cluster, s.taker, "killed", s.w->now, NULL), 0);
@@ -363,7 +351,7 @@ static void test_what_is_wanted_back_is_kept(void **state)
 }
 
 /* What was asked for is decided by what is remembered: a copy gives the same, of the same. */
-static void test_a_copy_gives_the_same(void **state)
+TEST(test_a_copy_gives_the_same)
 {
     struct stage s;
     struct cluster *copy;
@@ -373,7 +361,6 @@ static void test_a_copy_gives_the_same(void **state)
     struct task *task;
     bool save;
 
-    (void)state;
     begin(&s);
     copy = cluster_clone(s.w->cluster, s.w->now);
     assert_int_equal(cluster_check(copy, NULL), 0);
@@ -402,11 +389,10 @@ static void test_a_copy_gives_the_same(void **state)
 }
 
 /* After a restart nobody knows of it: the policy decides anew, and nobody is stopped. */
-static void test_restart_stops_nobody(void **state)
+TEST(test_restart_stops_nobody)
 {
     struct stage s;
 
-    (void)state;
     begin(&s);
     world_restart(s.w);
     s.giver = cluster_find_job(s.w->cluster, "long");
@@ -420,11 +406,10 @@ static void test_restart_stops_nobody(void **state)
 }
 
 /* Its owner raises its minimum meanwhile: that is what it gives no more of. */
-static void test_minimum_is_not_given(void **state)
+TEST(test_minimum_is_not_given)
 {
     struct stage s;
 
-    (void)state;
     begin(&s);
     assert_int_equal(cluster_scale_job(s.w->cluster, s.giver, "trainer", HELD - 1, HELD, s.w->now,
                                        NULL),
@@ -439,23 +424,4 @@ static void test_minimum_is_not_given(void **state)
     wait_s(&s, 3);
     assert_true(job_count_running(s.giver, 0) >= HELD - 1);
     end(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody_is_stopped_in_the_middle_of_a_task),
-        cmocka_unit_test(test_exactly_as_many_go_when_they_ask_for_tasks),
-        cmocka_unit_test(test_one_that_hangs_keeps_nobody),
-        cmocka_unit_test(test_who_asks_in_advance_is_in_the_middle_of_its_work),
-        cmocka_unit_test(test_over_the_limit_nobody_waits_for_a_task),
-        cmocka_unit_test(test_who_has_no_task_goes_at_once),
-        cmocka_unit_test(test_gang_stops_at_once),
-        cmocka_unit_test(test_what_is_wanted_back_is_kept),
-        cmocka_unit_test(test_a_copy_gives_the_same),
-        cmocka_unit_test(test_restart_stops_nobody),
-        cmocka_unit_test(test_minimum_is_not_given),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_given_up.c - processes that fail again and again: when the job goes on without them, and
  * what is forgotten */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "shared/clock.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Fails, and again as soon as it runs, n times. */
 static void fail_times(struct world *w, struct job *job, uint32_t index, uint32_t n)
@@ -51,12 +47,11 @@ static struct job *one_of_two_given_up(struct world *w)
 
 /* The others do its work, whatever starts anew around them; when none is left, the job has failed.
  */
-static void test_a_process_that_always_fails_is_given_up(void **state)
+TEST(test_a_process_that_always_fails_is_given_up)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = one_of_two_given_up(w);
 
-    (void)state;
     world_advance(w, 3600 * USEC_PER_SEC);
     world_restart(w);
     world_run(w, 6);
@@ -79,12 +74,11 @@ static void test_a_process_that_always_fails_is_given_up(void **state)
     world_free(w);
 }
 
-static void test_the_end_tells_who_was_given_up(void **state)
+TEST(test_the_end_tells_who_was_given_up)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = one_of_two_given_up(w);
 
-    (void)state;
     world_exit(w, world_live(job, "trainer", 1), 0, 0);
     world_run(w, 4);
     assert_int_equal(job->state, JOB_SUCCEEDED);
@@ -93,12 +87,11 @@ static void test_the_end_tells_who_was_given_up(void **state)
     world_free(w);
 }
 
-static void test_new_bounds_try_again_what_was_given_up(void **state)
+TEST(test_new_bounds_try_again_what_was_given_up)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = one_of_two_given_up(w);
 
-    (void)state;
     assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 2, 2, w->now, NULL), 0);
     world_run(w, 6);
     assert_int_equal(job->state, JOB_RUNNING);
@@ -107,13 +100,12 @@ static void test_new_bounds_try_again_what_was_given_up(void **state)
 }
 
 /* A failure a day is no reason to end a job of a month. */
-static void test_failures_of_long_ago_are_forgotten(void **state)
+TEST(test_failures_of_long_ago_are_forgotten)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job_spec *spec = world_spec("one", 2, 2, 200, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->restart_max = 1;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -129,16 +121,4 @@ static void test_failures_of_long_ago_are_forgotten(void **state)
     world_run(w, 4);
     assert_int_equal(job->state, JOB_FAILED);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_process_that_always_fails_is_given_up),
-        cmocka_unit_test(test_the_end_tells_who_was_given_up),
-        cmocka_unit_test(test_new_bounds_try_again_what_was_given_up),
-        cmocka_unit_test(test_failures_of_long_ago_are_forgotten),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "scheduler/core/policy/allocate.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define JOBS_MAX 40
 
@@ -108,11 +109,10 @@ static void draw(struct scene *scene, uint64_t *seed, size_t n, bool concave, in
 }
 
 /* Concave curves in steps of one bundle, and nobody changes: the division is the best there is. */
-static void test_division_is_the_best_of_all_for_concave_curves(void **state)
+TEST(test_division_is_the_best_of_all_for_concave_curves)
 {
     uint64_t seed = 21;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct scene scene = { .options = goodput_defaults, .budget = 8 };
 
@@ -128,13 +128,12 @@ static void test_division_is_the_best_of_all_for_concave_curves(void **state)
 
 /* Whatever the curves: the optimum is at most what was bought plus the price of what was not
  * spent on whole segments. */
-static void test_division_is_within_the_cut_of_the_best(void **state)
+TEST(test_division_is_within_the_cut_of_the_best)
 {
     uint64_t seed = 22;
     double sum = 0;
     enum { ROUNDS = 300 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct scene scene = { .options = goodput_defaults, .budget = 8 };
         double best, got;
@@ -154,11 +153,10 @@ static void test_division_is_within_the_cut_of_the_best(void **state)
     assert_true(sum / ROUNDS > 0.98);
 }
 
-static void test_order_of_requests_does_not_matter(void **state)
+TEST(test_order_of_requests_does_not_matter)
 {
     uint64_t seed = 23;
 
-    (void)state;
     for (int round = 0; round < 50; round++) {
         struct scene scene = { .options = goodput_defaults, .budget = 30 };
         struct scene turned;
@@ -182,12 +180,11 @@ static void test_order_of_requests_does_not_matter(void **state)
     }
 }
 
-static void test_floors_go_to_the_shortest_when_they_do_not_all_fit(void **state)
+TEST(test_floors_go_to_the_shortest_when_they_do_not_all_fit)
 {
     struct scene scene = { .options = goodput_defaults, .budget = 5 };
     struct goodput_curve curve = { .n = 0 };
 
-    (void)state;
     add_point(&curve, 2, 2);
     add_point(&curve, 3, 3);
     (void)add(&scene, &curve, 1000);
@@ -209,12 +206,11 @@ static void test_floors_go_to_the_shortest_when_they_do_not_all_fit(void **state
     assert_true(held(&scene, 0) > 0);
 }
 
-static void test_cut_segment_is_given_in_part_and_the_rest_goes_on(void **state)
+TEST(test_cut_segment_is_given_in_part_and_the_rest_goes_on)
 {
     struct scene scene = { .options = goodput_defaults, .budget = 8 };
     struct goodput_curve steep = { .n = 0 }, flat = { .n = 0 };
 
-    (void)state;
     add_point(&steep, 1, 1);
     add_point(&steep, 4, 2.5); /* under the line from 1 to 8 */
     add_point(&steep, 8, 8);
@@ -238,12 +234,11 @@ static void test_cut_segment_is_given_in_part_and_the_rest_goes_on(void **state)
 }
 
 /* A change that costs more than it brings is not made; one that brings more is. */
-static void test_current_size_is_kept_until_a_change_pays(void **state)
+TEST(test_current_size_is_kept_until_a_change_pays)
 {
     struct scene scene = { .options = goodput_defaults, .budget = 8 };
     struct goodput_curve curve = power_curve(0.5, 8);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct goodput_request *request = add(&scene, &curve, i == 0 ? 4000 : 4400);
 
@@ -258,14 +253,13 @@ static void test_current_size_is_kept_until_a_change_pays(void **state)
     assert_true(held(&scene, 0) > 4); /* the shorter one goes first when that costs nothing */
 }
 
-static void test_quotas_lend_what_is_idle_and_give_it_back(void **state)
+TEST(test_quotas_lend_what_is_idle_and_give_it_back)
 {
     struct scene scene = { .options = goodput_defaults, .budget = 12 };
     struct goodput_tenant tenants[2] = { { .quota = 6, .limit = INFINITY },
                                          { .quota = 6, .limit = INFINITY } };
     struct goodput_curve curve = power_curve(0.8, 12);
 
-    (void)state;
     for (int i = 0; i < 3; i++)
         add(&scene, &curve, 100 + i)->tenant = 0;
     allocate(&scene, tenants, 2);
@@ -285,13 +279,12 @@ static void test_quotas_lend_what_is_idle_and_give_it_back(void **state)
     assert_near(tenants[1].used, 8, 1e-9);
 }
 
-static void test_fairness_boost_moves_bundles(void **state)
+TEST(test_fairness_boost_moves_bundles)
 {
     struct scene scene = { .options = goodput_defaults, .budget = 12 };
     struct goodput_curve curve = power_curve(0.8, 12);
     double before;
 
-    (void)state;
     (void)add(&scene, &curve, 100);
     add(&scene, &curve, 10000)->rho = 2;
     allocate(&scene, NULL, 0);
@@ -299,20 +292,4 @@ static void test_fairness_boost_moves_bundles(void **state)
     scene.options.fairness_gain = 0.3;
     allocate(&scene, NULL, 0);
     assert_true(held(&scene, 1) > before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_division_is_the_best_of_all_for_concave_curves),
-        cmocka_unit_test(test_division_is_within_the_cut_of_the_best),
-        cmocka_unit_test(test_order_of_requests_does_not_matter),
-        cmocka_unit_test(test_floors_go_to_the_shortest_when_they_do_not_all_fit),
-        cmocka_unit_test(test_cut_segment_is_given_in_part_and_the_rest_goes_on),
-        cmocka_unit_test(test_current_size_is_kept_until_a_change_pays),
-        cmocka_unit_test(test_quotas_lend_what_is_idle_and_give_it_back),
-        cmocka_unit_test(test_fairness_boost_moves_bundles),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 static void speeds_of(const struct goodput_curve *curve, double *ret)
 {
@@ -10,11 +11,10 @@ static void speeds_of(const struct goodput_curve *curve, double *ret)
         ret[i] = curve->points[i].speed;
 }
 
-static void test_curve_check_names_what_is_no_curve(void **state)
+TEST(test_curve_check_names_what_is_no_curve)
 {
     struct goodput_curve curve = power_curve(0.5, 4);
 
-    (void)state;
     assert_int_equal(goodput_curve_check(&curve), 0);
     curve.points[2].cost = curve.points[1].cost;
     assert_true(goodput_curve_check(&curve) < 0);
@@ -25,13 +25,12 @@ static void test_curve_check_names_what_is_no_curve(void **state)
     assert_true(goodput_curve_check(&curve) < 0);
 }
 
-static void test_hull_passes_by_what_lies_under_it(void **state)
+TEST(test_hull_passes_by_what_lies_under_it)
 {
     struct goodput_curve curve = { .n = 0 };
     double values[GOODPUT_POINTS_MAX];
     struct goodput_hull hull;
 
-    (void)state;
     add_point(&curve, 1, 1);
     add_point(&curve, 2, 1.2); /* under the line from 1 to 4 */
     add_point(&curve, 4, 2.5);
@@ -54,11 +53,10 @@ static void test_hull_passes_by_what_lies_under_it(void **state)
 
 /* The definition, tried out: no line between two points passes above the envelope, and every
  * corner is a point. */
-static void test_hull_of_random_points_is_the_envelope(void **state)
+TEST(test_hull_of_random_points_is_the_envelope)
 {
     uint64_t seed = 7;
 
-    (void)state;
     for (int round = 0; round < 500; round++) {
         struct goodput_curve curve = random_curve(&seed, 2 + (int)random_below(&seed, 20), false);
         double values[GOODPUT_POINTS_MAX], cost = 0, value = 0;
@@ -86,13 +84,12 @@ static void test_hull_of_random_points_is_the_envelope(void **state)
     }
 }
 
-static void test_kept_share_is_what_is_paid_back(void **state)
+TEST(test_kept_share_is_what_is_paid_back)
 {
     struct goodput_change change = {
         .current = 0, .remaining_s = INFINITY, .resize_s = 30, .horizon_s = 600, .floor = 0.02
     };
 
-    (void)state;
     assert_near(goodput_kept_share(&change, 2), 0.95, 1e-12);
     change.remaining_s = 200; /* 100 s at that speed: shorter than the horizon */
     assert_near(goodput_kept_share(&change, 2), 0.7, 1e-12);
@@ -103,7 +100,7 @@ static void test_kept_share_is_what_is_paid_back(void **state)
     assert_near(goodput_kept_share(&change, 2), 1, 0);
 }
 
-static void test_current_point_is_a_corner(void **state)
+TEST(test_current_point_is_a_corner)
 {
     struct goodput_curve curve = { .n = 0 };
     struct goodput_change change = {
@@ -113,7 +110,6 @@ static void test_current_point_is_a_corner(void **state)
     struct goodput_hull hull;
     double before, after;
 
-    (void)state;
     for (int k = 1; k <= 8; k++)
         add_point(&curve, k, k); /* linear: without a change there is no corner at all */
     change.current = 3;
@@ -132,19 +128,17 @@ static void test_current_point_is_a_corner(void **state)
     assert_near(values[7], 8, 0);
 }
 
-static void test_utility_bends_with_q(void **state)
+TEST(test_utility_bends_with_q)
 {
-    (void)state;
     assert_near(goodput_utility(7, 1), 7, 0);
     assert_near(goodput_utility(1, 0.75), 2, 1e-12);
     assert_near(goodput_utility(16, 0.5), (4 - 1) / 0.5 + 2, 1e-12);
 }
 
-static void test_curve_look_ups(void **state)
+TEST(test_curve_look_ups)
 {
     struct goodput_curve curve = { .n = 0 };
 
-    (void)state;
     add_point(&curve, 2, 1);
     add_point(&curve, 4, 2);
     add_point(&curve, 8, 2);
@@ -154,19 +148,4 @@ static void test_curve_look_ups(void **state)
     assert_int_equal(goodput_curve_within(&curve, 1), GOODPUT_NO_POINT);
     assert_int_equal(goodput_curve_within(&curve, 7.5), 1);
     assert_int_equal(goodput_curve_within(&curve, 8), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curve_check_names_what_is_no_curve),
-        cmocka_unit_test(test_hull_passes_by_what_lies_under_it),
-        cmocka_unit_test(test_hull_of_random_points_is_the_envelope),
-        cmocka_unit_test(test_kept_share_is_what_is_paid_back),
-        cmocka_unit_test(test_current_point_is_a_corner),
-        cmocka_unit_test(test_utility_bends_with_q),
-        cmocka_unit_test(test_curve_look_ups),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,17 @@
 /* test_goodput_deadline.c - promises are kept, and none is refused that every plan would keep */
 #include "scheduler/core/policy/deadline_share.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define JOBS 3
 #define SLOTS 4
 #define BUNDLES 4
 
-static void test_share_is_the_smallest_that_is_in_time(void **state)
+TEST(test_share_is_the_smallest_that_is_in_time)
 {
     struct goodput_curve curve = power_curve(0.5, 8);
     struct goodput_due job = { .curve = &curve, .remaining_s = 100, .deadline_s = 60 };
 
-    (void)state;
     assert_int_equal(goodput_due_plan(&job, 1, 8), 0);
     assert_int_equal(job.share, 2); /* sqrt(3) = 1.73 is enough for 60 s, sqrt(2) is not */
     assert_int_equal(job.point_now, 2);
@@ -25,7 +25,7 @@ static void test_share_is_the_smallest_that_is_in_time(void **state)
 }
 
 /* The second one gets what the first leaves, and all of it when that is over. */
-static void test_later_deadline_fills_what_is_free(void **state)
+TEST(test_later_deadline_fills_what_is_free)
 {
     struct goodput_curve curve = power_curve(1, 4);
     struct goodput_due jobs[] = {
@@ -34,7 +34,6 @@ static void test_later_deadline_fills_what_is_free(void **state)
     };
     struct goodput_due third = { .id = 3, .curve = &curve, .remaining_s = 1, .deadline_s = 15.1 };
 
-    (void)state;
     assert_int_equal(goodput_due_plan(jobs, 2, 4), 0);
     assert_int_equal(jobs[0].point_now, 2);
     assert_int_equal(jobs[1].share, 3);
@@ -52,7 +51,7 @@ static void test_later_deadline_fills_what_is_free(void **state)
 }
 
 /* What a later one holds is not the earlier one's, for as long as it needs that. */
-static void test_who_holds_his_smallest_size_keeps_it(void **state)
+TEST(test_who_holds_his_smallest_size_keeps_it)
 {
     struct goodput_curve curve = power_curve(1, 4);
     struct goodput_due jobs[] = {
@@ -60,7 +59,6 @@ static void test_who_holds_his_smallest_size_keeps_it(void **state)
         { .id = 2, .curve = &curve, .remaining_s = 5, .deadline_s = 20 },
     };
 
-    (void)state;
     assert_int_equal(goodput_due_plan(jobs, 2, 4), 0);
     jobs[1].holds = true; /* 3 for 5 s, then 4 */
     assert_int_equal(goodput_due_plan(jobs, 2, 4), 1);
@@ -142,7 +140,7 @@ static void draw(uint64_t *seed, struct goodput_due *jobs, const struct goodput_
 
 /* Linear speeds: the answer is that of all plans (work in whole bundle-seconds, so that slots of a
  * second lose nothing). */
-static void test_answer_is_exact_for_linear_speeds(void **state)
+TEST(test_answer_is_exact_for_linear_speeds)
 {
     struct goodput_curve curves[JOBS];
     struct goodput_due jobs[JOBS];
@@ -150,7 +148,6 @@ static void test_answer_is_exact_for_linear_speeds(void **state)
     int feasible = 0;
     enum { ROUNDS = 400 };
 
-    (void)state;
     for (int i = 0; i < JOBS; i++)
         curves[i] = power_curve(1, BUNDLES);
     for (int round = 0; round < ROUNDS; round++) {
@@ -207,7 +204,7 @@ static void play(const struct goodput_due *jobs, int n)
 
 /* Curves that bend: what is promised is kept, though each turn decides anew; what is refused by
  * mistake is counted. */
-static void test_promises_are_kept_for_any_curve(void **state)
+TEST(test_promises_are_kept_for_any_curve)
 {
     struct goodput_curve curves[JOBS];
     struct goodput_due jobs[JOBS];
@@ -215,7 +212,6 @@ static void test_promises_are_kept_for_any_curve(void **state)
     int admitted = 0, refused_wrongly = 0;
     enum { ROUNDS = 300 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < JOBS; i++)
             curves[i] = random_curve(&seed, BUNDLES, true);
@@ -231,17 +227,4 @@ static void test_promises_are_kept_for_any_curve(void **state)
                   ROUNDS, admitted, refused_wrongly);
     assert_true(admitted > ROUNDS / 10);
     assert_true(refused_wrongly <= ROUNDS / 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share_is_the_smallest_that_is_in_time),
-        cmocka_unit_test(test_later_deadline_fills_what_is_free),
-        cmocka_unit_test(test_who_holds_his_smallest_size_keeps_it),
-        cmocka_unit_test(test_answer_is_exact_for_linear_speeds),
-        cmocka_unit_test(test_promises_are_kept_for_any_curve),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_family.c - lengths of jobs from others of their family */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/prior.h"
+#include "tests/unit/test.h"
 
 #define assert_work(families, name, done, expected)                                                \
     assert_true(goodput_family_work(families, name, done) == (double)(expected))
 
-static void test_median_of_the_longer_ones(void **state)
+TEST(test_median_of_the_longer_ones)
 {
     struct goodput_families *families = goodput_families_new();
     static const double ended[] = { 50, 10, 40, 20, 30 };
 
-    (void)state;
     for (size_t i = 0; i < 5; i++)
         goodput_family_ended(families, "a", ended[i]);
     assert_work(families, "a", 0, 30);
@@ -31,11 +26,10 @@ static void test_median_of_the_longer_ones(void **state)
     assert_null(goodput_families_free(families));
 }
 
-static void test_mixture(void **state)
+TEST(test_mixture)
 {
     struct goodput_families *families = goodput_families_new();
 
-    (void)state;
     for (int i = 0; i < 90; i++)
         goodput_family_ended(families, "m", 1);
     for (int i = 0; i < 10; i++)
@@ -45,11 +39,10 @@ static void test_mixture(void **state)
     assert_null(goodput_families_free(families));
 }
 
-static void test_nobody_has_ended(void **state)
+TEST(test_nobody_has_ended)
 {
     struct goodput_families *families = goodput_families_new();
 
-    (void)state;
     goodput_family_begun(families, "a");
     goodput_family_done(families, "a", 70);
     assert_work(families, "a", 70, 0); /* alone: it knows nothing that its own level does not */
@@ -64,11 +57,10 @@ static void test_nobody_has_ended(void **state)
     assert_null(goodput_families_free(families));
 }
 
-static void test_no_family(void **state)
+TEST(test_no_family)
 {
     struct goodput_families *families = goodput_families_new();
 
-    (void)state;
     goodput_family_begun(families, "");
     goodput_family_begun(families, "");
     goodput_family_done(families, "", 5);
@@ -78,13 +70,12 @@ static void test_no_family(void **state)
     assert_null(goodput_families_free(NULL));
 }
 
-static void test_many_keep_their_shape(void **state)
+TEST(test_many_keep_their_shape)
 {
     struct goodput_families *families = goodput_families_new();
     struct goodput_family_facts facts;
     double median;
 
-    (void)state;
     for (int i = 0; i < 100000; i++)
         goodput_family_ended(families, "a", (double)((i * 7919LL) % 1000));
     median = goodput_family_work(families, "a", -1);
@@ -103,12 +94,11 @@ static void test_many_keep_their_shape(void **state)
 }
 
 /* The one that nothing was noted of for longest goes. */
-static void test_bounded_number_of_families(void **state)
+TEST(test_bounded_number_of_families)
 {
     struct goodput_families *families = goodput_families_new();
     char name[2] = "a";
 
-    (void)state;
     for (; name[0] <= 'e'; name[0]++)
         goodput_family_ended(families, name, name[0]);
     goodput_families_bound(families, 3, 16);
@@ -138,12 +128,11 @@ static bool is_known(const struct goodput_families *families, const char *name)
 
 /* Each has his share: only whoever has the most loses something, by what was not noted of for
  * longest. */
-static void test_nobody_pushes_others_out(void **state)
+TEST(test_nobody_pushes_others_out)
 {
     struct goodput_families *families = goodput_families_new();
     char name[16];
 
-    (void)state;
     goodput_families_bound(families, 4, 16);
     goodput_family_begun(families, "bob:1");
     goodput_family_begun(families, "bob:2");
@@ -169,12 +158,11 @@ static void test_nobody_pushes_others_out(void **state)
     families = goodput_families_free(families);
 }
 
-static void test_copy_is_independent(void **state)
+TEST(test_copy_is_independent)
 {
     struct goodput_families *families = goodput_families_new();
     struct goodput_families *copy;
 
-    (void)state;
     goodput_families_bound(families, 2, 16);
     goodput_family_ended(families, "a", 10);
     goodput_family_begun(families, "b"); /* nobody has ended */
@@ -192,20 +180,4 @@ static void test_copy_is_independent(void **state)
     assert_null(goodput_families_free(copy));
     assert_work(families, "a", 0, 10);
     assert_null(goodput_families_free(families));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median_of_the_longer_ones),
-        cmocka_unit_test(test_mixture),
-        cmocka_unit_test(test_nobody_has_ended),
-        cmocka_unit_test(test_no_family),
-        cmocka_unit_test(test_many_keep_their_shape),
-        cmocka_unit_test(test_bounded_number_of_families),
-        cmocka_unit_test(test_nobody_pushes_others_out),
-        cmocka_unit_test(test_copy_is_independent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "simulator/trace/goodput_batch.h"
 #include "simulator/trace/goodput_minimise.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define POINTS 20
 
@@ -56,11 +57,10 @@ static void draw_points(struct goodput_perf_point *points, int n, const struct g
     }
 }
 
-static void test_gradient_is_that_of_differences(void **state)
+TEST(test_gradient_is_that_of_differences)
 {
     uint64_t seed = 41;
 
-    (void)state;
     for (int round = 0; round < 100; round++) {
         struct goodput_perf truth = draw_truth(&seed), at = draw_truth(&seed);
         struct goodput_perf_point points[POINTS];
@@ -84,13 +84,12 @@ static void test_gradient_is_that_of_differences(void **state)
 }
 
 /* The speeds that are predicted where nothing was measured are those of the truth. */
-static void test_fit_predicts_other_sizes(void **state)
+TEST(test_fit_predicts_other_sizes)
 {
     uint64_t seed = 42;
     double sum = 0, worst = 0;
     enum { ROUNDS = 100 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct goodput_perf truth = draw_truth(&seed), fit;
         struct goodput_perf_point points[POINTS];
@@ -134,13 +133,12 @@ static double referee_value(const void *userdata, const double *x, double *ret_g
 }
 
 /* Thirty random beginnings find nothing that is much better. */
-static void test_fit_is_near_the_best_of_many_beginnings(void **state)
+TEST(test_fit_is_near_the_best_of_many_beginnings)
 {
     uint64_t seed = 43;
     double sum = 0;
     enum { ROUNDS = 40, BEGINNINGS = 30 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct goodput_perf truth = draw_truth(&seed), fit;
         struct goodput_perf_point points[POINTS];
@@ -177,13 +175,12 @@ static void test_fit_is_near_the_best_of_many_beginnings(void **state)
     assert_true(sum / ROUNDS < 1e-3);
 }
 
-static void test_what_is_not_seen_is_pinned(void **state)
+TEST(test_what_is_not_seen_is_pinned)
 {
     uint64_t seed = 44;
     struct goodput_perf truth = draw_truth(&seed), fit;
     struct goodput_perf_point points[4];
 
-    (void)state;
     points[0] = measure(&truth, 1, 1, 64, 0, &seed);
     assert_int_equal(goodput_perf_fit(points, 1, &fit), 0);
     assert_near(fit.of[GOODPUT_PERF_AC], points[0].accumulate_s / 2, 1e-9);
@@ -211,13 +208,12 @@ static void test_what_is_not_seen_is_pinned(void **state)
     assert_in_range((int)fit.of[GOODPUT_PERF_GAMMA], 1, 10);
 }
 
-static void test_points_out_of_range_are_refused(void **state)
+TEST(test_points_out_of_range_are_refused)
 {
     uint64_t seed = 45;
     struct goodput_perf truth = draw_truth(&seed), fit;
     struct goodput_perf_point good = measure(&truth, 1, 2, 64, 0, &seed), bad;
 
-    (void)state;
     assert_int_equal(goodput_perf_fit(&good, 0, &fit), -EINVAL);
     bad = good;
     bad.nodes = 3;
@@ -239,13 +235,12 @@ static double seconds(void)
 }
 
 /* The bound is generous: sanitizers and a loaded machine. bench/goodput tells the figures. */
-static void test_fit_is_fast(void **state)
+TEST(test_fit_is_fast)
 {
     uint64_t seed = 46;
     double sum = 0;
     enum { ROUNDS = 200 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct goodput_perf truth = draw_truth(&seed), fit;
         struct goodput_perf_point points[POINTS];
@@ -263,11 +258,10 @@ static void test_fit_is_fast(void **state)
 /* --- batches
  * -------------------------------------------------------------------------------------- */
 
-static void test_efficiency_is_one_at_the_initial_batch(void **state)
+TEST(test_efficiency_is_one_at_the_initial_batch)
 {
     const struct goodput_gradient gradient = { .square = 2, .variance = 6 };
 
-    (void)state;
     assert_near(goodput_efficiency(&gradient, 128, 128), 1, 1e-12);
     /* noise = 3 x 128: (384 + 128) / (384 + 512) */
     assert_near(goodput_efficiency(&gradient, 128, 512), 512.0 / 896, 1e-12);
@@ -275,11 +269,10 @@ static void test_efficiency_is_one_at_the_initial_batch(void **state)
 }
 
 /* Whatever the limits: the choice keeps them, and nothing on a fine grid is much better. */
-static void test_best_batch_is_the_best_within_the_limits(void **state)
+TEST(test_best_batch_is_the_best_within_the_limits)
 {
     uint64_t seed = 47;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct goodput_perf perf = draw_truth(&seed);
         struct goodput_gradient gradient = { between(&seed, 0.1, 10), between(&seed, 0.1, 100) };
@@ -313,33 +306,15 @@ static void test_best_batch_is_the_best_within_the_limits(void **state)
     }
 }
 
-static void test_no_batch_fits_gives_nothing(void **state)
+TEST(test_no_batch_fits_gives_nothing)
 {
     uint64_t seed = 48;
     struct goodput_perf perf = draw_truth(&seed);
     const struct goodput_gradient gradient = { 1, 1 };
     struct goodput_batch_limits limits = { .initial = 512, .most = 512, .local_max = 100 };
 
-    (void)state;
     assert_near(goodput_batch_best(&perf, &gradient, &limits, 1, 4).goodput, 0, 0);
     assert_true(goodput_batch_best(&perf, &gradient, &limits, 2, 8).goodput > 0);
     limits.accumulate = true;
     assert_int_equal(goodput_batch_best(&perf, &gradient, &limits, 1, 4).further, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradient_is_that_of_differences),
-        cmocka_unit_test(test_fit_predicts_other_sizes),
-        cmocka_unit_test(test_fit_is_near_the_best_of_many_beginnings),
-        cmocka_unit_test(test_what_is_not_seen_is_pinned),
-        cmocka_unit_test(test_points_out_of_range_are_refused),
-        cmocka_unit_test(test_fit_is_fast),
-        cmocka_unit_test(test_efficiency_is_one_at_the_initial_batch),
-        cmocka_unit_test(test_best_batch_is_the_best_within_the_limits),
-        cmocka_unit_test(test_no_batch_fits_gives_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

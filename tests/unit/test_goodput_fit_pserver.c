@@ -7,6 +7,7 @@
 
 #include "scheduler/core/speed/fit_pserver.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *name;
@@ -62,11 +63,10 @@ static double mean_error(const struct goodput_pserver_fit *fit, size_t model)
     return sum / 400;
 }
 
-static void test_exact_steps_give_the_coefficients(void **state)
+TEST(test_exact_steps_give_the_coefficients)
 {
     uint64_t seed = 1;
 
-    (void)state;
     for (size_t m = 0; m < ELEMENTS(models); m++) {
         struct goodput_pserver_fit fit;
         double theta[GOODPUT_THETAS];
@@ -81,12 +81,11 @@ static void test_exact_steps_give_the_coefficients(void **state)
 
 /* From 30 and from 8 points with 5 % of noise; the reference reached 3.5 ... 9.8 % from 8 random
  * points of the real measurements. */
-static void test_noisy_steps_give_the_speeds(void **state)
+TEST(test_noisy_steps_give_the_speeds)
 {
     uint64_t seed = 2;
     enum { ROUNDS = 20 };
 
-    (void)state;
     for (size_t m = 0; m < ELEMENTS(models); m++) {
         double few = 0, many = 0;
 
@@ -106,11 +105,10 @@ static void test_noisy_steps_give_the_speeds(void **state)
     }
 }
 
-static void test_asynchronous_steps_give_the_speeds(void **state)
+TEST(test_asynchronous_steps_give_the_speeds)
 {
     uint64_t seed = 3;
 
-    (void)state;
     for (size_t m = 0; m < ELEMENTS(models); m++) {
         struct goodput_pserver_fit fit;
 
@@ -121,14 +119,13 @@ static void test_asynchronous_steps_give_the_speeds(void **state)
 }
 
 /* A job that stays at one size knows the others still; and what became slower is noticed. */
-static void test_other_sizes_are_not_forgotten(void **state)
+TEST(test_other_sizes_are_not_forgotten)
 {
     struct goodput_pserver_fit fit;
     struct goodput_pserver_report report = { .workers = 4, .pservers = 4 };
     double theta[GOODPUT_THETAS];
     uint64_t seed = 4;
 
-    (void)state;
     goodput_pserver_init(&fit, models[2].batch, false);
     learn(&fit, 2, 30, 0.02, &seed);
     for (int i = 0; i < 5000; i++) {
@@ -147,14 +144,13 @@ static void test_other_sizes_are_not_forgotten(void **state)
 }
 
 /* The optimistic answer: one point says nothing of how it scales. */
-static void test_few_points_give_no_negative_and_no_absurd_coefficient(void **state)
+TEST(test_few_points_give_no_negative_and_no_absurd_coefficient)
 {
     struct goodput_pserver_fit fit;
     struct goodput_pserver_report report = { .workers = 2, .pservers = 2, .step_s = 0.5 };
     double theta[GOODPUT_THETAS];
     uint64_t seed = 5;
 
-    (void)state;
     goodput_pserver_init(&fit, 64, false);
     goodput_pserver_solve(&fit, theta);
     for (int i = 0; i < GOODPUT_THETAS; i++)
@@ -181,11 +177,10 @@ static void test_few_points_give_no_negative_and_no_absurd_coefficient(void **st
 }
 
 /* The conditions of Karush, Kuhn and Tucker: no coefficient can be moved to lower the error. */
-static void test_solution_is_the_least_square(void **state)
+TEST(test_solution_is_the_least_square)
 {
     uint64_t seed = 6;
 
-    (void)state;
     for (int round = 0; round < 500; round++) {
         struct goodput_pserver_fit fit;
         double theta[GOODPUT_THETAS];
@@ -211,11 +206,10 @@ static void test_solution_is_the_least_square(void **state)
     }
 }
 
-static void test_split_is_the_best_of_all(void **state)
+TEST(test_split_is_the_best_of_all)
 {
     uint64_t seed = 7;
 
-    (void)state;
     for (int round = 0; round < 400; round++) {
         size_t m = random_below(&seed, ELEMENTS(models));
         bool async = round % 2;
@@ -238,19 +232,4 @@ static void test_split_is_the_best_of_all(void **state)
                                                             w, p));
         assert_near(split.workers > 0 ? split.speed : 0, best, 1e-9 * best);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_steps_give_the_coefficients),
-        cmocka_unit_test(test_noisy_steps_give_the_speeds),
-        cmocka_unit_test(test_asynchronous_steps_give_the_speeds),
-        cmocka_unit_test(test_other_sizes_are_not_forgotten),
-        cmocka_unit_test(test_few_points_give_no_negative_and_no_absurd_coefficient),
-        cmocka_unit_test(test_solution_is_the_least_square),
-        cmocka_unit_test(test_split_is_the_best_of_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

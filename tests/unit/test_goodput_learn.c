@@ -2,6 +2,7 @@
 /* test_goodput_learn.c - speed curves from nothing but finished tasks */
 #include "scheduler/core/speed/measure.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define UNITS_PER_TASK 50
 
@@ -42,14 +43,13 @@ static struct pretended pretend(void)
     return (struct pretended){ .theta = { 0.08, 0.004, 0, 0.0004 }, .seed = 61, .now_s = 1000 };
 }
 
-static void test_curve_is_optimistic_until_two_sizes_were_measured(void **state)
+TEST(test_curve_is_optimistic_until_two_sizes_were_measured)
 {
     struct pretended job = pretend();
     struct goodput_learned learned;
     struct goodput_span span = { .min = 1, .max = 100, .current = 2, .cost_per_instance = 0.5 };
     struct goodput_curve curve;
 
-    (void)state;
     goodput_learn_init(&learned);
     for (int known = 0; known < 2; known++) {
         goodput_learn_curve(&learned, &span, &curve);
@@ -71,9 +71,8 @@ static void test_curve_is_optimistic_until_two_sizes_were_measured(void **state)
 /* Each further instance is worth less: so of many such jobs none takes all. */
 /* That takes the first measurement for granted, and does not forget it with the next of the same
  * size: one number for three unknowns says nothing of the shape. */
-static void test_one_size_measured_again_and_again_says_nothing_of_others(void **state)
+TEST(test_one_size_measured_again_and_again_says_nothing_of_others)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 64; size = 2 * size + 1) {
         const struct goodput_span span = {
             .min = 1, .max = 100, .current = size, .cost_per_instance = 1
@@ -98,7 +97,7 @@ static void test_one_size_measured_again_and_again_says_nothing_of_others(void *
     }
 }
 
-static void test_nothing_known_is_concave(void **state)
+TEST(test_nothing_known_is_concave)
 {
     struct goodput_span span = { .min = 1, .max = 20, .current = 5, .cost_per_instance = 1 };
     struct goodput_learned learned;
@@ -106,7 +105,6 @@ static void test_nothing_known_is_concave(void **state)
     struct goodput_hull hull;
     double values[GOODPUT_POINTS_MAX];
 
-    (void)state;
     goodput_learn_init(&learned);
     goodput_learn_curve(&learned, &span, &curve);
     goodput_curve_values(&curve, 1, NULL, values);
@@ -114,7 +112,7 @@ static void test_nothing_known_is_concave(void **state)
     assert_int_equal(hull.n, curve.n - 1);
 }
 
-static void test_curve_is_that_of_the_job_after_three_sizes(void **state)
+TEST(test_curve_is_that_of_the_job_after_three_sizes)
 {
     struct pretended job = pretend();
     struct goodput_learned learned;
@@ -122,7 +120,6 @@ static void test_curve_is_that_of_the_job_after_three_sizes(void **state)
     struct goodput_curve curve;
     struct goodput_work work;
 
-    (void)state;
     goodput_learn_init(&learned);
     assert_true(run(&job, &learned, 1, 200) > 5);
     (void)run(&job, &learned, 4, 200);
@@ -141,12 +138,11 @@ static void test_curve_is_that_of_the_job_after_three_sizes(void **state)
     assert_near(work.attained_s, 300 * unit_s(&job, 1), 0.05 * work.attained_s);
 }
 
-static void test_nothing_is_learnt_while_it_is_resized(void **state)
+TEST(test_nothing_is_learnt_while_it_is_resized)
 {
     struct pretended job = pretend();
     struct goodput_learned learned, before;
 
-    (void)state;
     goodput_learn_init(&learned);
     (void)run(&job, &learned, 4, 100);
     before = learned;
@@ -193,13 +189,12 @@ static void check_span(const struct goodput_learned *learned, const struct goodp
     }
 }
 
-static void test_curve_spans_what_it_is_to(void **state)
+TEST(test_curve_spans_what_it_is_to)
 {
     struct pretended job = pretend();
     struct goodput_learned learned;
     uint64_t seed = 62;
 
-    (void)state;
     goodput_learn_init(&learned);
     (void)run(&job, &learned, 1, 100);
     (void)run(&job, &learned, 4, 100);
@@ -218,12 +213,11 @@ static void test_curve_spans_what_it_is_to(void **state)
 }
 
 /* A node that stands still for an hour in the middle of it. */
-static void test_one_slow_window_teaches_nothing(void **state)
+TEST(test_one_slow_window_teaches_nothing)
 {
     struct pretended job = pretend();
     struct goodput_learned learned;
 
-    (void)state;
     goodput_learn_init(&learned);
     for (int i = 0; i < 20; i++) {
         (void)run(&job, &learned, 4, 60);
@@ -279,11 +273,10 @@ static double speed_of(const struct resized *r, uint32_t instances)
     return 1 / unit_s(&r->job, instances);
 }
 
-static void test_growth_costs_the_start_of_the_new_ones_only(void **state)
+TEST(test_growth_costs_the_start_of_the_new_ones_only)
 {
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 6);
     is_size(&r, 20, 5, 6); /* one of them is quicker */
@@ -293,11 +286,10 @@ static void test_growth_costs_the_start_of_the_new_ones_only(void **state)
 }
 
 /* Its tasks take an hour: that is no part of it, whenever they end. */
-static void test_rare_ends_of_tasks_do_not_prolong_a_resize(void **state)
+TEST(test_rare_ends_of_tasks_do_not_prolong_a_resize)
 {
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 5);
     is_size(&r, 10, 5, 5);
@@ -306,12 +298,11 @@ static void test_rare_ends_of_tasks_do_not_prolong_a_resize(void **state)
     assert_cost(&r, 10 * (1 - speed_of(&r, 4) / speed_of(&r, 5)));
 }
 
-static void test_shrinking_costs_what_is_done_again(void **state)
+TEST(test_shrinking_costs_what_is_done_again)
 {
     struct goodput_size leaving = { .wanted = 3, .working = 3, .stopping = true };
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_other(&r, 0, &leaving);
     is_size(&r, 30, 3, 3); /* it ended its task */
@@ -328,12 +319,11 @@ static void test_shrinking_costs_what_is_done_again(void **state)
 }
 
 /* One of sixteen does much less in a minute than one of four. */
-static void test_what_is_done_again_is_done_at_the_new_size(void **state)
+TEST(test_what_is_done_again_is_done_at_the_new_size)
 {
     const struct goodput_size leaving = { .wanted = 4, .working = 4, .stopping = true };
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 16);
     is_size(&r, 0, 16, 16);
@@ -345,11 +335,10 @@ static void test_what_is_done_again_is_done_at_the_new_size(void **state)
 }
 
 /* As with all-reduce: whoever is there waits for the new generation. */
-static void test_change_that_stops_all_costs_all_of_it(void **state)
+TEST(test_change_that_stops_all_costs_all_of_it)
 {
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 5);
     is_size(&r, 10, 0, 5);
@@ -357,13 +346,12 @@ static void test_change_that_stops_all_costs_all_of_it(void **state)
     assert_cost(&r, 10 * (1 - speed_of(&r, 4) / speed_of(&r, 5)) + 15);
 }
 
-static void test_what_is_disturbed_is_no_resize(void **state)
+TEST(test_what_is_disturbed_is_no_resize)
 {
     struct goodput_size lacking = { .wanted = 3, .working = 3, .disturbed = true };
     struct goodput_size starting = { .wanted = 4, .working = 3, .disturbed = true };
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     for (int i = 0; i < 5; i++) {
         is_other(&r, 10, &lacking); /* one failed, and waits for its back-off */
@@ -378,11 +366,10 @@ static void test_what_is_disturbed_is_no_resize(void **state)
     assert_near(r.learned.resize_s, 0, 0);
 }
 
-static void test_what_lasts_too_long_is_no_resize(void **state)
+TEST(test_what_lasts_too_long_is_no_resize)
 {
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 5);
     is_size(&r, GOODPUT_RESIZE_MAX_S + 1, 5, 5); /* its node was frozen */
@@ -392,11 +379,10 @@ static void test_what_lasts_too_long_is_no_resize(void **state)
     assert_true(r.learned.resize_s > 0);
 }
 
-static void test_steps_of_one_change_share_its_cost(void **state)
+TEST(test_steps_of_one_change_share_its_cost)
 {
     struct resized one, many;
 
-    (void)state;
     begin_resized(&one);
     is_size(&one, 0, 4, 12); /* at once: it is one change */
     is_size(&one, 20, 12, 12);
@@ -410,11 +396,10 @@ static void test_steps_of_one_change_share_its_cost(void **state)
 }
 
 /* Who has just begun makes others no faster: that is not the speed of the new size. */
-static void test_no_window_begins_before_all_work(void **state)
+TEST(test_no_window_begins_before_all_work)
 {
     struct resized r;
 
-    (void)state;
     begin_resized(&r);
     is_size(&r, 0, 4, 8);
     assert_int_equal(run(&r.job, &r.learned, 8, 100), 0);
@@ -445,12 +430,11 @@ static double rank_of(struct goodput_learned *learned, double remaining_s)
 
 /* A guess that is off by less than twice is as good as another one; one that is off by more is
  * corrected, and is the one that stays from then on. */
-static void test_rank_moves_when_it_is_off_by_more_than_twice(void **state)
+TEST(test_rank_moves_when_it_is_off_by_more_than_twice)
 {
     struct goodput_learned learned;
     double first;
 
-    (void)state;
     goodput_learn_init(&learned);
     first = rank_of(&learned, 1000);
     assert_true(first > 0 && first <= 1000);
@@ -464,42 +448,15 @@ static void test_rank_moves_when_it_is_off_by_more_than_twice(void **state)
 }
 
 /* A guess that follows jobs that run still is off by twice every few minutes. */
-static void test_rank_of_a_guess_stays_for_longer(void **state)
+TEST(test_rank_of_a_guess_stays_for_longer)
 {
     struct goodput_learned learned;
     double first;
 
-    (void)state;
     goodput_learn_init(&learned);
     first = rank_as(&learned, 1000, true);
     assert_near(rank_as(&learned, 15000, true), first, 0);
     assert_near(rank_as(&learned, 70, true), first, 0);
     assert_near(rank_as(&learned, 17000, true), 17 * first, 1e-9 * first);
     assert_near(rank_as(&learned, 8000, false), 8 * first, 1e-9 * first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curve_is_optimistic_until_two_sizes_were_measured),
-        cmocka_unit_test(test_one_size_measured_again_and_again_says_nothing_of_others),
-        cmocka_unit_test(test_nothing_known_is_concave),
-        cmocka_unit_test(test_curve_is_that_of_the_job_after_three_sizes),
-        cmocka_unit_test(test_nothing_is_learnt_while_it_is_resized),
-        cmocka_unit_test(test_curve_spans_what_it_is_to),
-        cmocka_unit_test(test_one_slow_window_teaches_nothing),
-        cmocka_unit_test(test_growth_costs_the_start_of_the_new_ones_only),
-        cmocka_unit_test(test_rare_ends_of_tasks_do_not_prolong_a_resize),
-        cmocka_unit_test(test_shrinking_costs_what_is_done_again),
-        cmocka_unit_test(test_what_is_done_again_is_done_at_the_new_size),
-        cmocka_unit_test(test_change_that_stops_all_costs_all_of_it),
-        cmocka_unit_test(test_what_is_disturbed_is_no_resize),
-        cmocka_unit_test(test_what_lasts_too_long_is_no_resize),
-        cmocka_unit_test(test_steps_of_one_change_share_its_cost),
-        cmocka_unit_test(test_no_window_begins_before_all_work),
-        cmocka_unit_test(test_rank_moves_when_it_is_off_by_more_than_twice),
-        cmocka_unit_test(test_rank_of_a_guess_stays_for_longer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

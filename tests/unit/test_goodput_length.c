@@ -2,12 +2,12 @@
 /* test_goodput_length.c - lengths that nobody told, and fairness */
 #include "scheduler/core/speed/length.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 static const struct goodput_levels levels = { .first_s = 600, .ratio = 4 };
 
-static void test_level_is_the_first_above(void **state)
+TEST(test_level_is_the_first_above)
 {
-    (void)state;
     assert_near(goodput_level(&levels, 0), 600, 0);
     assert_near(goodput_level(&levels, 599.9), 600, 0);
     assert_near(goodput_level(&levels, 600), 2400, 0);
@@ -15,7 +15,7 @@ static void test_level_is_the_first_above(void **state)
     assert_true(isinf(goodput_level(&levels, INFINITY)));
 }
 
-static void test_remaining_takes_the_best_that_is_known(void **state)
+TEST(test_remaining_takes_the_best_that_is_known)
 {
     static const struct {
         struct goodput_work work;
@@ -33,28 +33,15 @@ static void test_remaining_takes_the_best_that_is_known(void **state)
         { { .remaining_s = -1, .attained_s = 100 }, 600 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         assert_near(goodput_remaining(&levels, &cases[i].work), cases[i].expected_s, 1e-9);
 }
 
-static void test_fairness_boost_begins_before_a_job_is_late(void **state)
+TEST(test_fairness_boost_begins_before_a_job_is_late)
 {
-    (void)state;
     assert_near(goodput_rho(30, 90, 100), 1.2, 1e-12);
     assert_near(goodput_rho(30, 90, 0), 0, 0);
     assert_near(goodput_fairness_boost(0.9, 0.3), 1, 0);
     assert_near(goodput_fairness_boost(1.2, 0.3), 1.9, 1e-12);
     assert_near(goodput_fairness_boost(5, 0), 1, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_level_is_the_first_above),
-        cmocka_unit_test(test_remaining_takes_the_best_that_is_known),
-        cmocka_unit_test(test_fairness_boost_begins_before_a_job_is_late),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

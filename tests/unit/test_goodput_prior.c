@@ -2,6 +2,7 @@
 /* test_goodput_prior.c - what the speeds of other jobs of a family say of a new one */
 #include "scheduler/core/speed/prior.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 /* Seconds a unit: scale (t0/k + t1 + t3 k) */
 struct program {
@@ -58,12 +59,11 @@ static double worst_shape(const struct goodput_learned *learned, const struct pr
     return worst;
 }
 
-static void test_family_of_which_nothing_is_known_says_nothing(void **state)
+TEST(test_family_of_which_nothing_is_known_says_nothing)
 {
     const struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     goodput_prior_begin(&prior, &learned);
     assert_int_equal(learned.largest, 0);
     assert_false(learned.borrowed);
@@ -71,12 +71,11 @@ static void test_family_of_which_nothing_is_known_says_nothing(void **state)
     assert_near(goodput_learn_unit_s(&learned, 1), 0, 0);
 }
 
-static void test_new_job_begins_with_the_curve_of_its_family(void **state)
+TEST(test_new_job_begins_with_the_curve_of_its_family)
 {
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     teach(&prior, &saturating, 5);
     goodput_prior_begin(&prior, &learned);
     assert_true(worst_shape(&learned, &saturating) < 0.05);
@@ -90,13 +89,12 @@ static void test_new_job_begins_with_the_curve_of_its_family(void **state)
 }
 
 /* Its records are longer: the first measurement tells, and the shape stays. */
-static void test_unit_is_its_own_after_one_measurement(void **state)
+TEST(test_unit_is_its_own_after_one_measurement)
 {
     struct program longer = saturating;
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     longer.scale = 30;
     teach(&prior, &saturating, 5);
     goodput_prior_begin(&prior, &learned);
@@ -106,13 +104,12 @@ static void test_unit_is_its_own_after_one_measurement(void **state)
 }
 
 /* Jobs with units of their own do not blur the shape. */
-static void test_family_of_unlike_units_has_one_shape(void **state)
+TEST(test_family_of_unlike_units_has_one_shape)
 {
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
     struct program other = saturating;
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         other.scale = i % 2 == 0 ? 1 : 50;
         teach(&prior, &other, 2);
@@ -122,14 +119,13 @@ static void test_family_of_unlike_units_has_one_shape(void **state)
 }
 
 /* However much its family has seen: a few measurements at each size, and it is believed. */
-static void test_own_measurements_outweigh_the_family(void **state)
+TEST(test_own_measurements_outweigh_the_family)
 {
     static const struct program linear = { 1, 0.1, 0, 0 };
     static const uint32_t sizes[] = { 1, 4, 16 };
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     teach(&prior, &saturating, 100);
     goodput_prior_begin(&prior, &learned);
     assert_true(worst_shape(&learned, &linear) > 0.5);
@@ -141,12 +137,11 @@ static void test_own_measurements_outweigh_the_family(void **state)
 
 /* It runs already when others of its family are measured: what is tried with it is what they have
  * shown, not what was known when it began. */
-static void test_running_job_takes_what_its_family_learns(void **state)
+TEST(test_running_job_takes_what_its_family_learns)
 {
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     goodput_prior_begin(&prior, &learned);
     learned.resize_s = 77; /* that it has seen of itself */
     goodput_prior_renew(&prior, &learned);
@@ -164,14 +159,13 @@ static void test_running_job_takes_what_its_family_learns(void **state)
 }
 
 /* Others of its family are measured after it was: it takes their shape in its own unit. */
-static void test_measured_job_takes_the_shape_in_its_own_unit(void **state)
+TEST(test_measured_job_takes_the_shape_in_its_own_unit)
 {
     struct program longer = saturating;
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
     struct goodput_learned again;
 
-    (void)state;
     longer.scale = 30;
     goodput_prior_begin(&prior, &learned);
     measure(&learned, NULL, &longer, 4);
@@ -189,14 +183,13 @@ static void test_measured_job_takes_the_shape_in_its_own_unit(void **state)
 }
 
 /* Its own measurements are not lost, whenever it renews what it has of its family. */
-static void test_own_measurements_outweigh_what_is_renewed(void **state)
+TEST(test_own_measurements_outweigh_what_is_renewed)
 {
     static const struct program linear = { 1, 0.1, 0, 0 };
     static const uint32_t sizes[] = { 16, 4, 1 };
     struct goodput_prior prior = { 0 };
     struct goodput_learned learned;
 
-    (void)state;
     goodput_prior_begin(&prior, &learned);
     for (int i = 0; i < 8; i++)
         for (size_t s = 0; s < ELEMENTS(sizes); s++) {
@@ -206,20 +199,4 @@ static void test_own_measurements_outweigh_what_is_renewed(void **state)
         }
     goodput_prior_renew(&prior, &learned);
     assert_true(worst_shape(&learned, &linear) < 0.1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_family_of_which_nothing_is_known_says_nothing),
-        cmocka_unit_test(test_new_job_begins_with_the_curve_of_its_family),
-        cmocka_unit_test(test_unit_is_its_own_after_one_measurement),
-        cmocka_unit_test(test_family_of_unlike_units_has_one_shape),
-        cmocka_unit_test(test_own_measurements_outweigh_the_family),
-        cmocka_unit_test(test_running_job_takes_what_its_family_learns),
-        cmocka_unit_test(test_measured_job_takes_the_shape_in_its_own_unit),
-        cmocka_unit_test(test_own_measurements_outweigh_what_is_renewed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_goodput_ranks.c - sums of weights by rank, kept up to date while jobs come and go */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/policy/ranks.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "tests/unit/test.h"
 
 #define JOBS 300
 
@@ -93,12 +89,11 @@ static void check(const struct world *world)
     world_done(fresh);
 }
 
-static void test_who_has_another_sum_is_named(void **state)
+TEST(test_who_has_another_sum_is_named)
 {
     struct world *world = world_new();
     uint64_t seed = 7;
 
-    (void)state;
     for (int event = 0; event < 3000; event++) {
         size_t i = random_below(&seed, JOBS);
 
@@ -119,12 +114,11 @@ static void test_who_has_another_sum_is_named(void **state)
 }
 
 /* Steps are half an octave: no further from what it is than half of one. */
-static void test_sums_are_near_what_they_are(void **state)
+TEST(test_sums_are_near_what_they_are)
 {
     struct world *world = world_new();
     double last = 0;
 
-    (void)state;
     for (size_t i = 0; i < JOBS; i++)
         put(world, i, (double)(JOBS - i), 1);
     settle(world);
@@ -139,12 +133,11 @@ static void test_sums_are_near_what_they_are(void **state)
     world_done(world);
 }
 
-static void test_equal_lengths_weigh_the_same(void **state)
+TEST(test_equal_lengths_weigh_the_same)
 {
     struct world *world = world_new();
     double before;
 
-    (void)state;
     put(world, 0, 100, 1);
     for (size_t i = 1; i < 9; i++)
         put(world, i, 10, 1);
@@ -159,11 +152,10 @@ static void test_equal_lengths_weigh_the_same(void **state)
 }
 
 /* One more job moves the ranks of all that are shorter: few of them weigh something else by it. */
-static void test_one_event_names_few(void **state)
+TEST(test_one_event_names_few)
 {
     struct world *world = world_new();
 
-    (void)state;
     for (size_t i = 0; i < JOBS - 1; i++)
         put(world, i, (double)(JOBS - i), 1);
     settle(world);
@@ -175,16 +167,4 @@ static void test_one_event_names_few(void **state)
     settle(world);
     assert_int_equal(world->named, 0);
     world_done(world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_has_another_sum_is_named),
-        cmocka_unit_test(test_sums_are_near_what_they_are),
-        cmocka_unit_test(test_equal_lengths_weigh_the_same),
-        cmocka_unit_test(test_one_event_names_few),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

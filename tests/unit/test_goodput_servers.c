@@ -5,6 +5,7 @@
  * measurements (DL2's config_speed), in seconds. */
 #include "scheduler/core/speed/servers.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define BUDGET 24
 #define MOST 16
@@ -104,11 +105,10 @@ static struct goodput_servers begin(const struct known *known, uint64_t program,
 
 /* --- the tests --- */
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     uint32_t numbers[GOODPUT_SERVERS_NUMBERS];
 
-    (void)state;
     assert_int_equal(goodput_servers_numbers(1, 1024, numbers), 11);
     assert_int_equal(numbers[10], 1024);
     assert_int_equal(goodput_servers_numbers(3, 14, numbers), 4);
@@ -118,24 +118,22 @@ static void test_numbers(void **state)
     assert_int_equal(goodput_servers_numbers(1, 2, numbers), 2);
 }
 
-static void test_nothing_measured_is_the_minimum(void **state)
+TEST(test_nothing_measured_is_the_minimum)
 {
     struct known known = known_new(8);
     struct goodput_servers chosen = ask(&known, OWN, 20);
 
-    (void)state;
     assert_int_equal(chosen.pservers, 1);
     assert_int_equal(chosen.workers, 0);
     (void)goodput_families_free(known.families);
 }
 
 /* On a quiet cluster every job has its largest size all the time. */
-static void test_one_size_of_each_number_is_enough(void **state)
+TEST(test_one_size_of_each_number_is_enough)
 {
     static const double unit_s[] = { 8, 4, 2.2, 2.15 };
     struct known known = known_new(8);
 
-    (void)state;
     for (uint32_t i = 0; i < ELEMENTS(unit_s); i++) {
         struct goodput_servers chosen = begin(&known, OWN, 40);
 
@@ -151,11 +149,10 @@ static void test_one_size_of_each_number_is_enough(void **state)
     (void)goodput_families_free(known.families);
 }
 
-static void test_a_try_that_shows_nothing_is_made_three_times(void **state)
+TEST(test_a_try_that_shows_nothing_is_made_three_times)
 {
     struct known known = known_new(8);
 
-    (void)state;
     (void)begin(&known, OWN, 40);
     note(&known, 0, OWN, 16, 8);
     for (int i = 0; i < GOODPUT_SERVERS_TRIES; i++)
@@ -167,11 +164,10 @@ static void test_a_try_that_shows_nothing_is_made_three_times(void **state)
 }
 
 /* Its records may be longer: nothing follows from its seconds, and it tries nothing. */
-static void test_only_the_very_program_is_compared(void **state)
+TEST(test_only_the_very_program_is_compared)
 {
     struct known known = known_new(8);
 
-    (void)state;
     (void)begin(&known, OWN, 40);
     note(&known, 0, OWN, 16, 8);
     assert_int_equal(begin(&known, OTHER, 40).pservers, 1);
@@ -186,11 +182,10 @@ static void test_only_the_very_program_is_compared(void **state)
     (void)goodput_families_free(known.families);
 }
 
-static void test_who_comes_again_and_again_is_the_reference(void **state)
+TEST(test_who_comes_again_and_again_is_the_reference)
 {
     struct known known = known_new(8);
 
-    (void)state;
     (void)begin(&known, OWN, 40);
     note(&known, 0, OWN, 16, 8);
     note(&known, 1, OWN, 16, 4);
@@ -210,11 +205,10 @@ static void test_who_comes_again_and_again_is_the_reference(void **state)
     (void)goodput_families_free(known.families);
 }
 
-static void test_what_leaves_no_room_for_workers_is_not_had(void **state)
+TEST(test_what_leaves_no_room_for_workers_is_not_had)
 {
     struct known known = known_new(8);
 
-    (void)state;
     (void)begin(&known, OWN, 40);
     for (uint32_t i = 0; i < known.n; i++)
         note(&known, i, OWN, 4, 8 >> i);
@@ -227,11 +221,10 @@ static void test_what_leaves_no_room_for_workers_is_not_had(void **state)
 
 /* Of a number that was seen beside 16 workers alone nobody knows what it does beside 11: not that
  * it is slower by as much. */
-static void test_fewer_workers_than_were_seen_are_no_reason_against_it(void **state)
+TEST(test_fewer_workers_than_were_seen_are_no_reason_against_it)
 {
     struct known known = known_new(4);
 
-    (void)state;
     (void)begin(&known, OWN, 40);
     for (uint32_t w = 1; w <= 16; w *= 2)
         note(&known, 0, OWN, w, 2 + 0.5 * w);
@@ -290,28 +283,10 @@ static void check_family(const struct program *program, double noise, double clo
     (void)goodput_families_free(known.families);
 }
 
-static void test_families_come_to_the_best_number(void **state)
+TEST(test_families_come_to_the_best_number)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(programs); i++) {
         check_family(&programs[i], 0, 1.07);
         check_family(&programs[i], 0.02, 1.1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_nothing_measured_is_the_minimum),
-        cmocka_unit_test(test_one_size_of_each_number_is_enough),
-        cmocka_unit_test(test_a_try_that_shows_nothing_is_made_three_times),
-        cmocka_unit_test(test_only_the_very_program_is_compared),
-        cmocka_unit_test(test_who_comes_again_and_again_is_the_reference),
-        cmocka_unit_test(test_what_leaves_no_room_for_workers_is_not_had),
-        cmocka_unit_test(test_fewer_workers_than_were_seen_are_no_reason_against_it),
-        cmocka_unit_test(test_families_come_to_the_best_number),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,12 @@
 #include "scheduler/core/policy/ladder.h"
 #include "scheduler/core/policy/weights.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define FEW 4
 #define BUNDLES 8
 
-static void test_ladder_keeps_the_best_of_a_budget(void **state)
+TEST(test_ladder_keeps_the_best_of_a_budget)
 {
     enum { SEGMENTS = 3000 };
     static double slopes[SEGMENTS], widths[SEGMENTS];
@@ -18,7 +19,6 @@ static void test_ladder_keeps_the_best_of_a_budget(void **state)
     uint64_t seed = 3;
     const double budget = 700;
 
-    (void)state;
     goodput_ladder_init(&ladder, budget);
     for (int n = 0; n < SEGMENTS; n++) {
         slopes[n] = 1 + random_unit(&seed);
@@ -60,12 +60,11 @@ static void test_ladder_keeps_the_best_of_a_budget(void **state)
 
 /* heSRPT: of s = k^p, the i-th longest of M holds (i/M)^Q - ((i-1)/M)^Q of all, Q = 1/(1-p). The
  * weights are proportional to (i^Q - (i-1)^Q)^(1/Q). */
-static void test_recursion_is_the_closed_form_for_powers(void **state)
+TEST(test_recursion_is_the_closed_form_for_powers)
 {
     static const double powers[] = { 0.3, 0.5, 0.8 };
     enum { JOBS = 6 };
 
-    (void)state;
     for (size_t e = 0; e < ELEMENTS(powers); e++) {
         struct goodput_weighed jobs[JOBS], ranked[JOBS];
         struct goodput_curve curve = { .n = 0 };
@@ -95,7 +94,7 @@ static void test_recursion_is_the_closed_form_for_powers(void **state)
 }
 
 /* Longest first in both lists; ties by id; a priority counts as that many jobs. */
-static void test_rank_form_counts_priorities(void **state)
+TEST(test_rank_form_counts_priorities)
 {
     struct goodput_curve curve = power_curve(0.5, 4);
     struct goodput_weighed jobs[] = {
@@ -104,7 +103,6 @@ static void test_rank_form_counts_priorities(void **state)
         { .id = 1, .curve = &curve, .priority_weight = 3, .remaining_s = 60 },
     };
 
-    (void)state;
     goodput_weigh_by_rank(jobs, 3, 0.5);
     assert_int_equal(jobs[1].rank, 1);
     assert_int_equal(jobs[0].rank, 2);
@@ -142,11 +140,10 @@ static void try_all(struct every *every, int job, int left, double sum)
 
 /* What makes the weights right: the best that any division makes of them is the sum of the
  * priorities (Bellman's equation), for the longest k jobs, for every k. */
-static void test_weights_solve_bellmans_equation(void **state)
+TEST(test_weights_solve_bellmans_equation)
 {
     uint64_t seed = 11;
 
-    (void)state;
     for (int round = 0; round < 300; round++) {
         struct goodput_curve curves[FEW];
         struct goodput_weighed jobs[FEW];
@@ -296,13 +293,12 @@ static double best_flow(struct race race, int bundles)
     return best;
 }
 
-static void test_flow_time_is_near_the_best_of_all_plans(void **state)
+TEST(test_flow_time_is_near_the_best_of_all_plans)
 {
     uint64_t seed = 5;
     double sum = 0, worst = 0;
     enum { ROUNDS = 60, SLOTS = 6, RACERS = 3 };
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct race race = { .n = RACERS };
         double ratio;
@@ -415,16 +411,14 @@ static void weighs_as_afresh(size_t most, size_t begin_with, int rounds)
     free(c.fresh);
 }
 
-static void test_what_is_kept_changes_no_bit(void **state)
+TEST(test_what_is_kept_changes_no_bit)
 {
-    (void)state;
     weighs_as_afresh(150, 0, 2000);
 }
 
 /* There are more copies than are kept: every second one goes, and goes again. */
-static void test_what_is_kept_of_many_changes_no_bit(void **state)
+TEST(test_what_is_kept_of_many_changes_no_bit)
 {
-    (void)state;
     weighs_as_afresh(1500, 1490, 120);
 }
 
@@ -437,7 +431,7 @@ static double seconds(void)
 }
 
 /* The bound is generous: sanitizers and a loaded machine. bench/goodput tells the figures. */
-static void test_recursion_is_fast_for_a_thousand_jobs(void **state)
+TEST(test_recursion_is_fast_for_a_thousand_jobs)
 {
     enum { JOBS = 1000 };
     static struct goodput_curve curves[JOBS];
@@ -445,7 +439,6 @@ static void test_recursion_is_fast_for_a_thousand_jobs(void **state)
     uint64_t seed = 1;
     double best = INFINITY;
 
-    (void)state;
     for (int i = 0; i < JOBS; i++) {
         curves[i] = power_curve(0.5 + 0.45 * random_unit(&seed), 64);
         jobs[i] = (struct goodput_weighed){ .id = (uint64_t)i,
@@ -461,20 +454,4 @@ static void test_recursion_is_fast_for_a_thousand_jobs(void **state)
     }
     print_message("1,000 jobs, 4,000 bundles: %.3f ms\n", best * 1e3);
     assert_true(best < 0.05);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ladder_keeps_the_best_of_a_budget),
-        cmocka_unit_test(test_recursion_is_the_closed_form_for_powers),
-        cmocka_unit_test(test_rank_form_counts_priorities),
-        cmocka_unit_test(test_weights_solve_bellmans_equation),
-        cmocka_unit_test(test_what_is_kept_changes_no_bit),
-        cmocka_unit_test(test_what_is_kept_of_many_changes_no_bit),
-        cmocka_unit_test(test_flow_time_is_near_the_best_of_all_plans),
-        cmocka_unit_test(test_recursion_is_fast_for_a_thousand_jobs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

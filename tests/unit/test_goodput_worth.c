@@ -2,6 +2,7 @@
 /* test_goodput_worth.c - what each further instance of a job adds */
 #include "scheduler/core/policy/worth.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 static struct goodput_curve curve_of_speeds(const double speeds[], int n)
 {
@@ -12,13 +13,12 @@ static struct goodput_curve curve_of_speeds(const double speeds[], int n)
     return curve;
 }
 
-static void test_worth_is_the_slope_of_the_hull(void **state)
+TEST(test_worth_is_the_slope_of_the_hull)
 {
     static const double speeds[] = { 1, 1.2, 2, 2.5, 2.6 };
     struct goodput_curve curve = curve_of_speeds(speeds, 5);
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set(&worth, &curve, 1, NULL, 0, 5);
     assert_true(isinf(goodput_worth_of(&worth, 0)));
     assert_true(isinf(goodput_worth_of(&worth, 1)));
@@ -30,13 +30,12 @@ static void test_worth_is_the_slope_of_the_hull(void **state)
     goodput_worth_done(&worth);
 }
 
-static void test_what_a_deadline_needs_is_a_must(void **state)
+TEST(test_what_a_deadline_needs_is_a_must)
 {
     static const double speeds[] = { 1, 1.9, 2.6, 3 };
     struct goodput_curve curve = curve_of_speeds(speeds, 4);
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set(&worth, &curve, 1, NULL, 2, 4);
     assert_true(isinf(goodput_worth_of(&worth, 3)));
     assert_near(goodput_worth_of(&worth, 4), 0.4, 1e-6);
@@ -44,7 +43,7 @@ static void test_what_a_deadline_needs_is_a_must(void **state)
 }
 
 /* Three are held; to change costs a fifth of every other size. */
-static void test_change_that_does_not_pay_is_not_made(void **state)
+TEST(test_change_that_does_not_pay_is_not_made)
 {
     static const double speeds[] = { 1, 1.9, 2.6, 3 };
     struct goodput_curve curve = curve_of_speeds(speeds, 4);
@@ -53,7 +52,6 @@ static void test_change_that_does_not_pay_is_not_made(void **state)
     };
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set(&worth, &curve, 1, &change, 0, 4);
     assert_true(goodput_worth_of(&worth, 3) > 0.7); /* dearer to lose than it was to gain */
     /* 0.8 * 3 is less than 2.6: nobody gives it up for that, but in the end it is paid back */
@@ -68,13 +66,12 @@ static void test_change_that_does_not_pay_is_not_made(void **state)
     goodput_worth_done(&worth);
 }
 
-static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
+TEST(test_size_that_was_measured_to_be_slower_is_of_no_use)
 {
     static const double speeds[] = { 1, 1.9, 1.5, 1.2 };
     struct goodput_curve curve = curve_of_speeds(speeds, 4);
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set(&worth, &curve, 1, NULL, 0, 4);
     assert_true(goodput_worth_of(&worth, 3) < 0);
     goodput_worth_set(&worth, &curve, 1, NULL, 0, 2); /* not tried: it may be as fast */
@@ -83,14 +80,13 @@ static void test_size_that_was_measured_to_be_slower_is_of_no_use(void **state)
     goodput_worth_done(&worth);
 }
 
-static void test_what_is_thought_to_be_slower_is_tried_a_little(void **state)
+TEST(test_what_is_thought_to_be_slower_is_tried_a_little)
 {
     static const double speeds[] = { 1, 1.9, 2.5, 2.4, 2.2, 2.0, 1.8, 1.7, 1.6, 1.5 };
     struct goodput_curve curve = curve_of_speeds(speeds, 10);
     struct goodput_change change = { .current = 3, .remaining_s = 1e9, .horizon_s = 600 };
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set(&worth, &curve, 1, &change, 0, 4);
     assert_true(goodput_worth_of(&worth, 7) == 0);
     assert_true(goodput_worth_of(&worth, 8) < 0);
@@ -104,13 +100,12 @@ static void test_what_is_thought_to_be_slower_is_tried_a_little(void **state)
 }
 
 /* As its own waiting and that of a longer one: (1 + 1 * c / 10) / s(c) for a power of 1 */
-static void test_weight_is_that_of_the_best_size(void **state)
+TEST(test_weight_is_that_of_the_best_size)
 {
     static const double speeds[] = { 1, 1.9, 2.0 };
     struct goodput_curve curve = curve_of_speeds(speeds, 3);
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set_sizes(&worth, &curve);
     assert_near(goodput_worth_weight(&worth, 0, 1, 0.1, 1), 1 / 2.0, 1e-6);
     assert_near(goodput_worth_weight(&worth, 1, 1, 0.1, 1), 1.2 / 1.9, 1e-6);
@@ -120,12 +115,11 @@ static void test_weight_is_that_of_the_best_size(void **state)
     goodput_worth_done(&worth);
 }
 
-static void test_speed_between_two_sizes(void **state)
+TEST(test_speed_between_two_sizes)
 {
     struct goodput_curve curve = { .n = 3, .points = { { 2, 2, 1 }, { 6, 6, 2 }, { 30, 30, 1 } } };
     struct goodput_worth worth = { 0 };
 
-    (void)state;
     goodput_worth_set_sizes(&worth, &curve);
     assert_near(goodput_worth_speed(&worth, 0.5), 0.25, 1e-6); /* a part of the time */
     assert_near(goodput_worth_speed(&worth, 2), 1, 1e-6);
@@ -134,11 +128,10 @@ static void test_speed_between_two_sizes(void **state)
     goodput_worth_done(&worth);
 }
 
-static void test_worth_falls_for_any_curve(void **state)
+TEST(test_worth_falls_for_any_curve)
 {
     uint64_t seed = 3;
 
-    (void)state;
     for (int round = 0; round < 500; round++) {
         struct goodput_curve curve = { 0 };
         struct goodput_worth worth = { 0 };
@@ -160,20 +153,4 @@ static void test_worth_falls_for_any_curve(void **state)
             assert_true(goodput_worth_of(&worth, k) >= goodput_worth_of(&worth, k + 1));
         goodput_worth_done(&worth);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worth_is_the_slope_of_the_hull),
-        cmocka_unit_test(test_what_a_deadline_needs_is_a_must),
-        cmocka_unit_test(test_change_that_does_not_pay_is_not_made),
-        cmocka_unit_test(test_size_that_was_measured_to_be_slower_is_of_no_use),
-        cmocka_unit_test(test_what_is_thought_to_be_slower_is_tried_a_little),
-        cmocka_unit_test(test_weight_is_that_of_the_best_size),
-        cmocka_unit_test(test_speed_between_two_sizes),
-        cmocka_unit_test(test_worth_falls_for_any_curve),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

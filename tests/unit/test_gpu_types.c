@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/types_world.h"
 #include "tests/unit/goodput_curves.h"
 
@@ -17,12 +18,11 @@ static uint8_t find(struct gpu_types *types, const char *value)
     return gpu_types_find(types, &labels);
 }
 
-static void test_types_have_a_number_each_as_long_as_there_is_room(void **state)
+TEST(test_types_have_a_number_each_as_long_as_there_is_room)
 {
     struct gpu_types types = { 0 };
     char name[16];
 
-    (void)state;
     assert_int_equal(find(&types, NULL), GPU_TYPE_OTHER);
     assert_int_equal(find(&types, ""), GPU_TYPE_OTHER);
     assert_false(gpu_types_is_mixed(&types));
@@ -37,14 +37,13 @@ static void test_types_have_a_number_each_as_long_as_there_is_room(void **state)
 }
 
 /* What no node has any more makes room for another name: what is gone for longest goes first. */
-static void test_names_that_are_gone_are_given_anew(void **state)
+TEST(test_names_that_are_gone_are_given_anew)
 {
     struct gpu_types types = { 0 };
     struct gpu_speeds speeds = { 0 };
     double log_s[GPU_TYPES_MAX] = { 0 };
     char name[16];
 
-    (void)state;
     for (uint32_t i = 1; i < GPU_TYPES_MAX; i++) {
         (void)snprintf(name, sizeof name, "t%u", i);
         gpu_types_count(&types, find(&types, name), 1);
@@ -64,12 +63,11 @@ static void test_names_that_are_gone_are_given_anew(void **state)
     assert_int_equal(find(&types, "t4"), GPU_TYPE_OTHER);
 }
 
-static void test_only_differences_are_learnt(void **state)
+TEST(test_only_differences_are_learnt)
 {
     struct gpu_speeds speeds = { 0 };
     double log_s[GPU_TYPES_MAX] = { 0, 3, 3 + log(4) };
 
-    (void)state;
     gpu_speeds_note(&speeds, 1U << 1 | 1U << 2, log_s, NEVER_US);
     assert_near(speeds.log[1], log(2), 1e-9);
     assert_near(speeds.log[2], -log(2), 1e-9);
@@ -80,12 +78,11 @@ static void test_only_differences_are_learnt(void **state)
     assert_near(speeds.log[1] - speeds.log[2], 0.75 * log(4), 1e-9);
 }
 
-static void test_a_new_type_does_not_move_those_that_are_known(void **state)
+TEST(test_a_new_type_does_not_move_those_that_are_known)
 {
     struct gpu_speeds speeds = { 0 };
     double log_s[GPU_TYPES_MAX] = { 0 };
 
-    (void)state;
     gpu_speeds_note(&speeds, 1U << 1 | 1U << 2, log_s, NEVER_US); /* alike */
     log_s[3] = log(4);
     gpu_speeds_note(&speeds, 1U << 1 | 1U << 3, log_s, NEVER_US); /* four times as slow */
@@ -93,13 +90,12 @@ static void test_a_new_type_does_not_move_those_that_are_known(void **state)
     assert_near(speeds.log[1] - speeds.log[3], log(4), 1e-9);
 }
 
-static void test_what_was_seen_long_ago_is_forgotten(void **state)
+TEST(test_what_was_seen_long_ago_is_forgotten)
 {
     struct gpu_types types = { 0 };
     struct gpu_speeds speeds = { 0 };
     double log_s[GPU_TYPES_MAX] = { 0 };
 
-    (void)state;
     gpu_speeds_note(&speeds, 1U << 1 | 1U << 2, log_s, 10);
     gpu_speeds_note(&speeds, 1U << 2 | 1U << 3, log_s, 20);
     gpu_speeds_current(&speeds, &types, 10);
@@ -108,11 +104,10 @@ static void test_what_was_seen_long_ago_is_forgotten(void **state)
     assert_int_equal(speeds.rounds[3], 1);
 }
 
-static void test_what_is_typical_of_a_type_is_the_mean_of_its_nodes(void **state)
+TEST(test_what_is_typical_of_a_type_is_the_mean_of_its_nodes)
 {
     struct gpu_types types = { 0 };
 
-    (void)state;
     assert_near(gpu_types_typical(&types, 1), 0, 0);
     gpu_types_count_speed(&types, 1, 0.25, 1);
     gpu_types_count_speed(&types, 1, -0.75, 1);
@@ -124,12 +119,11 @@ static void test_what_is_typical_of_a_type_is_the_mean_of_its_nodes(void **state
 
 /* --- a cluster --- */
 
-static void test_nodes_have_types(void **state)
+TEST(test_nodes_have_types)
 {
     struct plant p;
     const struct gpu_types *types;
 
-    (void)state;
     begin(&p);
     types = &p.w->cluster->gpu_types;
     assert_int_equal(types->n_nodes[1], 2);
@@ -151,12 +145,11 @@ static double bias_of(const struct job *job)
 }
 
 /* One whose type is better for everybody is a fast machine, and nothing else is known. */
-static void test_what_all_jobs_see_is_of_the_nodes(void **state)
+TEST(test_what_all_jobs_see_is_of_the_nodes)
 {
     struct plant p;
     struct job *job;
 
-    (void)state;
     begin(&p);
     job = add_job(&p, "a", 12, FAST, SLOW);
     work_s(&p, 300);
@@ -168,12 +161,11 @@ static void test_what_all_jobs_see_is_of_the_nodes(void **state)
     end(&p);
 }
 
-static void test_each_program_goes_where_it_is_fast(void **state)
+TEST(test_each_program_goes_where_it_is_fast)
 {
     struct plant p;
     const struct job *a, *b;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     b = add_job(&p, "b", 8, SLOW, FAST);
@@ -190,12 +182,11 @@ static void test_each_program_goes_where_it_is_fast(void **state)
     end(&p);
 }
 
-static void test_nobody_expects_anything_of_an_unknown_program(void **state)
+TEST(test_nobody_expects_anything_of_an_unknown_program)
 {
     struct plant p;
     const struct job *c;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     c = add_job(&p, "c", 2, FAST, FAST);
@@ -205,12 +196,11 @@ static void test_nobody_expects_anything_of_an_unknown_program(void **state)
 }
 
 /* No node is blamed for what a program makes of its type. */
-static void test_nodes_are_judged_by_what_was_expected(void **state)
+TEST(test_nodes_are_judged_by_what_was_expected)
 {
     struct plant p;
     double before[4];
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     for (size_t i = 0; i < 4; i++)
@@ -223,13 +213,12 @@ static void test_nodes_are_judged_by_what_was_expected(void **state)
     end(&p);
 }
 
-static void test_a_job_leaves_a_type_that_is_slow_for_it(void **state)
+TEST(test_a_job_leaves_a_type_that_is_slow_for_it)
 {
     struct plant p;
     struct job *a;
     uint64_t moves;
 
-    (void)state;
     begin(&p);
     cross(&p, 4, &a, NULL);
     work_s(&p, 1200);
@@ -245,12 +234,11 @@ static void test_a_job_leaves_a_type_that_is_slow_for_it(void **state)
 }
 
 /* Whose instances may wait for each other, and are equally fast, show nothing by it. */
-static void test_equal_paces_beside_parameter_servers_teach_nothing(void **state)
+TEST(test_equal_paces_beside_parameter_servers_teach_nothing)
 {
     struct plant p;
     const struct job *job;
 
-    (void)state;
     begin(&p);
     job = add(&p, "s", world_spec("s", 1, 12, CORE, 1, CORE), FAST, FAST);
     work_s(&p, 300);
@@ -264,12 +252,11 @@ static void test_equal_paces_beside_parameter_servers_teach_nothing(void **state
 }
 
 /* It only takes tasks: nobody of it waits for another one. */
-static void test_a_collective_job_that_takes_tasks_teaches(void **state)
+TEST(test_a_collective_job_that_takes_tasks_teaches)
 {
     struct job_spec *spec = world_spec("m", 1, 12, CORE, 0, 0);
     struct plant p;
 
-    (void)state;
     begin(&p);
     spec->mode = JOB_MODE_COLLECTIVE;
     (void)add(&p, "m", spec, FAST, SLOW);
@@ -278,9 +265,8 @@ static void test_a_collective_job_that_takes_tasks_teaches(void **state)
     end(&p);
 }
 
-static void test_a_gang_starts_where_its_program_is_fast(void **state)
+TEST(test_a_gang_starts_where_its_program_is_fast)
 {
-    (void)state;
     for (int first = 0; first < 2; first++) {
         const struct job *a = NULL, *b;
         struct plant p;
@@ -299,12 +285,11 @@ static void test_a_gang_starts_where_its_program_is_fast(void **state)
     }
 }
 
-static void test_nobody_moves_where_that_costs_more(void **state)
+TEST(test_nobody_moves_where_that_costs_more)
 {
     struct plant p;
     struct job *a;
 
-    (void)state;
     begin(&p);
     cross(&p, 4, &a, NULL);
     for (int i = 0; i < 300; i++) {
@@ -342,13 +327,12 @@ static void pass_minutes(struct plant *p, unsigned minutes)
     }
 }
 
-static void test_a_job_that_waits_believes_nothing_that_is_too_old(void **state)
+TEST(test_a_job_that_waits_believes_nothing_that_is_too_old)
 {
     struct plant p;
     struct want want;
     struct job *a;
 
-    (void)state;
     begin(&p);
     learn_both(&p);
     pass_minutes(&p, 60);
@@ -362,11 +346,10 @@ static void test_a_job_that_waits_believes_nothing_that_is_too_old(void **state)
 }
 
 /* Their sums are looked at by each check. */
-static void test_nodes_that_go_are_of_no_type(void **state)
+TEST(test_nodes_that_go_are_of_no_type)
 {
     struct plant p;
 
-    (void)state;
     begin(&p);
     (void)add_job(&p, "a", 12, FAST, SLOW);
     work_s(&p, 100);
@@ -382,22 +365,20 @@ static void test_nodes_that_go_are_of_no_type(void **state)
     end(&p);
 }
 
-static void test_speeds_are_bounded(void **state)
+TEST(test_speeds_are_bounded)
 {
     struct gpu_speeds speeds = { 0 };
     double log_s[GPU_TYPES_MAX] = { 0, -50, 50 };
 
-    (void)state;
     gpu_speeds_note(&speeds, 1U << 1 | 1U << 2, log_s, NEVER_US);
     assert_near(speeds.log[1], GPU_STEP * GPU_STEPS_MOST, 1e-9);
     assert_near(speeds.log[2], -GPU_STEP * GPU_STEPS_MOST, 1e-9);
 }
 
-static void test_who_ignores_types_learns_nothing_of_them(void **state)
+TEST(test_who_ignores_types_learns_nothing_of_them)
 {
     struct plant p;
 
-    (void)state;
     begin(&p);
     p.w->cluster->config.ignores_types = true;
     (void)add_job(&p, "a", 12, FAST, SLOW);
@@ -408,14 +389,13 @@ static void test_who_ignores_types_learns_nothing_of_them(void **state)
 
 /* Nodes of nine types: two share the first entry, also in a copy and when one could have its own.
  */
-static void test_more_types_than_the_table_holds(void **state)
+TEST(test_more_types_than_the_table_holds)
 {
     const char *names[GPU_TYPES_MAX + 1];
     char texts[GPU_TYPES_MAX + 1][32];
     struct cluster *copy;
     struct plant p;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(names); i++) {
         (void)snprintf(texts[i], sizeof texts[i], "t%zu", i);
         names[i] = texts[i];
@@ -442,33 +422,4 @@ static void test_more_types_than_the_table_holds(void **state)
                         sizeof copy->gpu_types.n_nodes);
     (void)cluster_free(copy);
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types_have_a_number_each_as_long_as_there_is_room),
-        cmocka_unit_test(test_names_that_are_gone_are_given_anew),
-        cmocka_unit_test(test_only_differences_are_learnt),
-        cmocka_unit_test(test_a_new_type_does_not_move_those_that_are_known),
-        cmocka_unit_test(test_what_was_seen_long_ago_is_forgotten),
-        cmocka_unit_test(test_what_is_typical_of_a_type_is_the_mean_of_its_nodes),
-        cmocka_unit_test(test_nodes_have_types),
-        cmocka_unit_test(test_what_all_jobs_see_is_of_the_nodes),
-        cmocka_unit_test(test_each_program_goes_where_it_is_fast),
-        cmocka_unit_test(test_nobody_expects_anything_of_an_unknown_program),
-        cmocka_unit_test(test_nodes_are_judged_by_what_was_expected),
-        cmocka_unit_test(test_a_job_leaves_a_type_that_is_slow_for_it),
-        cmocka_unit_test(test_equal_paces_beside_parameter_servers_teach_nothing),
-        cmocka_unit_test(test_a_collective_job_that_takes_tasks_teaches),
-        cmocka_unit_test(test_a_gang_starts_where_its_program_is_fast),
-        cmocka_unit_test(test_nobody_moves_where_that_costs_more),
-        cmocka_unit_test(test_a_job_that_waits_believes_nothing_that_is_too_old),
-        cmocka_unit_test(test_nodes_that_go_are_of_no_type),
-        cmocka_unit_test(test_speeds_are_bounded),
-        cmocka_unit_test(test_who_ignores_types_learns_nothing_of_them),
-        cmocka_unit_test(test_more_types_than_the_table_holds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

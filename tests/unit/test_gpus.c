@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpus.c - what an agent makes of what is told of its GPUs: how many it offers, which are free
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "agent/gpus.h"
 #include "agent/options.h"
 #include "shared/label.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEVICE(uuid, minor, processes)                                                             \
     "{\"uuid\":\"" uuid "\",\"minor\":" minor ",\"numa\":1,\"processes\":[" processes "]}"
@@ -41,12 +37,11 @@ static bool take(struct gpus *gpus, const char *answer)
     return take_at(gpus, answer, 1);
 }
 
-static void test_machine_without(void **state)
+TEST(test_machine_without)
 {
     struct agent_options options = { .gpus = 2, .gpus_given = true };
     struct gpus gpus;
 
-    (void)state;
     gpus_init(&gpus, &options);
     assert_false(take(&gpus, "{}"));
     assert_int_equal(gpus.n, 2);
@@ -55,7 +50,7 @@ static void test_machine_without(void **state)
     gpus_done(&gpus);
 }
 
-static void test_what_there_is_is_offered(void **state)
+TEST(test_what_there_is_is_offered)
 {
     static const struct {
         struct agent_options options;
@@ -68,7 +63,6 @@ static void test_what_there_is_is_offered(void **state)
         { { .gpus = 9, .gpus_given = true }, 2, 1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct gpus gpus;
 
@@ -85,7 +79,7 @@ static void test_what_there_is_is_offered(void **state)
 
 #define NAMED(uuid, name) "{\"uuid\":\"" uuid "\",\"name\":\"" name "\",\"processes\":[]}"
 
-static void test_type_is_a_label(void **state)
+TEST(test_type_is_a_label)
 {
     static const struct {
         const char *answer;
@@ -105,7 +99,6 @@ static void test_type_is_a_label(void **state)
           9, "01234567890123456789012345678901234567890123456789012345678901" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct agent_options options = { .gpus = rows[i].most, .gpus_given = true };
         struct labels labels = { 0 };
@@ -125,14 +118,13 @@ static void test_type_is_a_label(void **state)
 }
 
 /* It pushes no other label out, and what the owner calls them stays. */
-static void test_type_comes_after_all_other_labels(void **state)
+TEST(test_type_comes_after_all_other_labels)
 {
     struct agent_options options = { .gpus = 1, .gpus_given = true };
     struct labels labels = { 0 };
     struct gpus gpus;
     char name[16];
 
-    (void)state;
     gpus_init(&gpus, &options);
     (void)take(&gpus, "{\"gpus\":[" NAMED("a", "X") "]}");
     for (int i = 0; i < LABELS_MAX; i++) {
@@ -149,13 +141,12 @@ static void test_type_comes_after_all_other_labels(void **state)
     gpus_done(&gpus);
 }
 
-static void test_who_is_on_them(void **state)
+TEST(test_who_is_on_them)
 {
     struct agent_options options = { 0 };
     struct gpus gpus;
     char text[96];
 
-    (void)state;
     gpus_init(&gpus, &options);
     assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", PROCESS("10", "us")) "," DEVICE(
                                 "b", "1", PROCESS("10", "us") "," PROCESS("7", "alice")) "]}"));
@@ -175,12 +166,11 @@ static void test_who_is_on_them(void **state)
     gpus_done(&gpus);
 }
 
-static void test_driver_that_does_not_tell(void **state)
+TEST(test_driver_that_does_not_tell)
 {
     struct agent_options options = { 0 };
     struct gpus gpus;
 
-    (void)state;
     gpus_init(&gpus, &options);
     assert_true(take(&gpus, "{\"gpus\":[" DEVICE("a", "0", "") "," DEVICE("b", "1", "") "]}"));
     assert_int_equal(gpus_foreign(&gpus, true), 0);
@@ -195,7 +185,7 @@ static void test_driver_that_does_not_tell(void **state)
 }
 
 /* Only what did nothing at every look since then; what tells nothing of its use counts as used. */
-static void test_who_does_nothing(void **state)
+TEST(test_who_does_nothing)
 {
     static const char quiet[] =
         "{\"gpus\":[{\"uuid\":\"a\",\"utilisation_ppm\":0},{\"uuid\":\"b\"}]}";
@@ -205,7 +195,6 @@ static void test_who_does_nothing(void **state)
     struct agent_options options = { 0 };
     struct gpus gpus;
 
-    (void)state;
     gpus_init(&gpus, &options);
     (void)take_at(&gpus, quiet, 100);
     (void)take_at(&gpus, quiet, 200);
@@ -229,7 +218,7 @@ static void test_who_does_nothing(void **state)
     gpus_done(&gpus);
 }
 
-static void test_order_names_its_devices(void **state)
+TEST(test_order_names_its_devices)
 {
     struct agent_options options = { 0 };
     json_t *order =
@@ -239,7 +228,6 @@ static void test_order_names_its_devices(void **state)
     json_t *named;
     char *text;
 
-    (void)state;
     assert_int_equal(gpus_of_order(order), 5);
     assert_int_equal(gpus_of_order(none), 0);
     gpus_init(&gpus, &options);
@@ -258,20 +246,4 @@ static void test_order_names_its_devices(void **state)
     json_decref(none);
     json_decref(order);
     gpus_done(&gpus);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine_without),
-        cmocka_unit_test(test_what_there_is_is_offered),
-        cmocka_unit_test(test_type_is_a_label),
-        cmocka_unit_test(test_type_comes_after_all_other_labels),
-        cmocka_unit_test(test_who_is_on_them),
-        cmocka_unit_test(test_driver_that_does_not_tell),
-        cmocka_unit_test(test_who_does_nothing),
-        cmocka_unit_test(test_order_names_its_devices),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,8 @@
 /* test_groups.c - guaranteed shares: had at once, lent while idle, taken back by shrinking; what is
  * beyond them is shared by weight. One node of ten cores; alice is of group a, bob of b, carol of
  * none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
@@ -15,6 +11,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static const struct group_member members[] = { { "alice", "a" }, { "bob", "b" } };
 static struct group_table *table;
@@ -77,13 +74,12 @@ static bool shrank_for(const struct job *job, const char *words)
     return false;
 }
 
-static void test_what_is_idle_is_lent_and_taken_back_at_once(void **state)
+TEST(test_what_is_idle_is_lent_and_taken_back_at_once)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *lender = submit(w, "alice", "lender", 1, 10, 1000);
     struct job *gang;
 
-    (void)state;
     assert_runs(lender, 10);
     gang = submit(w, "bob", "gang", 3, 3, 1000);
     assert_runs(gang, 3);
@@ -96,13 +92,12 @@ static void test_what_is_idle_is_lent_and_taken_back_at_once(void **state)
 }
 
 /* Beyond its share nothing is taken that is guaranteed to another. */
-static void test_who_is_over_its_share_takes_no_guaranteed_room(void **state)
+TEST(test_who_is_over_its_share_takes_no_guaranteed_room)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *a = submit(w, "alice", "a", 1, 10, 1000);
     struct job *over;
 
-    (void)state;
     assert_runs(submit(w, "bob", "first", 3, 3, 1000), 3);
     assert_runs(a, 7);
     assert_runs(submit(w, "bob", "two", 2, 2, 1000), 2);
@@ -118,12 +113,11 @@ static void test_who_is_over_its_share_takes_no_guaranteed_room(void **state)
 
 /* Nobody has more than its share, and what others hold is not theirs to lend: a start is worth it.
  */
-static void test_who_is_below_its_share_takes_from_anyone_at_last(void **state)
+TEST(test_who_is_below_its_share_takes_from_anyone_at_last)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *a;
 
-    (void)state;
     assert_runs(submit(w, "carol", "rigid", 3, 3, 1000), 3);
     a = submit(w, "alice", "a", 1, 10, 1000);
     assert_runs(a, 7);
@@ -132,11 +126,10 @@ static void test_who_is_below_its_share_takes_from_anyone_at_last(void **state)
     done(w);
 }
 
-static void test_nobody_goes_below_its_minimum_for_a_share(void **state)
+TEST(test_nobody_goes_below_its_minimum_for_a_share)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *a = submit(w, "alice", "a", 8, 10, 1000);
-    (void)state;
     assert_runs(submit(w, "bob", "two", 2, 2, 1000), 2);
     assert_runs(a, 8);
     assert_waits(submit(w, "bob", "one", 1, 1, 1000), "gang-does-not-fit", "");
@@ -144,7 +137,7 @@ static void test_nobody_goes_below_its_minimum_for_a_share(void **state)
     done(w);
 }
 
-static void test_who_is_below_its_share_goes_before_higher_priorities(void **state)
+TEST(test_who_is_below_its_share_goes_before_higher_priorities)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *rigid = submit(w, "alice", "rigid", 10, 10, 1000);
@@ -152,7 +145,6 @@ static void test_who_is_below_its_share_goes_before_higher_priorities(void **sta
     struct job *urgent;
     struct job *entitled;
 
-    (void)state;
     spec->priority = 50;
     w->user = "carol";
     urgent = world_submit(w, spec);
@@ -165,13 +157,12 @@ static void test_who_is_below_its_share_goes_before_higher_priorities(void **sta
 }
 
 /* 40 % and 20 % are guaranteed; of the 40 % that remain b has three quarters. */
-static void test_what_is_beyond_is_shared_by_weight(void **state)
+TEST(test_what_is_beyond_is_shared_by_weight)
 {
     struct world *w = world_of(400, 200, 3);
     struct job *a = submit(w, "alice", "a", 1, 20, 500);
     struct job *b;
 
-    (void)state;
     assert_runs(a, 20);
     b = submit(w, "bob", "b", 1, 20, 500);
     assert_runs(a, 10);
@@ -185,7 +176,7 @@ static void test_what_is_beyond_is_shared_by_weight(void **state)
     done(w);
 }
 
-static void test_growth_comes_to_the_group_that_has_least(void **state)
+TEST(test_growth_comes_to_the_group_that_has_least)
 {
     struct world *w = world_of(0, 0, 1);
     struct job *jobs[] = { submit(w, "alice", "a0", 1, 10, 500),
@@ -194,7 +185,6 @@ static void test_growth_comes_to_the_group_that_has_least(void **state)
     struct job *b = submit(w, "bob", "b", 1, 10, 500);
     uint32_t n = 0;
 
-    (void)state;
     assert_runs(b, 10);
     for (size_t i = 0; i < ELEMENTS(jobs); i++)
         n += job_count_running(jobs[i], 0);
@@ -203,13 +193,12 @@ static void test_growth_comes_to_the_group_that_has_least(void **state)
 }
 
 /* As without any groups: who came first keeps nothing, and nobody asks who owns what. */
-static void test_other_groups_share_anew(void **state)
+TEST(test_other_groups_share_anew)
 {
     struct world *w = world_of(700, 0, 1);
     struct job *a = submit(w, "alice", "a", 1, 10, 1000);
     struct job *b = submit(w, "bob", "b", 1, 10, 1000);
 
-    (void)state;
     assert_in_range(job_count_running(a, 0), 8, 9);
     cluster_set_groups(w->cluster, NULL);
     world_run(w, 40);
@@ -219,7 +208,7 @@ static void test_other_groups_share_anew(void **state)
 }
 
 /* One that waits for another to succeed is no more in the queue than before. */
-static void test_other_groups_start_nobody_who_waits_for_a_job(void **state)
+TEST(test_other_groups_start_nobody_who_waits_for_a_job)
 {
     struct world *w = world_of(500, 0, 1);
     struct job *first = submit(w, "alice", "first", 1, 1, 1000);
@@ -227,7 +216,6 @@ static void test_other_groups_start_nobody_who_waits_for_a_job(void **state)
     struct edl_error error = { 0 };
     struct job *then;
 
-    (void)state;
     spec->after = xcalloc(2, sizeof *spec->after);
     spec->after[0] = xstrdup("first");
     then = world_submit(w, spec);
@@ -267,13 +255,12 @@ static void assert_forecast(const struct forecast *forecast, enum forecast_verdi
 
 /* Who is below its share is told who gives way, who has it that nothing is taken for it; and so it
  * comes. */
-static void test_forecast_says_what_a_share_allows(void **state)
+TEST(test_forecast_says_what_a_share_allows)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *a = submit(w, "alice", "a", 1, 10, 1000);
     struct forecast forecast = forecast_of(w, "bob", 3);
 
-    (void)state;
     assert_forecast(&forecast, FORECAST_AFTER_SHRINKING, "gives-way",
                     "job a gives up 3 of 10 trainers");
     forecast_done(&forecast);
@@ -295,14 +282,13 @@ static void test_forecast_says_what_a_share_allows(void **state)
 }
 
 /* The reason tells the numbers of when it was written, why those of now. */
-static void test_why_tells_what_the_group_holds_now(void **state)
+TEST(test_why_tells_what_the_group_holds_now)
 {
     struct world *w = world_of(500, 300, 1);
     struct job *first = submit(w, "bob", "first", 1, 1, 1000);
     struct job *over;
     char text[JOB_REASON_SIZE];
 
-    (void)state;
     assert_runs(submit(w, "bob", "second", 3, 3, 1000), 3);
     assert_runs(submit(w, "alice", "a", 6, 6, 1000), 6);
     over = submit(w, "bob", "over", 5, 5, 1000);
@@ -313,23 +299,4 @@ static void test_why_tells_what_the_group_holds_now(void **state)
     assert_non_null(strstr(cluster_explain(w->cluster, over, text, sizeof text),
                            "group b holds 30.0% of the cluster, 30.0% are guaranteed to it"));
     done(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_idle_is_lent_and_taken_back_at_once),
-        cmocka_unit_test(test_who_is_over_its_share_takes_no_guaranteed_room),
-        cmocka_unit_test(test_who_is_below_its_share_takes_from_anyone_at_last),
-        cmocka_unit_test(test_nobody_goes_below_its_minimum_for_a_share),
-        cmocka_unit_test(test_who_is_below_its_share_goes_before_higher_priorities),
-        cmocka_unit_test(test_what_is_beyond_is_shared_by_weight),
-        cmocka_unit_test(test_growth_comes_to_the_group_that_has_least),
-        cmocka_unit_test(test_other_groups_share_anew),
-        cmocka_unit_test(test_other_groups_start_nobody_who_waits_for_a_job),
-        cmocka_unit_test(test_forecast_says_what_a_share_allows),
-        cmocka_unit_test(test_why_tells_what_the_group_holds_now),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,17 +5,14 @@
  *
  * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "tests/unit/world_storm.h"
 
 #define EVENTS 12000
@@ -114,14 +111,13 @@ static void plan_with_a_copy(struct world *w)
     world_commit(w);
 }
 
-static void test_random_events_with_groups_keep_invariants(void **state)
+TEST(test_random_events_with_groups_keep_invariants)
 {
     uint64_t events = storm_number("EDL_EVENTS", EVENTS);
     struct world *w = storm_world(WORLD_NODES);
     unsigned n_told = 0;
     const struct job *job;
 
-    (void)state;
     w->max_linger = 3;
     regroup(w);
     for (uint64_t i = 0; i < events; i++) {
@@ -143,7 +139,7 @@ static void test_random_events_with_groups_keep_invariants(void **state)
     table = group_table_free(table);
 }
 
-static void test_random_events_with_groups_and_goodput_keep_invariants(void **state)
+TEST(test_random_events_with_groups_and_goodput_keep_invariants)
 {
     world_policy = &policy_goodput;
     test_random_events_with_groups_keep_invariants(state);
@@ -244,23 +240,11 @@ static void many_kinds(uint64_t seed)
 
 /* More kinds of jobs wait than are looked at one by one, and which groups go first changes: the
  * words are those that a plan from the start would leave, and it leaves what is running. */
-static void test_more_kinds_than_the_depth_with_groups(void **state)
+TEST(test_more_kinds_than_the_depth_with_groups)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= KINDS_SEEDS; seed++) {
         world_policy = seed % 2 == 0 ? &policy_goodput : &policy_fulfilment;
         many_kinds(seed);
     }
     world_policy = &policy_fulfilment;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_more_kinds_than_the_depth_with_groups),
-        cmocka_unit_test(test_random_events_with_groups_keep_invariants),
-        cmocka_unit_test(test_random_events_with_groups_and_goodput_keep_invariants),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 static const uint8_t secret[JOB_SECRET_BYTES] = TEST_SECRET;
 
@@ -85,7 +86,7 @@ static void send_instead(int fd, enum wire_type type)
 
 /* Who reaches the port and knows the job's number, but not its secret, neither pushes nor pulls,
  * and disturbs nobody who does. */
-static void test_stranger(void **state)
+TEST(test_stranger)
 {
     static const enum wire_type wanted[] = { WIRE_DECLARE, WIRE_PUSH_PULL };
     const struct wire_hello hello = a_hello();
@@ -98,7 +99,6 @@ static void test_stranger(void **state)
     struct edl_error error;
     int fd;
 
-    (void)state;
     server_start(&server, 0, 4, NULL, 0);
     assert_int_equal(client_connect(client, &server, NULL), 0);
     assert_int_equal(push(client, 1.0f), 0);
@@ -127,13 +127,12 @@ static void test_stranger(void **state)
 }
 
 /* The proof of a claim that is wrong in one part. */
-static void test_wrong_parts(void **state)
+TEST(test_wrong_parts)
 {
     enum { PROTOCOL, JOB, ROLE, INDEX, INCARNATION, NONCE, PEER_NONCE, RIGHT };
     const struct wire_hello hello = a_hello();
     struct test_server server;
 
-    (void)state;
     server_start(&server, 0, 4, NULL, 0);
     for (int wrong = PROTOCOL; wrong <= RIGHT; wrong++) {
         const uint8_t other[JOB_NONCE_BYTES] = "another";
@@ -181,7 +180,7 @@ static void test_wrong_parts(void **state)
 
 /* What was overheard is good for nothing: not on the next connection, nor the server's own proof.
  */
-static void test_replay(void **state)
+TEST(test_replay)
 {
     const struct wire_hello hello = a_hello();
     struct wire_challenge challenge, next;
@@ -191,7 +190,6 @@ static void test_replay(void **state)
     struct test_server server;
     int fd;
 
-    (void)state;
     server_start(&server, 0, 4, NULL, 0);
     raw_hello(fd = raw_connect(&server), &hello, &challenge);
     claim = handshake_trainer_claim(&hello, &challenge);
@@ -215,7 +213,7 @@ static void test_replay(void **state)
 }
 
 /* A trainer of the release before hears what is the matter, in a frame that it can read. */
-static void test_older_trainer(void **state)
+TEST(test_older_trainer)
 {
     uint8_t bytes[WIRE_HEADER_BYTES + WIRE_HELLO_1_BYTES] = { 0 };
     size_t size = frame(bytes, WIRE_HELLO, WIRE_HELLO_1_BYTES);
@@ -223,7 +221,6 @@ static void test_older_trainer(void **state)
     struct test_server server;
     int fd;
 
-    (void)state;
     server_start(&server, 0, 1, NULL, 0);
     fd = raw_connect(&server);
     assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
@@ -280,11 +277,10 @@ static int connect_to_impostor(enum impostor kind, struct edl_error *error)
 }
 
 /* Whatever took over the port of a server that is gone is given nothing, and looked past. */
-static void test_impostor(void **state)
+TEST(test_impostor)
 {
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(connect_to_impostor(GUESSES, &error), EDL_EUNREACHABLE);
     assert_non_null(strstr(error.text, "does not prove that it is of job 7"));
     assert_int_equal(connect_to_impostor(REFLECTS, &error), EDL_EUNREACHABLE);
@@ -292,7 +288,7 @@ static void test_impostor(void **state)
     assert_non_null(strstr(error.remedy, "one release"));
 }
 
-static void test_no_secret(void **state)
+TEST(test_no_secret)
 {
     struct ps_client_config config = { .job_id = TEST_JOB,
                                        .declaration = declare_one(),
@@ -303,22 +299,10 @@ static void test_no_secret(void **state)
     struct edl_error error;
     sd_event *event = NULL;
 
-    (void)state;
     assert_int_equal(sd_event_new(&event), 0);
     assert_int_equal(ps_client_new(&config, &client, &error), -EINVAL);
     assert_int_equal(pserver_new(event, &server_config, &server, &error), -EINVAL);
     assert_non_null(strstr(error.text, "no secret"));
     assert_true(client == NULL && server == NULL);
     (void)sd_event_unref(event);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stranger), cmocka_unit_test(test_wrong_parts),
-        cmocka_unit_test(test_replay),   cmocka_unit_test(test_older_trainer),
-        cmocka_unit_test(test_impostor), cmocka_unit_test(test_no_secret),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

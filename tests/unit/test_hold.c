@@ -3,16 +3,12 @@
  *
  * What grows there and is shrunk elsewhere has its minimum there, and no gang makes that give way.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct job_spec *on_node(struct job_spec *spec, const char *where)
 {
@@ -87,22 +83,20 @@ static void grow_beside(const struct policy *policy)
     end(&s);
 }
 
-static void test_growth_keeps_off_what_is_kept(void **state)
+TEST(test_growth_keeps_off_what_is_kept)
 {
-    (void)state;
     grow_beside(&policy_fulfilment);
     grow_beside(&policy_goodput);
 }
 
 /* It runs there already when room begins to be kept: it keeps what it has, and takes no more. */
-static void test_who_is_there_grows_no_further(void **state)
+TEST(test_who_is_there_grows_no_further)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *elastic = world_submit(w, world_spec("elastic", 2, 2, 1000, 0, 0));
     struct job *fixed = world_submit(w, world_spec("fixed", 1, 1, 5000, 0, 0));
     struct job *gang;
 
-    (void)state;
     world_run(w, 6);
     gang = world_submit(w, world_spec("gang", 1, 1, 8000, 0, 0));
     world_run(w, 2);
@@ -117,14 +111,4 @@ static void test_who_is_there_grows_no_further(void **state)
     assert_int_equal(gang->state, JOB_RUNNING);
     assert_int_equal(job_count_running(elastic, 0), 2);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_growth_keeps_off_what_is_kept),
-        cmocka_unit_test(test_who_is_there_grows_no_further),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

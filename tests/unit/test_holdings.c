@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_holdings.c - what jobs that are not over take of the scheduler is counted, and bounded */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static uint64_t held(const struct world *w, const char *user, enum holding_amount amount)
 {
@@ -21,7 +17,7 @@ static uint64_t held(const struct world *w, const char *user, enum holding_amoun
     return holding != NULL ? holding->amounts[amount] : 0;
 }
 
-static void test_counted_from_submission_to_end(void **state)
+TEST(test_counted_from_submission_to_end)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job_spec *array = world_spec("many", 1, 4, 200, 0, 0);
@@ -29,7 +25,6 @@ static void test_counted_from_submission_to_end(void **state)
     struct job *first = NULL;
     uint64_t bytes;
 
-    (void)state;
     w->user = "ann";
     (void)world_submit(w, world_spec("one", 1, 2, 200, 2, 500)); /* and two parameter servers */
     bytes = held(w, "ann", HOLDING_BYTES);
@@ -67,14 +62,13 @@ static void test_counted_from_submission_to_end(void **state)
 }
 
 /* Who submits and kills faster than jobs leave the core is refused; others are not. */
-static void test_jobs_that_leave_count(void **state)
+TEST(test_jobs_that_leave_count)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
     const struct holding_limits limits = { .user = { 20, 0, 0 }, .all = { 60, 0, 0 } };
     struct edl_error error = { 0 };
 
-    (void)state;
     w->user = "ann";
     w->cluster->config.keep_ended_jobs = 5;
     for (unsigned i = 0; i < 25; i++) {
@@ -127,7 +121,7 @@ static unsigned fill(struct world *w, const char *user, const struct holding_lim
 }
 
 /* A limit of all that is a few users' limits: they do not shut out anybody. */
-static void test_a_share_is_left(void **state)
+TEST(test_a_share_is_left)
 {
     static const char *const greedy[] = { "u1", "u2", "u3", "u4" };
     const struct holding_limits limits = { .user = { 50, 0, 0 }, .all = { 200, 0, 0 } };
@@ -137,7 +131,6 @@ static void test_a_share_is_left(void **state)
     struct job_spec *spec = world_spec("fill", 4, 4, 2000, 0, 0);
     unsigned n = 0;
 
-    (void)state;
     for (unsigned round = 0; round < 3; round++) /* who comes again when others are there */
         for (size_t i = 0; i < ELEMENTS(greedy); i++)
             n += fill(w, greedy[i], &limits);
@@ -163,7 +156,7 @@ static void test_a_share_is_left(void **state)
     world_free(w);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job_spec *spec = world_spec("next", 1, 4, 200, 0, 0);
@@ -171,7 +164,6 @@ static void test_limits(void **state)
     struct edl_error error = { 0 };
     struct job *job;
 
-    (void)state;
     w->user = "ann";
     job = world_submit(w, world_spec("a", 1, 4, 200, 0, 0));
     assert_int_equal(cluster_check_submit(w->cluster, spec, "ann", &limits, &error), 0);
@@ -206,16 +198,4 @@ static void test_limits(void **state)
     assert_string_equal(error.pointer, "/spec/array");
     job_spec_free(spec);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counted_from_submission_to_end),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_a_share_is_left),
-        cmocka_unit_test(test_jobs_that_leave_count),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,16 @@
 #include "shared/host_list.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/literals.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static int parse(const char *text, struct host_list *list, struct edl_error *error)
 {
@@ -24,7 +21,7 @@ static int parse(const char *text, struct host_list *list, struct edl_error *err
     return host_list_parse("conf.py", text, strlen(text), list, error);
 }
 
-static void test_the_file_of_seed_004(void **state)
+TEST(test_the_file_of_seed_004)
 {
     static const char text[] =
         "HOSTS = [\n        \"root@192.168.129.79\",\n        \"root@192.168.129.80\",\n"
@@ -37,7 +34,6 @@ static void test_the_file_of_seed_004(void **state)
     struct edl_error error;
     struct host_list list;
 
-    (void)state;
     assert_int_equal(parse(text, &list, &error), 0);
     assert_int_equal(list.n_hosts, 4);
     assert_string_equal(list.hosts[2].text, "root@192.168.223.157");
@@ -56,12 +52,11 @@ static void test_the_file_of_seed_004(void **state)
     host_list_clear(&list);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     struct edl_error error;
     struct host_list list;
 
-    (void)state;
     assert_int_equal(parse("HOSTS = 'n1',\n", &list, &error), -EINVAL); /* no bare tuples */
     host_list_clear(&list);
     assert_int_equal(parse("HOSTS = ('n1',)", &list, &error), 0);
@@ -77,7 +72,7 @@ static void test_defaults(void **state)
 }
 
 /* ROOT_DIR is what the string literal says */
-static void test_strings(void **state)
+TEST(test_strings)
 {
     static const struct {
         const char *literal, *value;
@@ -111,7 +106,6 @@ static void test_strings(void **state)
     struct edl_error error;
     struct host_list list;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         _cleanup_free_ char *text = NULL;
         int r;
@@ -125,7 +119,7 @@ static void test_strings(void **state)
     }
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
     static const struct {
         const char *text, *user, *name; /* name NULL: refused */
@@ -155,7 +149,6 @@ static void test_hosts(void **state)
         { "$(id)", NULL, NULL, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         struct host host = { 0 };
@@ -171,7 +164,7 @@ static void test_hosts(void **state)
     }
 }
 
-static void test_what_is_refused(void **state)
+TEST(test_what_is_refused)
 {
     static const struct {
         const char *text, *said, *remedy;
@@ -218,7 +211,6 @@ static void test_what_is_refused(void **state)
     struct edl_error error;
     struct host_list list;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         int r = parse(rows[i].text, &list, &error);
 
@@ -229,7 +221,7 @@ static void test_what_is_refused(void **state)
     }
 }
 
-static void test_use_gpu(void **state)
+TEST(test_use_gpu)
 {
     static const struct {
         const char *value;
@@ -239,7 +231,6 @@ static void test_use_gpu(void **state)
     struct edl_error error;
     struct host_list list;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         _cleanup_free_ char *text = NULL;
 
@@ -251,14 +242,13 @@ static void test_use_gpu(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     struct edl_error error = { 0 };
     struct host_list list;
     size_t size = LITERALS_BYTES_MAX + 1;
     _cleanup_free_ char *text = xcalloc(size + 1, 1);
 
-    (void)state;
     memset(text, '#', size);
     assert_int_equal(host_list_parse("conf.py", text, size, &list, &error), -E2BIG);
     host_list_clear(&list);
@@ -277,14 +267,13 @@ static void test_bounds(void **state)
     host_list_clear(&list);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     struct edl_error error = { 0 };
     struct host_list list;
     char path[] = "/tmp/host-list-XXXXXX";
     int fd = mkstemp(path);
 
-    (void)state;
     assert_true(fd >= 0 && write(fd, "HOSTS = ['n1']\n", 15) == 15);
     (void)safe_close(fd);
     assert_int_equal(host_list_load(path, &list, &error), 0);
@@ -296,20 +285,4 @@ static void test_files(void **state)
     host_list_clear(&list);
     assert_int_equal(host_list_load("/tmp", &list, &error), -EINVAL);
     host_list_clear(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_file_of_seed_004),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_use_gpu),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_files),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_host_port.c - addresses of parameter servers as people write them */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "trainer/host_port.h"
 
 #define HOST_SIZE 16
 
-static void test_what_is_one(void **state)
+TEST(test_what_is_one)
 {
     static const struct {
         const char *text, *host;
@@ -28,7 +24,6 @@ static void test_what_is_one(void **state)
         { "123456789012345:1", "123456789012345", 1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         char host[HOST_SIZE];
         uint16_t port = 9;
@@ -40,7 +35,7 @@ static void test_what_is_one(void **state)
     }
 }
 
-static void test_what_is_none(void **state)
+TEST(test_what_is_none)
 {
     static const char *const bad[] = { "",
                                        "n1",
@@ -58,7 +53,6 @@ static void test_what_is_none(void **state)
     char host[HOST_SIZE] = "kept";
     uint16_t port = 9;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++)
         if (host_port_parse(bad[i], strlen(bad[i]), host, sizeof host, &port) != -EINVAL)
             fail_msg("%s is taken", bad[i]);
@@ -67,24 +61,12 @@ static void test_what_is_none(void **state)
 }
 
 /* A word of a list ends where the caller says. */
-static void test_a_word_of_a_list(void **state)
+TEST(test_a_word_of_a_list)
 {
     char host[HOST_SIZE];
     uint16_t port;
 
-    (void)state;
     assert_int_equal(host_port_parse("n1:71,n2:8", 5, host, sizeof host, &port), 0);
     assert_string_equal(host, "n1");
     assert_int_equal(port, 71);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_one),
-        cmocka_unit_test(test_what_is_none),
-        cmocka_unit_test(test_a_word_of_a_list),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,14 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static void test_headers(void **state)
+TEST_EACH(fixture_setup, fixture_teardown);
+
+TEST(test_headers)
 {
     static const char *const wanted[] = { "HTTP/1.1 200 OK\r\n",
                                           "Content-Type: text/plain\r\n",
@@ -25,7 +28,7 @@ static void test_headers(void **state)
     assert_null(strstr(raw.text, "hello\n"));
 }
 
-static void test_params(void **state)
+TEST(test_params)
 {
     struct result result = { 0 };
 
@@ -45,7 +48,7 @@ static void test_params(void **state)
     result_clear(&result);
 }
 
-static void test_paths_that_are_not_there(void **state)
+TEST(test_paths_that_are_not_there)
 {
     static const struct {
         const char *path;
@@ -84,7 +87,7 @@ static void test_paths_that_are_not_there(void **state)
     result_clear(&result);
 }
 
-static void test_method_not_allowed(void **state)
+TEST(test_method_not_allowed)
 {
     struct raw raw;
 
@@ -94,7 +97,7 @@ static void test_method_not_allowed(void **state)
     assert_non_null(strstr(raw.text, "Content-Type: application/problem+json\r\n"));
 }
 
-static void test_query_number(void **state)
+TEST(test_query_number)
 {
     static const char *const bad[] = { "/number?n=x", "/number?n=", "/number?n=-1",
                                        "/number?n=99999999999999999999" };
@@ -113,7 +116,7 @@ static void test_query_number(void **state)
 }
 
 /* A caller who is not understood wants nothing done. */
-static void test_query_keys(void **state)
+TEST(test_query_keys)
 {
     static const struct {
         const char *method, *target, *says, *remedy;
@@ -142,7 +145,7 @@ static void test_query_keys(void **state)
     result_clear(&result);
 }
 
-static void test_json_body(void **state)
+TEST(test_json_body)
 {
     static const char *const bad[] = { "",           "{",    "{\"a\":1,\"a\":2}",
                                        "[1,\n2,,3]", "{} x", "\"\xff\"" };
@@ -172,7 +175,7 @@ static void test_json_body(void **state)
     result_clear(&result);
 }
 
-static void test_problem_is_carried_over(void **state)
+TEST(test_problem_is_carried_over)
 {
     struct result result = { 0 };
 
@@ -192,7 +195,7 @@ static void test_problem_is_carried_over(void **state)
     result_clear(&result);
 }
 
-static void test_authorise(void **state)
+TEST(test_authorise)
 {
     struct http_call call = { .method = "POST", .path = "/secret", .body = "1", .body_size = 1 };
     struct result result = { 0 };
@@ -209,7 +212,7 @@ static void test_authorise(void **state)
     result_clear(&result);
 }
 
-static void test_body_too_large(void **state)
+TEST(test_body_too_large)
 {
     enum { LARGE = 3 * 1024 * 1024 };
     char *data = xcalloc(LARGE, 1);
@@ -241,7 +244,7 @@ static void test_body_too_large(void **state)
 
 /* A body with few bytes may hold many values, each of which takes memory; and not all callers may
  * send the same. */
-static void test_body_bounds(void **state)
+TEST(test_body_bounds)
 {
     static const struct {
         const char *path, *header, *body, *text;
@@ -277,7 +280,7 @@ static void test_body_bounds(void **state)
     result_clear(&result);
 }
 
-static void test_large_post(void **state)
+TEST(test_large_post)
 {
     enum { SIZE = 5 * 1000 * 1000 };
     char *data = xreallocarray(NULL, SIZE, 1);
@@ -301,7 +304,7 @@ static void test_large_post(void **state)
     free(data);
 }
 
-static void test_body_piece_by_piece(void **state)
+TEST(test_body_piece_by_piece)
 {
     enum { SIZE = 5 * 1000 * 1000 };
     struct fixture *f = *state;
@@ -342,7 +345,7 @@ static void test_body_piece_by_piece(void **state)
     free(data);
 }
 
-static void test_body_from_a_file(void **state)
+TEST(test_body_from_a_file)
 {
     enum { SIZE = 5 * 1000 * 1000 };
     struct fixture *f = *state;
@@ -363,7 +366,7 @@ static void test_body_from_a_file(void **state)
     (void)fclose(file);
 }
 
-static void test_answer_from_a_file(void **state)
+TEST(test_answer_from_a_file)
 {
     static const struct {
         const char *path;
@@ -387,7 +390,7 @@ static void test_answer_from_a_file(void **state)
     result_clear(&result);
 }
 
-static void test_keep_alive_and_pipelining(void **state)
+TEST(test_keep_alive_and_pipelining)
 {
     struct raw raw;
     unsigned n = 0;
@@ -409,7 +412,7 @@ static void test_keep_alive_and_pipelining(void **state)
     assert_string_equal(raw.text + raw.size - 2, "42");
 }
 
-static void test_deferred_from_a_timer(void **state)
+TEST(test_deferred_from_a_timer)
 {
     struct fixture *f = *state;
     struct result result = { 0 };
@@ -432,7 +435,7 @@ static void on_counted(const struct http_answer *answer, void *userdata)
     (*(unsigned *)userdata)++;
 }
 
-static void test_who_waits_and_leaves_is_noticed(void **state)
+TEST(test_who_waits_and_leaves_is_noticed)
 {
     struct http_call call = { .method = "GET", .path = "/watched" };
     struct http_async_call *waits;
@@ -462,7 +465,7 @@ static void test_who_waits_and_leaves_is_noticed(void **state)
     assert_int_equal(f->n_gone, 3);
 }
 
-static void test_many_deferred(void **state)
+TEST(test_many_deferred)
 {
     enum { MANY = 200 };
     struct http_call call = { .method = "GET", .path = "/together" };
@@ -479,7 +482,7 @@ static void test_many_deferred(void **state)
     assert_int_equal(f->n_held, 0);
 }
 
-static void test_server_free_answers(void **state)
+TEST(test_server_free_answers)
 {
     struct http_call call = { .method = "GET", .path = "/forever" };
     struct result results[5] = { 0 };
@@ -501,7 +504,7 @@ static void test_server_free_answers(void **state)
     result_clear(&results[0]);
 }
 
-static void test_too_many_deferred(void **state)
+TEST_WITH(test_too_many_deferred, .setup = fixture_setup_small, .teardown = fixture_teardown)
 {
     struct http_call call = { .method = "GET", .path = "/forever" };
     struct result results[3] = { 0 };
@@ -527,7 +530,7 @@ static void test_too_many_deferred(void **state)
 
 /* A peer that leaves while its request waits must not hurt the answer that comes later. */
 
-static void test_peer_leaves(void **state)
+TEST(test_peer_leaves)
 {
     struct fixture *f = *state;
     struct result result = { 0 };
@@ -548,7 +551,7 @@ static void test_peer_leaves(void **state)
     result_clear(&result);
 }
 
-static void test_unix_socket(void **state)
+TEST_WITH(test_unix_socket, .setup = fixture_setup_unix, .teardown = fixture_teardown)
 {
     struct fixture *f = *state;
     struct result result = { 0 };
@@ -561,7 +564,7 @@ static void test_unix_socket(void **state)
     result_clear(&result);
 }
 
-static void test_listen_refuses(void **state)
+TEST_WITH(test_listen_refuses, .setup = fixture_setup_unix, .teardown = fixture_teardown)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -592,7 +595,7 @@ static int on_idle_end(sd_event_source *source, uint64_t time_us, void *userdata
 }
 
 /* An idle kept connection has a timeout; waiting for it must not turn the loop. */
-static void test_idle_does_not_spin(void **state)
+TEST(test_idle_does_not_spin)
 {
     struct fixture *f = *state;
     sd_event_source *end = NULL;
@@ -612,7 +615,7 @@ static void test_idle_does_not_spin(void **state)
     (void)sd_event_source_disable_unref(end);
 }
 
-static void test_answers_are_counted(void **state)
+TEST(test_answers_are_counted)
 {
     static const struct {
         const char *method, *path;
@@ -645,7 +648,7 @@ static void test_answers_are_counted(void **state)
     assert_int_equal(http_server_waiting(f->server), 0);
 }
 
-static void test_waiting_requests_are_told(void **state)
+TEST(test_waiting_requests_are_told)
 {
     struct fixture *f = *state;
     struct raw raw = { 0 };
@@ -656,41 +659,4 @@ static void test_waiting_requests_are_told(void **state)
     (void)answer_held(NULL, 0, f);
     assert_int_equal(http_server_waiting(f->server), 0);
     (void)safe_close(raw.fd);
-}
-
-#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_headers, fixture_setup),
-        TEST(test_params, fixture_setup),
-        TEST(test_paths_that_are_not_there, fixture_setup),
-        TEST(test_method_not_allowed, fixture_setup),
-        TEST(test_query_number, fixture_setup),
-        TEST(test_query_keys, fixture_setup),
-        TEST(test_json_body, fixture_setup),
-        TEST(test_problem_is_carried_over, fixture_setup),
-        TEST(test_authorise, fixture_setup),
-        TEST(test_body_too_large, fixture_setup),
-        TEST(test_body_bounds, fixture_setup),
-        TEST(test_large_post, fixture_setup),
-        TEST(test_body_piece_by_piece, fixture_setup),
-        TEST(test_body_from_a_file, fixture_setup),
-        TEST(test_answer_from_a_file, fixture_setup),
-        TEST(test_keep_alive_and_pipelining, fixture_setup),
-        TEST(test_deferred_from_a_timer, fixture_setup),
-        TEST(test_who_waits_and_leaves_is_noticed, fixture_setup),
-        TEST(test_many_deferred, fixture_setup),
-        TEST(test_server_free_answers, fixture_setup),
-        TEST(test_too_many_deferred, fixture_setup_small),
-        TEST(test_peer_leaves, fixture_setup),
-        TEST(test_unix_socket, fixture_setup_unix),
-        TEST(test_listen_refuses, fixture_setup_unix),
-        TEST(test_idle_does_not_spin, fixture_setup),
-        TEST(test_answers_are_counted, fixture_setup),
-        TEST(test_waiting_requests_are_told, fixture_setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

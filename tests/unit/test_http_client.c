@@ -3,6 +3,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -10,7 +11,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-static void test_answer_cap(void **state)
+TEST_EACH(fixture_setup, fixture_teardown);
+
+TEST(test_answer_cap)
 {
     struct result result = { 0 };
 
@@ -19,7 +22,7 @@ static void test_answer_cap(void **state)
     result_clear(&result);
 }
 
-static void test_timeout(void **state)
+TEST(test_timeout)
 {
     struct result result = { 0 };
 
@@ -42,7 +45,7 @@ static void on_answer_free(const struct http_answer *answer, void *userdata)
     result->fixture->async = http_async_free(result->fixture->async);
 }
 
-static void test_cancel_and_free(void **state)
+TEST(test_cancel_and_free)
 {
     struct http_call forever = { .method = "GET", .path = "/forever" };
     struct http_call hello = { .method = "GET", .path = "/hello" };
@@ -79,7 +82,7 @@ static void on_answer_again(const struct http_answer *answer, void *userdata)
                          0);
 }
 
-static void test_start_from_callback(void **state)
+TEST(test_start_from_callback)
 {
     struct http_call call = { .method = "GET", .path = "/hello" };
     struct fixture *f = *state;
@@ -89,7 +92,7 @@ static void test_start_from_callback(void **state)
     run_until(f, &result.n_answers, 50);
 }
 
-static void test_bad_calls(void **state)
+TEST(test_bad_calls)
 {
     static const struct http_call bad[] = {
         { .method = "GET", .path = "hello" },
@@ -115,7 +118,7 @@ static void test_bad_calls(void **state)
 }
 
 /* What is this machine is told by the spelling: nobody is asked what a name means. */
-static void test_no_token_goes_to_another_machine_in_clear(void **state)
+TEST(test_no_token_goes_to_another_machine_in_clear)
 {
     static const struct {
         const char *base;
@@ -221,17 +224,19 @@ static void run_blocking(struct fixture *f,
     assert_int_equal(blocking.failures[3], -ETIMEDOUT);
 }
 
-static void test_blocking_client(void **state)
+TEST(test_blocking_client)
 {
     run_blocking(*state, http_client_new);
 }
 
-static void test_quick_client(void **state)
+TEST(test_quick_client)
 {
     run_blocking(*state, http_client_new_quick);
 }
 
-static void test_unreachable(void **state)
+TEST_AGAIN(test_quick_client, unix, .setup = fixture_setup_unix, .teardown = fixture_teardown);
+
+TEST(test_unreachable)
 {
     struct fixture *f = *state;
     struct http_client *client = NULL;
@@ -257,13 +262,13 @@ static void test_unreachable(void **state)
     client = http_client_free(client);
 }
 
-static void test_blocking_client_unix(void **state)
+TEST_WITH(test_blocking_client_unix, .setup = fixture_setup_unix, .teardown = fixture_teardown)
 {
     run_blocking(*state, http_client_new);
 }
 
 /* A server that comes back is found again, though the kept connection is dead. */
-static void test_server_comes_back(void **state)
+TEST(test_server_comes_back)
 {
     struct http_server_config config = { .n_routes = 0 };
     struct edl_error error = { 0 };
@@ -300,7 +305,7 @@ static void run_until_readable(struct fixture *f, int fd)
 }
 
 /* What is ready already, as the ends of many processes, waits for an answer that comes after it. */
-static void test_answers_go_first(void **state)
+TEST(test_answers_go_first)
 {
     static const char words[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
     struct http_call call = { .method = "GET", .path = "/hello" };
@@ -331,27 +336,4 @@ static void test_answers_go_first(void **state)
     (void)safe_close(peer);
     (void)safe_close(listener);
     result_clear(&result);
-}
-
-#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_answer_cap, fixture_setup),
-        TEST(test_timeout, fixture_setup),
-        TEST(test_cancel_and_free, fixture_setup),
-        TEST(test_start_from_callback, fixture_setup),
-        TEST(test_bad_calls, fixture_setup),
-        TEST(test_no_token_goes_to_another_machine_in_clear, fixture_setup),
-        TEST(test_blocking_client, fixture_setup),
-        TEST(test_unreachable, fixture_setup),
-        TEST(test_blocking_client_unix, fixture_setup_unix),
-        TEST(test_quick_client, fixture_setup),
-        TEST(test_quick_client, fixture_setup_unix),
-        TEST(test_server_comes_back, fixture_setup),
-        TEST(test_answers_go_first, fixture_setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

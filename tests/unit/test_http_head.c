@@ -6,6 +6,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 #define NEXT "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 #define POST "POST /small HTTP/1.1\r\nHost: x\r\n"
@@ -84,7 +85,9 @@ static const struct bytes refused[] = {
     BYTES("GET /hello HTTP/1.1\r\nHost: x\r\nnothing\r\n\r\n"),
 };
 
-static void test_refused(void **state)
+TEST_EACH(fixture_setup, fixture_teardown);
+
+TEST(test_refused)
 {
     for (size_t i = 0; i < ELEMENTS(refused); i++) {
         struct raw raw;
@@ -96,6 +99,8 @@ static void test_refused(void **state)
             fail_msg("case %zu: %s\nis answered with: %s", i, refused[i].text, raw.text);
     }
 }
+
+TEST_AGAIN(test_refused, unix, .setup = fixture_setup_unix, .teardown = fixture_teardown);
 
 static const struct bytes taken[] = {
     BYTES(POST "Content-Length: 51\r\n\r\n" NEXT NEXT),
@@ -109,7 +114,7 @@ static const struct bytes taken[] = {
     BYTES("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" NEXT),
 };
 
-static void test_taken(void **state)
+TEST(test_taken)
 {
     for (size_t i = 0; i < ELEMENTS(taken); i++) {
         struct raw raw;
@@ -123,16 +128,4 @@ static void test_taken(void **state)
     }
 }
 
-#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_refused, fixture_setup),
-        TEST(test_refused, fixture_setup_unix),
-        TEST(test_taken, fixture_setup),
-        TEST(test_taken, fixture_setup_unix),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_AGAIN(test_taken, unix, .setup = fixture_setup_unix, .teardown = fixture_teardown);

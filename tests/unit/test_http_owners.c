@@ -3,6 +3,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 #include <sys/socket.h>
 
@@ -47,7 +48,9 @@ static void stop_in_the_middle(struct fixture *f, const char *owner, size_t size
         ;
 }
 
-static void test_bodies(void **state)
+TEST_EACH(fixture_setup_guarded, fixture_teardown);
+
+TEST(test_bodies)
 {
     static const struct {
         const char *owner;
@@ -81,7 +84,7 @@ static void test_bodies(void **state)
 }
 
 /* Of a body that does not say how long it is what came counts. */
-static void test_bodies_in_pieces(void **state)
+TEST(test_bodies_in_pieces)
 {
     struct fixture *f = *state;
     struct result result = { 0 };
@@ -108,7 +111,7 @@ static void test_bodies_in_pieces(void **state)
 }
 
 /* Two connections are those of "apart": the oldest goes, so that who comes back comes in. */
-static void test_the_newest_stay(void **state)
+TEST(test_the_newest_stay)
 {
     static const char wait[] = "GET /forever HTTP/1.1\r\nHost: x\r\nX-Owner: apart\r\n\r\n";
     struct fixture *f = *state;
@@ -129,17 +132,4 @@ static void test_the_newest_stay(void **state)
         assert_int_equal(strstr(raw[i].text, "HTTP/1.1 200 ") != NULL, i >= 3);
     }
     result_clear(&result);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup_guarded, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_bodies),
-        TEST(test_bodies_in_pieces),
-        TEST(test_the_newest_stay),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

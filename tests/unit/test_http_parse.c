@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_parse.c - answers in pieces of every size, and what is no answer */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/cleanup.h"
 #include "shared/http_parse.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define OK "HTTP/1.1 200 OK\r\n"
 #define CHUNKS OK "Transfer-Encoding: chunked\r\n\r\n"
@@ -29,7 +25,7 @@ static int feed(struct http_parse *parse, const char *text, size_t piece)
     return r == 0 ? http_parse_end(parse) : r;
 }
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
     static const struct {
         const char *text, *body;
@@ -52,7 +48,6 @@ static void test_answers(void **state)
           200, false, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         for (size_t piece = 1; piece <= strlen(cases[i].text); piece++) {
             struct http_parse parse;
@@ -70,7 +65,7 @@ static void test_answers(void **state)
         }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *text;
@@ -101,7 +96,6 @@ static void test_refused(void **state)
         { CHUNKS "0\r\n", -ENODATA },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         for (size_t piece = 1; piece <= strlen(cases[i].text) + 1; piece++) {
             struct http_parse parse;
@@ -113,13 +107,12 @@ static void test_refused(void **state)
         }
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     _cleanup_free_ char *line = xcalloc(1, HTTP_PARSE_LINE_BYTES + 1);
     struct http_parse parse;
     int r = 0;
 
-    (void)state;
     (void)memset(line, 'x', HTTP_PARSE_LINE_BYTES);
     http_parse_init(&parse, false);
     assert_int_equal(http_parse_feed(&parse, line, HTTP_PARSE_LINE_BYTES), -E2BIG);
@@ -136,15 +129,4 @@ static void test_bounds(void **state)
         r = http_parse_feed(&parse, "HTTP/1.1 100 Continue\r\n\r\n", 25);
     assert_int_equal(r, -EPROTO);
     http_parse_clear(&parse);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,7 @@
  *
  * The server is a forked child that says the same thing to two connections, which are one call with
  * libcurl and one without. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +18,7 @@
 #include "shared/error.h"
 #include "shared/http_plain.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define OK "HTTP/1.1 200 OK\r\nConnection: close\r\n"
 #define HELD "held"   /* nothing is said until the client goes */
@@ -163,7 +160,7 @@ static void assert_same(const struct http_answer *a, const struct http_answer *b
         assert_true(json_equal(a->json, b->json));
 }
 
-static void test_outcome_is_the_same(void **state)
+TEST(test_outcome_is_the_same)
 {
     static const struct {
         const char *text;
@@ -193,7 +190,6 @@ static void test_outcome_is_the_same(void **state)
         { HELD, -ETIMEDOUT, NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < 2 * ELEMENTS(cases); i++) {
         struct http_call call = { .method = "GET", .path = "/", .timeout_us = 20 * USEC_PER_SEC };
         const char *text = cases[i / 2].text;
@@ -220,7 +216,7 @@ static void test_outcome_is_the_same(void **state)
 }
 
 /* Of what libcurl takes for an answer of its own kind, all that counts is that it is none. */
-static void test_what_is_no_answer(void **state)
+TEST(test_what_is_no_answer)
 {
     static const struct {
         const char *text;
@@ -232,7 +228,6 @@ static void test_what_is_no_answer(void **state)
         { OK "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nhi", EDL_EUNREACHABLE },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct http_call call = { .method = "GET", .path = "/" };
         struct http_answer answer;
@@ -250,7 +245,7 @@ static void test_what_is_no_answer(void **state)
     }
 }
 
-static void test_what_is_left_to_libcurl(void **state)
+TEST(test_what_is_left_to_libcurl)
 {
     static char large[65537];
     static const struct {
@@ -276,7 +271,6 @@ static void test_what_is_left_to_libcurl(void **state)
     struct peer here = { 0 };
     _cleanup_close_ int fd = listen_tcp(&here);
 
-    (void)state;
     assert_int_equal(listen(fd, 8), 0);
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct http_answer answer = { .status = 42 };
@@ -299,12 +293,11 @@ static void forget_time(char *text)
     (void)memmove(at, at + strspn(at, "0123456789"), strlen(at + strspn(at, "0123456789")) + 1);
 }
 
-static void test_nobody_listens(void **state)
+TEST(test_nobody_listens)
 {
     static const char *const bases[] = { "http://127.0.0.1:1", "http://localhost:1",
                                          "unix:/nonexistent/socket" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bases); i++) {
         struct http_call call = { .method = "POST", .path = "/", .body = "x", .body_size = 1 };
         struct http_client *client;
@@ -323,16 +316,4 @@ static void test_nobody_listens(void **state)
         http_answer_clear(&quick);
         (void)http_client_free(client);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcome_is_the_same),
-        cmocka_unit_test(test_what_is_no_answer),
-        cmocka_unit_test(test_what_is_left_to_libcurl),
-        cmocka_unit_test(test_nobody_listens),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
 enum { PIECE_BYTES = 64 * 1024, SMALL_BUFFER = 4096, ENOUGH_BYTES = 64 * 1024 * 1024 };
 
@@ -87,6 +88,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void turn(const struct world *w, uint64_t end_us)
 {
     assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
@@ -141,7 +144,7 @@ static void say(struct world *w, const char *text)
     http_stream_wake(w->stream);
 }
 
-static void test_pieces_come_as_they_are_written(void **state)
+TEST(test_pieces_come_as_they_are_written)
 {
     struct world *w = *state;
     int fd = ask_stream(w);
@@ -162,7 +165,7 @@ static void test_pieces_come_as_they_are_written(void **state)
     (void)safe_close(fd);
 }
 
-static void test_a_stream_at_rest_does_not_spin(void **state)
+TEST(test_a_stream_at_rest_does_not_spin)
 {
     struct world *w = *state;
     int fd = ask_stream(w);
@@ -183,7 +186,7 @@ static void test_a_stream_at_rest_does_not_spin(void **state)
 }
 
 /* Whoever left is noticed when something is written. */
-static void test_the_reader_leaves(void **state)
+TEST(test_the_reader_leaves)
 {
     struct world *w = *state;
     uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
@@ -200,7 +203,7 @@ static void test_the_reader_leaves(void **state)
 }
 
 /* One who does not read is asked for nothing more, and loses its connection. */
-static void test_a_slow_reader_is_bounded_and_cut_off(void **state)
+TEST(test_a_slow_reader_is_bounded_and_cut_off)
 {
     struct world *w = *state;
     int fd;
@@ -212,7 +215,7 @@ static void test_a_slow_reader_is_bounded_and_cut_off(void **state)
     (void)safe_close(fd);
 }
 
-static void test_the_server_ends(void **state)
+TEST(test_the_server_ends)
 {
     struct world *w = *state;
     int fd = ask_stream(w);
@@ -222,19 +225,4 @@ static void test_the_server_ends(void **state)
     assert_int_equal(w->n_gone, 1);
     expect(w, fd, "0\r\n\r\n");
     (void)safe_close(fd);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_pieces_come_as_they_are_written),
-        TEST(test_a_stream_at_rest_does_not_spin),
-        TEST(test_the_reader_leaves),
-        TEST(test_a_slow_reader_is_bounded_and_cut_off),
-        TEST(test_the_server_ends),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

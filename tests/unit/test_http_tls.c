@@ -20,6 +20,7 @@
 #include "shared/http_tls.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "tests/unit/test.h"
 
 #define YEAR_S (365ULL * 86400)
 #define BIG_BYTES (3UL * 1024 * 1024)
@@ -135,6 +136,8 @@ static int tear_down(void **state)
     return fixture_teardown(&plain);
 }
 
+TEST_EACH(set_up, tear_down);
+
 static void ask_tls(struct tls *t, const struct http_call *call, struct result *result)
 {
     struct edl_error error = { 0 };
@@ -144,7 +147,7 @@ static void ask_tls(struct tls *t, const struct http_call *call, struct result *
     run_until(t->plain, &result->n_answers, 1);
 }
 
-static void test_answers_come_at_once_later_and_large(void **state)
+TEST(test_answers_come_at_once_later_and_large)
 {
     struct tls *t = *state;
     struct result result = { 0 };
@@ -181,7 +184,7 @@ static void refused(struct tls *t, const char *what, const char *next)
     result_clear(&result);
 }
 
-static void test_another_authority(void **state)
+TEST(test_another_authority)
 {
     struct tls *t = *state;
     struct certificate_pair other = { 0 };
@@ -201,25 +204,25 @@ static void test_another_authority(void **state)
     certificate_pair_clear(&other);
 }
 
-static void test_another_name(void **state)
+TEST(test_another_name)
 {
     serve(*state, "10.9.8.7", now_s(), NULL);
     refused(*state, "for other names", "--name");
 }
 
-static void test_expired(void **state)
+TEST(test_expired)
 {
     serve(*state, "127.0.0.1", now_s() - 3 * YEAR_S, NULL);
     refused(*state, "has expired", "the scheduler's log");
 }
 
-static void test_not_valid_yet(void **state)
+TEST(test_not_valid_yet)
 {
     serve(*state, "127.0.0.1", now_s() + YEAR_S, NULL);
     refused(*state, "not valid yet", "date");
 }
 
-static void test_plain_http_to_tls_and_back(void **state)
+TEST(test_plain_http_to_tls_and_back)
 {
     struct tls *t = *state;
     struct edl_error error = { 0 };
@@ -250,7 +253,7 @@ static void connect_anew(struct tls *t, const char *ca_path)
 
 /* Whoever is there goes on; whoever comes is shown the new one, of another authority to tell them
  * apart. */
-static void test_the_certificate_is_replaced(void **state)
+TEST(test_the_certificate_is_replaced)
 {
     static const char *const name = "127.0.0.1";
     struct tls *t = *state;
@@ -353,7 +356,7 @@ static struct http_guard *new_guard(sd_event *event, uint64_t fresh_us)
 }
 
 /* Six have room; whoever has most loses the oldest one first. */
-static void test_a_flood_displaces_itself(void **state)
+TEST(test_a_flood_displaces_itself)
 {
     static const struct {
         const char *address;
@@ -384,7 +387,7 @@ static void test_a_flood_displaces_itself(void **state)
     (void)http_guard_free(guard);
 }
 
-static void test_those_with_a_credential_stay(void **state)
+TEST(test_those_with_a_credential_stay)
 {
     struct tls *t = *state;
     struct http_guard *guard = new_guard(t->plain->event, USEC_PER_SEC * 60);
@@ -414,7 +417,7 @@ static void test_those_with_a_credential_stay(void **state)
 
 /* A credential is no way to have all connections: three are each owner's, seven all owners', and
  * nobody has more than are left. */
-static void test_an_owner_has_a_part(void **state)
+TEST(test_an_owner_has_a_part)
 {
     static const struct {
         const char *owner; /* NULL: there is always room for it */
@@ -452,7 +455,7 @@ static void test_an_owner_has_a_part(void **state)
     (void)http_guard_free(guard);
 }
 
-static void test_no_fresh_one_grows_old(void **state)
+TEST(test_no_fresh_one_grows_old)
 {
     struct tls *t = *state;
     struct http_guard *guard = new_guard(t->plain->event, 20 * USEC_PER_MSEC);
@@ -482,7 +485,7 @@ static void compute(uint64_t us)
 }
 
 /* Hundreds that come at the same moment are not all served in it: who is in waits for them. */
-static void test_a_pass_that_takes_long_begins_no_more_handshakes(void **state)
+TEST_PLAIN(test_a_pass_that_takes_long_begins_no_more_handshakes)
 {
     const char *name = "127.0.0.1";
     struct certificate_pair ca = { 0 }, pair = { 0 };
@@ -493,7 +496,6 @@ static void test_a_pass_that_takes_long_begins_no_more_handshakes(void **state)
     gnutls_privkey_t key;
     unsigned n;
 
-    (void)state;
     assert_int_equal(certificate_make_ca(NULL, now_s(), &ca, &error), 0);
     assert_int_equal(certificate_make_server(&ca, &name, 1, now_s(), &pair, &error), 0);
     assert_int_equal(http_tls_new(pair.certificate, pair.key, &tls, &error), 0);
@@ -513,25 +515,4 @@ static void test_a_pass_that_takes_long_begins_no_more_handshakes(void **state)
     assert_null(http_tls_free(tls));
     certificate_pair_clear(&pair);
     certificate_pair_clear(&ca);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_answers_come_at_once_later_and_large),
-        T(test_another_authority),
-        T(test_another_name),
-        T(test_expired),
-        T(test_not_valid_yet),
-        T(test_plain_http_to_tls_and_back),
-        T(test_the_certificate_is_replaced),
-        T(test_a_flood_displaces_itself),
-        T(test_those_with_a_credential_stay),
-        T(test_an_owner_has_a_part),
-        T(test_no_fresh_one_grows_old),
-        cmocka_unit_test(test_a_pass_that_takes_long_begins_no_more_handshakes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,11 @@
 #include <sys/socket.h>
 
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 
-static void test_the_rest_of_a_body_waits(void **state)
+TEST_EACH(fixture_setup, fixture_teardown);
+
+TEST(test_the_rest_of_a_body_waits)
 {
     struct fixture *f = *state;
     struct result other = { 0 };
@@ -63,7 +66,7 @@ static void test_the_rest_of_a_body_waits(void **state)
 
 #define LATER "Host: x\r\nConnection: close\r\nAuthorization: Bearer later\r\n"
 
-static void test_who_calls_is_known_later(void **state)
+TEST(test_who_calls_is_known_later)
 {
     struct fixture *f = *state;
     struct result other = { 0 };
@@ -100,7 +103,7 @@ static void test_who_calls_is_known_later(void **state)
 
 /* First for who calls, then for its body: who waited for the name is not told of what comes then.
  */
-static void test_a_wait_that_is_over_is_forgotten(void **state)
+TEST(test_a_wait_that_is_over_is_forgotten)
 {
     struct fixture *f = *state;
     struct raw raw;
@@ -116,7 +119,7 @@ static void test_a_wait_that_is_over_is_forgotten(void **state)
 
 /* Who was let in and has said what he wants is told by a server that ends to
  * come again, and not just cut off; who says nothing does not hold it up for long. */
-static void test_who_has_come_is_answered(void **state)
+TEST(test_who_has_come_is_answered)
 {
     static const char ask[] = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     struct fixture *f = *state;
@@ -146,7 +149,7 @@ static void test_who_has_come_is_answered(void **state)
 
 /* What has come is let in at once: who waits in the kernel's queue keeps others out of it, and who
  * is kept out of it tries again after seconds. */
-static void test_a_queue_of_connections_is_let_in_at_once(void **state)
+TEST(test_a_queue_of_connections_is_let_in_at_once)
 {
     enum { N = 35 };
     struct fixture *f = *state;
@@ -162,19 +165,4 @@ static void test_a_queue_of_connections_is_let_in_at_once(void **state)
     assert_int_equal(http_server_connections(f->server), N);
     for (size_t i = 0; i < N; i++)
         fds[i] = safe_close(fds[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_the_rest_of_a_body_waits),
-        TEST(test_who_calls_is_known_later),
-        TEST(test_a_wait_that_is_over_is_forgotten),
-        TEST(test_who_has_come_is_answered),
-        TEST(test_a_queue_of_connections_is_let_in_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "scheduler/dispatch.h"
 #include "scheduler/idempotency.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":"        \
@@ -35,7 +36,9 @@ static void assert_other(const struct reply *reply)
     assert_true(reply->error.remedy[0] != '\0');
 }
 
-static void test_same_request_has_the_same_answer(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_same_request_has_the_same_answer)
 {
     struct live *live = *state;
     struct reply first = { 0 }, again = { 0 };
@@ -54,7 +57,7 @@ static void test_same_request_has_the_same_answer(void **state)
     reply_clear(&again);
 }
 
-static void test_other_request_is_refused(void **state)
+TEST(test_other_request_is_refused)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -74,7 +77,7 @@ static void test_other_request_is_refused(void **state)
 }
 
 /* Three of the same and a fourth that is not, before the first is committed. */
-static void test_keys_within_a_turn(void **state)
+TEST(test_keys_within_a_turn)
 {
     struct live *live = *state;
     struct reply same[3] = { 0 }, other = { 0 }, health = { 0 };
@@ -103,7 +106,7 @@ static void test_keys_within_a_turn(void **state)
 }
 
 /* Answer and effect are one transaction: a retry after a failure does what was not done. */
-static void test_key_of_a_turn_that_failed_is_free(void **state)
+TEST(test_key_of_a_turn_that_failed_is_free)
 {
     struct live *live = *state;
     struct reply first = { 0 }, same = { 0 }, health = { 0 };
@@ -129,7 +132,7 @@ static void test_key_of_a_turn_that_failed_is_free(void **state)
     reply_clear(&health);
 }
 
-static void test_what_did_nothing_is_not_remembered(void **state)
+TEST(test_what_did_nothing_is_not_remembered)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -147,7 +150,7 @@ static void test_what_did_nothing_is_not_remembered(void **state)
 
 /* A forecast and a refusal that wait for the commit of another request are not remembered either.
  */
-static void test_what_did_nothing_within_a_turn_is_not_remembered(void **state)
+TEST(test_what_did_nothing_within_a_turn_is_not_remembered)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, forecast = { 0 }, refusal = { 0 }, health = { 0 };
@@ -173,7 +176,7 @@ static void test_what_did_nothing_within_a_turn_is_not_remembered(void **state)
 }
 
 /* The scheduler ends in the middle of a turn: nothing was done, and the key is free. */
-static void test_end_within_a_turn_frees_the_key(void **state)
+TEST(test_end_within_a_turn_frees_the_key)
 {
     struct live *live = *state;
     struct reply first = { 0 }, same = { 0 }, read = { 0 };
@@ -208,7 +211,7 @@ static void let_pass(struct live *live, unsigned minutes)
     live_start(live);
 }
 
-static void test_key_is_free_after_24_hours(void **state)
+TEST(test_key_is_free_after_24_hours)
 {
     struct live *live = *state;
     struct reply first = { 0 }, again = { 0 };
@@ -225,7 +228,7 @@ static void test_key_is_free_after_24_hours(void **state)
     reply_clear(&again);
 }
 
-static void test_patch_and_delete(void **state)
+TEST(test_patch_and_delete)
 {
     static const struct {
         const char *method, *path, *body;
@@ -263,7 +266,7 @@ static void test_patch_and_delete(void **state)
     reply_clear(&again);
 }
 
-static void test_bad_keys_are_refused(void **state)
+TEST(test_bad_keys_are_refused)
 {
     char longest[IDEMPOTENCY_KEY_MAX + 2];
     const char *const bad[] = { "two words", "tab\there", "\xc3\xa9", longest };
@@ -281,23 +284,4 @@ static void test_bad_keys_are_refused(void **state)
     assert_int_equal(live_ask(live, "POST", "/jobs", "\"8e03978e-40d5\"", JOB("b"), &reply), 201);
     assert_int_equal(live_ask(live, "GET", "/jobs", "two words", NULL, &reply), 200);
     reply_clear(&reply);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_same_request_has_the_same_answer),
-        T(test_other_request_is_refused),
-        T(test_keys_within_a_turn),
-        T(test_key_of_a_turn_that_failed_is_free),
-        T(test_what_did_nothing_is_not_remembered),
-        T(test_what_did_nothing_within_a_turn_is_not_remembered),
-        T(test_end_within_a_turn_frees_the_key),
-        T(test_key_is_free_after_24_hours),
-        T(test_patch_and_delete),
-        T(test_bad_keys_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

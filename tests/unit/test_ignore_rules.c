@@ -3,14 +3,9 @@
  *
  * What git does was asked of git itself; test_workspace_walk.c goes on asking. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/layout.h"
 #include "shared/cleanup.h"
@@ -18,6 +13,7 @@
 #include "shared/glob_pattern.h"
 #include "shared/ignore_rules.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define OUT IGNORE_OUT
 #define IN IGNORE_IN
@@ -177,9 +173,8 @@ static enum ignore_verdict judge(const char *file, const char *path)
     return verdict;
 }
 
-static void each_rule_means_what_git_means(void **state)
+TEST(each_rule_means_what_git_means)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(samples); i++) {
         enum ignore_verdict verdict = judge(samples[i].file, samples[i].path);
 
@@ -189,13 +184,12 @@ static void each_rule_means_what_git_means(void **state)
     }
 }
 
-static void the_line_that_counts_is_told(void **state)
+TEST(the_line_that_counts_is_told)
 {
     static const char file[] = "# what is built\n*.o\n\n!main.o\n";
     struct ignore_rules *rules = NULL;
     size_t line = 0;
 
-    (void)state;
     assert_int_equal(ignore_rules_parse(file, strlen(file), &rules, NULL), 0);
     assert_int_equal(ignore_rules_judge(rules, "x.o", false, &line), IGNORE_OUT);
     assert_int_equal(line, 2);
@@ -206,25 +200,23 @@ static void the_line_that_counts_is_told(void **state)
 }
 
 /* What ends a C string ends a line of git too. */
-static void a_zero_byte_ends_a_line(void **state)
+TEST(a_zero_byte_ends_a_line)
 {
     static const char file[] = "a\0b\nc";
     struct ignore_rules *rules = NULL;
 
-    (void)state;
     assert_int_equal(ignore_rules_parse(file, sizeof file - 1, &rules, NULL), 0);
     assert_int_equal(ignore_rules_judge(rules, "a", false, NULL), IGNORE_OUT);
     assert_int_equal(ignore_rules_judge(rules, "c", false, NULL), IGNORE_OUT);
     (void)ignore_rules_free(rules);
 }
 
-static void a_line_that_is_too_long_is_named(void **state)
+TEST(a_line_that_is_too_long_is_named)
 {
     _cleanup_free_ char *file = xcalloc(1, GLOB_BYTES_MAX + 8);
     struct ignore_rules *rules = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     memset(file, 'x', GLOB_BYTES_MAX + 4);
     file[0] = 'a';
     file[1] = '\n';
@@ -234,14 +226,13 @@ static void a_line_that_is_too_long_is_named(void **state)
     assert_string_equal(error.text, "line 2 is longer than 4096 bytes");
 }
 
-static void a_line_for_one_path_leaves_out_that_path(void **state)
+TEST(a_line_for_one_path_leaves_out_that_path)
 {
     static const char *const paths[] = { "a",    "data/x.bin", "!a",  "#a",    "a*b",    "[x]",
                                          "a?\\", "end ",       "a b", "  ",    "x/ /y ", "**/a",
                                          "a\nb", "a\r",        "é",   "a\tb\t" };
     char line[64], shorter[4];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(paths); i++) {
         _cleanup_free_ char *deeper = text_format("x/%s", paths[i]);
         _cleanup_free_ char *folder = text_format("%s/", paths[i]);
@@ -258,13 +249,12 @@ static void a_line_for_one_path_leaves_out_that_path(void **state)
 }
 
 /* One step for each byte and token: 16 million. Trying each way would end with the universe. */
-static void no_pattern_hangs(void **state)
+TEST(no_pattern_hangs)
 {
     static const char *const pieces[] = { "*a", "**/", "?*", "[a-z]*" };
     _cleanup_free_ char *path = xcalloc(1, 4001);
     char pattern[GLOB_BYTES_MAX + 1];
 
-    (void)state;
     memset(path, 'a', 4000);
     for (size_t i = 0; i < ELEMENTS(pieces); i++) {
         struct glob_pattern *glob;
@@ -277,18 +267,4 @@ static void no_pattern_hangs(void **state)
         assert_false(glob_pattern_matches(glob, path, 4000));
         (void)glob_pattern_free(glob);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_means_what_git_means),
-        cmocka_unit_test(the_line_that_counts_is_told),
-        cmocka_unit_test(a_zero_byte_ends_a_line),
-        cmocka_unit_test(a_line_that_is_too_long_is_named),
-        cmocka_unit_test(a_line_for_one_path_leaves_out_that_path),
-        cmocka_unit_test(no_pattern_hangs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,8 @@
 #include "shared/job_document.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/document_bounds.h"
@@ -17,6 +13,7 @@
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "tests/unit/document_fixture.h"
+#include "tests/unit/test.h"
 
 #ifndef EXAMPLES
 #define EXAMPLES "conf/examples"
@@ -73,14 +70,13 @@ static void check_round_trip(const struct job_spec *spec)
     (void)job_spec_free(back);
 }
 
-static void test_example(void **state)
+TEST(test_example)
 {
     _cleanup_free_ char *text = read_example("example.yaml");
     char ignored[256];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
     const struct role_spec *pserver = &spec->roles[0], *trainer = &spec->roles[1];
 
-    (void)state;
     assert_string_equal(ignored, "/spec/image");
     assert_string_equal(spec->name, "example");
     assert_int_equal(spec->mode, JOB_MODE_PSERVER);
@@ -112,13 +108,12 @@ static void test_example(void **state)
     (void)job_spec_free(spec);
 }
 
-static void test_flat(void **state)
+TEST(test_flat)
 {
     _cleanup_free_ char *text = read_example("hostname.json");
     char ignored[256];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
-    (void)state;
     assert_string_equal(ignored, "");
     assert_int_equal(spec->mode, JOB_MODE_COLLECTIVE);
     assert_false(spec->fault_tolerant);
@@ -134,7 +129,7 @@ static void test_flat(void **state)
     (void)job_spec_free(spec);
 }
 
-static void test_everything(void **state)
+TEST(test_everything)
 {
     static const char text[] =
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
@@ -160,7 +155,6 @@ static void test_everything(void **state)
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
     const struct role_spec *trainer = &spec->roles[1];
 
-    (void)state;
     assert_string_equal(ignored, "/metadata/namespace /metadata/labels /spec/hostNetwork "
                                  "/spec/VolumeMounts /spec/master /spec/trainer/etcd-endpoint "
                                  "/spec/nodeSelector /spec/trainer/resources/limits/cpu");
@@ -202,7 +196,7 @@ static void test_everything(void **state)
 }
 
 /* A node for each instance, whose number is the size then, and one folder for the workspace. */
-static void test_places(void **state)
+TEST(test_places)
 {
     static const char text[] =
         "name: run\nworkspace-folder: /home/paddle/JOB20261126\nfault_tolerant: true\n"
@@ -214,7 +208,6 @@ static void test_places(void **state)
     const struct role_spec *pserver = &spec->roles[0], *trainer = &spec->roles[1];
     const struct role_spec *helper = &spec->roles[2];
 
-    (void)state;
     assert_string_equal(ignored, "");
     assert_string_equal(spec->workspace_folder, "/home/paddle/JOB20261126");
     assert_int_equal(pserver->min, 2);
@@ -238,7 +231,7 @@ static void test_places(void **state)
 }
 
 /* The shape of the older submissions, as its Python module sent it. */
-static void test_older_submission(void **state)
+TEST(test_older_submission)
 {
     static const char text[] =
         "{\"name\":\"paddle-cluster-job\",\"job_package\":\"/pfs/job\",\"parallelism\":4,\"cpu\":1,"
@@ -251,7 +244,6 @@ static void test_older_submission(void **state)
     const struct role_spec *pserver = &spec->roles[0];
     const struct role_spec *trainer = &spec->roles[1];
 
-    (void)state;
     assert_string_equal(ignored, "/topology /dc /image /volumes /registry_secret /etcd_image "
                                  "/min_instance /max_instance");
     assert_int_equal(spec->mode, JOB_MODE_PSERVER);
@@ -275,7 +267,7 @@ static void test_older_submission(void **state)
 }
 
 /* Sizes of older submissions: what is left out, and what counts. */
-static void test_older_sizes(void **state)
+TEST(test_older_sizes)
 {
     static const struct {
         const char *keys, *ignored;
@@ -290,7 +282,6 @@ static void test_older_sizes(void **state)
         { "\"pservers\":1", "", 1, 1, 1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         char text[256];
         char ignored[128];
@@ -309,7 +300,7 @@ static void test_older_sizes(void **state)
 }
 
 /* What comes before and what has to be over: read back as it was written. */
-static void test_order_in_time(void **state)
+TEST(test_order_in_time)
 {
     static const struct {
         const char *deadline;
@@ -321,7 +312,6 @@ static void test_order_in_time(void **state)
         { "2026-12-01T18:00:00.000001+01:00", 0, (UINT64_C(1796148000) - 3600) * USEC_PER_SEC + 1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         char text[200];
         char ignored[64];
@@ -356,14 +346,13 @@ static void test_order_in_time(void **state)
     }
 }
 
-static void test_array(void **state)
+TEST(test_array)
 {
     char ignored[64];
     struct job_spec *spec =
         read_good("name: many\narray: 5-1004\ntrainer: {entrypoint: x}\n", ignored, sizeof ignored);
     struct job_spec *element;
 
-    (void)state;
     assert_int_equal(spec->array.first, 5);
     assert_int_equal(spec->array.n, 1000);
     check_round_trip(spec);
@@ -376,13 +365,12 @@ static void test_array(void **state)
     (void)job_spec_free(spec);
 }
 
-static void test_sweep(void **state)
+TEST(test_sweep)
 {
     _cleanup_free_ char *text = read_example("sweep.yaml");
     char ignored[64];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
-    (void)state;
     assert_string_equal(ignored, "");
     assert_int_equal(spec->array.n, 10);
     assert_int_equal(spec->deadline_us, 8 * 3600 * USEC_PER_SEC);
@@ -391,7 +379,7 @@ static void test_sweep(void **state)
 }
 
 /* The operator's name for the same shape, and keys of its documents. */
-static void test_operator_document(void **state)
+TEST(test_operator_document)
 {
     static const char text[] =
         "apiVersion: paddlepaddle.org/v1\nkind: PaddleJob\nmetadata: {name: a}\n"
@@ -400,7 +388,6 @@ static void test_operator_document(void **state)
     char ignored[256];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
-    (void)state;
     assert_string_equal(ignored, "/kind /spec/mountPath /spec/secrets /spec/serviceAccount "
                                  "/spec/trainer/mountPath /spec/trainer/secrets "
                                  "/spec/trainer/serviceAccount");
@@ -408,13 +395,12 @@ static void test_operator_document(void **state)
 }
 
 /* What an earlier version took is loaded, although it would be refused now. */
-static void test_stored_amounts(void **state)
+TEST(test_stored_amounts)
 {
     json_t *document = json_pack("{s:s, s:[{s:s, s:[s], s:s}]}", "name", "a", "roles", "role", "w",
                                  "command", "x", "cpu", "0m");
     struct job_spec *spec = NULL;
 
-    (void)state;
     assert_int_equal(job_spec_from_document(document, &spec, NULL, NULL), EDL_EBADSPEC);
     assert_int_equal(job_spec_from_stored(document, &spec, NULL), 0);
     assert_int_equal(spec->roles[0].cpu_millicores, 0);
@@ -430,7 +416,7 @@ static void test_stored_amounts(void **state)
 }
 
 /* Who says nothing of memory asks for some all the same: by its cores or its GPUs. */
-static void test_memory_by_default(void **state)
+TEST(test_memory_by_default)
 {
     static const char text[] = "name: a\nroles:\n"
                                "- {role: small, command: [x]}\n"
@@ -441,7 +427,6 @@ static void test_memory_by_default(void **state)
     char ignored[16];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
-    (void)state;
     assert_int_equal(job_spec_ask_for_memory(spec), 7);
     for (size_t i = 0; i < ELEMENTS(mib); i++)
         assert_int_equal(spec->roles[i].memory_bytes, mib[i] << 20);
@@ -450,7 +435,7 @@ static void test_memory_by_default(void **state)
 }
 
 /* The files alone, or files and a seed, each of which may be absent. */
-static void test_dataset_with_an_order(void **state)
+TEST(test_dataset_with_an_order)
 {
     static const struct {
         const char *text, *files;
@@ -472,7 +457,6 @@ static void test_dataset_with_an_order(void **state)
     };
     struct job_spec *spec = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++) {
         char text[200], ignored[16];
 
@@ -501,7 +485,7 @@ static void test_dataset_with_an_order(void **state)
 }
 
 /* What only containers need is said wherever it stands; master is said once, as a whole. */
-static void test_container_keys(void **state)
+TEST(test_container_keys)
 {
     static const char text[] =
         "metadata: {name: a, uid: x, annotations: {}}\n"
@@ -513,7 +497,6 @@ static void test_container_keys(void **state)
     char ignored[512];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
 
-    (void)state;
     assert_string_equal(ignored,
                         "/metadata/uid /metadata/annotations /spec/image /spec/imagePullSecrets "
                         "/spec/volumes /spec/hostNetwork /spec/affinity /spec/trainer/image "
@@ -550,7 +533,7 @@ static void check_values(char *room)
     assert_string_equal(error.remedy, JOB_DOCUMENT_REMEDY);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
     static const struct {
         const char *text, *expected;
@@ -566,7 +549,6 @@ static void test_parse(void **state)
     char ignored[64], *large = xcalloc(1, JOB_DOCUMENT_MAX_BYTES + 2);
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         assert_null(read_spec(rows[i].text, strlen(rows[i].text), ignored, sizeof ignored, &error));
         if (error.code != EDL_EBADSPEC || strstr(error.text, rows[i].expected) != error.text)
@@ -592,14 +574,13 @@ static void test_parse(void **state)
 
 /* Values that no parser lets through can still come from a program that builds the document itself.
  */
-static void test_built_document(void **state)
+TEST(test_built_document)
 {
     json_t *document = json_pack("{s:s, s:[{s:s, s:[s#]}]}", "name", "a", "roles", "role", "w",
                                  "command", "x\0y", 3);
     struct job_spec *spec = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), EDL_EBADSPEC);
     assert_string_equal(error.pointer, "/roles/0/command/0");
     assert_string_equal(error.text, "text must not contain NUL");
@@ -607,40 +588,14 @@ static void test_built_document(void **state)
 }
 
 /* Pointers and names much longer than the error object are cut, not overrun. */
-static void test_long_key(void **state)
+TEST(test_long_key)
 {
     char text[5000], ignored[64];
     struct edl_error error;
 
-    (void)state;
     for (size_t n = 100; n < 4000; n += 37) {
         (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"%0*d~/\":1}", (int)n, 0);
         assert_null(read_spec(text, strlen(text), ignored, sizeof ignored, &error));
         assert_int_equal(error.code, EDL_EBADSPEC);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_built_document),
-        cmocka_unit_test(test_long_key),
-        cmocka_unit_test(test_dataset_with_an_order),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_older_submission),
-        cmocka_unit_test(test_older_sizes),
-        cmocka_unit_test(test_container_keys),
-        cmocka_unit_test(test_order_in_time),
-        cmocka_unit_test(test_array),
-        cmocka_unit_test(test_sweep),
-        cmocka_unit_test(test_operator_document),
-        cmocka_unit_test(test_stored_amounts),
-        cmocka_unit_test(test_memory_by_default),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

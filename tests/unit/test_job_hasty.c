@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_hasty.c - a job whose processes end at once on a node backs off there */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/model/job_hasty.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define LEAST (100 * USEC_PER_MSEC)
 
@@ -54,12 +50,11 @@ static void wait(struct world *w, uint64_t us)
     world_run(w, 3);
 }
 
-static void test_slots_of_a_node_count_together(void **state)
+TEST(test_slots_of_a_node_count_together)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = submit(w, 3);
 
-    (void)state;
     ends(w, job, 0);
     assert_true(runs(job, 0)); /* the first time at once, as its document says */
     ends(w, job, 1);
@@ -79,12 +74,11 @@ static void test_slots_of_a_node_count_together(void **state)
     world_free(w);
 }
 
-static void test_one_that_runs_well_ends_it(void **state)
+TEST(test_one_that_runs_well_ends_it)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = submit(w, 3);
 
-    (void)state;
     ends(w, job, 0);
     ends(w, job, 0);
     wait(w, AT_ONCE_US);
@@ -97,12 +91,11 @@ static void test_one_that_runs_well_ends_it(void **state)
     world_free(w);
 }
 
-static void test_success_ends_it(void **state)
+TEST(test_success_ends_it)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = submit(w, 3);
 
-    (void)state;
     ends(w, job, 0);
     ends(w, job, 0);
     world_exit(w, world_live(job, "trainer", 1), 0, 0);
@@ -112,14 +105,13 @@ static void test_success_ends_it(void **state)
     world_free(w);
 }
 
-static void test_other_nodes_are_not_meant(void **state)
+TEST(test_other_nodes_are_not_meant)
 {
     struct world *w = world_new(2, 400, GIB, 1000);
     struct job *job = submit(w, 4);
     const char *here = world_live(job, "trainer", 0)->node_name;
     uint32_t there = 0;
 
-    (void)state;
     for (uint32_t i = 0; i < 4; i++)
         if (!streq(world_live(job, "trainer", i)->node_name, here))
             there = i;
@@ -130,16 +122,4 @@ static void test_other_nodes_are_not_meant(void **state)
     ends(w, job, there);
     assert_true(runs(job, there));
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots_of_a_node_count_together),
-        cmocka_unit_test(test_one_that_runs_well_ends_it),
-        cmocka_unit_test(test_success_ends_it),
-        cmocka_unit_test(test_other_nodes_are_not_meant),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

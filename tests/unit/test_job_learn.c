@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_learn.c - what the core learns of a job from its processes and its task queue */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000) /* millicores, of one instance */
 
@@ -89,12 +85,11 @@ static void wait_s(struct world *w, unsigned seconds)
         world_second(w);
 }
 
-static void test_growth_is_timed_by_who_takes_tasks(void **state)
+TEST(test_growth_is_timed_by_who_takes_tasks)
 {
     struct world *w;
     struct job *job = begin(&w, 2);
 
-    (void)state;
     set_dataset(w, job);
     work(w, job, 2, 1);
     assert_int_equal(job->counts[0].at_work, 2);
@@ -111,13 +106,12 @@ static void test_growth_is_timed_by_who_takes_tasks(void **state)
     end(w);
 }
 
-static void test_task_that_is_given_back_is_lost(void **state)
+TEST(test_task_that_is_given_back_is_lost)
 {
     struct world *w;
     struct job *job = begin(&w, 4);
     struct task *task;
 
-    (void)state;
     set_dataset(w, job);
     work(w, job, 4, 1);
     job->learned->of.resize_s = 0;
@@ -134,13 +128,12 @@ static void test_task_that_is_given_back_is_lost(void **state)
 }
 
 /* Who has arrived waits, and who is of the new generation works. */
-static void test_who_waits_for_a_generation_does_not_work(void **state)
+TEST(test_who_waits_for_a_generation_does_not_work)
 {
     enum rendezvous_result result;
     struct world *w;
     struct job *job = begin(&w, 2);
 
-    (void)state;
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", i), 0, NULL, w->now,
                                         &result, NULL),
@@ -170,12 +163,11 @@ static void test_who_waits_for_a_generation_does_not_work(void **state)
 }
 
 /* What failed and is started again after its back-off is no resize. */
-static void test_repair_is_no_resize(void **state)
+TEST(test_repair_is_no_resize)
 {
     struct world *w;
     struct job *job = begin(&w, 3);
 
-    (void)state;
     set_dataset(w, job);
     work(w, job, 3, 1);
     job->learned->of.resize_s = 0;
@@ -247,11 +239,10 @@ static struct world *world_of_four(void)
     return w;
 }
 
-static void test_family_shares_speeds_of_one_program_of_one_user(void **state)
+TEST(test_family_shares_speeds_of_one_program_of_one_user)
 {
     struct world *w = world_of_four();
 
-    (void)state;
     teach_family(w, "alice", "train --seed 1");
     assert_int_equal(largest_known(w, "alice", "second", "train --seed 17"), 4);
     assert_int_equal(largest_known(w, "alice", "third", "train --fast"), 0);
@@ -260,24 +251,22 @@ static void test_family_shares_speeds_of_one_program_of_one_user(void **state)
 }
 
 /* But for numbers, in whichever folder it lies; only in the name of its file they count. */
-static void test_script_of_another_name_is_another_program(void **state)
+TEST(test_script_of_another_name_is_another_program)
 {
     struct world *w = world_of_four();
 
-    (void)state;
     teach_family(w, "alice", "python3 runs/1/train-1.py --seed 1");
     assert_int_equal(largest_known(w, "alice", "second", "python3 runs/2/train-1.py --seed 2"), 4);
     assert_int_equal(largest_known(w, "alice", "third", "python3 runs/1/train-2.py --seed 1"), 0);
     end(w);
 }
 
-static void test_families_survive_a_restart(void **state)
+TEST(test_families_survive_a_restart)
 {
     struct world *w = world_of_four();
     struct goodput_family_facts before, after;
     struct job *job;
 
-    (void)state;
     teach_family(w, "alice", "train");
     job = start_as(w, "alice", "second", "train");
     assert_true(goodput_family_get(w->cluster->families, job->learned->family, &before));
@@ -303,11 +292,10 @@ static void test_families_survive_a_restart(void **state)
 
 /* The clock of people was wrong when it was started, or is wrong now, in both directions: by a
  * clock that nobody sets its instances have run for 100 s. */
-static void test_wrong_clocks_make_nobody_long(void **state)
+TEST(test_wrong_clocks_make_nobody_long)
 {
     static const int64_t set_by_us[] = { INT64_C(1700000000000000), -INT64_C(1000000000000000) };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(set_by_us); i++) {
         struct world *w = world_of_four();
         struct job *job;
@@ -328,12 +316,11 @@ static void test_wrong_clocks_make_nobody_long(void **state)
 }
 
 /* A trainer's call comes first, then the report that tells for how long it has run. */
-static void test_call_before_the_first_report_loses_no_work(void **state)
+TEST(test_call_before_the_first_report_loses_no_work)
 {
     struct world *w = world_of_four();
     struct job *job = start_as(w, "alice", "first", "train");
 
-    (void)state;
     set_dataset(w, job);
     wait_s(w, 1000);
     world_restart(w);
@@ -347,13 +334,12 @@ static void test_call_before_the_first_report_loses_no_work(void **state)
 }
 
 /* Nothing of its family was written before the restart. */
-static void test_restored_job_is_of_its_family(void **state)
+TEST(test_restored_job_is_of_its_family)
 {
     struct world *w = world_of_four();
     struct goodput_family_facts family;
     struct job *job;
 
-    (void)state;
     (void)start_as(w, "alice", "first", "train");
     world_restart(w);
     wait_s(w, 10);
@@ -364,13 +350,12 @@ static void test_restored_job_is_of_its_family(void **state)
 }
 
 /* A job that measures all the time is no reason to write all the time. */
-static void test_families_are_written_now_and_then(void **state)
+TEST(test_families_are_written_now_and_then)
 {
     struct world *w = world_of_four();
     struct job *job = start_as(w, "alice", "first", "train");
     unsigned written = 0;
 
-    (void)state;
     set_dataset(w, job);
     world_commit(w);
     for (int i = 0; i < 120; i++) {
@@ -389,13 +374,12 @@ static void test_families_are_written_now_and_then(void **state)
 }
 
 /* A copy of the cluster plans as the original would: it has the families, too. */
-static void test_copy_knows_the_families(void **state)
+TEST(test_copy_knows_the_families)
 {
     struct world *w = world_of_four();
     struct cluster *copy;
     struct job *job = NULL;
 
-    (void)state;
     teach_family(w, "alice", "train");
     copy = cluster_clone(w->cluster, w->now);
     assert_int_equal(cluster_submit(copy, spec_of("second", "train"), "alice", w->now, &job, NULL),
@@ -409,13 +393,12 @@ static void test_copy_knows_the_families(void **state)
 
 /* It has no task queue: what others took says how long it is, and its own time how far. */
 /* Tasks that take hours measure nothing for hours; what was worked on them is told all the same. */
-static void test_tasks_that_take_long_are_told_of(void **state)
+TEST(test_tasks_that_take_long_are_told_of)
 {
     struct world *w;
     struct job *job = begin(&w, 2);
     struct task *task;
 
-    (void)state;
     set_dataset(w, job);
     (void)lease(w, job, 0);
     task = lease(w, job, 1);
@@ -436,13 +419,12 @@ static void test_tasks_that_take_long_are_told_of(void **state)
 }
 
 /* Who waits for another job takes no share yet. */
-static void test_crowd_is_who_could_run(void **state)
+TEST(test_crowd_is_who_could_run)
 {
     struct world *w;
     struct job *job = begin(&w, 4);
     struct job_spec *spec = world_spec("c", 1, 1, CORE, 0, 0);
 
-    (void)state;
     (void)world_submit(w, world_spec("b", 4, 4, CORE, 0, 0));
     spec->after = xcalloc(2, sizeof *spec->after);
     spec->after[0] = xstrdup("b");
@@ -454,14 +436,13 @@ static void test_crowd_is_who_could_run(void **state)
     end(w);
 }
 
-static void test_family_tells_the_length_of_who_does_not(void **state)
+TEST(test_family_tells_the_length_of_who_does_not)
 {
     struct world *w = world_of_four();
     struct job *job = start_as(w, "alice", "first", "train");
     struct goodput_work work_left;
     double whole_s;
 
-    (void)state;
     assert_near(job->learned->told.family_s, 0, 0);
     wait_s(w, 1000);
     for (uint32_t i = 0; i < 4; i++)
@@ -484,12 +465,11 @@ static void test_family_tells_the_length_of_who_does_not(void **state)
 }
 
 /* A job without tasks is silent once it has run for a minute, until it has some. */
-static void test_job_without_tasks_falls_silent(void **state)
+TEST(test_job_without_tasks_falls_silent)
 {
     struct world *w;
     struct job *job = begin(&w, 8);
 
-    (void)state;
     assert_false(job->learned->told.silent);
     wait_s(w, 50);
     assert_false(job->learned->told.silent); /* its data may come still */
@@ -503,13 +483,12 @@ static void test_job_without_tasks_falls_silent(void **state)
 }
 
 /* Its family has shown how fast it is: that is believed, whether it has tasks or not. */
-static void test_job_of_a_measured_family_is_not_silent(void **state)
+TEST(test_job_of_a_measured_family_is_not_silent)
 {
     struct world *w;
     struct job *job = begin(&w, 8);
     struct goodput_learned other;
 
-    (void)state;
     goodput_learn_init(&other);
     other.instances = 4;
     other.measured_s = 2;
@@ -521,29 +500,4 @@ static void test_job_of_a_measured_family_is_not_silent(void **state)
     assert_true(job->learned->told.borrowed);
     assert_false(job->learned->told.silent);
     end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_growth_is_timed_by_who_takes_tasks),
-        cmocka_unit_test(test_task_that_is_given_back_is_lost),
-        cmocka_unit_test(test_who_waits_for_a_generation_does_not_work),
-        cmocka_unit_test(test_repair_is_no_resize),
-        cmocka_unit_test(test_family_shares_speeds_of_one_program_of_one_user),
-        cmocka_unit_test(test_script_of_another_name_is_another_program),
-        cmocka_unit_test(test_families_survive_a_restart),
-        cmocka_unit_test(test_wrong_clocks_make_nobody_long),
-        cmocka_unit_test(test_call_before_the_first_report_loses_no_work),
-        cmocka_unit_test(test_restored_job_is_of_its_family),
-        cmocka_unit_test(test_families_are_written_now_and_then),
-        cmocka_unit_test(test_copy_knows_the_families),
-        cmocka_unit_test(test_tasks_that_take_long_are_told_of),
-        cmocka_unit_test(test_family_tells_the_length_of_who_does_not),
-        cmocka_unit_test(test_crowd_is_who_could_run),
-        cmocka_unit_test(test_job_without_tasks_falls_silent),
-        cmocka_unit_test(test_job_of_a_measured_family_is_not_silent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

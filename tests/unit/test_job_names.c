@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_names.c - which job a name means: names are of users */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/cluster.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct job *submit(struct world *w, const char *user, const char *name)
 {
@@ -25,7 +21,7 @@ static void end(struct world *w, struct job *job)
     assert_int_equal(job->state, JOB_KILLED);
 }
 
-static void test_each_user_has_one(void **state)
+TEST(test_each_user_has_one)
 {
     struct world *w = world_new(2, 4000, GIB, 900);
     struct job_spec *again = world_spec("train", 1, 1, 100, 0, 0);
@@ -34,7 +30,6 @@ static void test_each_user_has_one(void **state)
     struct edl_error error = { 0 };
     struct job *found;
 
-    (void)state;
     assert_ptr_equal(cluster_own_job(w->cluster, "ann", "train"), ann);
     assert_ptr_equal(cluster_own_job(w->cluster, "bob", "train"), bob);
     assert_null(cluster_own_job(w->cluster, "carl", "train"));
@@ -51,7 +46,7 @@ static void test_each_user_has_one(void **state)
     world_free(w);
 }
 
-static void test_what_is_meant(void **state)
+TEST(test_what_is_meant)
 {
     struct world *w = world_new(2, 4000, GIB, 900);
     struct job *ann = submit(w, "ann", "train");
@@ -79,7 +74,6 @@ static void test_what_is_meant(void **state)
         { "ann", "a-name-that-is-longer-than-any-account-may-have/train", NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct job_ref ref = job_ref_read(cases[i].text);
 
@@ -95,13 +89,12 @@ static void test_what_is_meant(void **state)
 }
 
 /* Rows come in any order, and those that are over go one by one. */
-static void test_after_a_restart(void **state)
+TEST(test_after_a_restart)
 {
     struct world *w = world_new(2, 4000, GIB, 900);
     static const char *const users[] = { "ann", "bob", "ann", "bob", "ann" };
     struct job *job;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(users); i++) {
         job = submit(w, users[i], "train");
         if (i + 2 < ELEMENTS(users))
@@ -119,15 +112,4 @@ static void test_after_a_restart(void **state)
     assert_int_equal(cluster_own_job(w->cluster, "ann", "train")->id, 5);
     assert_int_equal(cluster_own_job(w->cluster, "bob", "train")->id, 4);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_user_has_one),
-        cmocka_unit_test(test_what_is_meant),
-        cmocka_unit_test(test_after_a_restart),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

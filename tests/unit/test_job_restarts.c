@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_restarts.c - programs that fail everywhere at once, and those that only seem to */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define NO_INPUT 66
 
@@ -72,12 +68,11 @@ static void assert_failed_at_once(const struct job *job, const char *words)
         fail_msg("%s", job->reason);
 }
 
-static void test_three_tries_are_enough(void **state)
+TEST(test_three_tries_are_enough)
 {
     struct world *w = world_new(2, 900, GIB, 900);
     struct job *job = submit(w, 2, 0);
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         fail_all(w, job, "trainer", 1, 1);
         assert_false(job_state_is_final(job->state));
@@ -93,12 +88,11 @@ static void test_three_tries_are_enough(void **state)
 }
 
 /* It follows from what is stored. */
-static void test_a_restart_in_between_decides_alike(void **state)
+TEST(test_a_restart_in_between_decides_alike)
 {
     struct world *w = world_new(2, 900, GIB, 900);
     struct job *job = submit(w, 2, 0);
 
-    (void)state;
     fail_all(w, job, "trainer", 1, 1);
     fail_all(w, job, "trainer", 1, 1);
     world_restart(w);
@@ -110,12 +104,11 @@ static void test_a_restart_in_between_decides_alike(void **state)
 }
 
 /* A try that its node could not start is none of the three, also when a restart came in between. */
-static void test_a_restart_remembers_what_could_not_be_started(void **state)
+TEST(test_a_restart_remembers_what_could_not_be_started)
 {
     struct world *w = world_new(1, 900, GIB, 900);
     struct job *job = submit(w, 1, 0);
 
-    (void)state;
     w->agents[0].start_fault = START_FAULT_NODE;
     w->agents[0].unfit_one_in = 1;
     fail_all(w, job, "trainer", 1, 1);
@@ -133,12 +126,11 @@ static void test_a_restart_remembers_what_could_not_be_started(void **state)
     world_free(w);
 }
 
-static void test_servers_that_run_are_no_sign_of_life(void **state)
+TEST(test_servers_that_run_are_no_sign_of_life)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
     struct job *job = submit(w, 1, 2);
 
-    (void)state;
     seconds(w, 60);
     for (unsigned i = 0; i < 2; i++)
         fail_all(w, job, "pserver", 1, 127);
@@ -199,9 +191,8 @@ static void show(struct world *w, struct job *job, enum sign sign)
     }
 }
 
-static void test_signs_of_life_leave_it_to_the_document(void **state)
+TEST(test_signs_of_life_leave_it_to_the_document)
 {
-    (void)state;
     for (int sign = RUNS_LONG; sign < SIGNS; sign++) {
         struct world *w = world_new(2, 2500, GIB, 900);
         struct job *job = submit_tries(w, 2, 0, sign == OWNER_SAYS ? 0 : 3);
@@ -241,9 +232,8 @@ static void run_beside_an_ill_node(struct world *w, const struct job *job, const
 }
 
 /* One instance, and a node that lacks what its program loads: another one is tried. */
-static void test_another_node_is_tried_where_one_fits(void **state)
+TEST(test_another_node_is_tried_where_one_fits)
 {
-    (void)state;
     for (int restart = 0; restart < 2; restart++) {
         struct world *w = world_new(3, 900, GIB, 900);
         struct job *job = submit(w, 1, 0);
@@ -267,13 +257,12 @@ static void test_another_node_is_tried_where_one_fits(void **state)
 
 /* The other one is full: it is tried again where it failed, but not everywhere, so the job is not
  * ended for it. It runs once there is room. */
-static void test_a_full_node_may_yet_run_it(void **state)
+TEST(test_a_full_node_may_yet_run_it)
 {
     struct world *w = world_new(2, 900, GIB, 1000);
     struct job *job = submit(w, 1, 0), *big;
     char ill[NODE_NAME_MAX + 1];
 
-    (void)state;
     (void)snprintf(ill, sizeof ill, "%s", world_live(job, "trainer", 0)->node_name);
     big = world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
     world_run(w, 6);
@@ -305,11 +294,10 @@ static void run_on_ill_nodes(struct world *w, const struct job *job, size_t n_il
 }
 
 /* Most nodes of the cluster are ill, and more of them than tries: it ends up where it can run. */
-static void test_a_good_job_survives_bad_nodes(void **state)
+TEST(test_a_good_job_survives_bad_nodes)
 {
     static const int codes[] = { 1, NO_INPUT };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(codes); i++) {
         struct world *w = world_new(5, 900, GIB, 900);
         struct job *job = submit(w, 1, 0);
@@ -322,12 +310,11 @@ static void test_a_good_job_survives_bad_nodes(void **state)
 }
 
 /* Everywhere means on every node, and then it ends. */
-static void test_a_bad_job_ends_when_all_have_tried(void **state)
+TEST(test_a_bad_job_ends_when_all_have_tried)
 {
     struct world *w = world_new(5, 900, GIB, 900);
     struct job *job = submit(w, 1, 0);
 
-    (void)state;
     run_on_ill_nodes(w, job, 5, 1);
     assert_failed_at_once(job, "1 instance on 5 nodes failed within seconds, up to 5 times each");
     world_free(w);
@@ -345,12 +332,11 @@ static void test_a_bad_job_ends_when_all_have_tried(void **state)
 }
 
 /* Nobody expects to find its data by another try on the same node; but each has to say so. */
-static void test_missing_input_needs_no_second_try(void **state)
+TEST(test_missing_input_needs_no_second_try)
 {
     struct world *w = world_new(1, 2500, GIB, 900);
     struct job *job = submit(w, 2, 0);
 
-    (void)state;
     world_exit(w, world_live(job, "trainer", 0), NO_INPUT, 0);
     seconds(w, 1);
     assert_int_equal(job->state, JOB_RESIZING); /* the other one may have found it */
@@ -364,22 +350,4 @@ static void test_missing_input_needs_no_second_try(void **state)
     run_on_ill_nodes(w, job, 2, NO_INPUT);
     assert_failed_at_once(job, "1 instance on 2 nodes failed within seconds, up to 2 times each");
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_three_tries_are_enough),
-        cmocka_unit_test(test_a_restart_in_between_decides_alike),
-        cmocka_unit_test(test_a_restart_remembers_what_could_not_be_started),
-        cmocka_unit_test(test_servers_that_run_are_no_sign_of_life),
-        cmocka_unit_test(test_signs_of_life_leave_it_to_the_document),
-        cmocka_unit_test(test_another_node_is_tried_where_one_fits),
-        cmocka_unit_test(test_a_full_node_may_yet_run_it),
-        cmocka_unit_test(test_a_good_job_survives_bad_nodes),
-        cmocka_unit_test(test_a_bad_job_ends_when_all_have_tried),
-        cmocka_unit_test(test_missing_input_needs_no_second_try),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

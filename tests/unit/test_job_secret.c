@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_secret.c - proofs of a job's secret: the published figures, a proof worked out
  * elsewhere, and that each part of a claim counts */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
@@ -14,15 +10,15 @@
 #include "shared/hex.h"
 #include "shared/job_secret.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
-static void test_hex(void **state)
+TEST(test_hex)
 {
     static const char *const bad[] = { "", "0", "00ff0", "00ff00ff", "00fg00", "00FF00", " 0ff00" };
     const uint8_t bytes[] = { 0x00, 0xff, 0x1a };
     uint8_t back[3] = { 9, 9, 9 };
     char text[7];
 
-    (void)state;
     hex_encode(bytes, sizeof bytes, text);
     assert_string_equal(text, "00ff1a");
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
@@ -35,7 +31,7 @@ static void test_hex(void **state)
 
 /* RFC 4231, 4.2 to 4.5. A key that is shorter than a block is filled up with zeros, by HMAC or by
  * us. */
-static void test_rfc_4231(void **state)
+TEST(test_rfc_4231)
 {
     static const struct {
         const char *key, *data;
@@ -53,7 +49,6 @@ static void test_rfc_4231(void **state)
           NULL, 25, 0xcd, "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         uint8_t key[JOB_SECRET_BYTES] = { 0 };
         uint8_t mac[JOB_PROOF_BYTES];
@@ -88,20 +83,19 @@ static struct job_claim a_claim(void)
 }
 
 /* The encoding is fixed: other programs prove themselves by it. Worked out with Python's hmac. */
-static void test_a_known_proof(void **state)
+TEST(test_a_known_proof)
 {
     struct job_claim claim = a_claim();
     uint8_t proof[JOB_PROOF_BYTES];
     char text[2 * JOB_PROOF_BYTES + 1];
 
-    (void)state;
     assert_int_equal(job_proof_make(secret, &claim, proof, NULL), 0);
     hex_encode(proof, sizeof proof, text);
     assert_string_equal(text, "b67b00783aa9b7404aa914f73c77f137ec3589e1b6768c7736b7d1e874eb7686");
     assert_true(job_proof_check(secret, &claim, proof));
 }
 
-static void test_each_part_counts(void **state)
+TEST(test_each_part_counts)
 {
     static const char *const wrong[] = { "protocol", "job",         "role",  "index",
                                          "the next", "incarnation", "nonce", "peer nonce" };
@@ -109,7 +103,6 @@ static void test_each_part_counts(void **state)
     uint8_t other[JOB_NONCE_BYTES] = { 0xa5 };
     uint8_t proof[JOB_PROOF_BYTES];
 
-    (void)state;
     assert_int_equal(job_proof_make(secret, &claim, proof, NULL), 0);
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct job_claim said = claim;
@@ -147,12 +140,11 @@ static void test_each_part_counts(void **state)
 }
 
 /* What one name ends with does not become the begin of the next part. */
-static void test_encoding_is_unambiguous(void **state)
+TEST(test_encoding_is_unambiguous)
 {
     struct job_claim a = a_claim(), b = a_claim();
     uint8_t proof[JOB_PROOF_BYTES];
 
-    (void)state;
     a.protocol = "edlABCDEFGH";
     a.job_id = UINT64_C(0x6867666564636261); /* "abcdefgh" */
     a.role = "trainer";
@@ -169,14 +161,13 @@ static void test_encoding_is_unambiguous(void **state)
     assert_false(job_proof_check(secret, &b, proof));
 }
 
-static void test_names_are_bounded(void **state)
+TEST(test_names_are_bounded)
 {
     struct job_claim claim = a_claim();
     char name[JOB_CLAIM_TEXT_MAX + 2];
     uint8_t proof[JOB_PROOF_BYTES] = { 0 };
     struct edl_error error;
 
-    (void)state;
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     claim.role = name;
@@ -188,11 +179,10 @@ static void test_names_are_bounded(void **state)
     assert_true(job_proof_check(secret, &claim, proof));
 }
 
-static void test_what_is_made_differs(void **state)
+TEST(test_what_is_made_differs)
 {
     uint8_t a[JOB_SECRET_BYTES] = { 0 }, b[JOB_SECRET_BYTES] = { 0 };
 
-    (void)state;
     assert_false(job_secret_is_set(a));
     assert_int_equal(job_secret_make(a, NULL), 0);
     assert_int_equal(job_secret_make(b, NULL), 0);
@@ -204,19 +194,4 @@ static void test_what_is_made_differs(void **state)
     memset(a, 0, sizeof a);
     a[JOB_SECRET_BYTES - 1] = 1;
     assert_true(job_secret_is_set(a));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_rfc_4231),
-        cmocka_unit_test(test_a_known_proof),
-        cmocka_unit_test(test_each_part_counts),
-        cmocka_unit_test(test_encoding_is_unambiguous),
-        cmocka_unit_test(test_names_are_bounded),
-        cmocka_unit_test(test_what_is_made_differs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

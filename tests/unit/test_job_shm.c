@@ -4,9 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/job_shm.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     char base[64];
@@ -58,6 +54,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 static void enter(const struct fixture *f, const char *processes, uint64_t job_id,
                   struct job_shm *ret)
 {
@@ -77,7 +75,7 @@ static void leave_memory(const struct job_shm *shm, const char *name)
 }
 
 /* Two processes of a job see the same files; they go with the second one, however deep they lie. */
-static void test_goes_with_the_last_process(void **state)
+TEST(test_goes_with_the_last_process)
 {
     const struct fixture *f = *state;
     struct job_shm one, two, other;
@@ -104,7 +102,7 @@ static void test_goes_with_the_last_process(void **state)
 }
 
 /* A job that comes back after its last process finds nothing of what was. */
-static void test_begins_empty(void **state)
+TEST(test_begins_empty)
 {
     const struct fixture *f = *state;
     struct job_shm one;
@@ -120,7 +118,7 @@ static void test_begins_empty(void **state)
 }
 
 /* What a supervisor that was killed left is not the next life's, nor another account's. */
-static void test_a_folder_that_nobody_holds(void **state)
+TEST(test_a_folder_that_nobody_holds)
 {
     const struct fixture *f = *state;
     struct job_shm killed, next;
@@ -142,7 +140,7 @@ static void test_a_folder_that_nobody_holds(void **state)
 }
 
 /* Two agents of one machine have jobs of the same number. */
-static void test_agents_do_not_share(void **state)
+TEST(test_agents_do_not_share)
 {
     const struct fixture *f = *state;
     struct job_shm one, other;
@@ -156,7 +154,7 @@ static void test_agents_do_not_share(void **state)
 }
 
 /* A supervisor that was killed lets go of its locks and removes nothing: the next one does. */
-static void test_killed_supervisors_leave_nothing(void **state)
+TEST(test_killed_supervisors_leave_nothing)
 {
     const struct fixture *f = *state;
     struct job_shm killed, next;
@@ -183,7 +181,7 @@ static bool is_link(const char *path)
 }
 
 /* Anybody may write to /dev/shm: a link in our place is put aside, and not followed. */
-static void test_a_link_in_our_place(void **state)
+TEST(test_a_link_in_our_place)
 {
     const struct fixture *f = *state;
     _cleanup_free_ char *root = text_format("%s/edl", f->base);
@@ -198,7 +196,7 @@ static void test_a_link_in_our_place(void **state)
 }
 
 /* Nor is a folder of another account's taken. */
-static void test_a_folder_of_anothers_in_our_place(void **state)
+TEST(test_a_folder_of_anothers_in_our_place)
 {
     const struct fixture *f = *state;
     _cleanup_free_ char *root = text_format("%s/edl", f->base);
@@ -218,7 +216,7 @@ static void test_a_folder_of_anothers_in_our_place(void **state)
     job_shm_leave(&one);
 }
 
-static void test_no_base(void **state)
+TEST(test_no_base)
 {
     const struct fixture *f = *state;
     struct job_shm one;
@@ -228,20 +226,4 @@ static void test_no_base(void **state)
                      -ENOENT);
     assert_string_equal(one.path, "");
     job_shm_leave(&one);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_goes_with_the_last_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_begins_empty, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_folder_that_nobody_holds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_agents_do_not_share, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_killed_supervisors_leave_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_link_in_our_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_folder_of_anothers_in_our_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_base, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_steps.c - jobs without a queue are learnt from by what their processes tell of steps */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000)
 #define BATCH 64 /* samples of a step, of all instances together */
@@ -139,13 +135,12 @@ static struct steps_told told(uint64_t steps, uint64_t age_us)
                                 .age_us = age_us };
 }
 
-static void test_a_note_is_what_was_done_in_some_seconds(void **state)
+TEST(test_a_note_is_what_was_done_in_some_seconds)
 {
     struct process_steps steps;
     struct steps_told now = told(100, 200000);
     struct step_sums more;
 
-    (void)state;
     steps_begin(&steps, &now, 1000000);
     assert_int_equal(steps.total.samples, 1000);
     assert_int_equal(steps.at_us, 800000);
@@ -165,13 +160,12 @@ static void test_a_note_is_what_was_done_in_some_seconds(void **state)
 }
 
 /* Its agent was started again and knows nothing of before, and when that was nobody knows. */
-static void test_sums_that_fall_are_a_new_beginning(void **state)
+TEST(test_sums_that_fall_are_a_new_beginning)
 {
     struct process_steps steps;
     struct steps_told now = told(100, 0);
     struct step_sums more;
 
-    (void)state;
     steps_begin(&steps, &now, 1000000);
     now = told(30, 0);
     assert_int_equal(steps_take(&steps, &now, 9000000, &more), 0);
@@ -184,7 +178,7 @@ static void test_sums_that_fall_are_a_new_beginning(void **state)
 }
 
 /* Ages and sums that cannot be: no number becomes infinite, no time is negative. */
-static void test_no_number_does_harm(void **state)
+TEST(test_no_number_does_harm)
 {
     struct process_steps steps;
     struct steps_told lie = { .any = true,
@@ -194,7 +188,6 @@ static void test_no_number_does_harm(void **state)
     struct steps_told now = told(1, 0);
     struct step_sums more;
 
-    (void)state;
     steps_begin(&steps, &now, 1000000);
     assert_int_equal(steps_take(&steps, &lie, 9000000, &more), 0); /* told before the first */
     assert_true(more.samples <= STEP_SUM_MAX);
@@ -212,11 +205,10 @@ static void test_no_number_does_harm(void **state)
 
 /* What sums can no longer show, as they have come to their end or nothing was done, the step shows:
  * it is the last one told, however many reports brought it. */
-static void test_the_step_is_the_last_one_told(void **state)
+TEST(test_the_step_is_the_last_one_told)
 {
     static const uint64_t sums[] = { 7, STEP_SUM_MAX };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(sums); i++) {
         struct process_steps steps;
         struct steps_told now = told(sums[i], 0);
@@ -241,13 +233,12 @@ static double model_unit_s(const struct program *program, uint32_t n)
     return (program->compute_s / n + program->exchange_s) / BATCH;
 }
 
-static void test_speed_curve_is_measured_without_a_queue(void **state)
+TEST(test_speed_curve_is_measured_without_a_queue)
 {
     struct program program = { .compute_s = 0.8, .exchange_s = 0.1 };
     const struct goodput_learned *of;
     struct plant p;
 
-    (void)state;
     begin(&p, 1, 4);
     program.job = submit(&p, "a", 1, 8);
     train_s(&p, &program, 1, 120);
@@ -286,11 +277,10 @@ static uint32_t instances_of_steep(bool steep_first, bool silent)
 }
 
 /* What nobody tells cannot be known: both have as many then. */
-static void test_who_gains_by_more_instances_has_them(void **state)
+TEST(test_who_gains_by_more_instances_has_them)
 {
     uint32_t first = instances_of_steep(true, true), second = instances_of_steep(false, true);
 
-    (void)state;
     print_message("silent: %u as the first, %u as the second\n", first, second);
     assert_true(first + second <= 8 + 1);
     first = instances_of_steep(true, false);
@@ -300,12 +290,11 @@ static void test_who_gains_by_more_instances_has_them(void **state)
 }
 
 /* The queue is what is learnt from where there is one. */
-static void test_steps_of_a_job_with_a_queue_are_only_shown(void **state)
+TEST(test_steps_of_a_job_with_a_queue_are_only_shown)
 {
     struct program program = { .compute_s = 0.5 };
     struct plant p;
 
-    (void)state;
     begin(&p, 1, 4);
     program.job = submit(&p, "a", 1, 4);
     assert_int_equal(cluster_set_dataset(p.w->cluster, program.job, world_queue(10, 1), "d",
@@ -321,14 +310,13 @@ static void test_steps_of_a_job_with_a_queue_are_only_shown(void **state)
 
 /* Steps of the same size by the same program, and a start: what is learnt costs a restart nothing
  * but the time to hear of it. */
-static void test_a_restart_hears_of_it_again(void **state)
+TEST(test_a_restart_hears_of_it_again)
 {
     struct program program = { .compute_s = 0.8, .exchange_s = 0.1 };
     struct process *process;
     uint64_t samples;
     struct plant p;
 
-    (void)state;
     begin(&p, 1, 4);
     program.job = submit(&p, "a", 1, 4);
     train_s(&p, &program, 1, 60);
@@ -359,13 +347,12 @@ static const struct process *on_node(const struct plant *p, const struct job *jo
     return NULL;
 }
 
-static void test_slow_one_is_found_though_all_finish_alike(void **state)
+TEST(test_slow_one_is_found_though_all_finish_alike)
 {
     struct program program = { .compute_s = 1.2, .exchange_s = 0.1 };
     const struct process *slow;
     struct plant p;
 
-    (void)state;
     begin(&p, 4, 1);
     p.slowness[1] = 4;
     program.job = submit(&p, "a", 4, 4 + 1); /* it has nothing to spare: it stays */
@@ -388,12 +375,11 @@ static void test_slow_one_is_found_though_all_finish_alike(void **state)
 
 /* Were the others not to wait for it, it would be a tenth of the job, and not worth such a resize.
  */
-static void test_slow_one_moves(void **state)
+TEST(test_slow_one_moves)
 {
     struct program program = { .compute_s = 1.2, .exchange_s = 0.1 };
     struct plant p;
 
-    (void)state;
     begin(&p, 6, 1);
     p.slowness[1] = 2;
     program.job = submit(&p, "a", 2, 5);
@@ -410,7 +396,7 @@ static void test_slow_one_moves(void **state)
 /* --- lies --- */
 
 /* What one job says of itself leaves the other one as it was. */
-static void test_who_lies_misleads_nobody_else(void **state)
+TEST(test_who_lies_misleads_nobody_else)
 {
     static const struct step_sums lies[] = {
         { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -423,7 +409,6 @@ static void test_who_lies_misleads_nobody_else(void **state)
     struct plant p;
     struct job *liar;
 
-    (void)state;
     begin(&p, 2, 4);
     program.job = submit(&p, "honest", 1, 4);
     liar = submit(&p, "liar", 1, 4);
@@ -448,23 +433,4 @@ static void test_who_lies_misleads_nobody_else(void **state)
     }
     assert_true(p.w->cluster->figures.step_samples <= STEP_SUM_MAX);
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_note_is_what_was_done_in_some_seconds),
-        cmocka_unit_test(test_sums_that_fall_are_a_new_beginning),
-        cmocka_unit_test(test_no_number_does_harm),
-        cmocka_unit_test(test_the_step_is_the_last_one_told),
-        cmocka_unit_test(test_speed_curve_is_measured_without_a_queue),
-        cmocka_unit_test(test_who_gains_by_more_instances_has_them),
-        cmocka_unit_test(test_steps_of_a_job_with_a_queue_are_only_shown),
-        cmocka_unit_test(test_a_restart_hears_of_it_again),
-        cmocka_unit_test(test_slow_one_is_found_though_all_finish_alike),
-        cmocka_unit_test(test_slow_one_moves),
-        cmocka_unit_test(test_who_lies_misleads_nobody_else),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

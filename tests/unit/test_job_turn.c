@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_turn.c - who waits begins in the order of when it would have been over */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/model/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define CORE 1000
 
@@ -80,9 +76,8 @@ static void assert_says(const struct world *w, const struct job *job, const char
 /* Of the same class, and of another one */
 static const uint64_t other_class[] = { 4 * CORE, 3 * CORE };
 
-static void test_shorter_one_goes_first(void **state)
+TEST(test_shorter_one_goes_first)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(other_class); i++) {
         struct world *w = world_of(&policy_goodput);
         struct job *slow, *quick;
@@ -108,11 +103,10 @@ static void test_shorter_one_goes_first(void **state)
 
 /* An owner's guess orders those whose families nobody knows, of fixed jobs as well; what is known
  * of a family is believed. */
-static void test_guess_counts_where_nothing_is_known(void **state)
+TEST(test_guess_counts_where_nothing_is_known)
 {
     static const uint64_t hour_us = 3600 * USEC_PER_SEC;
 
-    (void)state;
     for (uint32_t max = 1; max <= 2; max++) {
         struct world *w = world_of(&policy_goodput);
         struct job_spec *spec = world_command(world_spec("short", 1, max, 4 * CORE, 0, 0), "b");
@@ -137,13 +131,12 @@ static void test_guess_counts_where_nothing_is_known(void **state)
 }
 
 /* Of a job that needs four instances at least: so long with four */
-static void test_guess_is_for_the_minimum(void **state)
+TEST(test_guess_is_for_the_minimum)
 {
     struct world *w = world_of(&policy_goodput);
     struct job_spec *spec = world_spec("wide", 4, 8, CORE, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->expected_us = 100 * USEC_PER_SEC;
     job = world_submit(w, spec);
     world_run(w, 3);
@@ -154,12 +147,11 @@ static void test_guess_is_for_the_minimum(void **state)
 }
 
 /* What came longer before than it takes is not passed any more. */
-static void test_long_one_does_not_wait_for_ever(void **state)
+TEST(test_long_one_does_not_wait_for_ever)
 {
     struct world *w = world_of(&policy_goodput);
     struct job *first, *slow, *quick;
 
-    (void)state;
     teach(w, "slow", 4 * CORE, 5000);
     teach(w, "quick", 4 * CORE, 100);
     first = blocker(w);
@@ -174,13 +166,12 @@ static void test_long_one_does_not_wait_for_ever(void **state)
     end(w);
 }
 
-static void test_priority_goes_before_length(void **state)
+TEST(test_priority_goes_before_length)
 {
     struct world *w = world_of(&policy_goodput);
     struct job_spec *spec = spec_of("long", "slow", 4 * CORE);
     struct job *first, *slow, *quick;
 
-    (void)state;
     teach(w, "slow", 4 * CORE, 5000);
     teach(w, "quick", 4 * CORE, 100);
     first = blocker(w);
@@ -194,12 +185,11 @@ static void test_priority_goes_before_length(void **state)
     end(w);
 }
 
-static void test_without_lengths_who_came_first_goes_first(void **state)
+TEST(test_without_lengths_who_came_first_goes_first)
 {
     struct world *w = world_of(&policy_goodput);
     struct job *first = blocker(w), *a, *b;
 
-    (void)state;
     a = world_submit(w, spec_of("a", "a", 4 * CORE));
     world_run(w, 2);
     b = world_submit(w, spec_of("b", "b", 4 * CORE));
@@ -211,11 +201,10 @@ static void test_without_lengths_who_came_first_goes_first(void **state)
 }
 
 /* Also of jobs whose lengths are on record, since they were submitted under another policy. */
-static void test_fulfilment_has_the_order_of_submission(void **state)
+TEST(test_fulfilment_has_the_order_of_submission)
 {
     struct world *w = world_of(&policy_goodput);
 
-    (void)state;
     teach(w, "slow", 4 * CORE, 5000);
     teach(w, "quick", 4 * CORE, 100);
     (void)blocker(w);
@@ -231,14 +220,13 @@ static void test_fulfilment_has_the_order_of_submission(void **state)
 }
 
 /* Who is asked for with other bounds keeps its place, whatever is known meanwhile. */
-static void test_place_is_kept(void **state)
+TEST(test_place_is_kept)
 {
     struct world *w = world_of(&policy_goodput);
     const struct job_change change = { .scale = true, .role = "trainer", .min = 1, .max = 1 };
     struct job *slow;
     uint64_t turn_wall_us;
 
-    (void)state;
     (void)blocker(w);
     slow = world_submit(w, spec_of("long", "slow", 4 * CORE));
     turn_wall_us = slow->turn_wall_us;
@@ -275,12 +263,11 @@ static uint64_t turn_s(const struct job *job)
 /* Of a fixed size. One that runs shows that what is guessed of its family is wrong: the next one
  * waits behind those that it would pass by a guess, now, after a restart and when the first one has
  * ended. Who came while that was not known keeps its turn. */
-static void test_guess_that_was_outrun_is_not_believed(void **state)
+TEST(test_guess_that_was_outrun_is_not_believed)
 {
     struct world *w = world_of(&policy_goodput);
     struct job *believed, *honest, *liar;
 
-    (void)state;
     (void)submit_guessed(w, "first", "lie", 1);
     believed = submit_guessed(w, "believed", "lie", 1);
     honest = submit_guessed(w, "honest", "true", 600);
@@ -304,12 +291,11 @@ static void test_guess_that_was_outrun_is_not_believed(void **state)
 }
 
 /* A program of jobs of any length whose owner knows them */
-static void test_true_guesses_keep_their_order(void **state)
+TEST(test_true_guesses_keep_their_order)
 {
     struct world *w = world_of(&policy_goodput);
     struct job *first;
 
-    (void)state;
     first = submit_guessed(w, "first", "b", 200);
     wait_s(w, 100);
     assert_int_equal(turn_s(submit_guessed(w, "long", "b", 5000)), 5000);
@@ -320,12 +306,11 @@ static void test_true_guesses_keep_their_order(void **state)
 }
 
 /* Nobody guesses: what took as long before is taken to take as long, by who comes then. */
-static void test_fixed_jobs_are_taken_to_last_as_others_did(void **state)
+TEST(test_fixed_jobs_are_taken_to_last_as_others_did)
 {
     struct world *w = world_of(&policy_goodput);
     struct job *runner = submit_guessed(w, "runner", "b", 0), *before;
 
-    (void)state;
     before = submit_guessed(w, "before", "b", 0);
     wait_s(w, 120);
     over(w, runner);
@@ -335,9 +320,8 @@ static void test_fixed_jobs_are_taken_to_last_as_others_did(void **state)
 }
 
 /* Of two of which nothing is known the one that came first, whatever the clock says. */
-static void test_clock_that_is_put_back_lets_nobody_pass(void **state)
+TEST(test_clock_that_is_put_back_lets_nobody_pass)
 {
-    (void)state;
     for (int restart = 0; restart < 2; restart++) {
         struct world *w = world_of(&policy_goodput);
 
@@ -354,24 +338,4 @@ static void test_clock_that_is_put_back_lets_nobody_pass(void **state)
         assert_int_equal(cluster_find_job(w->cluster, "b")->state, JOB_QUEUED);
         end(w);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shorter_one_goes_first),
-        cmocka_unit_test(test_guess_counts_where_nothing_is_known),
-        cmocka_unit_test(test_guess_is_for_the_minimum),
-        cmocka_unit_test(test_long_one_does_not_wait_for_ever),
-        cmocka_unit_test(test_priority_goes_before_length),
-        cmocka_unit_test(test_without_lengths_who_came_first_goes_first),
-        cmocka_unit_test(test_fulfilment_has_the_order_of_submission),
-        cmocka_unit_test(test_guess_that_was_outrun_is_not_believed),
-        cmocka_unit_test(test_true_guesses_keep_their_order),
-        cmocka_unit_test(test_fixed_jobs_are_taken_to_last_as_others_did),
-        cmocka_unit_test(test_place_is_kept),
-        cmocka_unit_test(test_clock_that_is_put_back_lets_nobody_pass),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

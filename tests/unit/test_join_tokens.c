@@ -10,6 +10,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/live_scheduler.h"
+#include "tests/unit/test.h"
 
 #define OFFER                                                                                      \
     "\"address\":\"127.0.0.1\",\"cpu_millicores\":1000,\"memory_bytes\":1073741824,\"gpus\":0,"    \
@@ -66,7 +67,9 @@ static void expire(const struct live *live, const char *token)
     ((struct stored_token *)(uintptr_t)find(live, token))->expires_wall_us = 1;
 }
 
-static void test_a_token_joins_one_node_once(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_a_token_joins_one_node_once)
 {
     struct live *live = *state;
     _cleanup_free_ char *named = make(live, "{\"node\":\"n1\"}");
@@ -88,7 +91,7 @@ static void test_a_token_joins_one_node_once(void **state)
 
 /* Whoever pasted the line and had to begin anew: as long as nothing has reported, and from there.
  */
-static void test_a_token_joins_again_until_the_first_report(void **state)
+TEST(test_a_token_joins_again_until_the_first_report)
 {
     struct live *live = *state;
     _cleanup_free_ char *token = make(live, NULL);
@@ -126,7 +129,7 @@ static void take_back(struct live *live, const char *token)
 }
 
 /* A node that never reported would else be anybody's who has its line and its machine-id. */
-static void test_a_used_token_expires(void **state)
+TEST(test_a_used_token_expires)
 {
     struct live *live = *state;
     _cleanup_free_ char *token = make(live, NULL);
@@ -138,7 +141,7 @@ static void test_a_used_token_expires(void **state)
     assert_int_equal(join_from(live, token, "n1", 1, "aa"), 201); /* its answer, again */
 }
 
-static void test_a_used_token_is_revoked(void **state)
+TEST(test_a_used_token_is_revoked)
 {
     struct live *live = *state;
     _cleanup_free_ char *token = make(live, NULL);
@@ -148,7 +151,7 @@ static void test_a_used_token_is_revoked(void **state)
     assert_int_equal(join_from(live, token, "n1", 2, "aa"), 401);
 }
 
-static void test_a_used_token_ends_with_who_made_it(void **state)
+TEST(test_a_used_token_ends_with_who_made_it)
 {
     struct live *live = *state;
     _cleanup_free_ char *token = NULL;
@@ -170,7 +173,7 @@ static void test_a_used_token_ends_with_who_made_it(void **state)
     reply_clear(&reply);
 }
 
-static void test_a_used_token_ends_with_the_next_one(void **state)
+TEST(test_a_used_token_ends_with_the_next_one)
 {
     struct live *live = *state;
     _cleanup_free_ char *first = make(live, NULL);
@@ -182,7 +185,7 @@ static void test_a_used_token_ends_with_the_next_one(void **state)
     assert_int_equal(join_from(live, second, "n1", 3, "aa"), 201);
 }
 
-static void test_tokens_survive_a_restart_as_hashes(void **state)
+TEST(test_tokens_survive_a_restart_as_hashes)
 {
     struct live *live = *state;
     _cleanup_free_ char *used = make(live, "{\"node\":\"n1\"}");
@@ -198,7 +201,7 @@ static void test_tokens_survive_a_restart_as_hashes(void **state)
     assert_int_equal(join(live, unused, "n2", 2), 201);
 }
 
-static void test_expired_and_revoked_tokens(void **state)
+TEST(test_expired_and_revoked_tokens)
 {
     struct live *live = *state;
     _cleanup_free_ char *expired = make(live, NULL);
@@ -224,7 +227,7 @@ static void test_expired_and_revoked_tokens(void **state)
     reply_clear(&reply);
 }
 
-static void test_wishes_that_are_refused(void **state)
+TEST(test_wishes_that_are_refused)
 {
     static const char *const bodies[] = {
         "{\"ttl_us\":0}",
@@ -273,7 +276,7 @@ static void commit(struct live *live)
 }
 
 /* Nobody who may make some keeps the others from it. */
-static void test_good_tokens_are_bounded(void **state)
+TEST(test_good_tokens_are_bounded)
 {
     static const char *const operators[] = { "ann", "bob", "eve" };
     struct live *live = *state;
@@ -310,7 +313,7 @@ static void test_good_tokens_are_bounded(void **state)
     assert_int_equal(live->scheduler->join_tokens.n, 1);
 }
 
-static void test_kept_tokens_are_bounded(void **state)
+TEST(test_kept_tokens_are_bounded)
 {
     struct live *live = *state;
     struct edl_error error = { 0 };
@@ -327,7 +330,7 @@ static void test_kept_tokens_are_bounded(void **state)
     assert_int_equal(live->scheduler->join_tokens.n, JOIN_TOKENS_KEPT);
 }
 
-static void test_a_flood_of_refusals_is_counted_not_written(void **state)
+TEST(test_a_flood_of_refusals_is_counted_not_written)
 {
     struct live *live = *state;
     struct denials *denials = &live->scheduler->denials;
@@ -345,25 +348,4 @@ static void test_a_flood_of_refusals_is_counted_not_written(void **state)
     assert_int_equal(denials->n_lines, 100);
     assert_true(denials->n_peers <= 1024);
     assert_int_equal(denials->total, 6001);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_a_token_joins_one_node_once),
-        T(test_a_token_joins_again_until_the_first_report),
-        T(test_a_used_token_expires),
-        T(test_a_used_token_is_revoked),
-        T(test_a_used_token_ends_with_who_made_it),
-        T(test_a_used_token_ends_with_the_next_one),
-        T(test_tokens_survive_a_restart_as_hashes),
-        T(test_expired_and_revoked_tokens),
-        T(test_wishes_that_are_refused),
-        T(test_good_tokens_are_bounded),
-        T(test_kept_tokens_are_bounded),
-        T(test_a_flood_of_refusals_is_counted_not_written),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

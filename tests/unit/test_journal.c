@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_journal.c - entries with fields where the journal reads stderr, lines everywhere else; each
  * number is explained */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#define TEST_OWN_MAIN
+
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +20,7 @@
 #include "shared/journal.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 int sd_journal_sendv(const struct iovec *iov, int n);
 
@@ -93,12 +92,11 @@ static const struct log_subject process = { .message = MESSAGE_PROCESS_EXITED,
                                             .incarnation = 3,
                                             .node = "n2" };
 
-static void test_an_entry_says_what_it_is_about(void **state)
+TEST(test_an_entry_says_what_it_is_about)
 {
     struct world world = begin(true);
     char expected[400];
 
-    (void)state;
     log_entry(LOG_LEVEL_WARNING, &process, "it %s", "ended");
     assert_string_equal(end(&world), "");
     assert_int_equal(n_sent, 1);
@@ -109,11 +107,10 @@ static void test_an_entry_says_what_it_is_about(void **state)
     assert_string_equal(sent, expected);
 }
 
-static void test_who_did_it_is_a_field(void **state)
+TEST(test_who_did_it_is_a_field)
 {
     struct world world = begin(true);
 
-    (void)state;
     log_entry(LOG_LEVEL_INFO,
               &(struct log_subject){ .message = MESSAGE_AUDIT, .user = "ann", .request = "r-1" },
               "audit");
@@ -122,32 +119,29 @@ static void test_who_did_it_is_a_field(void **state)
     assert_non_null(strstr(sent, message_id(MESSAGE_AUDIT)));
 }
 
-static void test_what_is_about_nothing_has_no_fields(void **state)
+TEST(test_what_is_about_nothing_has_no_fields)
 {
     struct world world = begin(true);
 
-    (void)state;
     log_info("one");
     assert_string_equal(end(&world), "");
     assert_string_equal(sent, "PRIORITY=6\nSYSLOG_IDENTIFIER=test_journal\nMESSAGE=one\n");
 }
 
-static void test_a_job_has_no_index(void **state)
+TEST(test_a_job_has_no_index)
 {
     struct world world = begin(true);
 
-    (void)state;
     log_entry(LOG_LEVEL_INFO, &(struct log_subject){ .job = 7, .node = "" }, "job");
     (void)end(&world);
     assert_string_equal(sent,
                         "PRIORITY=6\nSYSLOG_IDENTIFIER=test_journal\nMESSAGE=job\nEDL_JOB=7\n");
 }
 
-static void test_an_agent_speaks_of_its_own_node(void **state)
+TEST(test_an_agent_speaks_of_its_own_node)
 {
     struct world world = begin(true);
 
-    (void)state;
     log_node("n1");
     log_info("one");
     assert_non_null(strstr(sent, "\nEDL_NODE=n1\n"));
@@ -156,12 +150,11 @@ static void test_an_agent_speaks_of_its_own_node(void **state)
     (void)end(&world);
 }
 
-static void test_a_supervisor_speaks_of_its_own_process(void **state)
+TEST(test_a_supervisor_speaks_of_its_own_process)
 {
     struct world world = begin(true);
     struct edl_error error = { 0 };
 
-    (void)state;
     log_about(&(struct log_subject){ .job = 9, .role = "trainer", .index = 3, .incarnation = 4 });
     (void)edl_error_set(&error, -EBUSY, "it has one");
     (void)log_failure(&error, "folder");
@@ -175,12 +168,11 @@ static void test_a_supervisor_speaks_of_its_own_process(void **state)
     (void)end(&world);
 }
 
-static void test_an_error_is_of_something(void **state)
+TEST(test_an_error_is_of_something)
 {
     struct world world = begin(true);
     struct edl_error error = { 0 };
 
-    (void)state;
     (void)edl_error_set(&error, -EIO, "the disk is gone");
     (void)edl_error_remedy(&error, "look at it");
     assert_int_equal(log_failure_of(&process, &error, "process %d", 1), -EIO);
@@ -190,32 +182,29 @@ static void test_an_error_is_of_something(void **state)
     (void)end(&world);
 }
 
-static void test_other_peoples_words_stay_one_line(void **state)
+TEST(test_other_peoples_words_stay_one_line)
 {
     struct world world = begin(true);
 
-    (void)state;
     log_info("%s", "x\nEDL_JOB=8");
     assert_non_null(strstr(sent, "MESSAGE=x\\nEDL_JOB=8\n"));
     (void)end(&world);
 }
 
-static void test_what_the_journal_does_not_take_is_a_line(void **state)
+TEST(test_what_the_journal_does_not_take_is_a_line)
 {
     struct world world = begin(true);
 
-    (void)state;
     journal_answer = -ENOENT;
     log_entry(LOG_LEVEL_INFO, &process, "one");
     assert_string_equal(end(&world), "<6>one\n");
 }
 
-static void test_another_stderr_gets_lines(void **state)
+TEST(test_another_stderr_gets_lines)
 {
     struct world world = begin(false);
     const char *text;
 
-    (void)state;
     log_entry(LOG_LEVEL_INFO, &process, "one");
     text = end(&world);
     assert_int_equal(n_sent, 0);
@@ -246,12 +235,11 @@ static bool is_agents(enum message message)
     return strncmp(message_name(message), "agent-", 6) == 0;
 }
 
-static void test_each_number_is_explained_where_it_belongs(void **state)
+TEST(test_each_number_is_explained_where_it_belongs)
 {
     const char *catalogs[] = { read_catalog("edl-scheduler.catalog"),
                                read_catalog("edl-agent.catalog") };
 
-    (void)state;
     for (unsigned i = MESSAGE_NONE + 1; i < _MESSAGE_MAX; i++) {
         const char *id = message_id((enum message)i);
         char begins[160];
@@ -270,12 +258,11 @@ static void test_each_number_is_explained_where_it_belongs(void **state)
     assert_int_equal(message_by_name("job-queued"), MESSAGE_NONE);
 }
 
-static void test_each_explanation_has_its_number(void **state)
+TEST(test_each_explanation_has_its_number)
 {
     const char *names[] = { "edl-scheduler.catalog", "edl-agent.catalog" };
     unsigned n = 0;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(names); i++)
         for (const char *at = read_catalog(names[i]); (at = strstr(at, "\n-- ")) != NULL; at++) {
             bool known = false;
@@ -289,12 +276,11 @@ static void test_each_explanation_has_its_number(void **state)
     assert_int_equal(n, _MESSAGE_MAX - 1);
 }
 
-static void test_explanations_name_fields_that_are_there(void **state)
+TEST(test_explanations_name_fields_that_are_there)
 {
     static const char *const fields[] = { "@EDL_JOB@", "@EDL_ROLE@", "@EDL_INDEX@", "@EDL_NODE@" };
     const char *names[] = { "edl-scheduler.catalog", "edl-agent.catalog" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(names); i++) {
         const char *at = read_catalog(names[i]);
 
@@ -310,24 +296,8 @@ static void test_explanations_name_fields_that_are_there(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_entry_says_what_it_is_about),
-        cmocka_unit_test(test_who_did_it_is_a_field),
-        cmocka_unit_test(test_what_is_about_nothing_has_no_fields),
-        cmocka_unit_test(test_a_job_has_no_index),
-        cmocka_unit_test(test_an_agent_speaks_of_its_own_node),
-        cmocka_unit_test(test_a_supervisor_speaks_of_its_own_process),
-        cmocka_unit_test(test_an_error_is_of_something),
-        cmocka_unit_test(test_other_peoples_words_stay_one_line),
-        cmocka_unit_test(test_what_the_journal_does_not_take_is_a_line),
-        cmocka_unit_test(test_another_stderr_gets_lines),
-        cmocka_unit_test(test_each_number_is_explained_where_it_belongs),
-        cmocka_unit_test(test_each_explanation_has_its_number),
-        cmocka_unit_test(test_explanations_name_fields_that_are_there),
-    };
-
     (void)unsetenv("EDL_LOG_LEVEL");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_text.c - the text is jansson's, of whatever value; EDL_SEED is printed */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "shared/json_text.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 #define VALUES 3000
 
@@ -39,7 +35,7 @@ static void expect_as_jansson(const json_t *value)
     free(expected);
 }
 
-static void each_kind_is_written_as_by_jansson(void **state)
+TEST(each_kind_is_written_as_by_jansson)
 {
     static const char *const documents[] = {
         "null",
@@ -64,7 +60,6 @@ static void each_kind_is_written_as_by_jansson(void **state)
         "{\"b\":1,\"a\":[1,2.25,null,\"x\"],\"c\":{\"d\":true}}"
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(documents); i++) {
         json_t *value = json_loads(documents[i], JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 
@@ -74,11 +69,10 @@ static void each_kind_is_written_as_by_jansson(void **state)
     }
 }
 
-static void a_long_text_is_whole(void **state)
+TEST(a_long_text_is_whole)
 {
     json_t *array = json_array();
 
-    (void)state;
     for (int i = 0; i < 20000; i++)
         (void)json_array_append_new(array, json_sprintf("number %d", i));
     expect_as_jansson(array);
@@ -86,13 +80,12 @@ static void a_long_text_is_whole(void **state)
 }
 
 /* What jansson reads can be a part of an answer, and is deeper there. */
-static void what_is_as_deep_as_can_be_read_is_written(void **state)
+TEST(what_is_as_deep_as_can_be_read_is_written)
 {
     enum { DEPTH = 2047 };
     char text[2 * DEPTH + 1];
     json_t *value;
 
-    (void)state;
     memset(text, '[', DEPTH);
     memset(text + DEPTH, ']', DEPTH);
     text[2 * DEPTH] = '\0';
@@ -153,9 +146,8 @@ static json_t *random_value(int depth)
     }
 }
 
-static void any_value_is_written_as_by_jansson(void **state)
+TEST(any_value_is_written_as_by_jansson)
 {
-    (void)state;
     dice = the_seed((uint64_t)time(NULL));
     for (int i = 0; i < VALUES; i++) {
         json_t *value = random_value(4);
@@ -165,11 +157,10 @@ static void any_value_is_written_as_by_jansson(void **state)
     }
 }
 
-static void what_is_no_valid_json_is_refused(void **state)
+TEST(what_is_no_valid_json_is_refused)
 {
     json_t *bad = json_array(), *key = json_object(), *loop = json_array();
 
-    (void)state;
     assert_null(json_to_text(NULL, NULL));
     (void)json_array_append_new(bad, json_string_nocheck("\xff"));
     assert_null(json_to_text(bad, NULL));
@@ -182,17 +173,4 @@ static void what_is_no_valid_json_is_refused(void **state)
     json_decref(loop);
     json_decref(key);
     json_decref(bad);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_is_written_as_by_jansson),
-        cmocka_unit_test(a_long_text_is_whole),
-        cmocka_unit_test(what_is_as_deep_as_can_be_read_is_written),
-        cmocka_unit_test(any_value_is_written_as_by_jansson),
-        cmocka_unit_test(what_is_no_valid_json_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

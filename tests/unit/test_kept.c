@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_kept.c - processes that go on while their node is cut off (on_disconnect: keep) */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* beside one that is not */
-static void test_what_is_kept_is_started_nowhere_else(void **state)
+TEST(test_what_is_kept_is_started_nowhere_else)
 {
     struct world *w = world_new(2, 2000, GIB, 900);
     struct job_spec *spec = world_spec("kept", 1, 1, 500, 0, 0);
@@ -21,7 +17,6 @@ static void test_what_is_kept_is_started_nowhere_else(void **state)
     struct edl_error error = { 0 };
     uint64_t first, others;
 
-    (void)state;
     spec->keep_cut_off = true;
     kept = world_submit(w, spec);
     world_run(w, 4);
@@ -79,13 +74,4 @@ static void test_what_is_kept_is_started_nowhere_else(void **state)
     world_run(w, 2);
     assert_int_equal(kept->state, JOB_KILLED);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_kept_is_started_nowhere_else),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

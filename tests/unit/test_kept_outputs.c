@@ -2,9 +2,6 @@
 /* test_kept_outputs.c - which folders of ended processes stay, and which go */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/kept_outputs.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define MUCH (UINT64_C(1) << 40)
 
@@ -36,49 +32,45 @@ static bool goes(const struct kept_output *list, size_t n, const char *name)
     return false;
 }
 
-static void what_is_old_goes(void **state)
+TEST(what_is_old_goes)
 {
     const struct kept_bounds bounds = { .keep_us = 100, .max_bytes = MUCH };
     struct kept_output list[] = { kept("young", 1, 5, 901), kept("old", 1, 5, 900),
                                   kept("future", 1, 5, 2000) };
 
-    (void)state;
     kept_outputs_choose(list, ELEMENTS(list), &bounds, 1000, MUCH);
     assert_true(goes(list, 3, "old"));
     assert_false(goes(list, 3, "young"));
     assert_false(goes(list, 3, "future")); /* a clock that was set back */
 }
 
-static void who_holds_most_loses_the_oldest(void **state)
+TEST(who_holds_most_loses_the_oldest)
 {
     const struct kept_bounds bounds = { .keep_us = 1000, .max_bytes = 100 };
     struct kept_output list[] = { kept("a-new", 1, 60, 990), kept("a-old", 1, 60, 900),
                                   kept("b-oldest", 2, 30, 100) };
 
-    (void)state;
     kept_outputs_choose(list, ELEMENTS(list), &bounds, 1000, MUCH);
     assert_true(goes(list, 3, "a-old"));
     assert_false(goes(list, 3, "a-new"));
     assert_false(goes(list, 3, "b-oldest"));
 }
 
-static void one_that_is_too_large_goes_alone(void **state)
+TEST(one_that_is_too_large_goes_alone)
 {
     const struct kept_bounds bounds = { .keep_us = 1000, .max_bytes = 100 };
     struct kept_output list[] = { kept("large", 1, 500, 990), kept("small", 2, 100, 100) };
 
-    (void)state;
     kept_outputs_choose(list, ELEMENTS(list), &bounds, 1000, MUCH);
     assert_true(goes(list, 2, "large"));
     assert_false(goes(list, 2, "small"));
 }
 
-static void the_disk_keeps_room(void **state)
+TEST(the_disk_keeps_room)
 {
     const struct kept_bounds bounds = { .keep_us = 1000, .max_bytes = MUCH };
     struct kept_output list[] = { kept("first", 1, 60, 900), kept("second", 1, 60, 990) };
 
-    (void)state;
     assert_int_equal(kept_outputs_most(&bounds, 120, 80), 100);
     assert_int_equal(kept_outputs_most(&bounds, 120, UINT64_MAX), MUCH);
     kept_outputs_choose(list, ELEMENTS(list), &bounds, 1000, 80);
@@ -87,25 +79,11 @@ static void the_disk_keeps_room(void **state)
     kept_outputs_choose(list, 0, &bounds, 1000, 0);
 }
 
-static void nothing_is_kept_for_no_time(void **state)
+TEST(nothing_is_kept_for_no_time)
 {
     const struct kept_bounds bounds = { .keep_us = 0, .max_bytes = MUCH };
     struct kept_output list[] = { kept("just", 1, 1, 1000) };
 
-    (void)state;
     kept_outputs_choose(list, ELEMENTS(list), &bounds, 1000, MUCH);
     assert_true(list[0].goes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_old_goes),
-        cmocka_unit_test(who_holds_most_loses_the_oldest),
-        cmocka_unit_test(one_that_is_too_large_goes_alone),
-        cmocka_unit_test(the_disk_keeps_room),
-        cmocka_unit_test(nothing_is_kept_for_no_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

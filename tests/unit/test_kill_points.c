@@ -14,10 +14,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
@@ -26,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "scheduler/core/record/records.h"
@@ -37,6 +33,7 @@
 #include "shared/http_client.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 #define READY_MS 20000
 #define POINTS_MAX 2000 /* a bound that only an endless run reaches */
@@ -556,8 +553,10 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 /* From the start over a job's life to the clean stop, which brings the log into the file. */
-static void test_a_scheduler_at_work_is_killed_anywhere(void **state)
+TEST(test_a_scheduler_at_work_is_killed_anywhere)
 {
     struct site *site = *state;
     uint64_t point = 0;
@@ -583,7 +582,7 @@ static void test_a_scheduler_at_work_is_killed_anywhere(void **state)
 }
 
 /* Nothing is there at its start: the database is made. */
-static void test_a_first_start_is_killed_anywhere(void **state)
+TEST(test_a_first_start_is_killed_anywhere)
 {
     struct site *site = *state;
     uint64_t point = 0;
@@ -647,7 +646,7 @@ static int restore(const struct site *site, uint64_t kill_at, const char *path)
 }
 
 /* Either nothing was changed, or no scheduler starts before it was done again. */
-static void test_a_restore_is_killed_anywhere(void **state)
+TEST(test_a_restore_is_killed_anywhere)
 {
     struct site *site = *state;
     uint64_t point = 0, marked = 0;
@@ -685,16 +684,4 @@ static void test_a_restore_is_killed_anywhere(void **state)
     print_message("%" PRIu64 " points, %" PRIu64 " of them in the middle of the moves\n", point,
                   marked);
     assert_true(marked >= 3 / stride(STRIDE)); /* they follow each other */
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_a_scheduler_at_work_is_killed_anywhere),
-        T(test_a_first_start_is_killed_anywhere),
-        T(test_a_restore_is_killed_anywhere),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_label.c - labels: what may stand in them, their order, and who covers whom */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/label.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
-static void test_sorted_and_replaced(void **state)
+TEST(test_sorted_and_replaced)
 {
     struct labels labels = { 0 };
     char text[80];
 
-    (void)state;
     assert_int_equal(labels_parse(&labels, "zone=b", NULL), 0);
     assert_int_equal(labels_parse(&labels, "rack=r1", NULL), 0);
     assert_int_equal(labels_parse(&labels, "gpu=", NULL), 0);
@@ -27,7 +22,7 @@ static void test_sorted_and_replaced(void **state)
     assert_null(labels_get(&labels, "rac"));
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const char *const bad[] = {
         "rack",
@@ -43,7 +38,6 @@ static void test_refused(void **state)
     };
     struct labels labels = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
 
@@ -53,12 +47,11 @@ static void test_refused(void **state)
     assert_int_equal(labels.n, 0);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
     struct labels labels = { 0 };
     char text[16];
 
-    (void)state;
     for (int i = 0; i < LABELS_MAX; i++) {
         (void)snprintf(text, sizeof text, "l%d=x", i);
         assert_int_equal(labels_parse(&labels, text, NULL), 0);
@@ -67,12 +60,11 @@ static void test_full(void **state)
     assert_int_equal(labels_parse(&labels, "l3=y", NULL), 0); /* replacing needs no room */
 }
 
-static void test_fill(void **state)
+TEST(test_fill)
 {
     struct labels labels = { 0 }, more = { 0 };
     char text[120];
 
-    (void)state;
     (void)labels_parse(&more, "arch=x86_64", NULL);
     (void)labels_parse(&more, "os=debian-12", NULL);
     (void)labels_parse(&labels, "os=mine", NULL);
@@ -87,11 +79,10 @@ static void test_fill(void **state)
     assert_null(labels_get(&labels, "os"));
 }
 
-static void test_cover(void **state)
+TEST(test_cover)
 {
     struct labels node = { 0 }, wanted = { 0 };
 
-    (void)state;
     assert_true(labels_cover(&node, &wanted));
     (void)labels_parse(&node, "rack=r1", NULL);
     (void)labels_parse(&node, "gpu=a100", NULL);
@@ -104,17 +95,4 @@ static void test_cover(void **state)
     (void)labels_parse(&wanted, "gpu=a100", NULL);
     (void)labels_parse(&wanted, "rack=r1", NULL);
     assert_true(labels_equal(&node, &wanted));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sorted_and_replaced),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_cover),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lag_rule.c - which pushes of a slow trainer are dropped */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "trainer/lag_rule.h"
 
 /* Four trainers and the usual ratio: 6. A ratio that is not above 1 is the usual one. */
-static void test_threshold(void **state)
+TEST(test_threshold)
 {
     static const struct {
         uint64_t trainers;
@@ -20,18 +16,16 @@ static void test_threshold(void **state)
     } cases[] = { { 4, 1.5, 6 }, { 4, 1.0, 6 }, { 4, 0.5, 6 }, { 3, 1.5, 4 },
                   { 1, 1.5, 1 }, { 2, 2.9, 5 }, { 0, 1.5, 0 }, { 100, 1.2, 120 } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
         assert_int_equal(lag_threshold(cases[i].trainers, cases[i].ratio), cases[i].threshold);
 }
 
 /* Two trainers push in turns, at one rate: nothing is dropped. */
-static void test_equal_trainers_lose_nothing(void **state)
+TEST(test_equal_trainers_lose_nothing)
 {
     struct lag_record a = { 0 }, b = { 0 };
     uint64_t version = 0, threshold = lag_threshold(2, 1.5);
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         version += lag_take(&a, version, threshold);
         version += lag_take(&b, version, threshold);
@@ -43,12 +37,11 @@ static void test_equal_trainers_lose_nothing(void **state)
 
 /* One that is three times slower, with threshold 3: each of its pushes but the first comes too
  * late. */
-static void test_a_slow_trainer_is_dropped(void **state)
+TEST(test_a_slow_trainer_is_dropped)
 {
     struct lag_record fast = { 0 }, slow = { 0 };
     uint64_t version = 0, threshold = lag_threshold(2, 1.5);
 
-    (void)state;
     version += lag_take(&slow, version, threshold); /* nobody knows how late the first one is */
     for (int i = 0; i < 10; i++) {
         for (int k = 0; k < 3; k++)
@@ -65,24 +58,11 @@ static void test_a_slow_trainer_is_dropped(void **state)
     assert_true(lag_take(&slow, version, threshold));
 }
 
-static void test_without_a_rule(void **state)
+TEST(test_without_a_rule)
 {
     struct lag_record record = { 0 };
 
-    (void)state;
     assert_true(lag_take(&record, 0, 0));
     assert_true(lag_take(&record, UINT64_MAX - 1, 0));
     assert_int_equal(record.committed, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_equal_trainers_lose_nothing),
-        cmocka_unit_test(test_a_slow_trainer_is_dropped),
-        cmocka_unit_test(test_without_a_rule),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

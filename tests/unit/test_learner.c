@@ -3,6 +3,9 @@
  *
  * Against an exchange that never changes the parameters, so that the gradients of single batches
  * are known from a learner that pushes each of them. */
+#define TEST_OWN_MAIN
+
+#include "tests/unit/test.h"
 #include "trainer/learner.h"
 
 #include <cblas.h>
@@ -116,11 +119,10 @@ static void forget(struct recorder *r)
 }
 
 /* Ten batches in groups of three, the last group of one. */
-static void test_sum_of_a_group(void **unused)
+TEST(test_sum_of_a_group)
 {
     struct recorder each, groups;
 
-    (void)unused;
     push_all(1, &each);
     push_all(GROUP, &groups);
     assert_int_equal(each.n_pushes, BATCHES);
@@ -152,10 +154,8 @@ static void test_sum_of_a_group(void **unused)
     forget(&groups);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sum_of_a_group) };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("trainer: learner", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lease.c - a scheduler that stood still makes leases longer, and no longer than it has to */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/events/lease.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define LEASE_US (20 * USEC_PER_SEC) /* cluster_world.c */
 
@@ -50,12 +46,11 @@ static struct world *two_nodes(void)
     return w;
 }
 
-static void test_silence_of_a_standstill_does_not_count(void **state)
+TEST(test_silence_of_a_standstill_does_not_count)
 {
     struct world *w = two_nodes();
     uint64_t left[2] = { left_us(w, 0), left_us(w, 1) };
 
-    (void)state;
     pass(w, 60 * USEC_PER_SEC);
     cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
     judge(w);
@@ -69,32 +64,29 @@ static void test_silence_of_a_standstill_does_not_count(void **state)
     world_free(w);
 }
 
-static void test_a_thousand_nodes_need_five_seconds(void **state)
+TEST(test_a_thousand_nodes_need_five_seconds)
 {
     struct world *w = world_new(2, 4000, GIB, 900);
 
-    (void)state;
     assert_int_equal(cluster_least_lease_us(w->cluster) * 500, 5 * USEC_PER_SEC);
     world_free(w);
 }
 
 /* Silence without a word of a standstill: what the first test is there for. */
-static void test_silence_counts_else(void **state)
+TEST(test_silence_counts_else)
 {
     struct world *w = two_nodes();
 
-    (void)state;
     pass(w, 60 * USEC_PER_SEC);
     judge(w);
     assert_int_equal(w->cluster->figures.nodes_lost, 2);
     world_free(w);
 }
 
-static void test_a_dead_node_is_lost_as_soon_as_it_can_be(void **state)
+TEST(test_a_dead_node_is_lost_as_soon_as_it_can_be)
 {
     struct world *w = two_nodes();
 
-    (void)state;
     pass(w, 60 * USEC_PER_SEC);
     cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
     world_turn(w, 1);
@@ -106,11 +98,10 @@ static void test_a_dead_node_is_lost_as_soon_as_it_can_be(void **state)
 }
 
 /* What waits in the sockets is read first. */
-static void test_nobody_is_judged_at_once(void **state)
+TEST(test_nobody_is_judged_at_once)
 {
     struct world *w = two_nodes();
 
-    (void)state;
     pass(w, left_us(w, 0) - 1);
     pass(w, 30 * USEC_PER_SEC);
     cluster_stalled(w->cluster, 30 * USEC_PER_SEC, w->now);
@@ -125,12 +116,11 @@ static void test_nobody_is_judged_at_once(void **state)
 
 /* One that was read before the standstill was told of has a full lease, not two; hours do not
  * overflow. */
-static void test_no_lease_is_longer_than_a_full_one(void **state)
+TEST(test_no_lease_is_longer_than_a_full_one)
 {
     struct world *w = two_nodes();
     uint64_t full_us;
 
-    (void)state;
     pass(w, 60 * USEC_PER_SEC);
     world_turn(w, 1);
     full_us = left_us(w, 1);
@@ -142,12 +132,11 @@ static void test_no_lease_is_longer_than_a_full_one(void **state)
     world_free(w);
 }
 
-static void test_a_standstill_stores_nothing(void **state)
+TEST(test_a_standstill_stores_nothing)
 {
     struct world *w = two_nodes();
     size_t n;
 
-    (void)state;
     world_commit(w);
     cluster_stalled(w->cluster, 60 * USEC_PER_SEC, w->now);
     (void)cluster_effects(w->cluster, &n);
@@ -186,11 +175,10 @@ static uint64_t session_of(const struct world *w, unsigned i)
     return cluster_node(w->cluster, w->agents[i].name)->start_session;
 }
 
-static void test_a_start_waits_for_agents_that_back_off(void **state)
+TEST(test_a_start_waits_for_agents_that_back_off)
 {
     struct world *w = restart();
 
-    (void)state;
     assert_int_equal(w->cluster->config.lease_us, 5 * USEC_PER_SEC);
     pass(w, 15 * USEC_PER_SEC - 1);
     judge(w);
@@ -204,12 +192,11 @@ static void test_a_start_waits_for_agents_that_back_off(void **state)
 }
 
 /* That it was heard does not say that it hears. */
-static void test_a_start_waits_until_its_answer_is_repeated(void **state)
+TEST(test_a_start_waits_until_its_answer_is_repeated)
 {
     struct world *w = restart();
     uint64_t sessions[2] = { session_of(w, 0), session_of(w, 1) };
 
-    (void)state;
     assert_true(sessions[0] != 0 && sessions[1] != 0 && sessions[0] != sessions[1]);
     pass(w, 2 * USEC_PER_SEC);
     report(w, 0, 0);
@@ -232,11 +219,10 @@ static void test_a_start_waits_until_its_answer_is_repeated(void **state)
     world_free(w);
 }
 
-static void test_a_standstill_right_after_a_start_counts_for_nobody(void **state)
+TEST(test_a_standstill_right_after_a_start_counts_for_nobody)
 {
     struct world *w = restart();
 
-    (void)state;
     report(w, 1, session_of(w, 1));
     pass(w, 40 * USEC_PER_SEC);
     cluster_stalled(w->cluster, 40 * USEC_PER_SEC, w->now);
@@ -257,11 +243,10 @@ static void leave(struct world *w)
 
 #define AWAY_US (62450 * USEC_PER_MSEC) /* a fiftieth for clocks, and the margin */
 
-static void test_the_next_start_waits_for_what_was_told(void **state)
+TEST(test_the_next_start_waits_for_what_was_told)
 {
     struct world *w = restart();
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++)
         report(w, i, session_of(w, i));
     leave(w);
@@ -289,11 +274,10 @@ static void test_the_next_start_waits_for_what_was_told(void **state)
 }
 
 /* A crash meanwhile forgets nothing, and the wait begins anew. */
-static void test_what_was_told_outlasts_a_crash(void **state)
+TEST(test_what_was_told_outlasts_a_crash)
 {
     struct world *w = restart();
 
-    (void)state;
     leave(w);
     report(w, 1, session_of(w, 1));
     pass(w, 10 * USEC_PER_SEC);
@@ -304,11 +288,10 @@ static void test_what_was_told_outlasts_a_crash(void **state)
 }
 
 /* A second stop, before all have heard that the first is over, for a shorter time. */
-static void test_a_shorter_absence_does_not_end_a_longer_one(void **state)
+TEST(test_a_shorter_absence_does_not_end_a_longer_one)
 {
     struct world *w = restart();
 
-    (void)state;
     leave(w);
     report(w, 1, session_of(w, 1));
     cluster_leave(w->cluster, USEC_PER_SEC);
@@ -325,36 +308,13 @@ static void test_a_shorter_absence_does_not_end_a_longer_one(void **state)
     world_free(w);
 }
 
-static void test_without_nodes_nobody_is_waited_for(void **state)
+TEST(test_without_nodes_nobody_is_waited_for)
 {
     struct world *w = restart();
 
-    (void)state;
     pass(w, 15 * USEC_PER_SEC);
     judge(w);
     cluster_leave(w->cluster, 60 * USEC_PER_SEC);
     assert_int_equal(w->cluster->away_us, 0);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silence_of_a_standstill_does_not_count),
-        cmocka_unit_test(test_a_thousand_nodes_need_five_seconds),
-        cmocka_unit_test(test_silence_counts_else),
-        cmocka_unit_test(test_a_dead_node_is_lost_as_soon_as_it_can_be),
-        cmocka_unit_test(test_nobody_is_judged_at_once),
-        cmocka_unit_test(test_no_lease_is_longer_than_a_full_one),
-        cmocka_unit_test(test_a_standstill_stores_nothing),
-        cmocka_unit_test(test_a_start_waits_for_agents_that_back_off),
-        cmocka_unit_test(test_a_start_waits_until_its_answer_is_repeated),
-        cmocka_unit_test(test_a_standstill_right_after_a_start_counts_for_nobody),
-        cmocka_unit_test(test_the_next_start_waits_for_what_was_told),
-        cmocka_unit_test(test_what_was_told_outlasts_a_crash),
-        cmocka_unit_test(test_a_shorter_absence_does_not_end_a_longer_one),
-        cmocka_unit_test(test_without_nodes_nobody_is_waited_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl.c - the library for programs, against an agent that says whatever the test wants
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,6 +20,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/edl_agent.h"
+#include "tests/unit/test.h"
 
 #define TASK(id)                                                                                   \
     "{\"task\":{\"id\":" id ",\"pass\":1,\"lease\":9,\"chunks\":[{\"path\":\"/data/a\","           \
@@ -33,7 +30,7 @@
     "\"ports\":[7164,7165]}"
 /* ---- what am I ---- */
 
-static void test_self(void **state)
+TEST(test_self)
 {
     static const char *const names[][2] = {
         { "EDL_JOB", "mnist" },        { "EDL_JOB_ID", "12" },       { "EDL_ROLE", "trainer" },
@@ -44,7 +41,6 @@ static void test_self(void **state)
     struct edl_client *client;
     struct edl_self *self = NULL;
 
-    (void)state;
     assert_int_equal(unsetenv("EDL_SOCKET"), 0);
     assert_int_equal(edl_client_new(NULL, &client), -ENOENT);
     assert_int_equal(edl_client_new("relative", &client), -EINVAL);
@@ -83,7 +79,7 @@ static void test_self(void **state)
     "HTTP/1.1 409 Conflict\r\nContent-Type: application/problem+json\r\nConnection: "              \
     "close\r\n\r\n{\"status\":409,\"detail\":\"" detail "\",\"code\":\"" code "\"}"
 
-static void test_several_tasks(void **state)
+TEST(test_several_tasks)
 {
     static const char *const answers[] = {
         SAYS("{\"tasks\":[" TASK_OF("5") "," TASK_OF("6") "," TASK_OF("7") "]}"),
@@ -101,7 +97,6 @@ static void test_several_tasks(void **state)
     struct agent agent;
     size_t n = 99;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_tasks_next(agent.client, EDL_ANY_PASS, 0, 0, tasks, &n), -EINVAL);
     assert_int_equal(edl_tasks_next(agent.client, EDL_ANY_PASS, 257, 0, tasks, &n), -EINVAL);
@@ -130,7 +125,7 @@ static void test_several_tasks(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_what_is_said_of_a_pass(void **state)
+TEST(test_what_is_said_of_a_pass)
 {
     static const char *const answers[] = {
         SAYS_OF_PASS("pass-before", "pass number smaller than master"),
@@ -153,7 +148,6 @@ static void test_what_is_said_of_a_pass(void **state)
     struct agent agent;
     size_t n = 0;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     for (size_t i = 0; i < ELEMENTS(told); i++) {
         assert_int_equal(edl_tasks_next(agent.client, 1, 1, 0, &task, &n), told[i].code);
@@ -165,7 +159,7 @@ static void test_what_is_said_of_a_pass(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_tasks(void **state)
+TEST(test_tasks)
 {
     static const char *const answers[] = { REFUSES("404 Not Found", "no dataset"),
                                            SAYS("{\"tasks\":2}"),
@@ -188,7 +182,6 @@ static void test_tasks(void **state)
     struct agent agent;
     const struct asked *asked;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     asked = agent.asked;
     assert_int_equal(edl_dataset_exists(agent.client), 0);
@@ -230,7 +223,7 @@ static void test_tasks(void **state)
 
 /* ---- ranks, hosts, services ---- */
 
-static void test_world(void **state)
+TEST(test_world)
 {
     static const char *const answers[] = {
         SAYS("{\"wait\":true,\"arrived\":1,\"missing\":[]}"),
@@ -251,7 +244,6 @@ static void test_world(void **state)
     char note[EDL_NOTE_BYTES_MAX + 2];
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_world_join(agent.client, 0, EDL_FOREVER, &world), 1);
     assert_true(world->generation == 3 && world->rank == 1 && world->size == 2);
@@ -290,7 +282,7 @@ static void test_world(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_hosts_and_services(void **state)
+TEST(test_hosts_and_services)
 {
 #define SERVICE(version)                                                                           \
     "{\"service\":\"teach.server\",\"job_id\":8,\"version\":" version                              \
@@ -309,7 +301,6 @@ static void test_hosts_and_services(void **state)
     struct edl_service *first = NULL, *later = NULL;
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_hosts_of(agent.client, "pserver", &hosts), 0);
     assert_true(hosts->want == 2 && hosts->n_peers == 1 && hosts->peers[0].index == 1);
@@ -335,7 +326,7 @@ static void test_hosts_and_services(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_what_is_told(void **state)
+TEST(test_what_is_told)
 {
     static const char *const answers[] = { HEAD("204 No Content") "\r\n",
                                            REFUSES("400 Bad Request", "progress has 17 members"),
@@ -352,7 +343,6 @@ static void test_what_is_told(void **state)
     static const int once[] = { -EAGAIN, -ETIMEDOUT, -ENOSPC, -EREMOTEIO, -EREMOTEIO };
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_progress(agent.client, "{\"step\": 12}"), 0);
     assert_string_equal(agent.asked->text[0], "POST /processes/self/progress {\"step\":12}");
@@ -417,13 +407,12 @@ static int make(struct edl_client *client, enum call call)
 
 #define SECRET_30 "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d"
 
-static void test_secret(void **state)
+TEST(test_secret)
 {
     static const char *const answers[] = { SAYS("{\"secret\":\"" SECRET_30 "1e1f\"}"), NULL };
     uint8_t secret[EDL_SECRET_BYTES];
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_secret(agent.client, secret), 0);
     assert_string_equal(agent.asked->text[0], "GET /jobs/self/secret ");
@@ -432,7 +421,7 @@ static void test_secret(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_bad_answers(void **state)
+TEST(test_bad_answers)
 {
 #define MASTER "\"master\":{\"address\":\"a\",\"port\":1}"
     static const struct {
@@ -506,7 +495,6 @@ static void test_bad_answers(void **state)
         { DONE, HELD, -EHOSTUNREACH },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         const char *const answers[] = { cases[i].answer, NULL };
         struct agent agent;
@@ -524,7 +512,7 @@ static void test_bad_answers(void **state)
 
 /* ---- restarts ---- */
 
-static void test_it_is_waited_for(void **state)
+TEST(test_it_is_waited_for)
 {
     static const char *const answers[] = { "",
                                            REFUSES("503 Service Unavailable", "not reached"),
@@ -538,7 +526,6 @@ static void test_it_is_waited_for(void **state)
     struct edl_task *task = NULL;
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
     assert_int_equal(edl_checkpoint_done(agent.client), 1);
@@ -549,12 +536,11 @@ static void test_it_is_waited_for(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_nobody_there(void **state)
+TEST(test_nobody_there)
 {
     struct edl_client *client;
     struct edl_hosts *hosts = NULL;
 
-    (void)state;
     assert_int_equal(edl_client_new("/nonexistent/socket", &client), 0);
     edl_client_set_patience(client, 100 * USEC_PER_MSEC);
     assert_int_equal(edl_hosts_of(client, "trainer", &hosts), -EHOSTUNREACH);
@@ -565,13 +551,12 @@ static void test_nobody_there(void **state)
 
 static volatile sig_atomic_t stop;
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
     static const char *const answers[] = { SAYS(TASK("5")), SAYS("{}"), NULL };
     struct edl_task *task = NULL, *none = NULL;
     struct agent agent;
 
-    (void)state;
     stop = 0;
     edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
@@ -596,7 +581,7 @@ static void on_alarm(int signal_number)
 }
 
 /* The agent holds the call, as it does while its scheduler is away. */
-static void test_a_stop_ends_a_call_that_is_held(void **state)
+TEST(test_a_stop_ends_a_call_that_is_held)
 {
     static const char *const answers[] = { HELD, NULL };
     const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
@@ -604,7 +589,6 @@ static void test_a_stop_ends_a_call_that_is_held(void **state)
     struct edl_task *none = NULL;
     struct agent agent;
 
-    (void)state;
     stop = 0;
     edl_agent_begin(&agent, answers);
     edl_client_set_patience(agent.client, EDL_FOREVER);
@@ -617,7 +601,7 @@ static void test_a_stop_ends_a_call_that_is_held(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_large_body(void **state)
+TEST(test_large_body)
 {
     static const char *const answers[] = { UNREAD, SAYS("{\"tasks\":20000}"), NULL };
     static struct edl_piece pieces[20000];
@@ -625,7 +609,6 @@ static void test_large_body(void **state)
                                             .n_records = 8 };
     struct agent agent;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(pieces); i++)
         pieces[i] = (struct edl_piece){ .chunks = &chunk, .n_chunks = 1 };
     edl_agent_begin(&agent, answers);
@@ -635,26 +618,4 @@ static void test_large_body(void **state)
     assert_int_equal(edl_dataset_put(agent.client, "abc", pieces, ELEMENTS(pieces)), 0);
     assert_int_equal(edl_dataset_put(agent.client, "\xff", pieces, 1), -EINVAL);
     edl_agent_end(&agent);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_self),
-        cmocka_unit_test(test_several_tasks),
-        cmocka_unit_test(test_what_is_said_of_a_pass),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_world),
-        cmocka_unit_test(test_secret),
-        cmocka_unit_test(test_hosts_and_services),
-        cmocka_unit_test(test_what_is_told),
-        cmocka_unit_test(test_bad_answers),
-        cmocka_unit_test(test_it_is_waited_for),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_a_stop_ends_a_call_that_is_held),
-        cmocka_unit_test(test_large_body),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

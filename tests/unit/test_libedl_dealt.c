@@ -7,6 +7,7 @@
 
 #include "libedl/client.h"
 #include "tests/unit/edl_agent.h"
+#include "tests/unit/test.h"
 
 #define TASK(id, pass, path, records)                                                              \
     SAYS("{\"task\":{\"id\":" id ",\"pass\":" pass ",\"lease\":9,\"chunks\":[{\"path\":\"" path    \
@@ -24,7 +25,9 @@ static void open_dealt(struct fixture *f, struct agent *agent, const char *const
     assert_int_equal(edl_records_open(agent->client, "text*", EDL_RECORD_AUTO, 99, &f->records), 0);
 }
 
-static void test_dealt_out(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_dealt_out)
 {
     static const char *const answers[] = {
         REFUSES("404 Not Found", "no dataset"),
@@ -92,7 +95,7 @@ static void test_dealt_out(void **state)
 }
 
 /* What damaged chunks of a task lose is told with its end, and of the next task nothing. */
-static void test_lost_is_told(void **state)
+TEST(test_lost_is_told)
 {
     static const char *const answers[] = {
         SAYS("{}"), /* the data set is there */
@@ -132,13 +135,12 @@ static void test_lost_is_told(void **state)
     edl_agent_end(&agent);
 }
 
-static void test_no_more_is_lost_than_a_task_has(void **state)
+TEST_PLAIN(test_no_more_is_lost_than_a_task_has)
 {
     static const char *const answers[] = { TASK("5", "0", "text", "4"), SAYS("{}"), NULL };
     struct edl_task *task = NULL;
     struct agent agent;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_task_next(agent.client, EDL_FOREVER, &task), EDL_NEXT_TASK);
     assert_int_equal(edl_task_lost(agent.client, task, 5, 1), -EINVAL);
@@ -155,7 +157,7 @@ static void test_no_more_is_lost_than_a_task_has(void **state)
 }
 
 /* Of 2,050 files three are a task, and no more than two of large ones. */
-static void test_few_files_a_task(void **state)
+TEST(test_few_files_a_task)
 {
     static const char *const answers[] = { REFUSES("404 Not Found", "no dataset"),
                                            REFUSES("413 Too Large", "no"), NULL };
@@ -189,7 +191,7 @@ static void test_few_files_a_task(void **state)
 }
 
 /* A task that cannot be read is told of, and others are taken; four in a row are too many. */
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
     static const char *const answers[] = {
         SAYS("{}"),
@@ -226,7 +228,7 @@ static void test_unreadable(void **state)
 }
 
 /* What is held goes back at once: the task under way, and the one that was asked for ahead. */
-static void test_closed(void **state)
+TEST(test_closed)
 {
     static const char *const answers[] = {
         SAYS("{}"),
@@ -253,7 +255,7 @@ static void test_closed(void **state)
 }
 
 /* The program cannot use a record: its task fails, the one that was asked for ahead goes on. */
-static void test_fail(void **state)
+TEST(test_fail)
 {
     static const char *const answers[] = {
         SAYS("{}"),
@@ -305,7 +307,7 @@ static _Noreturn void be_a_child(struct edl_records *records)
 
 /* A second client of the process is refused, a process that is forked from it, and no client of
  * another index. */
-static void test_one_reader(void **state)
+TEST(test_one_reader)
 {
     static const char *const answers[] = { SAYS("{}"), TASK("1", "0", "text", "2"),
                                            WAIT,       SAYS("{}"),
@@ -342,20 +344,4 @@ static void test_one_reader(void **state)
     f->records = edl_records_close(f->records);
     edl_agent_end(&other_agent);
     edl_agent_end(&agent);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_dealt_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lost_is_told, setup, teardown),
-        cmocka_unit_test(test_no_more_is_lost_than_a_task_has),
-        cmocka_unit_test_setup_teardown(test_few_files_a_task, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_closed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_fail, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_reader, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

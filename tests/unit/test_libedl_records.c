@@ -5,15 +5,17 @@
 #include "libedl/record_index.h"
 #include "libedl/record_reader.h"
 #include "tests/unit/records_fixture.h"
+#include "tests/unit/test.h"
 
 /* ---- the name of a data set ---- */
 
+TEST_EACH(setup, teardown);
+
 /* python/tests/test_records.py has the same files and the same name */
-static void test_digest(void **state)
+TEST(test_digest)
 {
     struct record_index index = { 0 };
 
-    (void)state;
     put_recordio("part-0", "ab", 1);
     set_time("part-0", 250000);
     put_file("m\u00fc", "one\ntwo\n");
@@ -25,7 +27,7 @@ static void test_digest(void **state)
 
 /* ---- alone ---- */
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
     static const char *const wanted[] = { "a", "b", "c", "d", "one", "", "three" };
     struct fixture *f = *state;
@@ -52,7 +54,7 @@ static void test_alone(void **state)
     assert_no_record(f, EDL_RECORD_SAVE_MODEL);
 }
 
-static void test_which_files(void **state)
+TEST(test_which_files)
 {
     struct fixture *f = *state;
 
@@ -82,7 +84,7 @@ static void test_which_files(void **state)
                      -EINVAL);
 }
 
-static void test_many_tasks(void **state)
+TEST(test_many_tasks)
 {
     struct fixture *f = *state;
     FILE *file = fopen("long", "we");
@@ -115,7 +117,7 @@ static void test_many_tasks(void **state)
     assert_no_record(f, EDL_RECORD_PASS_END);
 }
 
-static void test_no_data(void **state)
+TEST(test_no_data)
 {
     struct fixture *f = *state;
 
@@ -141,7 +143,7 @@ static void test_no_data(void **state)
 }
 
 /* One byte of the second of three chunks; then a header in the middle. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
     struct fixture *f = *state;
     _cleanup_close_ int fd = -1;
@@ -172,7 +174,7 @@ static void test_damage(void **state)
 }
 
 /* What was read once may not be another thing in the next pass; the pass goes on behind it. */
-static void test_changes(void **state)
+TEST(test_changes)
 {
     static const struct {
         const char *text, *words; /* NULL: it is gone; "": it is a folder now */
@@ -236,11 +238,10 @@ static void assert_begins(const struct edl_chunk *chunk, const char *words)
 }
 
 /* By a process that opens it first, when it was replaced since it was cut. */
-static void test_another_file(void **state)
+TEST(test_another_file)
 {
     struct edl_chunk chunk, untold;
 
-    (void)state;
     put_recordio("data", "ab", 1);
     set_time("data", 123456);
     chunk = facts_of("data", 25);
@@ -260,20 +261,4 @@ static void test_another_file(void **state)
     assert_begins(&untold, "no chunk begins where one did");
     untold.offset_bytes = 1000;
     assert_begins(&untold, "no chunk begins where one did");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_digest, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_which_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_tasks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_data, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_another_file, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

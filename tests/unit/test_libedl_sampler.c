@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl_sampler.c - the order of records: the same for everybody, whole, and another in each
  * epoch python/tests/test_sampler.py has the same table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libedl/edl/edl.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static uint64_t at(uint64_t n, uint64_t seed, uint64_t epoch, uint64_t place)
 {
@@ -22,7 +19,7 @@ static uint64_t at(uint64_t n, uint64_t seed, uint64_t epoch, uint64_t place)
     return ret;
 }
 
-static void test_the_numbers_are_those_of_the_table(void **state)
+TEST(test_the_numbers_are_those_of_the_table)
 {
     static const struct {
         uint64_t n, seed, epoch, place, index;
@@ -41,18 +38,16 @@ static void test_the_numbers_are_those_of_the_table(void **state)
         { 9223372036854775807U, 0U, 18446744073709551615U, 0U, 7211468075661176562U },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(table); i++)
         assert_true(at(table[i].n, table[i].seed, table[i].epoch, table[i].place) ==
                     table[i].index);
 }
 
-static void test_each_record_comes_once(void **state)
+TEST(test_each_record_comes_once)
 {
     static const uint64_t sizes[] = { 1, 2, 3, 4, 5, 16, 17, 97, 1000, 1023, 1024, 1025 };
     uint8_t *seen = calloc(1025, 1);
 
-    (void)state;
     assert_non_null(seen);
     for (size_t i = 0; i < ELEMENTS(sizes); i++)
         for (uint64_t epoch = 0; epoch < 3; epoch++) {
@@ -82,13 +77,12 @@ static size_t whole_step(const struct edl_sampler *sampler, uint64_t step, uint6
     return n;
 }
 
-static void test_a_step_has_the_same_records_at_any_size(void **state)
+TEST(test_a_step_has_the_same_records_at_any_size)
 {
     static const struct edl_sampler sampler = { .n_records = 25, .seed = 3, .global_batch = 8 };
     static const uint64_t first[] = { 4, 10, 12, 11, 2, 7, 5, 13 };
     uint64_t alone[16], together[16];
 
-    (void)state;
     assert_int_equal(whole_step(&sampler, 0, 1, alone), 8);
     assert_memory_equal(alone, first, sizeof first);
     for (uint64_t step = 0; step < 4; step++) {
@@ -102,13 +96,12 @@ static void test_a_step_has_the_same_records_at_any_size(void **state)
     }
 }
 
-static void test_what_cannot_be(void **state)
+TEST(test_what_cannot_be)
 {
     struct edl_sampler sampler = { .n_records = 25, .seed = 3, .global_batch = 8 };
     uint64_t index, indices[8];
     size_t n;
 
-    (void)state;
     assert_int_equal(edl_sample(&sampler, 0, 25, &index), -EINVAL);
     assert_int_equal(edl_sample_step(&sampler, 0, 4, 0, 1, indices, &n), -EINVAL);
     assert_int_equal(edl_sample_step(&sampler, 0, 0, 2, 2, indices, &n), -EINVAL);
@@ -119,16 +112,4 @@ static void test_what_cannot_be(void **state)
     sampler.n_records = 0;
     assert_int_equal(edl_sample(&sampler, 0, 0, &index), -EINVAL);
     assert_int_equal(edl_sample_step(&sampler, 0, 0, 0, 1, indices, &n), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_numbers_are_those_of_the_table),
-        cmocka_unit_test(test_each_record_comes_once),
-        cmocka_unit_test(test_a_step_has_the_same_records_at_any_size),
-        cmocka_unit_test(test_what_cannot_be),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl_steps.c - steps of training: added up, told once a second, waited for by nobody */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,6 +8,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/edl_agent.h"
+#include "tests/unit/test.h"
 
 struct told {
     unsigned long long step, steps, samples, compute_us, wait_us;
@@ -47,7 +44,7 @@ static unsigned step_until(struct agent *agent, unsigned n)
     return steps;
 }
 
-static void test_steps_are_added_up_and_told_once_a_second(void **state)
+TEST(test_steps_are_added_up_and_told_once_a_second)
 {
     static const char *const answers[] = { SAYS("{}"), SAYS("{}"), SAYS("{}"), NULL };
     struct told told, sum = { 0 };
@@ -55,7 +52,6 @@ static void test_steps_are_added_up_and_told_once_a_second(void **state)
     uint64_t begun_us;
     unsigned steps;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     begun_us = clock_read_us(CLOCK_BOOTTIME);
     assert_int_equal(edl_step(agent.client, 41, 4, 3, 1), 0);
@@ -86,14 +82,13 @@ static void test_steps_are_added_up_and_told_once_a_second(void **state)
 }
 
 /* Who died without an answer knows nothing any more; who was not there, nor. */
-static void test_steps_that_nobody_took_are_told_again(void **state)
+TEST(test_steps_that_nobody_took_are_told_again)
 {
     static const char *const answers[] = { "", "HTTP/1.1 503 No\r\n\r\n", SAYS("{}"), SAYS("{}"),
                                            NULL };
     struct agent agent;
     unsigned steps;
 
-    (void)state;
     edl_agent_begin(&agent, answers);
     steps = step_until(&agent, 2);
     assert_true(told_at(&agent, 1).steps > told_at(&agent, 0).steps);
@@ -108,14 +103,13 @@ static void test_steps_that_nobody_took_are_told_again(void **state)
 
 /* An agent of before does not know the call: it is not asked each second. One that is frozen
  * answers nothing: nobody waits for it. */
-static void test_steps_never_wait(void **state)
+TEST(test_steps_never_wait)
 {
     static const char *const before[] = { REFUSES("403 Forbidden", "not allowed"), SAYS("{}"),
                                           NULL };
     static const char *const frozen[] = { HELD, NULL };
     static const char *const *const agents[] = { before, frozen };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(agents); i++) {
         uint64_t most_us = 0, begun_us;
         struct agent agent;
@@ -137,12 +131,11 @@ static void test_steps_never_wait(void **state)
     }
 }
 
-static void test_a_step_of_nobody_and_one_that_cannot_be(void **state)
+TEST(test_a_step_of_nobody_and_one_that_cannot_be)
 {
     static const char *const answers[] = { SAYS("{}"), NULL };
     struct agent agent;
 
-    (void)state;
     assert_int_equal(edl_step(NULL, EDL_AUTO, 1, EDL_AUTO, 0), 0);
     edl_agent_begin(&agent, answers);
     assert_int_equal(edl_step(agent.client, UINT64_C(1) << 53, 1, 1, 1), -EINVAL);
@@ -158,16 +151,4 @@ static void test_a_step_of_nobody_and_one_that_cannot_be(void **state)
     assert_int_equal(told_at(&agent, 0).compute_us, 0);
     assert_int_equal(told_at(&agent, 0).wait_us, 5000000);
     edl_agent_end(&agent);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_are_added_up_and_told_once_a_second),
-        cmocka_unit_test(test_steps_that_nobody_took_are_told_again),
-        cmocka_unit_test(test_steps_never_wait),
-        cmocka_unit_test(test_a_step_of_nobody_and_one_that_cannot_be),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl_stopped.c - time in which a program is stopped is none of its waits' */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <signal.h>
@@ -14,6 +10,7 @@
 #include "libedl/edl/edl.h"
 #include "shared/macro.h"
 #include "tests/unit/edl_agent.h"
+#include "tests/unit/test.h"
 
 /* Shorter than the stop, and long enough for a busy machine beside what a stop may cost. */
 #define LIMIT_US (5 * USEC_PER_SEC)
@@ -65,25 +62,15 @@ static int ask(struct edl_client *client)
     return edl_checkpoint_done(client);
 }
 
-static void test_time_that_a_program_is_stopped_is_not_waited(void **state)
+TEST(test_time_that_a_program_is_stopped_is_not_waited)
 {
     static const char *const no_news[] = { MEANWHILE_SAYS(SAYS("{\"over\":false}")),
                                            SAYS("{\"over\":true}"), NULL };
     static const char *const late[] = { THEN_SAYS(SAYS("{\"stopping\":true}")), NULL };
     struct program waiting, asking;
 
-    (void)state;
     program_begin(&waiting, no_news, wait_for_news);
     program_begin(&asking, late, ask);
     program_end(&waiting);
     program_end(&asking);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time_that_a_program_is_stopped_is_not_waited),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

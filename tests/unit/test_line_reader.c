@@ -3,17 +3,13 @@
 #include "shared/line_reader.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static int file_of(const void *bytes, size_t size)
 {
@@ -25,7 +21,7 @@ static int file_of(const void *bytes, size_t size)
     return fd;
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
     static const struct {
         const char *text;
@@ -40,7 +36,6 @@ static void test_lines(void **state)
         { "ab\r\n\nc", 6, { "ab\r", "", "c", NULL } },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         _cleanup_close_ int fd = file_of(rows[i].text, rows[i].size);
         struct line_reader reader;
@@ -61,7 +56,7 @@ static void test_lines(void **state)
 }
 
 /* Lines that are longer than what is read at a time, with NUL bytes in them. */
-static void test_long_lines(void **state)
+TEST(test_long_lines)
 {
     const size_t n = 3 * 1024 * 1024;
     _cleanup_free_ uint8_t *bytes = xcalloc(1, n);
@@ -69,7 +64,6 @@ static void test_long_lines(void **state)
     const uint8_t *line = NULL;
     size_t size = 0, begin = 0;
 
-    (void)state;
     for (size_t i = 1000; i < n; i = i * 2 + 1)
         bytes[i] = '\n';
 
@@ -88,14 +82,13 @@ static void test_long_lines(void **state)
     line_reader_clear(&reader);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     _cleanup_close_ int fd = memfd_create("long", MFD_CLOEXEC);
     struct line_reader reader;
     const uint8_t *line = NULL;
     size_t size = 0;
 
-    (void)state;
     assert_int_equal(ftruncate(fd, (off_t)LINE_BYTES_MAX * 4), 0);
     line_reader_init(&reader, fd);
     assert_int_equal(line_reader_next(&reader, &line, &size), -E2BIG);
@@ -104,15 +97,4 @@ static void test_refused(void **state)
     line_reader_init(&reader, -1);
     assert_int_equal(line_reader_next(&reader, &line, &size), -EBADF);
     line_reader_clear(&reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

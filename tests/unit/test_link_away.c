@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_link_away.c - what an agent does while its scheduler is away: by its word, and when programs
  * stand still */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "agent/core/link_sm.h"
 #include "shared/macro.h"
 #include "tests/unit/link_fixture.h"
+#include "tests/unit/test.h"
 
 /* renew - as the agent does; the instant until when the lease goes then, 0: it does not go on */
 static uint64_t renew(void)
@@ -33,11 +29,10 @@ static uint64_t away(void)
     return sm.asked_us + 60 * USEC_PER_SEC;
 }
 
-static void test_the_lease_goes_on_while_the_scheduler_is_away(void **state)
+TEST(test_the_lease_goes_on_while_the_scheduler_is_away)
 {
     uint64_t until_us = away();
 
-    (void)state;
     assert_int_equal(renew(), now + LEASE); /* never further than one lease */
     (void)main_timer(LINK_REPORT);
     while (now < until_us - LEASE) {
@@ -57,11 +52,10 @@ static void test_the_lease_goes_on_while_the_scheduler_is_away(void **state)
 }
 
 /* It repeats the session only once it goes by that scheduler's leases again. */
-static void test_a_report_ends_what_was_told(void **state)
+TEST(test_a_report_ends_what_was_told)
 {
     struct link_report_answer taken = { .result = LINK_TAKEN, .lease_us = LEASE, .session = 77 };
 
-    (void)state;
     (void)away();
     now += USEC_PER_SEC;
     (void)main_timer(LINK_REPORT);
@@ -78,9 +72,8 @@ static void test_a_report_ends_what_was_told(void **state)
     report_not_taken(LINK_REFUSED);
 }
 
-static void test_without_a_lease_nothing_goes_on(void **state)
+TEST(test_without_a_lease_nothing_goes_on)
 {
-    (void)state;
     settle();
     now += LEASE;
     link_sm_away(&sm, 60 * USEC_PER_SEC, now);
@@ -96,11 +89,10 @@ static void test_without_a_lease_nothing_goes_on(void **state)
 }
 
 /* What programs that stand still wait for: the end of a call, and the next try. */
-static void test_tries_are_close_while_programs_stand_still(void **state)
+TEST(test_tries_are_close_while_programs_stand_still)
 {
     unsigned patient = 0;
 
-    (void)state;
     settle();
     now += LEASE; /* nobody answered */
     for (unsigned i = 0; i < 6; i++) {
@@ -130,11 +122,10 @@ static void test_tries_are_close_while_programs_stand_still(void **state)
 }
 
 /* A connection to a machine that was off takes until its time is over, unless it is given up. */
-static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
+TEST(test_a_long_try_is_given_up_when_programs_stand_still)
 {
     uint64_t call;
 
-    (void)state;
     settle();
     now += LEASE;
     call = main_timer(LINK_REPORT);
@@ -154,11 +145,10 @@ static void test_a_long_try_is_given_up_when_programs_stand_still(void **state)
 }
 
 /* One that is younger is given up when it is a second old, if it is still under way then. */
-static void test_a_young_try_is_given_up_in_time(void **state)
+TEST(test_a_young_try_is_given_up_in_time)
 {
     uint64_t call;
 
-    (void)state;
     settle();
     now += LEASE;
     call = main_timer(LINK_REPORT);
@@ -173,11 +163,10 @@ static void test_a_young_try_is_given_up_in_time(void **state)
     assert_armed(LINK_ARM_MAIN, now + 250 * USEC_PER_MSEC, now + 500 * USEC_PER_MSEC);
 }
 
-static void test_a_young_try_goes_on_when_programs_go_on(void **state)
+TEST(test_a_young_try_goes_on_when_programs_go_on)
 {
     uint64_t call;
 
-    (void)state;
     settle();
     now += LEASE;
     call = main_timer(LINK_REPORT);
@@ -187,19 +176,4 @@ static void test_a_young_try_goes_on_when_programs_go_on(void **state)
     link_sm_main_timer(&sm, now, 0, &actions);
     assert_int_equal(actions.n, 0);
     assert_true(link_sm_awaits(&sm, call));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_lease_goes_on_while_the_scheduler_is_away),
-        cmocka_unit_test(test_a_report_ends_what_was_told),
-        cmocka_unit_test(test_without_a_lease_nothing_goes_on),
-        cmocka_unit_test(test_tries_are_close_while_programs_stand_still),
-        cmocka_unit_test(test_a_long_try_is_given_up_when_programs_stand_still),
-        cmocka_unit_test(test_a_young_try_is_given_up_in_time),
-        cmocka_unit_test(test_a_young_try_goes_on_when_programs_go_on),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

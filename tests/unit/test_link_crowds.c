@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_link_crowds.c - how far apart reports and polls are that list hundreds of processes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "agent/core/link_sm.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define LEASE (8 * USEC_PER_SEC)
 #define HEARTBEAT (2 * USEC_PER_SEC)
@@ -50,11 +46,12 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_reports(void **state)
+TEST_EACH(set_up, NULL);
+
+TEST(test_reports)
 {
     uint64_t at_us = report(LINK_CROWD_FREE);
 
-    (void)state;
     assert_int_equal(at_us, now);
     at_us = report(LINK_CROWD_FREE + 900);
     assert_int_equal(at_us, sm.sent_us + APART_US);
@@ -62,9 +59,8 @@ static void test_reports(void **state)
     assert_int_equal(at_us, sm.sent_us + LINK_CROWD_MOST_US);
 }
 
-static void test_news_after_a_report_wait(void **state)
+TEST(test_news_after_a_report_wait)
 {
-    (void)state;
     (void)report(1);
     (void)report(LINK_CROWD_FREE + 900);
     link_sm_main_timer(&sm, now, 0, &actions);
@@ -75,24 +71,12 @@ static void test_news_after_a_report_wait(void **state)
     assert_int_equal(at(LINK_ARM_MAIN), sm.sent_us + APART_US);
 }
 
-static void test_polls(void **state)
+TEST(test_polls)
 {
-    (void)state;
     (void)report(1);
     assert_true(sm.orders_call != 0);
     link_sm_is_ordered(&sm, LINK_CROWD_FREE + 900);
     link_sm_orders_answered(&sm, sm.orders_call, LINK_TAKEN, 2, now, 0, &actions);
     assert_true(sm.orders_call == 0);
     assert_int_equal(at(LINK_ARM_ORDERS), sm.asked_us + APART_US);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_reports, set_up),
-        cmocka_unit_test_setup(test_news_after_a_report_wait, set_up),
-        cmocka_unit_test_setup(test_polls, set_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_link_sm.c - what an agent calls and when: single steps, then storms with a pretended
  * scheduler */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "agent/core/link_sm.h"
 #include "shared/macro.h"
 #include "shared/random.h"
 #include "tests/unit/link_fixture.h"
+#include "tests/unit/test.h"
 
-static void test_join_then_report_then_orders(void **state)
+TEST(test_join_then_report_then_orders)
 {
-    (void)state;
     init(false);
     assert_false(link_sm_all_told(&sm));
     link_sm_join_answered(&sm, main_timer(LINK_JOIN), LINK_TAKEN, now, 0, &actions);
@@ -33,18 +28,16 @@ static void test_join_then_report_then_orders(void **state)
     assert_int_equal(action(LINK_POLL_ORDERS)->wait_s, LINK_ORDERS_WAIT_S);
 }
 
-static void test_one_main_call_at_a_time(void **state)
+TEST(test_one_main_call_at_a_time)
 {
-    (void)state;
     init(true);
     (void)main_timer(LINK_REPORT);
     link_sm_main_timer(&sm, now, 0, &actions);
     assert_int_equal(actions.n, 0);
 }
 
-static void test_change_is_reported_at_once(void **state)
+TEST(test_change_is_reported_at_once)
 {
-    (void)state;
     settle();
     link_sm_changed(&sm, now, &actions);
     assert_armed(LINK_ARM_MAIN, now, now);
@@ -71,9 +64,8 @@ static void report_fails(void)
 }
 
 /* Slow ones are waited for when there is nothing to lose. */
-static void test_reports_are_given_up_before_the_lease(void **state)
+TEST(test_reports_are_given_up_before_the_lease)
 {
-    (void)state;
     init(true);
     assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
     settle();
@@ -90,11 +82,10 @@ static void test_reports_are_given_up_before_the_lease(void **state)
 }
 
 /* Leases from the shortest to one of a day: what runs gets SIGTERM a third of it before its end. */
-static void test_two_lost_reports_cost_no_lease(void **state)
+TEST(test_two_lost_reports_cost_no_lease)
 {
     static const uint64_t leases_s[] = { 2, 3, 5, 10, 20, 60, 24 * 3600 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(leases_s); i++) {
         const struct link_report_answer taken = { .result = LINK_TAKEN,
                                                   .lease_us = leases_s[i] * USEC_PER_SEC,
@@ -117,9 +108,8 @@ static void test_two_lost_reports_cost_no_lease(void **state)
 }
 
 /* Who has a lease to lose tries more often than who has none. */
-static void test_tries_are_close_while_there_is_a_lease(void **state)
+TEST(test_tries_are_close_while_there_is_a_lease)
 {
-    (void)state;
     settle();
     for (int i = 0; i < 12; i++)
         report_fails();
@@ -131,9 +121,8 @@ static void test_tries_are_close_while_there_is_a_lease(void **state)
 
 /* The scheduler is away and said so: an agent that waited for long would come late to the next
  * one. */
-static void test_tries_are_close_while_the_lease_goes_on(void **state)
+TEST(test_tries_are_close_while_the_lease_goes_on)
 {
-    (void)state;
     settle();
     for (int i = 0; i < 20; i++) {
         now += LEASE / 2;
@@ -147,9 +136,8 @@ static void test_tries_are_close_while_the_lease_goes_on(void **state)
 }
 
 /* Renewed after its end: what was ordered before may have been given to others meanwhile. */
-static void test_what_is_renewed_too_late_has_lapsed(void **state)
+TEST(test_what_is_renewed_too_late_has_lapsed)
 {
-    (void)state;
     settle();
     now += LEASE;
     link_sm_renewed(&sm, now, LEASE, now);
@@ -161,11 +149,10 @@ static void test_what_is_renewed_too_late_has_lapsed(void **state)
     assert_null(action(LINK_CANCEL_POLL));
 }
 
-static void test_failures_back_off(void **state)
+TEST(test_failures_back_off)
 {
     static const uint64_t delays_ms[] = { 50, 100, 200, 400, 800, 1000, 1000 };
 
-    (void)state;
     init(true);
     for (size_t i = 0; i < ELEMENTS(delays_ms); i++) {
         (void)main_timer(LINK_REPORT);
@@ -179,11 +166,10 @@ static void test_failures_back_off(void **state)
 }
 
 /* The join token works, but the credential never does. */
-static void test_joining_in_vain_backs_off(void **state)
+TEST(test_joining_in_vain_backs_off)
 {
     uint64_t at_us = 0;
 
-    (void)state;
     init(false);
     for (int i = 0; i < 20; i++) {
         link_sm_join_answered(&sm, main_timer(LINK_JOIN), LINK_TAKEN, now, 0, &actions);
@@ -198,11 +184,10 @@ static void test_joining_in_vain_backs_off(void **state)
     assert_false(sm.joined);
 }
 
-static void test_refused_drops_orders_and_poll(void **state)
+TEST(test_refused_drops_orders_and_poll)
 {
     uint64_t poll;
 
-    (void)state;
     settle();
     poll = sm.orders_call;
     (void)main_timer(LINK_REPORT);
@@ -219,11 +204,10 @@ static void test_refused_drops_orders_and_poll(void **state)
     assert_int_equal(action(LINK_POLL_ORDERS)->wait_s, 0); /* equal versions prove nothing now */
 }
 
-static void test_answers_of_given_up_calls_are_ignored(void **state)
+TEST(test_answers_of_given_up_calls_are_ignored)
 {
     struct link_sm before;
 
-    (void)state;
     settle();
     (void)main_timer(LINK_REPORT);
     before = sm;
@@ -238,11 +222,10 @@ static void test_answers_of_given_up_calls_are_ignored(void **state)
     assert_memory_equal(&before, &sm, sizeof sm);
 }
 
-static void test_poll_that_brings_nothing_is_given_up(void **state)
+TEST(test_poll_that_brings_nothing_is_given_up)
 {
     uint64_t poll;
 
-    (void)state;
     settle();
     poll = sm.orders_call;
     for (int i = 0; i < 2; i++) {
@@ -260,11 +243,10 @@ static void test_poll_that_brings_nothing_is_given_up(void **state)
 }
 
 /* Ten reports in 100 ms overtake an answer with orders, and must not cut it off. */
-static void test_quick_reports_do_not_end_a_poll(void **state)
+TEST(test_quick_reports_do_not_end_a_poll)
 {
     uint64_t poll;
 
-    (void)state;
     settle();
     poll = sm.orders_call;
     for (int i = 0; i < 10; i++) {
@@ -276,11 +258,10 @@ static void test_quick_reports_do_not_end_a_poll(void **state)
 }
 
 /* The lease ran out before this answer: what the poll in flight brings may be from before. */
-static void test_gap_in_the_lease_asks_for_orders_anew(void **state)
+TEST(test_gap_in_the_lease_asks_for_orders_anew)
 {
     uint64_t poll;
 
-    (void)state;
     settle();
     poll = sm.orders_call;
     now = sm.lease_end_us;
@@ -296,11 +277,10 @@ static void test_gap_in_the_lease_asks_for_orders_anew(void **state)
     assert_null(action(LINK_CANCEL_POLL));
 }
 
-static void test_polls_are_spaced(void **state)
+TEST(test_polls_are_spaced)
 {
     uint64_t asked;
 
-    (void)state;
     settle();
     asked = now;
     now += 1 * USEC_PER_MSEC;
@@ -317,9 +297,8 @@ static void test_polls_are_spaced(void **state)
     assert_armed(LINK_ARM_ORDERS, now + 100 * USEC_PER_MSEC, now + 100 * USEC_PER_MSEC);
 }
 
-static void test_unreadable_orders_wait(void **state)
+TEST(test_unreadable_orders_wait)
 {
-    (void)state;
     settle();
     now += USEC_PER_SEC;
     orders(LINK_UNREADABLE, 2);
@@ -332,9 +311,8 @@ static void test_unreadable_orders_wait(void **state)
     assert_int_equal(action(LINK_POLL_ORDERS)->after, 1);
 }
 
-static void test_failed_poll_is_tried_with_the_next_report(void **state)
+TEST(test_failed_poll_is_tried_with_the_next_report)
 {
-    (void)state;
     settle();
     now += USEC_PER_SEC;
     orders(LINK_FAILED, 0);
@@ -494,9 +472,8 @@ static void step(struct storm *s)
     assert_true(s->main.number != 0 || s->main_at != NEVER_US); /* never waits for nothing */
 }
 
-static void test_storms(void **state)
+TEST(test_storms)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct storm s = { .random = seed, .version = 5, .orders_at = NEVER_US };
 
@@ -515,9 +492,8 @@ static void test_storms(void **state)
 }
 
 /* What the scheduler wants repeated is repeated by the next report, and not for longer. */
-static void test_session_of_an_answer_is_kept_for_the_next_report(void **state)
+TEST(test_session_of_an_answer_is_kept_for_the_next_report)
 {
-    (void)state;
     init(true);
     (void)main_timer(LINK_REPORT);
     link_sm_report_answered(&sm, sm.main_call,
@@ -533,13 +509,12 @@ static void test_session_of_an_answer_is_kept_for_the_next_report(void **state)
 
 /* The scheduler's disk is full: the lease is renewed, and what changed is told again with each
  * heartbeat, not faster. */
-static void test_what_was_not_stored_is_told_again(void **state)
+TEST(test_what_was_not_stored_is_told_again)
 {
     const struct link_report_answer not_stored = { .result = LINK_TAKEN,
                                                    .lease_us = LEASE,
                                                    .not_stored = true };
 
-    (void)state;
     settle();
     link_sm_changed(&sm, now, &actions);
     for (int i = 0; i < 5; i++) {
@@ -557,7 +532,7 @@ static void test_what_was_not_stored_is_told_again(void **state)
 
 /* The scheduler may ask for fewer reports than the heartbeat, not for more; neither may be so few
  * that the lease is in danger. */
-static void test_next_report_follows_the_scheduler(void **state)
+TEST(test_next_report_follows_the_scheduler)
 {
     static const struct {
         uint64_t next_us, lease_us, after_us;
@@ -572,7 +547,6 @@ static void test_next_report_follows_the_scheduler(void **state)
         { 0, 2 * HEARTBEAT, HEARTBEAT / 2 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         init(true);
         (void)main_timer(LINK_REPORT);
@@ -583,34 +557,4 @@ static void test_next_report_follows_the_scheduler(void **state)
                                 now, 0, &actions);
         assert_armed(LINK_ARM_MAIN, now + cases[i].after_us, now + cases[i].after_us);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_join_then_report_then_orders),
-        cmocka_unit_test(test_one_main_call_at_a_time),
-        cmocka_unit_test(test_change_is_reported_at_once),
-        cmocka_unit_test(test_reports_are_given_up_before_the_lease),
-        cmocka_unit_test(test_two_lost_reports_cost_no_lease),
-        cmocka_unit_test(test_tries_are_close_while_there_is_a_lease),
-        cmocka_unit_test(test_tries_are_close_while_the_lease_goes_on),
-        cmocka_unit_test(test_what_is_renewed_too_late_has_lapsed),
-        cmocka_unit_test(test_failures_back_off),
-        cmocka_unit_test(test_joining_in_vain_backs_off),
-        cmocka_unit_test(test_refused_drops_orders_and_poll),
-        cmocka_unit_test(test_answers_of_given_up_calls_are_ignored),
-        cmocka_unit_test(test_poll_that_brings_nothing_is_given_up),
-        cmocka_unit_test(test_quick_reports_do_not_end_a_poll),
-        cmocka_unit_test(test_gap_in_the_lease_asks_for_orders_anew),
-        cmocka_unit_test(test_polls_are_spaced),
-        cmocka_unit_test(test_unreadable_orders_wait),
-        cmocka_unit_test(test_failed_poll_is_tried_with_the_next_report),
-        cmocka_unit_test(test_session_of_an_answer_is_kept_for_the_next_report),
-        cmocka_unit_test(test_what_was_not_stored_is_told_again),
-        cmocka_unit_test(test_next_report_follows_the_scheduler),
-        cmocka_unit_test(test_storms),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

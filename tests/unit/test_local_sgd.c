@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/unit/test.h"
 #include "trainer/local_sgd.h"
 #include "trainer/table.h"
 
@@ -111,13 +112,12 @@ static float center_value(const struct center *center)
 #define CHECK(value_, wanted_) assert_true(fabsf((value_) - (wanted_)) < 1e-5f)
 
 /* Nothing is sent between meetings, and a trainer that is alone moves the center all the way. */
-static void test_meets_each_n_batches(void **state)
+TEST(test_meets_each_n_batches)
 {
     struct center center = center_new();
     struct local_sgd *local = trainer_new(&center, 3, LOCAL_SGD_AVERAGE, 1);
     float value;
 
-    (void)state;
     for (int i = 1; i <= 6; i++) {
         assert_int_equal(push(local, 0.5f, &value), 0);
         CHECK(value, 2 - 0.5f * (float)i);
@@ -129,14 +129,13 @@ static void test_meets_each_n_batches(void **state)
 }
 
 /* Two trainers, rate 1/2: each adds half of its distance and takes what is there then. */
-static void test_average(void **state)
+TEST(test_average)
 {
     struct center center = center_new();
     struct local_sgd *a = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 0.5f);
     struct local_sgd *b = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 0.5f);
     float value;
 
-    (void)state;
     assert_int_equal(push(a, 1, &value), 0); /* 2 - 1 = 1; the center 2 + (1 - 2) / 2 */
     CHECK(value, 1.5f);
     CHECK(center_value(&center), 1.5f);
@@ -149,13 +148,12 @@ static void test_average(void **state)
 }
 
 /* Center and trainer go towards each other by the same part of their distance. */
-static void test_elastic_average(void **state)
+TEST(test_elastic_average)
 {
     struct center center = center_new();
     struct local_sgd *local = trainer_new(&center, 1, LOCAL_SGD_ELASTIC, 0.25f);
     float value;
 
-    (void)state;
     assert_int_equal(push(local, 1, &value), 0); /* 1 and 2: a distance of 1 */
     CHECK(value, 1.25f);
     CHECK(center_value(&center), 1.75f);
@@ -173,13 +171,12 @@ static void test_elastic_average(void **state)
 
 /* A trainer that starts when others have trained begins with their values, and leaves them as they
  * are. */
-static void test_a_late_trainer(void **state)
+TEST(test_a_late_trainer)
 {
     struct center center = center_new();
     struct local_sgd *early = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 1), *late;
     float value;
 
-    (void)state;
     assert_int_equal(push(early, 0.5f, &value), 0);
     CHECK(center_value(&center), 1.5f);
     late = trainer_new(&center, 1, LOCAL_SGD_AVERAGE, 0.5f);
@@ -194,13 +191,12 @@ static void test_a_late_trainer(void **state)
 }
 
 /* What was trained stays when servers are away, and is brought with the next push. */
-static void test_a_meeting_that_fails(void **state)
+TEST(test_a_meeting_that_fails)
 {
     struct center center = center_new();
     struct local_sgd *local = trainer_new(&center, 2, LOCAL_SGD_AVERAGE, 1);
     float value;
 
-    (void)state;
     assert_int_equal(push(local, 1, &value), 0);
     center.fail = 1;
     assert_int_equal(push(local, 1, &value), EDL_EUNREACHABLE);
@@ -231,13 +227,12 @@ static struct ps_client *client_new(const struct test_server *server, uint32_t t
 }
 
 /* A server that drops what comes too late takes each meeting: it brings many batches. */
-static void test_no_meeting_is_dropped(void **state)
+TEST(test_no_meeting_is_dropped)
 {
     const struct exchange push = { .push = true, .samples = 1 };
     struct ps_client *fast, *slow;
     struct test_server server;
 
-    (void)state;
     server_start_with(&server, (struct pserver_config){
                                    .job_id = TEST_JOB, .incarnation = 1, .lag_threshold = 3 });
     fast = client_new(&server, 0);
@@ -250,15 +245,4 @@ static void test_no_meeting_is_dropped(void **state)
     (void)ps_client_free(fast);
     (void)ps_client_free(slow);
     assert_int_equal(server_stop(&server), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meets_each_n_batches), cmocka_unit_test(test_average),
-        cmocka_unit_test(test_elastic_average),      cmocka_unit_test(test_a_late_trainer),
-        cmocka_unit_test(test_a_meeting_that_fails), cmocka_unit_test(test_no_meeting_is_dropped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_log.c - lines that are held are written together, in order, and none is lost */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#define TEST_OWN_MAIN
+
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/log.h"
+#include "tests/unit/test.h"
 
 #define LINES 200 /* more than are held at once */
 
@@ -52,12 +51,11 @@ static size_t release(struct captured *captured, char *text, size_t size)
     return writes;
 }
 
-static void test_a_line_is_written_at_once(void **state)
+TEST(test_a_line_is_written_at_once)
 {
     struct captured captured = capture();
     char text[400];
 
-    (void)state;
     log_info("one");
     log_warning("two");
     assert_int_equal(release(&captured, text, sizeof text), 2);
@@ -65,12 +63,11 @@ static void test_a_line_is_written_at_once(void **state)
     assert_non_null(strstr(text, "warning test_log: two\n"));
 }
 
-static void test_held_lines_are_one_write(void **state)
+TEST(test_held_lines_are_one_write)
 {
     struct captured captured = capture();
     char text[400];
 
-    (void)state;
     log_hold();
     log_info("one");
     log_info("two");
@@ -82,7 +79,7 @@ static void test_held_lines_are_one_write(void **state)
     assert_int_equal(release(&captured, text, sizeof text), 1);
 }
 
-static void test_many_held_lines_are_all_there(void **state)
+TEST(test_many_held_lines_are_all_there)
 {
     static char text[LINES * 256];
     char filler[150], line[40];
@@ -90,7 +87,6 @@ static void test_many_held_lines_are_all_there(void **state)
     const char *at = text;
     size_t writes;
 
-    (void)state;
     memset(filler, 'x', sizeof filler - 1);
     filler[sizeof filler - 1] = '\0';
     log_hold();
@@ -106,12 +102,11 @@ static void test_many_held_lines_are_all_there(void **state)
     }
 }
 
-static void test_a_line_stays_one_line(void **state)
+TEST(test_a_line_stays_one_line)
 {
     struct captured captured = capture();
     char text[400];
 
-    (void)state;
     log_info("%s", "\033[31mred\n18:00:00.000 warning test_log: forged\r\t\177 \302\233 \303\274");
     assert_int_equal(release(&captured, text, sizeof text), 1);
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
@@ -119,16 +114,9 @@ static void test_a_line_stays_one_line(void **state)
                                  "forged\\r\\t\\x7f \\u009b \303\274\n"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_line_is_written_at_once),
-        cmocka_unit_test(test_held_lines_are_one_write),
-        cmocka_unit_test(test_many_held_lines_are_all_there),
-        cmocka_unit_test(test_a_line_stays_one_line),
-    };
-
     (void)unsetenv("JOURNAL_STREAM");
     log_init("test_log");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -3,9 +3,6 @@
  * for less than the time between two looks
  *
  * edl-workspace is that of the folder in EDL_BUILD_DIR (default "."). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/log_bound.h"
 #include "agent/process.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (10 * USEC_PER_SEC)
 #define OLD_MAX_BYTES (UINT64_C(256) * 1024)
@@ -108,7 +104,7 @@ static void await_removal(const struct fixture *f, const char *log)
     }
 }
 
-static void test_short_lived(void **state)
+TEST_WITH(test_short_lived, .setup = setup, .teardown = teardown)
 {
     struct fixture *f = *state;
 
@@ -123,13 +119,4 @@ static void test_short_lived(void **state)
     log_bound_forget(f->bound, &f->process); /* before anybody looked at it */
     f->table.list = NULL;
     await_removal(f, f->log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_short_lived, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

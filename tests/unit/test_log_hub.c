@@ -5,6 +5,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "tests/unit/orders_fixture.h"
+#include "tests/unit/test.h"
 
 struct hub_fixture {
     char folder[64], path[96];
@@ -73,7 +74,9 @@ static struct log_read whole_job(const struct fixture *f)
                               .max_bytes = 1 << 20 };
 }
 
-static void test_logs_are_cut_where_they_overlap(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_logs_are_cut_where_they_overlap)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -93,7 +96,7 @@ static void test_logs_are_cut_where_they_overlap(void **state)
     hub_close(&h);
 }
 
-static void test_logs_overlap_with_replaced_bytes(void **state)
+TEST(test_logs_overlap_with_replaced_bytes)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -114,7 +117,7 @@ static void test_logs_overlap_with_replaced_bytes(void **state)
     hub_close(&h);
 }
 
-static void test_logs_end_is_stored_and_read_from_the_store(void **state)
+TEST(test_logs_end_is_stored_and_read_from_the_store)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -141,7 +144,7 @@ static void test_logs_end_is_stored_and_read_from_the_store(void **state)
 }
 
 /* However many processes write: what ended first goes first, then what was written longest ago. */
-static void test_logs_take_a_bounded_part_of_memory(void **state)
+TEST(test_logs_take_a_bounded_part_of_memory)
 {
     enum { RINGS = LOG_RINGS_BYTES / LOG_RING_BYTES };
     struct fixture *f = *state;
@@ -178,7 +181,7 @@ static void test_logs_take_a_bounded_part_of_memory(void **state)
     hub_close(&h);
 }
 
-static void test_logs_silence_is_an_end(void **state)
+TEST(test_logs_silence_is_an_end)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -215,7 +218,7 @@ static void test_logs_silence_is_an_end(void **state)
 
 #define LOST "[edl: output is missing here: the newest is kept]\n"
 
-static void test_logs_ring_keeps_the_newest(void **state)
+TEST(test_logs_ring_keeps_the_newest)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -257,7 +260,7 @@ static void push_dropped(struct hub_fixture *h, const struct process *process, u
     "[edl: " n " bytes of output are missing here: the node keeps the newest, see log-max]\n"
 
 /* Where the node has cut off the beginning, whoever misses some of it is told, and nobody else. */
-static void test_logs_say_what_the_node_dropped(void **state)
+TEST(test_logs_say_what_the_node_dropped)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -277,7 +280,7 @@ static void test_logs_say_what_the_node_dropped(void **state)
 }
 
 /* The stored end says it too, whether the ring's own line is in it or was cut off. */
-static void test_logs_stored_say_what_the_node_dropped(void **state)
+TEST(test_logs_stored_say_what_the_node_dropped)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -318,7 +321,7 @@ static void push_of_file(struct hub_fixture *h, const struct process *process, u
 }
 
 /* Who comes late to a long output is given whole lines, and told where the rest of it is. */
-static void test_logs_begin_at_a_line_and_say_what_is_before(void **state)
+TEST(test_logs_begin_at_a_line_and_say_what_is_before)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -335,7 +338,7 @@ static void test_logs_begin_at_a_line_and_say_what_is_before(void **state)
 }
 
 /* Also where the ring lost the beginning: for who has seen nothing of it. */
-static void test_logs_ring_says_where_the_rest_is(void **state)
+TEST(test_logs_ring_says_where_the_rest_is)
 {
     enum { PIECE = 64 * 1024, LINE = 64 };
     struct fixture *f = *state;
@@ -357,7 +360,7 @@ static void test_logs_ring_says_where_the_rest_is(void **state)
 }
 
 /* So does what is stored of it: the end of a program, and the end so far. */
-static void test_logs_stored_begin_at_a_line(void **state)
+TEST(test_logs_stored_begin_at_a_line)
 {
     enum { LINES = 10000, LINE_BYTES = 10 };
     struct fixture *f = *state;
@@ -392,7 +395,7 @@ static void test_logs_stored_begin_at_a_line(void **state)
 }
 
 /* The end that is sent now and then does not overtake what a reader is being sent. */
-static void test_logs_kept_leave_no_gap_for_a_reader(void **state)
+TEST(test_logs_kept_leave_no_gap_for_a_reader)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -434,7 +437,7 @@ static void store_pending(struct hub_fixture *h)
 }
 
 /* What nobody asked for is there when its node dies, also after a restart of the scheduler. */
-static void test_logs_are_kept_for_when_the_node_dies(void **state)
+TEST(test_logs_are_kept_for_when_the_node_dies)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -456,7 +459,7 @@ static void test_logs_are_kept_for_when_the_node_dies(void **state)
 }
 
 /* A reader of a live process is not shown the kept end, and then all of it again. */
-static void test_logs_kept_wait_for_what_is_coming(void **state)
+TEST(test_logs_kept_wait_for_what_is_coming)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -487,7 +490,7 @@ static void test_logs_kept_wait_for_what_is_coming(void **state)
 
 /* Two processes that ended: their outputs are merged by when it was written, not by who ended
  * first; what is of one process stays in its order, even when its clock was set back. */
-static void test_logs_of_ended_processes_are_merged_in_time(void **state)
+TEST(test_logs_of_ended_processes_are_merged_in_time)
 {
     static const struct log_mark marks[2][3] = { { { 2, 100 }, { 4, 300 }, { 6, 500 } },
                                                  { { 2, 200 }, { 4, 150 }, { 6, 400 } } };
@@ -549,7 +552,7 @@ static void test_logs_of_ended_processes_are_merged_in_time(void **state)
 }
 
 /* A job that just ended: its last words are waited for, whatever was kept of it before. */
-static void test_logs_kept_are_not_the_end(void **state)
+TEST(test_logs_kept_are_not_the_end)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -571,7 +574,7 @@ static void test_logs_kept_are_not_the_end(void **state)
     hub_close(&h);
 }
 
-static void test_logs_kept_do_not_replace_the_end(void **state)
+TEST(test_logs_kept_do_not_replace_the_end)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -591,7 +594,7 @@ static void ignore_job(uint64_t job_id, void *userdata)
     ++*(int *)userdata;
 }
 
-static void test_logs_orders_list_a_stream_while_it_is_read(void **state)
+TEST(test_logs_orders_list_a_stream_while_it_is_read)
 {
     struct fixture *f = *state;
     struct hub_fixture h;
@@ -619,32 +622,4 @@ static void test_logs_orders_list_a_stream_while_it_is_read(void **state)
     assert_int_equal(json_array_size(logs), 0);
     json_decref(logs);
     hub_close(&h);
-}
-
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_logs_are_cut_where_they_overlap),
-        T(test_logs_overlap_with_replaced_bytes),
-        T(test_logs_end_is_stored_and_read_from_the_store),
-        T(test_logs_silence_is_an_end),
-        T(test_logs_take_a_bounded_part_of_memory),
-        T(test_logs_ring_keeps_the_newest),
-        T(test_logs_say_what_the_node_dropped),
-        T(test_logs_stored_say_what_the_node_dropped),
-        T(test_logs_begin_at_a_line_and_say_what_is_before),
-        T(test_logs_ring_says_where_the_rest_is),
-        T(test_logs_stored_begin_at_a_line),
-        T(test_logs_kept_leave_no_gap_for_a_reader),
-        T(test_logs_are_kept_for_when_the_node_dies),
-        T(test_logs_kept_wait_for_what_is_coming),
-        T(test_logs_of_ended_processes_are_merged_in_time),
-        T(test_logs_kept_are_not_the_end),
-        T(test_logs_kept_do_not_replace_the_end),
-        T(test_logs_orders_list_a_stream_while_it_is_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

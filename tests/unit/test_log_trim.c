@@ -3,10 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/log_trim.h"
 #include "agent/log_watch.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define KIB UINT64_C(1024)
 #define EACH (256 * KIB)
@@ -125,9 +121,8 @@ static bool exists(const char *folder, const char *name)
     return lstat(path_of(folder, name, path), &st) == 0;
 }
 
-static void test_what_goes_is_whole_pieces_from_the_front(void **state)
+TEST(test_what_goes_is_whole_pieces_from_the_front)
 {
-    (void)state;
     assert_int_equal(log_drop_before(EACH, EACH, 0), 0);
     assert_int_equal(log_drop_before(EACH, EACH + 1, 0), 64 * KIB);
     assert_int_equal(log_drop_before(EACH, 100 * EACH, 99 * EACH), 0);
@@ -141,7 +136,9 @@ static void test_what_goes_is_whole_pieces_from_the_front(void **state)
         assert_true(size - log_drop_before(EACH, size, 0) >= 64 * KIB);
 }
 
-static void test_the_oldest_is_given_back_and_offsets_stay(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_the_oldest_is_given_back_and_offsets_stay)
 {
     struct fixture *f = *state;
     _cleanup_close_ int fd = open_log(f, "trainer-0.1.log");
@@ -183,7 +180,7 @@ static void change_after(int fd, struct timespec *before, time_t date)
     *before = st.st_ctim;
 }
 
-static void test_old_logs_go_oldest_first(void **state)
+TEST(test_old_logs_go_oldest_first)
 {
     struct fixture *f = *state;
     static const char *const names[] = { "trainer-0.1.log", "trainer-0.2.log", "a-b-7.3.log",
@@ -211,7 +208,7 @@ static void test_old_logs_go_oldest_first(void **state)
 }
 
 /* What a log says of itself, its account may set: length and date. */
-static void test_no_log_lies(void **state)
+TEST(test_no_log_lies)
 {
     const time_t year_2096 = 3976214400;
     struct fixture *f = *state;
@@ -235,7 +232,7 @@ static void test_no_log_lies(void **state)
 }
 
 /* ann has three of 100 KiB and a small one, bob the oldest of all */
-static void test_each_account_has_its_share(void **state)
+TEST(test_each_account_has_its_share)
 {
     static const struct {
         const char *name;
@@ -268,7 +265,7 @@ static void test_each_account_has_its_share(void **state)
     assert_int_equal(run(f, 110 * KIB).removed, 1);
 }
 
-static void test_what_is_no_log_of_ours_stays(void **state)
+TEST(test_what_is_no_log_of_ours_stays)
 {
     struct fixture *f = *state;
     char path[256], outside[256];
@@ -285,12 +282,11 @@ static void test_what_is_no_log_of_ours_stays(void **state)
     assert_true(exists(f->job, "notes.txt"));
 }
 
-static void test_a_supervisor_looks_more_often_while_it_grows(void **state)
+TEST_PLAIN(test_a_supervisor_looks_more_often_while_it_grows)
 {
     struct log_watch watch;
     uint64_t now_us = 1000 * USEC_PER_SEC;
 
-    (void)state;
     log_watch_begin(&watch, 0, now_us);
     assert_int_equal(watch.look_at_us, NEVER_US);
     log_watch_begin(&watch, 800 * KIB, now_us);
@@ -302,20 +298,4 @@ static void test_a_supervisor_looks_more_often_while_it_grows(void **state)
     }
     log_watch_note(&watch, 500 * KIB, now_us);
     assert_int_equal(watch.look_at_us, now_us + USEC_PER_SEC);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_goes_is_whole_pieces_from_the_front),
-        cmocka_unit_test(test_a_supervisor_looks_more_often_while_it_grows),
-        cmocka_unit_test_setup_teardown(test_the_oldest_is_given_back_and_offsets_stay, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_old_logs_go_oldest_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_log_lies, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_each_account_has_its_share, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_no_log_of_ours_stays, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

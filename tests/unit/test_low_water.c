@@ -11,6 +11,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "tests/unit/test.h"
 #include "trainer/low_water.h"
 #include "trainer/ps_connection.h"
 
@@ -46,12 +47,11 @@ static int readable(int fd, int wait_ms)
     return poll(&polled, 1, wait_ms);
 }
 
-static void test_marks(void **state)
+TEST(test_marks)
 {
     uint8_t taken[1024];
     int mark = LOW_WATER_NONE, fds[2];
 
-    (void)state;
     pair_open(fds);
     low_water_set(fds[1], 1000, &mark);
     assert_int_equal(mark, 1000);
@@ -100,7 +100,7 @@ static void run_until(sd_event *event, const int *count, int wanted)
 
 /* Half of a long body comes, and the other half when the connection has begun to wait for it. The
  * small frame behind it is read as well. */
-static void test_small_behind_long(void **state)
+TEST(test_small_behind_long)
 {
     uint8_t small[WIRE_HEADER_BYTES], *frame_bytes = xcalloc(WIRE_HEADER_BYTES + LONG_BYTES, 1);
     const size_t size = frame(frame_bytes, WIRE_PUSH_PULL, LONG_BYTES), half = size / 2;
@@ -109,7 +109,6 @@ static void test_small_behind_long(void **state)
     int frames = 0, fds[2];
     const struct ps_connection_events events = { count_frame, never_closed, &frames };
 
-    (void)state;
     pair_open(fds);
     assert_true(sd_event_new(&event) >= 0);
     assert_int_equal(ps_connection_new(event, fds[1], &events, &connection, NULL), 0);
@@ -129,12 +128,4 @@ static void test_small_behind_long(void **state)
     (void)sd_event_unref(event);
     (void)safe_close(fds[0]);
     free(frame_bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_marks),
-                                        cmocka_unit_test(test_small_behind_long) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_machine.c - what an agent reads of its machine, on file trees of machines that differ */
 #include <ftw.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/machine.h"
 #include "agent/ports.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static char root[64];
 
@@ -43,6 +39,8 @@ static int teardown(void **state)
     return nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+TEST_EACH(setup, teardown);
+
 static void put(const char *name, const char *text)
 {
     _cleanup_free_ char *path = text_format("%s%s", root, name);
@@ -65,25 +63,22 @@ static void assert_json(json_t *take_json, const char *expected)
     json_decref(take_json);
 }
 
-static void test_nothing_can_be_read(void **state)
+TEST(test_nothing_can_be_read)
 {
-    (void)state;
     assert_json(machine_load(root), "{}");
     assert_json(machine_nics(root), "[]");
 }
 
-static void test_load(void **state)
+TEST(test_load)
 {
-    (void)state;
     put("/proc/loadavg", "0.08 12.30 1.00 2/311 4711\n");
     put("/proc/meminfo", "MemTotal:       4096 kB\nMemFree:     512 kB\nMemAvailable:   2048 kB\n");
     assert_json(machine_load(root),
                 "{\"load_milli\":[80,12300,1000],\"memory_available_bytes\":2097152}");
 }
 
-static void test_pressure_where_the_kernel_knows_it(void **state)
+TEST(test_pressure_where_the_kernel_knows_it)
 {
-    (void)state;
     put("/proc/pressure/cpu", "some avg10=12.34 avg60=0.00 avg300=0.00 total=1\n");
     put("/proc/pressure/io", "some avg10=100.00 avg60=0.00 avg300=0.00 total=1\n"
                              "full avg10=0.05 avg60=0.00 avg300=0.00 total=1\n");
@@ -91,9 +86,8 @@ static void test_pressure_where_the_kernel_knows_it(void **state)
                                     "\"io\":{\"full_ppm\":500,\"some_ppm\":1000000}}}");
 }
 
-static void test_interfaces_with_a_device_hide_the_others(void **state)
+TEST(test_interfaces_with_a_device_hide_the_others)
 {
-    (void)state;
     put("/sys/class/net/lo/statistics/rx_bytes", "1\n");
     put("/sys/class/net/veth7/statistics/rx_bytes", "7\n");
     put("/sys/class/net/veth7/speed", "10000\n");
@@ -109,13 +103,12 @@ static void test_interfaces_with_a_device_hide_the_others(void **state)
                 "{\"name\":\"eno2\",\"received_bytes\":0,\"sent_bytes\":0}]");
 }
 
-static void test_disks_that_can_be_asked(void **state)
+TEST(test_disks_that_can_be_asked)
 {
     const struct machine_disk disks[] = { { "state", root }, { "output", "/no/such/folder" } };
     json_t *json = machine_disks(disks, ELEMENTS(disks));
     const json_t *disk = json_array_get(json, 0);
 
-    (void)state;
     assert_int_equal(json_array_size(json), 1);
     assert_string_equal(json_string_value(json_object_get(disk, "name")), "state");
     assert_true(json_integer_value(json_object_get(disk, "size_bytes")) > 0);
@@ -136,12 +129,11 @@ static void assert_listened(const struct port_set *set, const uint16_t *expected
 }
 
 /* Those that listen come first; the many connections behind them are not read. */
-static void test_ports_that_programs_listen_on(void **state)
+TEST(test_ports_that_programs_listen_on)
 {
     struct port_set set;
     char folder[128];
 
-    (void)state;
     (void)snprintf(folder, sizeof folder, "%s/proc/net", root);
     ports_listened(folder, &set);
     assert_listened(&set, NULL, 0);
@@ -159,7 +151,7 @@ static void test_ports_that_programs_listen_on(void **state)
 }
 
 /* on one address alone, and of this very kernel */
-static void test_a_port_of_the_loopback_is_seen(void **state)
+TEST(test_a_port_of_the_loopback_is_seen)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -167,27 +159,10 @@ static void test_a_port_of_the_loopback_is_seen(void **state)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct port_set set;
 
-    (void)state;
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     ports_listened("/proc/net", &set);
     assert_true(port_set_has(&set, ntohs(address.sin_port)));
     (void)safe_close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_nothing_can_be_read, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_load, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pressure_where_the_kernel_knows_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_interfaces_with_a_device_hide_the_others, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_ports_that_programs_listen_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_port_of_the_loopback_is_seen, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_disks_that_can_be_asked, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

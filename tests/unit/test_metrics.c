@@ -10,27 +10,27 @@
 #include "shared/yaml.h"
 #include "tests/unit/exposition_parse.h"
 #include "tests/unit/scheduler_fixture.h"
+#include "tests/unit/test.h"
 
 /* --- the reader is strict --- */
 
 #define GAUGE "# HELP a x\n# TYPE a gauge\n"
 #define HISTOGRAM "# HELP h x\n# TYPE h histogram\n"
 
-static void test_reader_takes_what_is_good(void **state)
+TEST(test_reader_takes_what_is_good)
 {
     struct exposition *text = exposition_parse(
         GAUGE "a{l=\"v\\\\\\\"\\n\",m=\"\"} 1.5\na 2\n" HISTOGRAM "h_bucket{le=\"0.1\"} 1\n"
               "h_bucket{le=\"+Inf\"} 2\nh_sum 3\nh_count 2\n# HELP b_total x\\n\\\\\n"
               "# TYPE b_total counter\nb_total 0\n");
 
-    (void)state;
     assert_string_equal(text->error, "");
     assert_int_equal(text->n_families, 3);
     assert_float_equal(*exposition_value(text, "a{l=\"v\\\\\\\"\\n\",m=\"\"}"), 1.5, 0);
     free(text);
 }
 
-static void test_reader_refuses_what_is_not(void **state)
+TEST(test_reader_refuses_what_is_not)
 {
     static const char *const bad[] = {
         "",
@@ -70,7 +70,6 @@ static void test_reader_refuses_what_is_not(void **state)
         HISTOGRAM "h_sum 1\nh_count 1\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct exposition *text = exposition_parse(bad[i]);
 
@@ -101,17 +100,16 @@ static struct exposition *write_one(uint64_t value, unsigned digits, const char 
     return read;
 }
 
-static void test_labels_are_escaped(void **state)
+TEST(test_labels_are_escaped)
 {
     struct exposition *read = write_one(1, SCALE_ONE, "\"} 7\nb 1\\");
 
-    (void)state;
     assert_int_equal(read->n_series, 1);
     assert_string_equal(read->series[0].key, "a{l=\"\\\"} 7\\nb 1\\\\\"}");
     free(read);
 }
 
-static void test_values_are_scaled_exactly(void **state)
+TEST(test_values_are_scaled_exactly)
 {
     static const struct {
         uint64_t value;
@@ -124,7 +122,6 @@ static void test_values_are_scaled_exactly(void **state)
         { 64000, SCALE_MILLI, 64 },    { 10, SCALE_MICRO, 0.00001 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct exposition *read = write_one(rows[i].value, rows[i].digits, "");
 
@@ -180,6 +177,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 static struct exposition *scrape(const struct fixture *f)
 {
     _cleanup_free_ char *text = metrics_text(f->scheduler);
@@ -198,7 +197,7 @@ static void assert_figure(const struct exposition *read, const char *key, double
         fail_msg("%s is %g, not %g", key, value != NULL ? *value : -1, expected);
 }
 
-static void test_every_name_is_ours_and_no_label_grows(void **state)
+TEST(test_every_name_is_ours_and_no_label_grows)
 {
     static const char *const growing[] = { "job=", "user=", "node=", "id=", "path=" };
     struct exposition *read = scrape(*state);
@@ -249,7 +248,7 @@ static void assert_pushes(const struct fixture *f, double committed, double disc
 
 /* What a report repeats counts once, also when one without it came between; a program that says
  * less takes nothing away. */
-static void test_pushes_are_counted_once(void **state)
+TEST(test_pushes_are_counted_once)
 {
     static const struct {
         const char *progress;
@@ -280,7 +279,7 @@ static void test_pushes_are_counted_once(void **state)
 }
 
 /* Numbers are what programs say: none adds more than 10^6 a second, in all its rows. */
-static void test_a_program_does_not_spoil_the_pushes(void **state)
+TEST(test_a_program_does_not_spoil_the_pushes)
 {
     const struct fixture *f = *state;
 
@@ -296,7 +295,7 @@ static void test_a_program_does_not_spoil_the_pushes(void **state)
 }
 
 /* Any program may tell of pushes; those of servers count. */
-static void test_pushes_of_servers_alone_count(void **state)
+TEST(test_pushes_of_servers_alone_count)
 {
     const struct fixture *f = *state;
 
@@ -306,7 +305,7 @@ static void test_pushes_of_servers_alone_count(void **state)
 }
 
 /* What ran before the scheduler began was counted by the one before it. */
-static void test_pushes_are_not_counted_by_two_schedulers(void **state)
+TEST(test_pushes_are_not_counted_by_two_schedulers)
 {
     const struct fixture *f = *state;
 
@@ -321,7 +320,7 @@ static void test_pushes_are_not_counted_by_two_schedulers(void **state)
 }
 
 /* However many servers a process says it has, some are kept, and none of them counts again. */
-static void test_pushes_of_many_servers_are_bounded(void **state)
+TEST(test_pushes_of_many_servers_are_bounded)
 {
     const struct fixture *f = *state;
     char rows[64];
@@ -336,7 +335,7 @@ static void test_pushes_of_many_servers_are_bounded(void **state)
 }
 
 /* What people look for who know other schedulers. */
-static void test_the_usual_names_are_there(void **state)
+TEST(test_the_usual_names_are_there)
 {
     static const char *const names[] = {
         "edl_build_info",
@@ -363,7 +362,7 @@ static void test_the_usual_names_are_there(void **state)
     }
 }
 
-static void test_figures_follow_a_job(void **state)
+TEST(test_figures_follow_a_job)
 {
     struct fixture *f = *state;
     struct cluster *cluster = f->scheduler->cluster;
@@ -438,7 +437,7 @@ static void assert_not_ready(const struct fixture *f, const char *why)
         fail_msg("%s", error.text);
 }
 
-static void test_ready_once_stored_and_while_the_store_is_well(void **state)
+TEST(test_ready_once_stored_and_while_the_store_is_well)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -478,7 +477,7 @@ static int dawdle(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-static void test_a_pass_of_the_loop_that_takes_long_is_seen(void **state)
+TEST(test_a_pass_of_the_loop_that_takes_long_is_seen)
 {
     struct fixture *f = *state;
     sd_event *event = f->scheduler->event;
@@ -580,7 +579,7 @@ static void check_rules(const char *path)
     json_decref(document);
 }
 
-static void test_the_manual_and_the_rules_name_what_there_is(void **state)
+TEST(test_the_manual_and_the_rules_name_what_there_is)
 {
     struct exposition *read = scrape(*state);
     _cleanup_free_ char *manual = read_source("docs/man/edl-metrics.5");
@@ -592,28 +591,4 @@ static void test_the_manual_and_the_rules_name_what_there_is(void **state)
         if (!has_word(manual, read->families[i].name))
             fail_msg("edl-metrics(5) does not tell of %s", read->families[i].name);
     free(read);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reader_takes_what_is_good),
-        cmocka_unit_test(test_reader_refuses_what_is_not),
-        cmocka_unit_test(test_labels_are_escaped),
-        cmocka_unit_test(test_values_are_scaled_exactly),
-        T(test_every_name_is_ours_and_no_label_grows),
-        T(test_pushes_are_counted_once),
-        T(test_a_program_does_not_spoil_the_pushes),
-        T(test_pushes_of_servers_alone_count),
-        T(test_pushes_are_not_counted_by_two_schedulers),
-        T(test_pushes_of_many_servers_are_bounded),
-        T(test_the_usual_names_are_there),
-        T(test_figures_follow_a_job),
-        T(test_ready_once_stored_and_while_the_store_is_well),
-        T(test_a_pass_of_the_loop_that_takes_long_is_seen),
-        T(test_the_manual_and_the_rules_name_what_there_is),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

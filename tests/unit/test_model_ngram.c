@@ -4,17 +4,16 @@
  * Gradients are compared with central differences of an f64 model written here from the header's
  * formulas. Learning is measured on a Markov source whose conditional entropy and Bayes error are
  * computed, so that both bounds are known: above them by little, below them never. */
+#define TEST_OWN_MAIN
+
+#include "tests/unit/test.h"
 #include "trainer/model_ngram.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include <cblas.h>
-#include <cmocka.h>
 
 #include "kernels/kernels.h"
 #include "shared/error.h"
@@ -212,7 +211,7 @@ static void gradient_case(const struct ngram_config *config, uint32_t batch)
     fixture_close(&f);
 }
 
-static void test_gradients(void **unused)
+TEST(test_gradients)
 {
     const struct ngram_config configs[] = {
         { 2, 1, 1, 2, 0.0f, 0.0f, 1 },    { 5, 3, 7, 13, 0.0f, 0.0f, 9 },
@@ -220,7 +219,6 @@ static void test_gradients(void **unused)
         { 4, 2, 11, 131, 0.3f, 0.0f, 5 },
     };
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(configs); i++) {
         gradient_case(&configs[i], configs[i].batch_max);
         gradient_case(&configs[i], (configs[i].batch_max + 1) / 2); /* smaller than the scratch */
@@ -228,20 +226,19 @@ static void test_gradients(void **unused)
 }
 
 /* Same seed, same gradients to the last bit; another seed, another mask. */
-static void test_step_deterministic(void **unused)
+TEST(test_step_deterministic)
 {
     const struct ngram_config config = { 5, 8, 33, 101, 0.5f, 0.0f, 32 };
     const size_t n = 101 * 33;
     int32_t samples[32 * 5];
     float *first = xcalloc(n, sizeof *first);
     double cost, again, other;
-    uint64_t state = 3;
+    uint64_t rng = 3;
     uint32_t errors;
     struct fixture f;
 
-    (void)unused;
     fixture_open(&f, &config, 1);
-    random_samples(&state, 101, ELEMENTS(samples), samples);
+    random_samples(&rng, 101, ELEMENTS(samples), samples);
     load_batch(&f, samples, 32);
     ngram_step(f.model, f.params, 42, f.grads, &cost, &errors);
     memcpy(first, f.grads[NGRAM_W2], n * sizeof *first);
@@ -255,18 +252,17 @@ static void test_step_deterministic(void **unused)
 }
 
 /* A batch of equal samples has so many times the gradient of one, and the same mean cost. */
-static void test_sum_rule(void **unused)
+TEST(test_sum_rule)
 {
     const struct ngram_config config = { 5, 8, 33, 101, 0.0f, 0.0f, 32 };
     double *one[NGRAM_PARAMS], cost_of_one, cost;
     int32_t samples[32 * 5];
-    uint64_t state = 3;
+    uint64_t rng = 3;
     uint32_t errors;
     struct fixture f;
 
-    (void)unused;
     fixture_open(&f, &config, 1);
-    random_samples(&state, 101, 5, samples);
+    random_samples(&rng, 101, 5, samples);
     for (size_t i = 5; i < ELEMENTS(samples); i++)
         samples[i] = samples[i - 5];
     load_batch(&f, samples, 1);
@@ -290,7 +286,7 @@ static void test_sum_rule(void **unused)
     fixture_close(&f);
 }
 
-static void test_batch_rows(void **unused)
+TEST(test_batch_rows)
 {
     const struct ngram_config config = { 3, 2, 4, 130, 0.5f, 0.0f, 3 };
     const int32_t samples[] = { 129, 5, 7, 5, 64, 7, 0, 129, 63 };
@@ -299,7 +295,6 @@ static void test_batch_rows(void **unused)
     struct edl_error error = { 0 };
     struct fixture f;
 
-    (void)unused;
     fixture_open(&f, &config, 1);
     load_batch(&f, samples, 3);
     assert_int_equal(f.n_rows, ELEMENTS(want));
@@ -317,7 +312,7 @@ static void test_batch_rows(void **unused)
     fixture_close(&f);
 }
 
-static void test_bad_configs(void **unused)
+TEST(test_bad_configs)
 {
     const struct ngram_config bad[] = {
         { 1, 8, 8, 50, 0.5f, 0.0f, 4 },
@@ -331,7 +326,6 @@ static void test_bad_configs(void **unused)
         { 5, 8, 8, 2000000000u, 0.5f, 0.0f, 1000 },
     };
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct ngram_model *model = NULL;
         struct edl_error error = { 0 };
@@ -343,7 +337,7 @@ static void test_bad_configs(void **unused)
 }
 
 /* Start values: mean 0, the variance asked for, no two streams alike, and fixed for ever. */
-static void test_param_init(void **unused)
+TEST(test_param_init)
 {
     const struct param_spec spec = { "output_weight", 1000, 256, .initial_std = 0.0625f };
     const struct param_spec other = { "hidden_weight", 1000, 256, .initial_std = 0.0625f };
@@ -351,7 +345,6 @@ static void test_param_init(void **unused)
     double sum = 0.0, squares = 0.0, fourth = 0.0, product = 0.0;
     const double n = 256000.0;
 
-    (void)unused;
     for (uint32_t i = 0; i < 256000; i++) {
         double v = (double)param_init_value(&spec, 1, i / 256, i % 256) / 0.0625;
 
@@ -371,7 +364,7 @@ static void test_param_init(void **unused)
 }
 
 /* Uniform within mean +- half width, of the variance that has; constants. */
-static void test_param_init_kinds(void **unused)
+TEST(test_param_init_kinds)
 {
     const struct param_spec uniform_spec = {
         "u", 1000, 100, .initial = PARAM_UNIFORM, .initial_mean = 3.0f, .initial_std = 0.5f
@@ -384,7 +377,6 @@ static void test_param_init_kinds(void **unused)
     double sum = 0.0, squares = 0.0, of_shifted = 0.0;
     const double n = 100000.0;
 
-    (void)unused;
     for (uint32_t i = 0; i < 100000; i++) {
         double v = (double)param_init_value(&uniform_spec, 1, i / 100, i % 100) - 3.0;
 
@@ -400,18 +392,17 @@ static void test_param_init_kinds(void **unused)
 }
 
 /* An untrained model knows nothing: ln V nats, and nearly every guess wrong. */
-static void test_initial_cost(void **unused)
+TEST(test_initial_cost)
 {
     const struct ngram_config config = { 5, 32, 256, 2073, 0.5f, 8e-4f, 512 };
     int32_t *samples = xcalloc(512 * 5, sizeof *samples);
-    uint64_t state = 11;
+    uint64_t rng = 11;
     uint32_t errors;
     struct fixture f;
     double cost;
 
-    (void)unused;
     fixture_open(&f, &config, 1);
-    random_samples(&state, 2073, 512 * 5, samples);
+    random_samples(&rng, 2073, 512 * 5, samples);
     load_batch(&f, samples, 512);
     ngram_evaluate(f.model, f.params, &cost, &errors);
     if (!(fabs(cost / 512.0 - log(2073.0)) <= 0.01 * log(2073.0)))
@@ -575,14 +566,13 @@ static int is_trained(const struct source *s, const struct measured *m)
  * and an error of 0.542 (sampling error 0.0035) in 2 s; after 2,000 steps the cost is still 6.6 %
  * above. Dropout is the usual 0.5; L2 is 1e-5: with the usual 8e-4 the cost stayed 20 %
  * above the floor for as long as was tried. */
-static void test_learns_markov_source(void **unused)
+TEST(test_learns_markov_source)
 {
     const struct ngram_config config = { NGRAM, 16, 128, WORDS, 0.5f, 1e-5f, BATCH };
     struct measured before, after;
     struct fixture f;
     struct source s;
 
-    (void)unused;
     source_open(&s);
     fixture_open(&f, &config, 1);
     before = held_out(&f, &s);
@@ -598,20 +588,8 @@ static void test_learns_markov_source(void **unused)
     fixture_close(&f);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_step_deterministic),
-        cmocka_unit_test(test_sum_rule),
-        cmocka_unit_test(test_batch_rows),
-        cmocka_unit_test(test_bad_configs),
-        cmocka_unit_test(test_param_init),
-        cmocka_unit_test(test_param_init_kinds),
-        cmocka_unit_test(test_initial_cost),
-        cmocka_unit_test(test_learns_markov_source),
-    };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("trainer: model_ngram", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

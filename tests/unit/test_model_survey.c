@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_model_survey.c - a saved model is told as it is, and each damage is named */
+#include "tests/unit/test.h"
 #include "trainer/model_survey.h"
 #include "trainer/model_table.h"
 
@@ -54,6 +55,8 @@ static int tear_down(void **state)
     folder_remove(folder);
     return 0;
 }
+
+TEST_EACH(set_up, tear_down);
 
 static json_t *survey(const char *arguments)
 {
@@ -133,13 +136,12 @@ static const char *weights_name(void)
     return name;
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
     json_t *report = survey(NULL);
     const json_t *param = weights_of(report);
     const json_t *shape = json_object_get(param, "shape");
 
-    (void)state;
     assert_int_equal(json_array_size(json_object_get(report, "problems")), 0);
     assert_int_equal(json_array_size(json_object_get(report, "notes")), 0);
     assert_int_equal(json_array_size(json_object_get(report, "parameters")), 2);
@@ -155,12 +157,11 @@ static void test_whole(void **state)
 }
 
 /* Sizes of other arguments: a note and no shape; with the arguments, shapes. */
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
     struct edl_error error = { 0 };
     json_t *report;
 
-    (void)state;
     save_line("features=20", weights, bias);
     report = survey(NULL);
     assert_int_equal(json_array_size(json_object_get(report, "problems")), 0);
@@ -181,14 +182,13 @@ static void test_arguments(void **state)
     assert_non_null(strstr(error.text, "features"));
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
     const char *name = weights_name();
     const float nan_value = NAN;
     const uint32_t eight = 8;
     const uint64_t huge = UINT64_C(1) << 62;
 
-    (void)state;
     write_at(name, 16 + 3 * 4, &nan_value, sizeof nan_value);
     check_problem(name, "value 3 is nan");
     save_line(NULL, weights, bias);
@@ -206,12 +206,11 @@ static void test_damage(void **state)
     check_problem(name, "is missing");
 }
 
-static void test_folder(void **state)
+TEST(test_folder)
 {
     struct edl_error error = { 0 };
     json_t *report = NULL;
 
-    (void)state;
     drop("done");
     check_problem("done", "not written to its end");
     save_line(NULL, weights, bias);
@@ -255,14 +254,13 @@ static void add_embedding(void)
     add_file("word_dict", words, sizeof words - 1);
 }
 
-static void test_nearest(void **state)
+TEST(test_nearest)
 {
     struct model_table table;
     struct model_neighbour list[10];
     struct edl_error error = { 0 };
     size_t row;
 
-    (void)state;
     add_embedding();
     if (model_table_open(saved, NULL, NULL, 3, &table, &error) < 0)
         fail_msg("%s", error.text);
@@ -289,14 +287,13 @@ static void test_nearest(void **state)
     model_table_done(&table);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     struct model_table table;
 
-    (void)state;
     add_embedding();
     assert_int_equal(model_table_open(saved, NULL, "my_embedding", 3, &table, NULL), 0);
     assert_int_equal(model_table_csv(&table, out), 0);
@@ -308,14 +305,13 @@ static void test_csv(void **state)
 }
 
 /* The list of words is not trusted either: nothing waits for it, and no line takes all memory. */
-static void test_words_that_are_none(void **state)
+TEST(test_words_that_are_none)
 {
     struct model_table table;
     struct edl_error error = { 0 };
     char path[512], words[6000];
     size_t row;
 
-    (void)state;
     add_embedding();
     memset(words, 'x', sizeof words);
     memcpy(words + sizeof words - 16, " 1\nthe 0\nlast 2\n", 16);
@@ -338,12 +334,11 @@ static void test_words_that_are_none(void **state)
     assert_non_null(strstr(error.text, "word_dict is not a file"));
 }
 
-static void test_what_is_no_table(void **state)
+TEST(test_what_is_no_table)
 {
     struct model_table table;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(model_table_open(saved, NULL, weights_name(), 0, &table, &error), 0);
     assert_int_equal(table.rows * table.columns, 13); /* the network tells */
     model_table_done(&table);
@@ -364,20 +359,4 @@ static void test_what_is_no_table(void **state)
     cut("my_embedding", 40);
     assert_int_equal(model_table_open(saved, NULL, "my_embedding", 3, &table, &error),
                      EDL_ECORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_arguments, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nearest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_csv, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_words_that_are_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_no_table, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests_name("model_survey", tests, NULL, NULL);
 }

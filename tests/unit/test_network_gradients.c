@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/test.h"
 #include "trainer/network/check_gradients.h"
 #include "trainer/network/random_batch.h"
 
@@ -174,11 +175,10 @@ static uint32_t checks_that_fail(const struct network *network, const char *name
     return failed;
 }
 
-static void test_layers(void **unused)
+TEST(test_layers)
 {
     uint32_t failed = 0;
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct network *network = network_of(cases[i].text);
 
@@ -188,7 +188,7 @@ static void test_layers(void **unused)
     assert_int_equal(failed, 0);
 }
 
-static void test_shipped(void **unused)
+TEST(test_shipped)
 {
     static const struct {
         const char *name, *arguments;
@@ -204,7 +204,6 @@ static void test_shipped(void **unused)
     };
     uint32_t failed = 0;
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(shipped); i++) {
         struct network *network = network_shipped(shipped[i].name, shipped[i].arguments);
 
@@ -212,14 +211,4 @@ static void test_shipped(void **unused)
         (void)network_free(network);
     }
     assert_int_equal(failed, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_shipped),
-    };
-
-    return cmocka_run_group_tests_name("network: gradients", tests, NULL, NULL);
 }

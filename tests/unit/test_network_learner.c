@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_learner.c - any network trained against a table: groups, sparse rows, evaluation,
  * and who is named when it diverges */
+#define TEST_OWN_MAIN
+
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
@@ -13,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "kernels/kernels.h"
+#include "tests/unit/test.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
 #include "tests/unit/trainer_fixture.h"
@@ -116,12 +119,11 @@ static double cost_of(struct school *s)
 
 /* The mean rating alone costs 6.25: what lies below was learnt of ids, most of it in sparse rows.
  */
-static void test_learns(void **unused)
+TEST(test_learns)
 {
     struct school s;
     double before;
 
-    (void)unused;
     school_open(&s, 32, 1, 0);
     before = cost_of(&s);
     assert_true(before > 6.0);
@@ -132,12 +134,11 @@ static void test_learns(void **unused)
 }
 
 /* Two batches of 16 behind one push are one batch of 32, but for the order of the sums. */
-static void test_groups(void **unused)
+TEST(test_groups)
 {
     struct school one, two;
     double a, b;
 
-    (void)unused;
     school_open(&one, 32, 1, 0);
     school_open(&two, 16, 2, 0);
     train(&one, 1);
@@ -154,7 +155,7 @@ static void test_groups(void **unused)
 }
 
 /* The table's values are where the learner evaluates: a second learner on it says the same. */
-static void test_pull(void **unused)
+TEST(test_pull)
 {
     struct network_learner_config config = {
         .backend = backend_cpu(), .batch = 7, .push_every = 1, .exchange = table_exchange
@@ -163,7 +164,6 @@ static void test_pull(void **unused)
     struct network_learner *other;
     struct school s;
 
-    (void)unused;
     school_open(&s, 32, 1, 0);
     config.network = s.network;
     config.declaration = s.declaration;
@@ -210,7 +210,7 @@ static const char normed[] =
 
 /* A trainer that only saves the model has trained nothing itself. It makes the averages of
  * batch_norm anew, and then the model costs what it costs the trainer that has trained it. */
-static void test_averages_are_measured(void **unused)
+TEST(test_averages_are_measured)
 {
     struct network_learner_config config = {
         .backend = backend_cpu(), .batch = 32, .push_every = 1, .exchange = table_exchange
@@ -219,7 +219,6 @@ static void test_averages_are_measured(void **unused)
     struct network_learner *other;
     struct school s = { .network = network_of(normed) };
 
-    (void)unused;
     s.samples = contrasts(s.network, 320, 3);
     assert_int_equal(network_declaration(s.network, 1, &s.declaration, NULL), 0);
     assert_int_equal(table_new(&s.declaration, 0, 1, &s.table, NULL), 0);
@@ -270,7 +269,7 @@ static size_t files_of(const char *folder, uint64_t *ret_bytes)
 
 /* A saved pass of the demo's size: a file for each of 31 parameters, and done, path.txt and the
  * network beside them; read again, each value is what it was. */
-static void test_saved_pass(void **unused)
+TEST(test_saved_pass)
 {
     struct network *network = network_shipped("recommendation", NULL);
     float **values = xcalloc(network->n_params, sizeof *values);
@@ -278,7 +277,6 @@ static void test_saved_pass(void **unused)
     struct network_file file;
     uint64_t bytes;
 
-    (void)unused;
     folder_make(folder, sizeof folder);
     (void)snprintf(pass, sizeof pass, "%s/pass-00000", folder);
     assert_int_equal(network_file_open(network->file, &file, NULL), 0);
@@ -307,14 +305,13 @@ static void test_saved_pass(void **unused)
 }
 
 /* Sizes that are arguments follow the data, unless they are given. */
-static void test_sizes_follow_data(void **unused)
+TEST(test_sizes_follow_data)
 {
     struct network *shipped = network_shipped("recommendation", NULL), *bound;
     struct input_spec data[INPUTS_MAX];
     struct edl_error error = { 0 };
     struct network_file file;
 
-    (void)unused;
     memcpy(data, shipped->inputs, sizeof data);
     data[0].size = 17;
     data[1].size = 5;
@@ -335,13 +332,12 @@ static void test_sizes_follow_data(void **unused)
 }
 
 /* The deepest network of the papers: servers take as many parameters as it has. */
-static void test_deepest(void **unused)
+TEST(test_deepest)
 {
     struct network *network = network_shipped("resnet_cifar", "depth=110");
     struct declaration *declaration = xcalloc(1, sizeof *declaration);
     struct edl_error error = { 0 };
 
-    (void)unused;
     if (network_declaration(network, 1, declaration, &error) < 0 ||
         declaration_check(declaration, &error) < 0)
         fail_msg("%s", error.text);
@@ -351,14 +347,13 @@ static void test_deepest(void **unused)
 }
 
 /* A wrong name of a network is told first, not what is missing for it. */
-static void test_network_is_named_before_data(void **unused)
+TEST(test_network_is_named_before_data)
 {
     const char *top = getenv("EDL_SOURCE_DIR");
     struct network_job job = { .config = "recomendation", .backend = backend_cpu() };
     struct edl_error error = { 0 };
     char models[1024];
 
-    (void)unused;
     (void)snprintf(models, sizeof models, "%s/conf/models", top != NULL ? top : ".");
     assert_int_equal(setenv("EDL_MODELS_DIR", models, 1), 0);
     assert_int_equal(network_train(&job, &error), -ENOENT);
@@ -370,13 +365,12 @@ static void test_network_is_named_before_data(void **unused)
 }
 
 /* A rate without measure: training stops, and batch and culprit are named. */
-static void test_divergence(void **unused)
+TEST(test_divergence)
 {
     struct edl_error error = { 0 };
     struct school s;
     int r = 0;
 
-    (void)unused;
     school_open(&s, 32, 1, 3e38f);
     for (int pass = 0; r >= 0 && pass < 5; pass++) {
         size_t position = 0;
@@ -390,20 +384,8 @@ static void test_divergence(void **unused)
     school_close(&s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_pull),
-        cmocka_unit_test(test_divergence),
-        cmocka_unit_test(test_saved_pass),
-        cmocka_unit_test(test_sizes_follow_data),
-        cmocka_unit_test(test_averages_are_measured),
-        cmocka_unit_test(test_deepest),
-        cmocka_unit_test(test_network_is_named_before_data),
-    };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("network: learner", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

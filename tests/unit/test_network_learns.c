@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_learns.c - what shipped networks learn, beside what no model can go below */
+#define TEST_OWN_MAIN
+
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
@@ -89,12 +92,11 @@ static void taste(uint64_t samples, struct lessons *ret)
 }
 
 /* The square root of a cost is twice the error in stars: targets are 2 * stars - 5. */
-static void test_recommendation_comes_near_the_noise(void **unused)
+TEST(test_recommendation_comes_near_the_noise)
 {
     struct lessons lessons;
     double rmse, noise;
 
-    (void)unused;
     taste(100000, &lessons);
     rmse = sqrt(learnt("recommendation", WORLD "width=32 rate=2e-3 rate_decay=2e-5", &lessons, 200,
                        4)) /
@@ -108,12 +110,11 @@ static void test_recommendation_comes_near_the_noise(void **unused)
 }
 
 /* A cosine times 1 reaches no rating above 1 or below -1: it must cost far more. */
-static void test_scale_of_the_cosine_matters(void **unused)
+TEST(test_scale_of_the_cosine_matters)
 {
     struct lessons lessons;
     double five, one;
 
-    (void)unused;
     taste(20000, &lessons);
     five = learnt("recommendation", WORLD "width=16", &lessons, 50, 2);
     one = learnt("recommendation", WORLD "width=16 scale=1", &lessons, 50, 2);
@@ -148,13 +149,12 @@ static struct sample_set *chain(const struct network *network, size_t n, uint64_
 
 /* The tutorial's rate moves too little in a few passes; the one that edl-network(5) names does not.
  */
-static void test_words_come_near_their_entropy(void **unused)
+TEST(test_words_come_near_their_entropy)
 {
     struct network *network = network_shipped("ngram_lm", CHAIN);
     struct lessons lessons;
     double quick, slow;
 
-    (void)unused;
     lessons.train = chain(network, 240000, 1, &lessons.floor);
     lessons.test = chain(network, 10000, 2, &lessons.floor);
     slow = learnt("ngram_lm", CHAIN, &lessons, 32, 1);
@@ -166,14 +166,8 @@ static void test_words_come_near_their_entropy(void **unused)
     (void)network_free(network);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recommendation_comes_near_the_noise),
-        cmocka_unit_test(test_scale_of_the_cosine_matters),
-        cmocka_unit_test(test_words_come_near_their_entropy),
-    };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("network: learns", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

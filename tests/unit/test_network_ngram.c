@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_ngram.c - the n-gram model as a network computes every bit as the one written by
  * hand */
+#define TEST_OWN_MAIN
+
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/unit/test.h"
 #include "trainer/model_ngram.h"
 #include "trainer/network/plan.h"
 #include "trainer/network/random_batch.h"
@@ -133,12 +136,11 @@ static void same_step(struct pair *p, uint32_t n, uint64_t seed)
     assert_int_equal(errors, result.errors);
 }
 
-static void test_every_bit(void **unused)
+TEST(test_every_bit)
 {
     static const struct sizes sizes[] = { { 2073, 32, 256 }, { 63, 8, 33 }, { 130, 5, 7 } };
     static const float dropouts[] = { 0.5f, 0.0f, 0.25f };
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(sizes); i++) {
         struct pair p;
 
@@ -150,12 +152,8 @@ static void test_every_bit(void **unused)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_bit),
-    };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("network: ngram", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/unit/test.h"
 #include "trainer/layers/layer.h"
 
 #define IN                                                                                         \
@@ -121,11 +122,10 @@ static const struct {
       "more than 2048 rounds", NULL },
 };
 
-static void test_refused(void **unused)
+TEST(test_refused)
 {
     struct edl_error error;
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(refused); i++) {
         const char *text = network_refusal(refused[i].text, &error);
 
@@ -175,14 +175,13 @@ static const struct {
     { "_user_fusion.wbias", 256 },
 };
 
-static void test_recommendation(void **unused)
+TEST(test_recommendation)
 {
     static const char *const order[] = { "movie_id", "title", "genres",     "user_id",
                                          "gender",   "age",   "occupation", "rating" };
     struct network *network = network_shipped("recommendation", NULL);
     uint64_t bytes = 4096; /* the folder */
 
-    (void)unused;
     assert_int_equal(network->n_inputs, ELEMENTS(order));
     for (size_t i = 0; i < ELEMENTS(order); i++)
         assert_string_equal(network->inputs[i].name, order[i]);
@@ -204,11 +203,10 @@ static float std_of(const struct network *network, const char *name)
     return network->params[param_of(network, name)].spec.initial_std;
 }
 
-static void test_start_values(void **unused)
+TEST(test_start_values)
 {
     struct network *network = network_shipped("recommendation", NULL);
 
-    (void)unused;
     assert_float_equal(std_of(network, "___embedding_0__.w0"), 1 / sqrt(3952), 1e-7);
     assert_float_equal(std_of(network, "___fc_layer_0__.w0"), 0.0625, 1e-7);
     assert_float_equal(std_of(network, "___fc_layer_1__.w0"), 1 / sqrt(18), 1e-7);
@@ -226,7 +224,7 @@ static void test_start_values(void **unused)
     (void)network_free(network);
 }
 
-static void test_resnet_counts(void **unused)
+TEST(test_resnet_counts)
 {
     static const struct {
         const char *depth;
@@ -235,7 +233,6 @@ static void test_resnet_counts(void **unused)
                    { "depth=20", 272474, 1568 }, { "depth=32", 466906, 2464 },
                    { "depth=56", 855770, 4256 }, { "depth=110", 1730714, 8288 } };
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(counts); i++) {
         struct network *network = network_shipped("resnet_cifar", counts[i].depth);
         uint64_t all = 0;
@@ -249,13 +246,12 @@ static void test_resnet_counts(void **unused)
 }
 
 /* 28 - 24 - 12 - 8 - 4: the last layer takes 50 images of 4 x 4 */
-static void test_image_sizes(void **unused)
+TEST(test_image_sizes)
 {
     static const uint32_t sides[] = { 24, 12, 8, 4 };
     struct network *network = network_shipped("digits_conv", NULL);
     size_t at = 0;
 
-    (void)unused;
     for (uint32_t i = 0; i < network->n_layers; i++)
         if (network->layers[i].kind == &layer_conv || network->layers[i].kind == &layer_pool)
             assert_int_equal(network->layers[i].shape.height, sides[at++]);
@@ -275,7 +271,7 @@ static void test_image_sizes(void **unused)
 }
 
 /* A layer may be used before it is given. */
-static void test_order(void **unused)
+TEST(test_order)
 {
     struct network *network =
         network_of("{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":4}],\"layers\":["
@@ -283,14 +279,13 @@ static void test_order(void **unused)
                    "\"name\":\"a\",\"input\":\"x\",\"size\":2}],\"cost\":{\"kind\":"
                    "\"square_error\",\"input\":\"o\",\"label\":\"x\"},\"output\":\"a\"}");
 
-    (void)unused;
     assert_string_equal(network->layers[1].name, "a");
     assert_string_equal(network->layers[2].name, "o");
     assert_int_equal(network->output, 1);
     (void)network_free(network);
 }
 
-static void test_arguments(void **unused)
+TEST(test_arguments)
 {
     static const struct {
         const char *expression;
@@ -303,7 +298,6 @@ static void test_arguments(void **unused)
     char text[16];
     double value;
 
-    (void)unused;
     assert_int_equal(arguments_set(&arguments, "depth", 20, NULL), 0);
     for (size_t i = 0; i < ELEMENTS(right); i++) {
         assert_int_equal(arguments_evaluate(&arguments, right[i].expression, &value, &error), 0);
@@ -317,16 +311,4 @@ static void test_arguments(void **unused)
     assert_true(arguments_fill(&arguments, "a{depth/3}", text, sizeof text, &error) < 0);
     assert_true(arguments_fill(&arguments, "0123456789abcdef", text, sizeof text, &error) < 0);
     assert_true(arguments_set(&arguments, "1a", 1, &error) < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_recommendation),
-        cmocka_unit_test(test_start_values), cmocka_unit_test(test_resnet_counts),
-        cmocka_unit_test(test_image_sizes),  cmocka_unit_test(test_order),
-        cmocka_unit_test(test_arguments),
-    };
-
-    return cmocka_run_group_tests_name("network: parse", tests, NULL, NULL);
 }

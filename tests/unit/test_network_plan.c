@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/unit/test.h"
 #include "trainer/network/arena.h"
 #include "trainer/network/plan.h"
 #include "trainer/network/random_batch.h"
@@ -105,7 +106,7 @@ static void compare_gradients(const struct machine *a, const struct machine *b, 
 }
 
 /* What trains does what was checked. */
-static void test_f32_as_f64(void **unused)
+TEST(test_f32_as_f64)
 {
     static const struct {
         const char *name, *arguments;
@@ -117,7 +118,6 @@ static void test_f32_as_f64(void **unused)
         { "digits_mlp", NULL },
     };
 
-    (void)unused;
     for (size_t i = 0; i < ELEMENTS(shipped); i++) {
         struct network *network = network_shipped(shipped[i].name, shipped[i].arguments);
         struct batch *batch = random_batch_new(network, 8, 9, 1);
@@ -142,7 +142,7 @@ static void test_f32_as_f64(void **unused)
 }
 
 /* A batch of 32 equal samples has 32 times the gradient of one. */
-static void test_sum_rule(void **unused)
+TEST(test_sum_rule)
 {
     struct network *network = network_shipped("digits_mlp", NULL);
     struct batch *one = random_batch_new(network, 1, 1, 4), all = *one;
@@ -150,7 +150,6 @@ static void test_sum_rule(void **unused)
     int32_t labels[32];
     struct machine a, b;
 
-    (void)unused;
     for (int i = 0; i < 32; i++) {
         memcpy(pixels + i * 784, one->slots[0].values, 784 * sizeof *pixels);
         labels[i] = one->slots[1].ids[0];
@@ -173,7 +172,7 @@ static void test_sum_rule(void **unused)
 }
 
 /* Training keeps or drops and does not scale; testing scales and does not drop. */
-static void test_dropout(void **unused)
+TEST(test_dropout)
 {
     struct network *network =
         network_of("{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":64},{\"name\":\"y\","
@@ -188,7 +187,6 @@ static void test_dropout(void **unused)
     const double *out;
     size_t rows, dropped = 0;
 
-    (void)unused;
     machine_open(&m, network, tensor_ops_f64(), 4, 7);
     assert_int_equal(plan_batch(m.plan, batch, NULL), 0);
     plan_forward(m.plan, m.params, true, 3, &result);
@@ -208,7 +206,7 @@ static void test_dropout(void **unused)
 }
 
 /* 1, 2, 3, 6: mean 3, variance 14/4. Testing takes the moving figures: 0.9 * 0 + 0.1 * these. */
-static void test_batch_norm(void **unused)
+TEST(test_batch_norm)
 {
     struct network *network =
         network_of("{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":1}],\"layers\":["
@@ -221,7 +219,6 @@ static void test_batch_norm(void **unused)
     const double *out;
     size_t rows;
 
-    (void)unused;
     machine_open(&m, network, tensor_ops_f64(), 4, 7);
     assert_true(*(double *)m.params[param_of(network, "_o.w0")] == 1);
     assert_int_equal(plan_batch(m.plan, &batch, NULL), 0);
@@ -239,7 +236,7 @@ static void test_batch_norm(void **unused)
 }
 
 /* Before training the similarity is small, so that ratings are far from it by their own size. */
-static void test_start_of_recommendation(void **unused)
+TEST(test_start_of_recommendation)
 {
     struct network *network = network_shipped("recommendation", "width=64");
     struct batch *batch = random_batch_new(network, 64, 20, 9);
@@ -249,7 +246,6 @@ static void test_start_of_recommendation(void **unused)
     struct machine m;
     size_t rows;
 
-    (void)unused;
     machine_open(&m, network, tensor_ops_f32(), 64, 7);
     assert_int_equal(plan_batch(m.plan, batch, NULL), 0);
     plan_forward(m.plan, m.params, false, 0, &result);
@@ -265,7 +261,7 @@ static void test_start_of_recommendation(void **unused)
 }
 
 /* Sequences longer than any before: the arena grows, and the results are as if it had been so. */
-static void test_room_grows(void **unused)
+TEST(test_room_grows)
 {
     struct network *network =
         network_shipped("recommendation", "movie_ids=40 user_ids=60 width=16");
@@ -274,7 +270,6 @@ static void test_room_grows(void **unused)
     struct machine grown, fresh;
     size_t before;
 
-    (void)unused;
     machine_open(&grown, network, tensor_ops_f32(), 4, 7);
     machine_open(&fresh, network, tensor_ops_f32(), 4, 7);
     (void)step(&grown, small, 1);
@@ -302,7 +297,7 @@ static void refuses(struct machine *m, const struct batch *batch, const char *te
         fail_msg("\"%s\" does not say \"%s\"", error.text, text);
 }
 
-static void test_bad_batches(void **unused)
+TEST(test_bad_batches)
 {
     struct network *network = network_shipped("recommendation", "width=4");
     struct batch *good = random_batch_new(network, 3, 3, 1), bad;
@@ -311,7 +306,6 @@ static void test_bad_batches(void **unused)
     const float nan[] = { 1, NAN, 3 };
     struct machine m;
 
-    (void)unused;
     machine_open(&m, network, tensor_ops_f32(), 3, 7);
     bad = *good;
     bad.slots[0].ids = ids;
@@ -336,7 +330,7 @@ static void test_bad_batches(void **unused)
 }
 
 /* A number that is none is traced to the layer or the parameter that it comes from. */
-static void test_blame(void **unused)
+TEST(test_blame)
 {
     struct network *network = network_shipped("digits_mlp", NULL);
     struct batch *batch = random_batch_new(network, 4, 1, 9);
@@ -344,7 +338,6 @@ static void test_blame(void **unused)
     struct machine m;
     float kept;
 
-    (void)unused;
     machine_open(&m, network, tensor_ops_f32(), 4, 7);
     (void)step(&m, batch, 1);
     assert_false(plan_blame(m.plan, m.params, 1, m.gradients, text, sizeof text));
@@ -363,7 +356,7 @@ static void test_blame(void **unused)
 }
 
 /* y = 3 x0 - 2 x1 + 1 without noise: plain descent comes to it. */
-static void test_finds_a_line(void **unused)
+TEST(test_finds_a_line)
 {
     struct network *network = network_shipped("fit_a_line", "features=2");
     struct batch *batch = random_batch_new(network, 64, 1, 9);
@@ -373,7 +366,6 @@ static void test_finds_a_line(void **unused)
     struct machine m;
     float *w, *b;
 
-    (void)unused;
     for (size_t i = 0; i < 64; i++)
         y[i] = 3 * x[2 * i] - 2 * x[2 * i + 1] + 1;
     machine_open(&m, network, tensor_ops_f32(), 64, 7);
@@ -395,21 +387,20 @@ static void test_finds_a_line(void **unused)
 }
 
 /* Pieces that live at the same time never share a byte, and those that do not share their place. */
-static void test_arena(void **unused)
+TEST(test_arena)
 {
     struct arena_piece pieces[60];
-    uint64_t state = 1;
+    uint64_t rng = 1;
 
-    (void)unused;
     for (int round = 0; round < 50; round++) {
         size_t total, sum = 0;
 
         for (size_t i = 0; i < ELEMENTS(pieces); i++) {
-            const uint32_t born = (uint32_t)(random_next(&state) % 40);
+            const uint32_t born = (uint32_t)(random_next(&rng) % 40);
 
-            pieces[i] = (struct arena_piece){ .bytes = random_next(&state) % 5000,
+            pieces[i] = (struct arena_piece){ .bytes = random_next(&rng) % 5000,
                                               .born = born,
-                                              .dead = born + (uint32_t)(random_next(&state) % 9) };
+                                              .dead = born + (uint32_t)(random_next(&rng) % 9) };
             sum += (pieces[i].bytes + 63) / 64 * 64;
         }
         total = arena_lay(pieces, ELEMENTS(pieces));
@@ -421,22 +412,4 @@ static void test_arena(void **unused)
                     assert_true(pieces[i].offset + pieces[i].bytes <= pieces[k].offset ||
                                 pieces[k].offset + pieces[k].bytes <= pieces[i].offset);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f32_as_f64),
-        cmocka_unit_test(test_sum_rule),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_batch_norm),
-        cmocka_unit_test(test_start_of_recommendation),
-        cmocka_unit_test(test_room_grows),
-        cmocka_unit_test(test_bad_batches),
-        cmocka_unit_test(test_blame),
-        cmocka_unit_test(test_finds_a_line),
-        cmocka_unit_test(test_arena),
-    };
-
-    return cmocka_run_group_tests_name("network: plan", tests, NULL, NULL);
 }

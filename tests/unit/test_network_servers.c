@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_servers.c - shipped networks trained by one trainer: on 1, 2 and 4 servers, however
  * blocks and rows lie on them, the bits are those of training alone */
+#define TEST_OWN_MAIN
+
 #include "tests/unit/network_case.h"
 
 #include <cblas.h>
@@ -11,6 +13,7 @@
 #include "kernels/kernels.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
@@ -179,43 +182,32 @@ static void same_on_servers(const char *name, const char *arguments, uint32_t pu
 #define SMALL "movie_ids=30 user_ids=40 title_chars=20 width=16"
 
 /* Sparse tables with RMSProp, single batches and groups. */
-static void test_recommendation(void **unused)
+TEST(test_recommendation)
 {
-    (void)unused;
     same_on_servers("recommendation", SMALL, 1);
     same_on_servers("recommendation", SMALL, 3);
 }
 
 /* A table that four inputs share, dropout, AdaGrad. */
-static void test_ngram_lm(void **unused)
+TEST(test_ngram_lm)
 {
-    (void)unused;
     same_on_servers("ngram_lm", "vocabulary=50 embedding=5 hidden=20", 1);
 }
 
 /* Convolutions, momentum, L2. */
-static void test_digits_conv(void **unused)
+TEST(test_digits_conv)
 {
-    (void)unused;
     same_on_servers("digits_conv", NULL, 1);
 }
 
 /* Additions, batch_norm, a rate schedule. */
-static void test_resnet_cifar(void **unused)
+TEST(test_resnet_cifar)
 {
-    (void)unused;
     same_on_servers("resnet_cifar", "depth=8", 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recommendation),
-        cmocka_unit_test(test_ngram_lm),
-        cmocka_unit_test(test_digits_conv),
-        cmocka_unit_test(test_resnet_cifar),
-    };
-
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests_name("network: servers", tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_identity.c - copies of machines are refused; several agents on one machine are not */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define MACHINE "0123456789abcdef0123456789abcdef"
 #define OTHER_MACHINE "fedcba9876543210fedcba9876543210"
@@ -54,12 +50,11 @@ static struct world *two_nodes(void)
     return w;
 }
 
-static void test_a_copy_is_refused_when_it_joins(void **state)
+TEST(test_a_copy_is_refused_when_it_joins)
 {
     struct world *w = two_nodes();
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(join(w, "b", MACHINE, "boot-2", &error), -EEXIST);
     assert_non_null(strstr(error.text, "node a at "));
     assert_non_null(strstr(error.text, "/etc/machine-id"));
@@ -86,12 +81,11 @@ static size_t disconnections(struct world *w)
     return found;
 }
 
-static void test_an_agent_that_left_is_told_of_once(void **state)
+TEST(test_an_agent_that_left_is_told_of_once)
 {
     struct world *w = two_nodes();
     struct node *node = cluster_node(w->cluster, "a");
 
-    (void)state;
     cluster_note_disconnected(w->cluster, node, w->now);
     cluster_note_disconnected(w->cluster, node, w->now);
     assert_int_equal(disconnections(w), 1);
@@ -104,11 +98,10 @@ static void test_an_agent_that_left_is_told_of_once(void **state)
     world_free(w);
 }
 
-static void test_several_agents_on_one_machine_are_not_copies(void **state)
+TEST(test_several_agents_on_one_machine_are_not_copies)
 {
     struct world *w = two_nodes();
 
-    (void)state;
     assert_int_equal(join(w, "b", MACHINE, "boot-1", NULL), 0);
     assert_int_equal(report(w, "b", MACHINE, "boot-1", NULL), 0);
     /* the machine is started again: one after the other reports from the new boot */
@@ -117,12 +110,11 @@ static void test_several_agents_on_one_machine_are_not_copies(void **state)
     world_free(w);
 }
 
-static void test_a_name_is_taken_back(void **state)
+TEST(test_a_name_is_taken_back)
 {
     struct world *w = two_nodes();
     struct edl_error error = { 0 };
 
-    (void)state;
     /* renamed and started again: as long as nobody says that it is the same */
     assert_int_equal(join(w, "b", MACHINE, "boot-2", &error), -EEXIST);
     assert_int_equal(cluster_remove_node(w->cluster, cluster_node(w->cluster, "a"), w->now, NULL),
@@ -139,12 +131,11 @@ static void test_a_name_is_taken_back(void **state)
     world_free(w);
 }
 
-static void test_a_copy_that_slipped_in_is_refused_when_it_reports(void **state)
+TEST(test_a_copy_that_slipped_in_is_refused_when_it_reports)
 {
     struct world *w = two_nodes();
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(join(w, "b", NULL, NULL, NULL), 0); /* an agent of before */
     assert_int_equal(report(w, "b", MACHINE, "boot-2", &error), -EEXIST);
     assert_false(cluster_node(w->cluster, "b")->heard);
@@ -157,12 +148,11 @@ static void test_a_copy_that_slipped_in_is_refused_when_it_reports(void **state)
     world_free(w);
 }
 
-static void test_a_copy_of_a_node_that_had_joined(void **state)
+TEST(test_a_copy_of_a_node_that_had_joined)
 {
     struct world *w = two_nodes();
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(report(w, "a", MACHINE, "boot-2", NULL), 0); /* a restart, for all we know */
     assert_int_equal(report(w, "a", MACHINE, "boot-1", &error), -EEXIST);
     assert_non_null(strstr(error.text, "two machines report as node a"));
@@ -171,18 +161,4 @@ static void test_a_copy_of_a_node_that_had_joined(void **state)
     assert_int_equal(report(w, "a", MACHINE, "boot-1", NULL), -EEXIST);
     assert_int_equal(report(w, "a", MACHINE, "boot-3", NULL), 0); /* this is a restart */
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_copy_is_refused_when_it_joins),
-        cmocka_unit_test(test_an_agent_that_left_is_told_of_once),
-        cmocka_unit_test(test_several_agents_on_one_machine_are_not_copies),
-        cmocka_unit_test(test_a_name_is_taken_back),
-        cmocka_unit_test(test_a_copy_that_slipped_in_is_refused_when_it_reports),
-        cmocka_unit_test(test_a_copy_of_a_node_that_had_joined),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,9 @@
 /* test_node_json.c - what an agent says of its node, every member wrong once; who holds which GPU
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/job_json.h"
@@ -16,6 +12,7 @@
 #include "shared/agent_wire.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"
+#include "tests/unit/test.h"
 
 /* A whole offer with these members, {"gpus":4} for example, in the place of its own. */
 static int read_with(const char *members, struct node_offer *ret, struct edl_error *error)
@@ -35,13 +32,12 @@ static int read_with(const char *members, struct node_offer *ret, struct edl_err
     return r;
 }
 
-static void test_offer_without_what_it_need_not_say(void **state)
+TEST(test_offer_without_what_it_need_not_say)
 {
     static const char *const rows[] = { "{}", "{\"labels\":null,\"gpu_numa\":null}",
                                         "{\"labels\":{},\"gpu_numa\":[]}" };
     static const uint8_t none[NODE_GPUS_MAX];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct node_offer offer;
         struct edl_error error;
@@ -55,22 +51,20 @@ static void test_offer_without_what_it_need_not_say(void **state)
     }
 }
 
-static void test_what_a_node_says_steers_no_terminal(void **state)
+TEST(test_what_a_node_says_steers_no_terminal)
 {
     struct node_offer offer;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(read_with("{\"address\":\"10.0.0.8\\n\\u001b[2J\"}", &offer, &error), 0);
     assert_string_equal(offer.address, "10.0.0.8??[2J");
 }
 
-static void test_offer_with_everything(void **state)
+TEST(test_offer_with_everything)
 {
     struct node_offer offer;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(read_with("{\"numa_nodes\":2,\"gpu_numa\":[0,1,1],"
                                "\"labels\":{\"rack\":\"r1\",\"a/b\":\"\"}}",
                                &offer, &error),
@@ -82,7 +76,7 @@ static void test_offer_with_everything(void **state)
     assert_string_equal(labels_get(&offer.labels, "a/b"), "");
 }
 
-static void test_offer_refused(void **state)
+TEST(test_offer_refused)
 {
     static const struct {
         const char *members, *pointer, *text;
@@ -106,7 +100,6 @@ static void test_offer_refused(void **state)
           "/labels/i", "more than 8" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct node_offer offer;
         struct edl_error error;
@@ -118,14 +111,13 @@ static void test_offer_refused(void **state)
     }
 }
 
-static void test_idle_gpus(void **state)
+TEST(test_idle_gpus)
 {
     json_t *body = json_loads("{\"gpus_foreign\":[0],\"gpus_idle\":[1,5]}", 0, NULL);
     json_t *bad = json_loads("{\"gpus_idle\":[64]}", 0, NULL);
     struct edl_error error = { 0 };
     uint64_t mask;
 
-    (void)state;
     assert_int_equal(gpus_idle_from_json(body, &mask, NULL), 0);
     assert_int_equal(mask, 0x22);
     assert_int_equal(gpus_idle_from_json(bad, &mask, &error), -EINVAL);
@@ -134,7 +126,7 @@ static void test_idle_gpus(void **state)
     json_decref(body);
 }
 
-static void test_foreign_ports(void **state)
+TEST(test_foreign_ports)
 {
     static const struct {
         const char *body;
@@ -154,7 +146,6 @@ static void test_foreign_ports(void **state)
     uint16_t *ports = NULL;
     size_t n;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         json_t *told = json_loads(rows[i].body, 0, NULL);
 
@@ -178,7 +169,7 @@ static void test_foreign_ports(void **state)
     json_decref(body);
 }
 
-static void test_foreign_gpus(void **state)
+TEST(test_foreign_gpus)
 {
     static const struct {
         const char *body;
@@ -194,7 +185,6 @@ static void test_foreign_gpus(void **state)
         { "{\"gpus_foreign\":1}", -EINVAL, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         json_t *body = json_loads(rows[i].body, 0, NULL);
         uint64_t mask;
@@ -214,7 +204,7 @@ static void assert_json(json_t *take_json, const char *expected)
     json_decref(take_json);
 }
 
-static void test_node_shows_who_holds_which_gpu(void **state)
+TEST(test_node_shows_who_holds_which_gpu)
 {
     struct cluster *cluster = new_cluster();
     struct job *job = run_job(cluster);
@@ -222,7 +212,6 @@ static void test_node_shows_who_holds_which_gpu(void **state)
     struct process *process;
     json_t *json;
 
-    (void)state;
     node->offer.gpus = 3;
     node->offer.numa_nodes = 2;
     node->offer.gpu_numa[2] = 1;
@@ -246,20 +235,4 @@ static void test_node_shows_who_holds_which_gpu(void **state)
     assert_json(gpus_to_json(UINT64_C(1) << 63), "[63]");
     assert_json(gpus_to_json(0), "[]");
     (void)cluster_free(cluster);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offer_without_what_it_need_not_say),
-        cmocka_unit_test(test_what_a_node_says_steers_no_terminal),
-        cmocka_unit_test(test_offer_with_everything),
-        cmocka_unit_test(test_offer_refused),
-        cmocka_unit_test(test_foreign_gpus),
-        cmocka_unit_test(test_foreign_ports),
-        cmocka_unit_test(test_idle_gpus),
-        cmocka_unit_test(test_node_shows_who_holds_which_gpu),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "scheduler/machine.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"
+#include "tests/unit/test.h"
 
 #define WHOLE                                                                                      \
     "{\"load_milli\":[80,70,60],\"memory_available_bytes\":4096,"                                  \
@@ -38,7 +39,7 @@ static struct machine *good(const char *text)
     return machine;
 }
 
-static void test_told_as_it_was(void **state)
+TEST(test_told_as_it_was)
 {
     static const char *const rows[][2] = {
         { WHOLE, WHOLE },
@@ -48,7 +49,6 @@ static void test_told_as_it_was(void **state)
         { "{\"of a later version\":1}", "{\"pressure\":{},\"disks\":[],\"nics\":[]}" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct machine *machine = good(rows[i][0]);
         json_t *json = machine_to_json(machine), *expected = json_loads(rows[i][1], 0, NULL);
@@ -62,7 +62,7 @@ static void test_told_as_it_was(void **state)
     assert_null(good("null"));
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *machine, *pointer;
@@ -106,7 +106,6 @@ static void test_refused(void **state)
           "/machine/nics/0/speed_mbit_per_s" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error;
         int r;
@@ -123,14 +122,13 @@ static void test_refused(void **state)
     "{\"uuid\":\"GPU-b\",\"pci_bus_id\":\"00:AF\",\"name\":\"A100\",\"memory_total_bytes\":9,"     \
     "\"memory_used_bytes\":8,\"utilisation_ppm\":1000000,\"strangers\":[" ALICE "]}]"
 
-static void test_gpus_and_who_is_on_them(void **state)
+TEST(test_gpus_and_who_is_on_them)
 {
     struct machine *machine = good("{\"gpus\":" GPUS "}");
     json_t *expected = json_loads(GPUS, 0, NULL);
     struct node node = { .offer.gpus = 3, .gpus_foreign = 0x6 };
     char text[128];
 
-    (void)state;
     assert_true(json_equal(machine->gpus, expected));
     json_decref(expected);
     assert_string_equal(machine_say_gpus(machine, &node, text, sizeof text),
@@ -151,13 +149,12 @@ static void join(struct cluster *cluster, const char *name)
                      0);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
     struct cluster *cluster = new_cluster();
     struct machines machines = { 0 };
     struct machine_sums sums = machines_sum(&machines, cluster);
 
-    (void)state;
     assert_int_equal(sums.disk_free_least_bytes, 0);
     join(cluster, "a");
     join(cluster, "b");
@@ -186,7 +183,7 @@ static void test_sums(void **state)
     (void)cluster_free(cluster);
 }
 
-static void test_traffic_only_grows(void **state)
+TEST(test_traffic_only_grows)
 {
     static const struct {
         const char *nics;
@@ -202,22 +199,10 @@ static void test_traffic_only_grows(void **state)
     };
     struct machines machines = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         machines_take(&machines, "n", good(rows[i].nics));
         assert_int_equal(machines.received_bytes, rows[i].received);
         assert_int_equal(machines.sent_bytes, rows[i].sent);
     }
     machines_done(&machines);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_told_as_it_was),          cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_gpus_and_who_is_on_them), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_traffic_only_grows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

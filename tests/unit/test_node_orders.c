@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_orders.c - a node that is given thousands of processes is told of them bit by bit */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <utlist.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/events/node_orders.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define JOBS 5U
 #define EACH 1000U
@@ -68,13 +64,12 @@ static struct world *crowded(uint32_t jobs)
     return w;
 }
 
-static void test_starts_are_told_in_turn(void **state)
+TEST(test_starts_are_told_in_turn)
 {
     struct world *w = crowded(1);
     struct node *node = cluster_node(w->cluster, "node-0");
     uint32_t n = tell(node, PROCESS_PREPARING);
 
-    (void)state;
     assert_int_equal(node_count_new(node), EACH);
     assert_int_equal(n, NODE_STARTS_TOLD);
     for (uint32_t before = n; n < EACH; before = n) {
@@ -88,14 +83,13 @@ static void test_starts_are_told_in_turn(void **state)
     world_free(w);
 }
 
-static void test_what_was_told_is_told_again(void **state)
+TEST(test_what_was_told_is_told_again)
 {
     struct world *w = crowded(1);
     struct node *node = cluster_node(w->cluster, "node-0");
     uint32_t n = tell(node, PROCESS_PREPARING);
     const struct process_report first = reports[0];
 
-    (void)state;
     reports[0] = reports[n - 1]; /* all but the first */
     report(w, node, n - 1);
     assert_int_equal(tell(node, PROCESS_PREPARING), n - 1 + NODE_STARTS_TOLD);
@@ -103,13 +97,12 @@ static void test_what_was_told_is_told_again(void **state)
     world_free(w);
 }
 
-static void test_no_more_than_an_agent_follows(void **state)
+TEST(test_no_more_than_an_agent_follows)
 {
     struct world *w = crowded(JOBS);
     struct node *node = cluster_node(w->cluster, "node-0");
     uint32_t n = 0, before;
 
-    (void)state;
     do {
         before = n;
         n = tell(node, PROCESS_RUNNING);
@@ -119,15 +112,4 @@ static void test_no_more_than_an_agent_follows(void **state)
     assert_int_equal(n, ORDERS_MAX);
     assert_int_equal(node_count_new(node), JOBS * EACH - ORDERS_MAX);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_are_told_in_turn),
-        cmocka_unit_test(test_what_was_told_is_told_again),
-        cmocka_unit_test(test_no_more_than_an_agent_follows),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include "shared/clock.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define CREDENTIAL_1 "1111111111111111111111111111111111111111111111111111111111111111"
 #define CREDENTIAL_2 "2222222222222222222222222222222222222222222222222222222222222222"
@@ -175,7 +176,9 @@ static unsigned ask(struct live *live, const struct http_route *route, const cha
     return status;
 }
 
-static void test_calls_for_processes(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_calls_for_processes)
 {
     static const struct {
         const char *process; /* NULL: the header is not there */
@@ -239,7 +242,7 @@ static void test_calls_for_processes(void **state)
     assert_null(live->scheduler->archived);
 }
 
-static void test_other_calls(void **state)
+TEST(test_other_calls)
 {
     struct live *live = *state;
     const struct http_route *table;
@@ -263,7 +266,7 @@ static void test_other_calls(void **state)
 }
 
 /* What a node says is about its own processes, or about none. */
-static void test_what_is_said_of_others(void **state)
+TEST(test_what_is_said_of_others)
 {
     static const char log[] = "{\"job_id\":4,\"role\":\"trainer\",\"index\":0,\"incarnation\":1,"
                               "\"offset\":0,\"next_offset\":3,\"text\":\"no\\n\"}";
@@ -282,16 +285,4 @@ static void test_what_is_said_of_others(void **state)
     if (reply.status != 404)
         fail_msg("%u: %s", reply.status, reply.body);
     reply_clear(&reply);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_calls_for_processes),
-        T(test_other_calls),
-        T(test_what_is_said_of_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

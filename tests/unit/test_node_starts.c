@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_starts.c - what starts that fail say of a node: when it is quarantined, and when not */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* The agent says that the job's process cannot be started. */
 static void report_failed_start(struct world *w, const struct job *job)
@@ -62,7 +58,7 @@ static void fail_start(struct world *w, const char *name)
 }
 
 /* Two jobs that take turns are two jobs, and one that is submitted again is the same one. */
-static void test_node_is_not_quarantined_for_two_broken_jobs(void **state)
+TEST(test_node_is_not_quarantined_for_two_broken_jobs)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     const struct node *node = cluster_node(w->cluster, "node-0");
@@ -71,7 +67,6 @@ static void test_node_is_not_quarantined_for_two_broken_jobs(void **state)
     struct job *a;
     struct job *b;
 
-    (void)state;
     a_spec->restart_backoff_us = 0;
     b_spec->restart_backoff_us = 0;
     a = world_submit(w, a_spec);
@@ -98,13 +93,12 @@ static void test_node_is_not_quarantined_for_two_broken_jobs(void **state)
 }
 
 /* What cannot be started anywhere says nothing of a node. */
-static void test_jobs_that_fail_on_every_node_quarantine_none(void **state)
+TEST(test_jobs_that_fail_on_every_node_quarantine_none)
 {
     static const char *const names[] = { "a", "b", "c", "d", "e" };
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *good = world_spec("good", 1, 1, 100, 0, 0);
 
-    (void)state;
     set_host_labels(w);
     for (size_t i = 0; i < ELEMENTS(names); i++) {
         fail_start_on(w, names[i], "node-0");
@@ -128,13 +122,12 @@ static void test_jobs_that_fail_on_every_node_quarantine_none(void **state)
     world_free(w);
 }
 
-static void test_node_on_which_nothing_starts_is_quarantined(void **state)
+TEST(test_node_on_which_nothing_starts_is_quarantined)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct node *node = cluster_node(w->cluster, "node-0");
     struct job *job;
 
-    (void)state;
     fail_start(w, "a");
     fail_start(w, "b");
     job = world_submit(w, world_spec("good", 1, 1, 100, 0, 0));
@@ -180,11 +173,10 @@ static void run_on_the_third(struct world *w, const char *name)
 }
 
 /* What runs at last was not the job's fault where it could not be started. */
-static void test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere(void **state)
+TEST(test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     run_on_the_third(w, "a");
     run_on_the_third(w, "b");
     for (unsigned n = 0; n < 3; n++)
@@ -197,12 +189,11 @@ static void test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere
 }
 
 /* After it ran elsewhere it fails there again, and on the other one: both stay to blame. */
-static void test_blame_outlasts_the_next_failure(void **state)
+TEST(test_blame_outlasts_the_next_failure)
 {
     static const char *const names[] = { "a", "b" };
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     set_host_labels(w);
     for (size_t i = 0; i < ELEMENTS(names); i++)
         run_on_the_third(w, names[i]);
@@ -215,17 +206,4 @@ static void test_blame_outlasts_the_next_failure(void **state)
     assert_int_equal(cluster_node(w->cluster, "node-0")->state, NODE_QUARANTINED);
     assert_int_equal(cluster_node(w->cluster, "node-1")->state, NODE_READY);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_node_on_which_nothing_starts_is_quarantined),
-        cmocka_unit_test(test_node_is_not_quarantined_for_two_broken_jobs),
-        cmocka_unit_test(test_jobs_that_fail_on_every_node_quarantine_none),
-        cmocka_unit_test(test_nodes_that_start_nothing_are_quarantined_by_what_runs_elsewhere),
-        cmocka_unit_test(test_blame_outlasts_the_next_failure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

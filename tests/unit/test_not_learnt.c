@@ -4,17 +4,13 @@
  *
  * The scheduler hears nobody for a while, as its disk hangs. Agents freeze what they run meanwhile,
  * and tell for how long. Each test says what is learnt without that, or is told the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000)
 #define MACHINES 4
@@ -129,12 +125,11 @@ static unsigned machine_of_first(const struct plant *p)
 
 /* --- tasks --- */
 
-static void test_no_task_is_done_twice(void **state)
+TEST(test_no_task_is_done_twice)
 {
     struct task_queue_counts counts;
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     work_often(&p, ALL, 4);
     counts = task_queue_counts(p.job->queue);
@@ -148,11 +143,10 @@ static void test_no_task_is_done_twice(void **state)
 }
 
 /* What goes on while nobody hears it finds its tasks as well. */
-static void test_no_task_is_lost_by_who_worked_unheard(void **state)
+TEST(test_no_task_is_lost_by_who_worked_unheard)
 {
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     take(&p, 0);
     stand_still(&p, 0, STILL_S);
@@ -167,11 +161,10 @@ static void test_no_task_is_lost_by_who_worked_unheard(void **state)
 }
 
 /* One that hangs loses its task all the same, though it stood still once. */
-static void test_task_of_one_that_hangs_comes_back(void **state)
+TEST(test_task_of_one_that_hangs_comes_back)
 {
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     take(&p, 0);
     stand_still(&p, ALL, STILL_S);
@@ -183,13 +176,12 @@ static void test_task_of_one_that_hangs_comes_back(void **state)
 
 /* --- speeds --- */
 
-static void test_no_speed_is_measured_across_it(void **state)
+TEST(test_no_speed_is_measured_across_it)
 {
     uint64_t windows;
     double unit_s;
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     work_often(&p, 0, 12);
     windows = p.job->learned->of.windows;
@@ -205,12 +197,11 @@ static void test_no_speed_is_measured_across_it(void **state)
 }
 
 /* It is the slowest by far, by the clock; and nothing that is known says so. */
-static void test_nobody_is_a_straggler_for_it(void **state)
+TEST(test_nobody_is_a_straggler_for_it)
 {
     struct plant p;
     unsigned first;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     work_often(&p, 0, 12);
     first = machine_of_first(&p);
@@ -227,11 +218,10 @@ static void test_nobody_is_a_straggler_for_it(void **state)
     end(&p);
 }
 
-static void test_no_change_is_dear_for_it(void **state)
+TEST(test_no_change_is_dear_for_it)
 {
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     work_often(&p, 0, 2);
     p.job->learned->of.resize_s = 0;
@@ -252,12 +242,11 @@ static void test_no_change_is_dear_for_it(void **state)
 
 /* --- lengths --- */
 
-static void test_work_is_none_of_it(void **state)
+TEST(test_work_is_none_of_it)
 {
     double before;
     struct plant p;
 
-    (void)state;
     begin_with(&p, 1, 2000);
     work_often(&p, 0, 12);
     before = p.job->learned->of.work_s / goodput_learn_speedup(&p.job->learned->of, MACHINES);
@@ -268,13 +257,12 @@ static void test_work_is_none_of_it(void **state)
     end(&p);
 }
 
-static void test_length_of_a_fixed_job_is_without_it(void **state)
+TEST(test_length_of_a_fixed_job_is_without_it)
 {
     struct goodput_family_facts family;
     char name[JOB_FAMILY_SIZE];
     struct plant p;
 
-    (void)state;
     begin_with(&p, MACHINES, 0);
     pass_s(&p, 90);
     stand_still(&p, ALL, 600);
@@ -288,20 +276,4 @@ static void test_length_of_a_fixed_job_is_without_it(void **state)
     assert_near(family.ended[0] * job_length_unit_s(p.job), 100, 8);
     assert_true(family.most * job_length_unit_s(p.job) < 110);
     end(&p);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_task_is_done_twice),
-        cmocka_unit_test(test_no_task_is_lost_by_who_worked_unheard),
-        cmocka_unit_test(test_task_of_one_that_hangs_comes_back),
-        cmocka_unit_test(test_no_speed_is_measured_across_it),
-        cmocka_unit_test(test_nobody_is_a_straggler_for_it),
-        cmocka_unit_test(test_no_change_is_dear_for_it),
-        cmocka_unit_test(test_work_is_none_of_it),
-        cmocka_unit_test(test_length_of_a_fixed_job_is_without_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvml.c - GPUs as a management library tells of them: none, some, broken */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/nvml.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static char file[64];
 
@@ -74,31 +70,30 @@ static void gpus_are(struct nvml *nvml, const char *expected)
     json_decref(json);
 }
 
-static void test_no_library(void **state)
+TEST(test_no_library)
 {
     struct nvml *nvml;
 
-    (void)state;
     assert_int_equal(nvml_open("/no/such/library", &nvml, NULL), 0);
     assert_null(nvml);
 }
 
-static void test_not_that_library(void **state)
+TEST(test_not_that_library)
 {
     struct edl_error error = { 0 };
     struct nvml *nvml;
 
-    (void)state;
     assert_int_equal(nvml_open("libc.so.6", &nvml, &error), -EIO);
     assert_null(nvml);
     assert_non_null(strstr(error.text, "has no nvmlInit_v2"));
 }
 
-static void test_gpus_in_the_order_of_the_bus(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_gpus_in_the_order_of_the_bus)
 {
     struct nvml *nvml;
 
-    (void)state;
     machine_is("gpu 00000000:AF:00.0 GPU-b 80000 500 101\ngpu 00000000:3B:00.0 GPU-a 40000 0 7\n");
     nvml = open_fake();
     gpus_are(
@@ -113,12 +108,11 @@ static void test_gpus_in_the_order_of_the_bus(void **state)
     free(nvml);
 }
 
-static void test_processes_with_their_users(void **state)
+TEST(test_processes_with_their_users)
 {
     struct nvml *nvml;
     _cleanup_free_ char *text = NULL;
 
-    (void)state;
     machine_is("gpu 00000000:3B:00.0 GPU-a 40000 9 0\nprocess GPU-a 1 18446744073709551615\n"
                "process GPU-a 4194303 9\nprocess GPU-other 1 5\n");
     nvml = open_fake();
@@ -131,14 +125,13 @@ static void test_processes_with_their_users(void **state)
     free(nvml);
 }
 
-static void test_many_processes(void **state)
+TEST(test_many_processes)
 {
     char text[2048] = "gpu 00000000:3B:00.0 GPU-a 40000 9 0\n";
     struct edl_error error = { 0 };
     struct nvml *nvml;
     json_t *json;
 
-    (void)state;
     for (unsigned i = 0; i < 30; i++)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "process GPU-a %u 1\n",
                        4194000 + i);
@@ -150,31 +143,16 @@ static void test_many_processes(void **state)
     free(nvml);
 }
 
-static void test_breaks(void **state)
+TEST(test_breaks)
 {
     struct edl_error error = { 0 };
     struct nvml *nvml;
     json_t *json;
 
-    (void)state;
     machine_is("");
     nvml = open_fake();
     machine_is("broken\n");
     assert_int_equal(nvml_gpus(nvml, &json, &error), -EIO);
     assert_string_equal(error.text, "NVML cannot tell of the GPUs: Unknown Error");
     free(nvml);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_library),
-        cmocka_unit_test(test_not_that_library),
-        cmocka_unit_test_setup_teardown(test_gpus_in_the_order_of_the_bus, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_processes_with_their_users, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_processes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_breaks, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

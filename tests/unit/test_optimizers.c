@@ -2,15 +2,11 @@
 /* test_optimizers.c - every optimizer by its formula: golden values to nine digits in f64, f32
  * beside it, cuts, clipping, decay, missed batches */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/optimizer.h"
+#include "tests/unit/test.h"
 
 #define STEPS 3
 
@@ -118,9 +114,8 @@ static void fill(float *gradient, double value)
         gradient[i] = (float)value;
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
-    (void)state;
     for (size_t m = 0; m < N_GOLDEN; m++)
         for (int decayed = 0; decayed < 2; decayed++) {
             struct arrays a;
@@ -146,9 +141,8 @@ static void test_golden(void **state)
         }
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (uint32_t m = 0; m < OPTIMIZER_METHODS; m++)
         assert_int_equal(optimizer_method_of(optimizer_kind(m)->name), m);
     assert_int_equal(optimizer_method_of("sgd"), -1);
@@ -156,9 +150,8 @@ static void test_names(void **state)
 }
 
 /* The same bits when a parameter is cut into pieces of any length. */
-static void test_cuts(void **state)
+TEST(test_cuts)
 {
-    (void)state;
     for (size_t m = 0; m < N_GOLDEN; m++) {
         struct arrays whole, cut;
         float gradient[N];
@@ -179,9 +172,8 @@ static void test_cuts(void **state)
 }
 
 /* Clipping is by value: as if the gradients had been clamped before, in the states too. */
-static void test_clipping(void **state)
+TEST(test_clipping)
 {
-    (void)state;
     for (size_t m = 0; m < N_GOLDEN; m++) {
         struct arrays clipped, clamped;
         float gradient[N], small[N];
@@ -203,14 +195,13 @@ static void test_clipping(void **state)
 }
 
 /* L1 draws to 0 and stops there; L2 divides behind it. By hand for s = 1. */
-static void test_l1(void **state)
+TEST(test_l1)
 {
     const struct golden *g = &golden[0];
     struct optimizer_step step = step_of(g, 0.5, 1);
     struct arrays a;
     float gradient[N];
 
-    (void)state;
     step.l1_rate = 2.0; /* by 0.1 * 2 */
     start_at(&a, 1.0);
     fill(gradient, 1.0);
@@ -224,9 +215,8 @@ static void test_l1(void **state)
 }
 
 /* Elements that never had a gradient but 0 stay numbers, and without decay where they are. */
-static void test_zero_gradients(void **state)
+TEST(test_zero_gradients)
 {
-    (void)state;
     for (size_t m = 0; m < N_GOLDEN; m++) {
         struct arrays a;
         float gradient[N];
@@ -245,14 +235,13 @@ static void test_zero_gradients(void **state)
 
 /* A variance that rounding has brought below 0 counts as 0: no NaN, and a step of rate * g over the
  * root of epsilon. */
-static void test_rmsprop_variance(void **state)
+TEST(test_rmsprop_variance)
 {
     const struct golden *g = &golden[6];
     struct optimizer_step step = step_of(g, 0.0, 2);
     struct arrays a;
     float gradient[N];
 
-    (void)state;
     assert_int_equal(g->method, OPTIMIZER_RMSPROP);
     step.rate = 1e-6;
     start_at(&a, 0.7);
@@ -297,9 +286,8 @@ static double lazy_difference(const struct golden *g, double rate)
     return fabs(lazy.w_f64[3] - dense.w_f64[3]);
 }
 
-static void test_missed_batches(void **state)
+TEST(test_missed_batches)
 {
-    (void)state;
     for (size_t m = 0; m < N_GOLDEN; m++) {
         const uint32_t method = golden[m].method;
         double coarse, fine;
@@ -316,11 +304,10 @@ static void test_missed_batches(void **state)
 
 /* The states of a row that missed batches have decayed as so many gradients of 0 would make them.
  */
-static void test_missed_states(void **state)
+TEST(test_missed_states)
 {
     static const size_t decaying[] = { 4, 6 }; /* decayed AdaGrad, RMSProp */
 
-    (void)state;
     for (size_t d = 0; d < 2; d++) {
         const struct golden *g = &golden[decaying[d]];
         struct optimizer_step step = step_of(g, 0.0, 1);
@@ -345,21 +332,4 @@ static void test_missed_states(void **state)
          */
         assert_true(fabs(lazy.w_f64[9] - dense.w_f64[9]) < 1e-12);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_clipping),
-        cmocka_unit_test(test_l1),
-        cmocka_unit_test(test_zero_gradients),
-        cmocka_unit_test(test_rmsprop_variance),
-        cmocka_unit_test(test_missed_batches),
-        cmocka_unit_test(test_missed_states),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

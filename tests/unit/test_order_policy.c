@@ -2,14 +2,10 @@
 /* test_order_policy.c - orders for what the node does not offer; what the node adds to others */
 #include <errno.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "agent/core/process_id.h"
@@ -18,6 +14,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/start_fault.h"
+#include "tests/unit/test.h"
 
 #define ARCHIVE "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ORDER(more_) "{\"job\":\"j\",\"argv\":[\"true\"]," more_ "}"
@@ -30,7 +27,7 @@ static int remove_entry(const char *path, const struct stat *stat, int kind, str
     return remove(path);
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
     static const struct {
         const char *order, *wrong; /* NULL: it is for folders to fail, later */
@@ -72,7 +69,6 @@ static void test_orders(void **state)
     const struct process_id id = { .job_id = 1, .role = "trainer", .incarnation = 1 };
     const struct environment_facts facts = { .limits = { 2000, 4096, 2, 20000, 20009 } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         json_t *order = json_loads(rows[i].order, 0, NULL), *made = NULL;
         struct edl_error error = { 0 };
@@ -135,7 +131,7 @@ static const char *text_at(const json_t *object, const char *key)
 }
 
 /* One folder for all is named by the order, and made by nobody here. */
-static void test_where_an_archive_goes(void **state)
+TEST(test_where_an_archive_goes)
 {
     static const struct {
         const char *order, *workspace, *slot; /* workspace NULL: a copy of its own */
@@ -147,7 +143,6 @@ static void test_where_an_archive_goes(void **state)
           NULL, "" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         json_t *made = complete(rows[i].order), *env = json_object_get(made, "env");
         const json_t *unpack = json_object_get(made, "unpack");
@@ -167,7 +162,7 @@ static void test_where_an_archive_goes(void **state)
 }
 
 /* What a library of collectives is to use, where it would take another. */
-static void test_the_interface_of_the_address_is_told(void **state)
+TEST(test_the_interface_of_the_address_is_told)
 {
     static const struct {
         const char *env, *gloo, *nccl;
@@ -178,7 +173,6 @@ static void test_the_interface_of_the_address_is_told(void **state)
         { "{\"EDL_ADDRESS\":\"a.name\"}", NULL, NULL },
         { "{}", NULL, NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         char order[200];
@@ -203,7 +197,7 @@ static void test_the_interface_of_the_address_is_told(void **state)
 }
 
 /* The libraries of CUDA are for programs of parameter servers that have a GPU. */
-static void test_where_cuda_is(void **state)
+TEST(test_where_cuda_is)
 {
     static const char *const rows[][2] = {
         { "{\"EDL_GPUS\":\"1\",\"PSERVERS\":\"2\"}", "/tmp" },
@@ -213,7 +207,6 @@ static void test_where_cuda_is(void **state)
         { "{\"EDL_GPUS\":\"1\"}", "" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         char order[200];
         json_t *env;
@@ -226,11 +219,10 @@ static void test_where_cuda_is(void **state)
 }
 
 /* What Python prints is in the log when it is printed, unless the job wants it otherwise. */
-static void test_python_is_told_to_print_at_once(void **state)
+TEST(test_python_is_told_to_print_at_once)
 {
     static const char *const rows[][2] = { { "{}", "1" }, { "{\"PYTHONUNBUFFERED\":\"\"}", "" } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const char *told;
         char order[200];
@@ -243,15 +235,4 @@ static void test_python_is_told_to_print_at_once(void **state)
         assert_string_equal(told, rows[i][1]);
         json_decref(env);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_orders),
-                                        cmocka_unit_test(test_where_an_archive_goes),
-                                        cmocka_unit_test(test_the_interface_of_the_address_is_told),
-                                        cmocka_unit_test(test_where_cuda_is),
-                                        cmocka_unit_test(test_python_is_told_to_print_at_once) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "scheduler/orders.h"
 #include "shared/parse.h"
 #include "tests/unit/orders_fixture.h"
+#include "tests/unit/test.h"
 
 static void assert_env(const json_t *env, const char *name, const char *expected)
 {
@@ -13,7 +14,9 @@ static void assert_env(const json_t *env, const char *name, const char *expected
         fail_msg("%s is \"%s\", not \"%s\"", name, value != NULL ? value : "(absent)", expected);
 }
 
-static void test_environment_has_upstreams_values(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_environment_has_upstreams_values)
 {
     static const char *const expected[][2] = {
         { "PADDLE_JOB_NAME", "example" },
@@ -74,7 +77,7 @@ static void servers_of(struct fixture *f, const char *pserver)
 }
 
 /* Two servers of a node have two ports, so the list tells them. */
-static void test_servers_with_ports_of_their_own(void **state)
+TEST(test_servers_with_ports_of_their_own)
 {
     struct fixture *f = *state;
     json_t *env;
@@ -90,7 +93,7 @@ static void test_servers_with_ports_of_their_own(void **state)
 }
 
 /* Servers without allocated ports listen where the document says. */
-static void test_servers_with_the_documents_ports(void **state)
+TEST(test_servers_with_the_documents_ports)
 {
     struct fixture *f = *state;
     json_t *env;
@@ -105,7 +108,7 @@ static void test_servers_with_the_documents_ports(void **state)
 }
 
 /* A list without one of them would be another list. */
-static void test_servers_that_are_nowhere(void **state)
+TEST(test_servers_that_are_nowhere)
 {
     struct fixture *f = *state;
     struct process *server = f->job->slots[0][0].live;
@@ -119,7 +122,7 @@ static void test_servers_that_are_nowhere(void **state)
 }
 
 /* The kernel would not start it: a text of the environment may have less than 128 KiB. */
-static void test_a_command_that_is_too_long_is_not_in_the_environment(void **state)
+TEST(test_a_command_that_is_too_long_is_not_in_the_environment)
 {
     struct fixture *f = *state;
     struct role_spec *role = &f->job->spec->roles[1];
@@ -143,7 +146,7 @@ static void test_a_command_that_is_too_long_is_not_in_the_environment(void **sta
         free(words[i]);
 }
 
-static void test_orders_tell_the_umask(void **state)
+TEST(test_orders_tell_the_umask)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 0);
@@ -169,7 +172,7 @@ static uint64_t number_in(const json_t *env, const char *name)
 }
 
 /* The tutorial's own rule: a trainer takes the files whose number, modulo the count, is its id. */
-static void test_environment_divides_files_between_trainers(void **state)
+TEST(test_environment_divides_files_between_trainers)
 {
     struct fixture *f = *state;
     struct role_spec *role = &f->job->spec->roles[1];
@@ -189,7 +192,7 @@ static void test_environment_divides_files_between_trainers(void **state)
         assert_int_equal(takers[file], 1);
 }
 
-static void test_environment_of_the_job_wins_but_not_over_identity(void **state)
+TEST(test_environment_of_the_job_wins_but_not_over_identity)
 {
     struct fixture *f = *state;
     json_t *env = order_environment(trainer(f, 0));
@@ -199,7 +202,7 @@ static void test_environment_of_the_job_wins_but_not_over_identity(void **state)
     json_decref(env);
 }
 
-static void test_environment_lists_allocated_ports(void **state)
+TEST(test_environment_lists_allocated_ports)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 0);
@@ -213,7 +216,7 @@ static void test_environment_lists_allocated_ports(void **state)
     json_decref(env);
 }
 
-static void test_environment_names_where_rank_0_is_met(void **state)
+TEST(test_environment_names_where_rank_0_is_met)
 {
     struct fixture *f = *state;
     struct process *first = trainer(f, 0);
@@ -234,7 +237,7 @@ static void test_environment_names_where_rank_0_is_met(void **state)
     first->n_ports = 0;
 }
 
-static void test_environment_counts_devices_that_a_process_sees(void **state)
+TEST(test_environment_counts_devices_that_a_process_sees)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 1);
@@ -253,7 +256,7 @@ static void test_environment_counts_devices_that_a_process_sees(void **state)
     process->gpu_mask = 0;
 }
 
-static void test_environment_names_teacher_and_checkpoints(void **state)
+TEST(test_environment_names_teacher_and_checkpoints)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 0);
@@ -277,7 +280,7 @@ static void test_environment_names_teacher_and_checkpoints(void **state)
     json_decref(env);
 }
 
-static void test_environment_shows_granted_gpus_only(void **state)
+TEST(test_environment_shows_granted_gpus_only)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 0);
@@ -294,7 +297,7 @@ static void test_environment_shows_granted_gpus_only(void **state)
     process->gpu_mask = 0;
 }
 
-static void test_orders_name_every_process_of_the_node(void **state)
+TEST(test_orders_name_every_process_of_the_node)
 {
     struct fixture *f = *state;
     json_t *orders = orders_to_json(f->node, NULL);
@@ -311,7 +314,7 @@ static void test_orders_name_every_process_of_the_node(void **state)
     json_decref(orders);
 }
 
-static void test_orders_tell_what_starts_a_process_until_it_is_reported(void **state)
+TEST(test_orders_tell_what_starts_a_process_until_it_is_reported)
 {
     struct fixture *f = *state;
     struct process *process = trainer(f, 0);
@@ -329,7 +332,7 @@ static void test_orders_tell_what_starts_a_process_until_it_is_reported(void **s
     json_decref(order);
 }
 
-static void test_orders_stop_what_is_wanted_stopped(void **state)
+TEST(test_orders_stop_what_is_wanted_stopped)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -345,11 +348,9 @@ static void test_orders_stop_what_is_wanted_stopped(void **state)
     json_decref(orders);
 }
 
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-
 /* What says that it is shared is no path and no name of an archive: an agent that does not know of
  * it refuses it. */
-static void test_one_workspace_for_all(void **state)
+TEST(test_one_workspace_for_all)
 {
     static const char archive[] =
         "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -377,29 +378,4 @@ static void test_one_workspace_for_all(void **state)
     assert_string_equal(json_string_value(json_object_get(order, "workspace")), archive);
     assert_null(json_object_get(order, "archive"));
     json_decref(order);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_environment_has_upstreams_values),
-        T(test_servers_with_ports_of_their_own),
-        T(test_servers_with_the_documents_ports),
-        T(test_servers_that_are_nowhere),
-        T(test_a_command_that_is_too_long_is_not_in_the_environment),
-        T(test_orders_tell_the_umask),
-        T(test_environment_divides_files_between_trainers),
-        T(test_environment_of_the_job_wins_but_not_over_identity),
-        T(test_environment_lists_allocated_ports),
-        T(test_environment_names_where_rank_0_is_met),
-        T(test_environment_counts_devices_that_a_process_sees),
-        T(test_environment_names_teacher_and_checkpoints),
-        T(test_environment_shows_granted_gpus_only),
-        T(test_orders_name_every_process_of_the_node),
-        T(test_orders_tell_what_starts_a_process_until_it_is_reported),
-        T(test_orders_stop_what_is_wanted_stopped),
-        T(test_one_workspace_for_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_outlook.c - when a job will be over, and what its deadline needs */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/learn/outlook.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000) /* millicores, of one instance */
 
@@ -54,14 +50,13 @@ static void teach(const struct world *w, struct job *job, double units_left)
     job->learned->told_us = w->now.now_us;
 }
 
-static void test_it_ends_when_its_units_are_done(void **state)
+TEST(test_it_ends_when_its_units_are_done)
 {
     struct job_outlook outlook;
     struct world *w;
     struct job *job = begin(&w, 0);
     struct instant later = w->now;
 
-    (void)state;
     assert_false(job_outlook(job, w->now, &outlook)); /* nothing was told yet */
     teach(w, job, 1000);
     assert_true(job_outlook(job, w->now, &outlook));
@@ -81,14 +76,13 @@ static void test_it_ends_when_its_units_are_done(void **state)
     end(w);
 }
 
-static void test_deadline_is_kept_or_not(void **state)
+TEST(test_deadline_is_kept_or_not)
 {
     struct job_outlook outlook;
     struct world *w;
     struct job *job = begin(&w, 260 * USEC_PER_SEC);
     double due_in_s;
 
-    (void)state;
     due_in_s = (double)(deadline_at(&job->plan.due) - w->now.now_us) / USEC_PER_SEC;
     teach(w, job, 4.8 * 0.95 * due_in_s);
     assert_true(job_outlook(job, w->now, &outlook));
@@ -107,14 +101,4 @@ static void test_deadline_is_kept_or_not(void **state)
     assert_true(job_outlook(job, w->now, &outlook));
     assert_int_equal(outlook.needed, 0);
     end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_ends_when_its_units_are_done),
-        cmocka_unit_test(test_deadline_is_kept_or_not),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

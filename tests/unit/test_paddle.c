@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_paddle.c - the flags of `edl-paddle train` and `pserver`, and what becomes of them */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "client/paddle/paddle_flags.h"
 #include "client/paddle/paddle_nics.h"
@@ -20,6 +15,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const char *const (*variables)[2];
 
@@ -49,8 +45,10 @@ static int reset(void **state)
     return 0;
 }
 
+TEST_EACH(reset, NULL);
+
 /* Every flag of the table, by its name and by its variable. */
-static void test_every_flag_is_taken(void **state)
+TEST(test_every_flag_is_taken)
 {
     static const char *const values[] = { "word", "true", "7", "0.5" };
     const struct paddle_flag_row *row;
@@ -58,7 +56,6 @@ static void test_every_flag_is_taken(void **state)
     char word[96], name[96];
     size_t n = 0;
 
-    (void)state;
     for (; (row = paddle_flag_row(n)) != NULL; n++) {
         const char *pair[2][2] = { { name, values[row->kind] }, { NULL, NULL } };
 
@@ -81,7 +78,7 @@ static void test_every_flag_is_taken(void **state)
     assert_true(n > 60);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     static const struct {
         enum paddle_flag flag;
@@ -105,13 +102,12 @@ static void test_defaults(void **state)
     };
     struct paddle_flags flags;
 
-    (void)state;
     PARSE(&flags, "--comment=x");
     for (size_t i = 0; i < ELEMENTS(defaults); i++)
         assert_string_equal(flags.values[defaults[i].flag], defaults[i].value);
 }
 
-static void test_words_win_over_variables(void **state)
+TEST(test_words_win_over_variables)
 {
     static const char *const set[][2] = { { "PADDLE_INIT_PORT", "7164" },
                                           { "PADDLE_INIT_TRAINER_ID", "1" },
@@ -120,7 +116,6 @@ static void test_words_win_over_variables(void **state)
                                           { NULL, NULL } };
     struct paddle_flags flags;
 
-    (void)state;
     variables = set;
     PARSE(&flags, "--port", "7000", "--trainer_id=2", "--use_gpu", "--noparallel_nn");
     assert_int_equal(paddle_flag_count(&flags, FLAG_PORT), 7000);
@@ -135,7 +130,7 @@ static void test_words_win_over_variables(void **state)
 }
 
 /* also of a boolean whose value is the same in both places */
-static void test_typed_is_told_from_given(void **state)
+TEST(test_typed_is_told_from_given)
 {
     static const char *const set[][2] = { { "PADDLE_INIT_LOCAL", "true" },
                                           { "PADDLE_INIT_USE_GPU", "1" },
@@ -143,7 +138,6 @@ static void test_typed_is_told_from_given(void **state)
                                           { NULL, NULL } };
     struct paddle_flags flags;
 
-    (void)state;
     variables = set;
     PARSE(&flags, "--local=1", "--port", "7164", "--noparallel_nn");
     assert_true(flags.typed[FLAG_LOCAL]);
@@ -152,7 +146,7 @@ static void test_typed_is_told_from_given(void **state)
     assert_false(flags.typed[FLAG_USE_GPU]);
 }
 
-static void test_what_is_wrong_is_named(void **state)
+TEST(test_what_is_wrong_is_named)
 {
     static const struct {
         const char *word, *text, *remedy;
@@ -167,7 +161,6 @@ static void test_what_is_wrong_is_named(void **state)
         { "train", "\"train\" is no flag", "--NAME=VALUE" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         const char *const words[] = { cases[i].word };
         struct paddle_flags flags;
@@ -199,13 +192,12 @@ static bool has(const struct paddle_command *command, const char *word)
     return false;
 }
 
-static void test_a_trainer_of_two_machines(void **state)
+TEST(test_a_trainer_of_two_machines)
 {
     struct paddle_command command = { 0 };
     struct paddle_flags flags;
     struct edl_error error = { 0 };
 
-    (void)state;
     PARSE(&flags, "--config=recommendation", "--pservers=10.0.0.1,10.0.0.2", "--port=7164",
           "--ports_num=2", "--ports_num_for_sparse=1", "--trainer_id=1", "--num_gradient_servers=2",
           "--save_dir=./output", "--dot_period=10", "--local=0");
@@ -231,13 +223,12 @@ static void test_a_trainer_of_two_machines(void **state)
 }
 
 /* A job whose servers have different ports tells them. */
-static void test_servers_with_ports(void **state)
+TEST(test_servers_with_ports)
 {
     struct paddle_command command = { 0 };
     struct paddle_flags flags;
     struct edl_error error = { 0 };
 
-    (void)state;
     PARSE(&flags, "--config=x", "--pservers=10.0.0.1:7,[fd00::1]:8,fd00::2", "--port=9",
           "--ports_num=2");
     assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
@@ -248,7 +239,7 @@ static void test_servers_with_ports(void **state)
 }
 
 /* What is wrong with the servers is named by the flag that the user wrote. */
-static void test_servers_that_cannot_be(void **state)
+TEST(test_servers_that_cannot_be)
 {
     static const struct {
         const char *words[2], *text;
@@ -263,7 +254,6 @@ static void test_servers_that_cannot_be(void **state)
           "--pservers has 17 addresses with 64 ports each" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct paddle_command command = { 0 };
         struct paddle_flags flags;
@@ -277,13 +267,12 @@ static void test_servers_that_cannot_be(void **state)
     }
 }
 
-static void test_alone_and_test(void **state)
+TEST(test_alone_and_test)
 {
     struct paddle_command command = { 0 };
     struct paddle_flags flags;
     struct edl_error error = { 0 };
 
-    (void)state;
     PARSE(&flags, "--config=fit_a_line", "--data=d");
     assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), 0);
     assert_true(has(&command, "--local"));
@@ -305,7 +294,7 @@ static void test_alone_and_test(void **state)
     paddle_command_done(&command);
 }
 
-static void test_what_a_trainer_cannot_do(void **state)
+TEST(test_what_a_trainer_cannot_do)
 {
     static const struct {
         const char *words[2], *text;
@@ -315,7 +304,6 @@ static void test_what_a_trainer_cannot_do(void **state)
         { { "--config=x", "--test_period=100" }, "--test_period is not 0" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct paddle_command command = { 0 };
         struct paddle_flags flags;
@@ -339,7 +327,7 @@ static void test_what_a_trainer_cannot_do(void **state)
 }
 
 /* By hand a number is below the count, wherever both come from; in a job the count may grow. */
-static void test_the_number_of_a_trainer(void **state)
+TEST(test_the_number_of_a_trainer)
 {
     static const char *const set[][2] = { { "PADDLE_INIT_TRAINER_ID", "2" },
                                           { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
@@ -348,7 +336,6 @@ static void test_the_number_of_a_trainer(void **state)
     struct paddle_flags flags;
     struct edl_error error = { 0 };
 
-    (void)state;
     variables = set;
     PARSE(&flags, "--config=x", "--pservers=10.0.0.1");
     assert_int_equal(paddle_train(&flags, NULL, "/secret", &command, &error), -EINVAL);
@@ -362,13 +349,12 @@ static void test_the_number_of_a_trainer(void **state)
     paddle_command_done(&command);
 }
 
-static void test_servers_of_a_machine(void **state)
+TEST(test_servers_of_a_machine)
 {
     struct paddle_command command = { 0 };
     struct paddle_flags flags;
     struct edl_error error = { 0 };
 
-    (void)state;
     PARSE(&flags, "--port=7164", "--ports_num=2", "--ports_num_for_sparse=1");
     assert_int_equal(paddle_pserver_check(&flags, &error), 3);
     paddle_pserver(&flags, "10.0.0.1", 2, NULL, "/secret", &command);
@@ -404,12 +390,11 @@ static bool has_lag_rule(const char *socket, const char *count)
 }
 
 /* A push is old only where somebody has told how many trainers there are. */
-static void test_the_lag_rule_wants_a_count(void **state)
+TEST(test_the_lag_rule_wants_a_count)
 {
     static const char *const set[][2] = { { "PADDLE_INIT_NUM_GRADIENT_SERVERS", "2" },
                                           { NULL, NULL } };
 
-    (void)state;
     assert_false(has_lag_rule(NULL, "--comment=x"));
     assert_false(has_lag_rule(NULL, "--num_gradient_servers=1"));
     assert_true(has_lag_rule(NULL, "--num_gradient_servers=2"));
@@ -435,7 +420,7 @@ static void assert_idle(enum paddle_way way, const char *socket, const struct pa
     assert_string_equal(idle, names);
 }
 
-static void test_flags_without_effect_are_named(void **state)
+TEST(test_flags_without_effect_are_named)
 {
     static const char *const set[][2] = { { "PADDLE_INIT_NUM_PASSES", "3" },
                                           { "PADDLE_INIT_PORT", "7164" },
@@ -444,7 +429,6 @@ static void test_flags_without_effect_are_named(void **state)
                                           { NULL, NULL } };
     struct paddle_flags flags;
 
-    (void)state;
     PARSE(&flags, "--config=x", "--num_passes=3", "--save_dir=o", "--use_gpu=1", "--start_pass=2",
           "--log_period=2", "--comment=x");
     assert_idle(PADDLE_TRAINER_OF_JOB, "/agent", &flags, " num_passes save_dir start_pass use_gpu");
@@ -468,11 +452,10 @@ static void test_flags_without_effect_are_named(void **state)
 }
 
 /* --help lists what some way of the program heeds, and nothing else. */
-static void test_help_lists_what_has_an_effect(void **state)
+TEST(test_help_lists_what_has_an_effect)
 {
     struct paddle_flags flags = { 0 };
 
-    (void)state;
     for (enum paddle_flag flag = 0; flag < PADDLE_FLAGS_USED; flag++) {
         const struct paddle_flag_row *row = paddle_flag_row(flag);
         bool trains = false, serves = false;
@@ -488,12 +471,11 @@ static void test_help_lists_what_has_an_effect(void **state)
     }
 }
 
-static void test_a_server_of_a_job(void **state)
+TEST(test_a_server_of_a_job)
 {
     struct paddle_command command = { 0 };
     struct paddle_flags flags;
 
-    (void)state;
     PARSE(&flags, "--num_gradient_servers=4", "--async_lagged_ratio_default=2");
     paddle_pserver_of_job(&flags, "/agent", &command);
     assert_int_equal(command.n, 3);
@@ -507,12 +489,11 @@ static void test_a_server_of_a_job(void **state)
     paddle_command_done(&command);
 }
 
-static void test_interfaces(void **state)
+TEST(test_interfaces)
 {
     char address[PADDLE_ADDRESS_SIZE];
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(paddle_nics_address("", address, &error), 0);
     assert_string_equal(address, "127.0.0.1");
     assert_int_equal(paddle_nics_address("no-such-nic,lo", address, &error), 0);
@@ -522,7 +503,7 @@ static void test_interfaces(void **state)
 }
 
 /* Made once, for its owner alone, and the same for whoever comes later. */
-static void test_the_secret_of_a_user(void **state)
+TEST(test_the_secret_of_a_user)
 {
     char folder[] = "/tmp/edl-test-paddle-XXXXXX", first[80], second[80];
     _cleanup_free_ char *path = NULL, *again = NULL;
@@ -530,7 +511,6 @@ static void test_the_secret_of_a_user(void **state)
     struct stat st;
     FILE *file;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
     assert_int_equal(paddle_secret_file(&path, &error), 0);
@@ -550,30 +530,4 @@ static void test_the_secret_of_a_user(void **state)
     *strrchr(path, '/') = '\0';
     (void)rmdir(path);
     assert_int_equal(rmdir(folder), 0); /* nothing else is left in it */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_every_flag_is_taken, reset),
-        cmocka_unit_test_setup(test_defaults, reset),
-        cmocka_unit_test_setup(test_words_win_over_variables, reset),
-        cmocka_unit_test_setup(test_typed_is_told_from_given, reset),
-        cmocka_unit_test_setup(test_what_is_wrong_is_named, reset),
-        cmocka_unit_test_setup(test_a_trainer_of_two_machines, reset),
-        cmocka_unit_test_setup(test_servers_that_cannot_be, reset),
-        cmocka_unit_test_setup(test_servers_with_ports, reset),
-        cmocka_unit_test_setup(test_alone_and_test, reset),
-        cmocka_unit_test_setup(test_what_a_trainer_cannot_do, reset),
-        cmocka_unit_test_setup(test_the_number_of_a_trainer, reset),
-        cmocka_unit_test_setup(test_servers_of_a_machine, reset),
-        cmocka_unit_test_setup(test_the_lag_rule_wants_a_count, reset),
-        cmocka_unit_test_setup(test_flags_without_effect_are_named, reset),
-        cmocka_unit_test_setup(test_help_lists_what_has_an_effect, reset),
-        cmocka_unit_test_setup(test_a_server_of_a_job, reset),
-        cmocka_unit_test_setup(test_interfaces, reset),
-        cmocka_unit_test_setup(test_the_secret_of_a_user, reset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

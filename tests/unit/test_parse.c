@@ -4,13 +4,10 @@
 #include "shared/rfc3339.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include "shared/macro.h"
 #include "shared/nearest.h"
+#include "tests/unit/test.h"
 
 struct row {
     const char *text;
@@ -30,7 +27,7 @@ static void check_rows(int (*parse)(const char *text, uint64_t *ret), const stru
     }
 }
 
-static void test_u64(void **state)
+TEST(test_u64)
 {
     static const struct row rows[] = {
         { "0", 0, 0 },
@@ -47,11 +44,10 @@ static void test_u64(void **state)
         { "99999999999999999999999x", -EINVAL, 0 },
     };
 
-    (void)state;
     check_rows(parse_u64, rows, ELEMENTS(rows));
 }
 
-static void test_i64(void **state)
+TEST(test_i64)
 {
     static const struct {
         const char *text;
@@ -70,7 +66,6 @@ static void test_i64(void **state)
         { "", -EINVAL, 0 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         int64_t value = 0;
 
@@ -79,7 +74,7 @@ static void test_i64(void **state)
     }
 }
 
-static void test_cpu(void **state)
+TEST(test_cpu)
 {
     static const struct row rows[] = {
         { "2", 0, 2000 },
@@ -103,11 +98,10 @@ static void test_cpu(void **state)
         { "99999999999999999999999999", -ERANGE, 0 },
     };
 
-    (void)state;
     check_rows(parse_cpu, rows, ELEMENTS(rows));
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
     static const struct row rows[] = {
         { "100", 0, 100 },
@@ -125,11 +119,10 @@ static void test_bytes(void **state)
         { "1e3", -EINVAL, 0 },
     };
 
-    (void)state;
     check_rows(parse_bytes, rows, ELEMENTS(rows));
 }
 
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
     static const struct row rows[] = {
         { "30", 0, 30000000 },
@@ -145,11 +138,10 @@ static void test_seconds(void **state)
         { "99999999999999d", -ERANGE, 0 },
     };
 
-    (void)state;
     check_rows(parse_seconds, rows, ELEMENTS(rows));
 }
 
-static void test_rfc3339(void **state)
+TEST(test_rfc3339)
 {
     static const struct {
         const char *text;
@@ -179,7 +171,6 @@ static void test_rfc3339(void **state)
         { "2000", 0, NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const char *back = rows[i].back != NULL ? rows[i].back : rows[i].text;
         char text[RFC3339_MAX];
@@ -193,7 +184,7 @@ static void test_rfc3339(void **state)
     }
 }
 
-static void test_nearest(void **state)
+TEST(test_nearest)
 {
     static const char *const known[] = { "trainer", "pserver",      "min-instance",
                                          NULL,      "max-instance", "env" };
@@ -210,7 +201,6 @@ static void test_nearest(void **state)
         { "", NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const char *nearest = nearest_word(rows[i].word, known, ELEMENTS(known));
 
@@ -222,16 +212,4 @@ static void test_nearest(void **state)
     assert_int_equal(nearest_distance("abc", "acb"), 1); /* neighbours swapped */
     assert_int_equal(nearest_distance("", "abc"), 3);
     assert_int_equal(nearest_distance("A_b", "a-B"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64),     cmocka_unit_test(test_i64),
-        cmocka_unit_test(test_cpu),     cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_seconds), cmocka_unit_test(test_rfc3339),
-        cmocka_unit_test(test_nearest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "scheduler/store/store.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define JOB(name_, cpu_, more_)                                                                    \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"command\":[\"true\"],"        \
@@ -256,7 +257,9 @@ static void compare(char **before, char **after)
     }
 }
 
-static void test_all_is_told_as_before(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_all_is_told_as_before)
 {
     struct live *live = *state;
     char *before[ELEMENTS(calls)], *after[ELEMENTS(calls)];
@@ -309,7 +312,7 @@ static json_t *usage(struct live *live, const char *path, json_t **ret)
     return json_array_get(json_object_get(*ret, "users"), 0);
 }
 
-static void test_usage_stays_counted(void **state)
+TEST(test_usage_stays_counted)
 {
     struct live *live = *state;
     json_t *before, *after, *user, *others;
@@ -344,7 +347,7 @@ static void test_usage_stays_counted(void **state)
     json_decref(before);
 }
 
-static void test_what_runs_after_them(void **state)
+TEST(test_what_runs_after_them)
 {
     struct live *live = *state;
     const struct job *job;
@@ -368,7 +371,7 @@ static void test_what_runs_after_them(void **state)
     assert_int_equal(cluster_find_job(live->scheduler->cluster, "one")->id, 10);
 }
 
-static void test_a_key_is_answered_from_before(void **state)
+TEST(test_a_key_is_answered_from_before)
 {
     static const char body[] = JOB("one", "1", "");
     struct live *live = *state;
@@ -390,7 +393,7 @@ static void test_a_key_is_answered_from_before(void **state)
 }
 
 /* A machine that was cut off comes back with what its processes wrote. */
-static void test_logs_may_come_late(void **state)
+TEST(test_logs_may_come_late)
 {
     static const char offer[] =
         "{\"node\":\"n1\",\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,"
@@ -423,17 +426,4 @@ static void test_logs_may_come_late(void **state)
     assert_non_null(strstr(logs.body, "came late"));
     reply_clear(&joined);
     reply_clear(&logs);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, live_setup, live_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_all_is_told_as_before), T(test_usage_stays_counted),
-        T(test_what_runs_after_them),  T(test_a_key_is_answered_from_before),
-        T(test_logs_may_come_late),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_patience.c - time in which nobody could wait is not spent */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "shared/macro.h"
 #include "shared/patience.h"
+#include "tests/unit/test.h"
 
 static uint64_t now = 1000 * USEC_PER_SEC;
 
@@ -22,11 +18,10 @@ static uint64_t pass(struct patience *patience, uint64_t most_us, uint64_t took_
     return planned_us;
 }
 
-static void test_waits_spend_what_they_take(void **state)
+TEST(test_waits_spend_what_they_take)
 {
     struct patience patience = patience_of(10 * USEC_PER_SEC);
 
-    (void)state;
     for (unsigned i = 0; i < 9; i++) {
         assert_int_equal(pass(&patience, USEC_PER_SEC, USEC_PER_SEC), USEC_PER_SEC);
         assert_false(patience_is_over(&patience));
@@ -38,20 +33,18 @@ static void test_waits_spend_what_they_take(void **state)
 }
 
 /* A machine that is busy is no process that was stopped. */
-static void test_late_waits_count_whole(void **state)
+TEST(test_late_waits_count_whole)
 {
     struct patience patience = patience_of(10 * USEC_PER_SEC);
 
-    (void)state;
     (void)pass(&patience, USEC_PER_SEC, 3 * USEC_PER_SEC);
     assert_int_equal(patience.left_us, 7 * USEC_PER_SEC);
 }
 
-static void test_time_that_was_stood_still_is_not_spent(void **state)
+TEST(test_time_that_was_stood_still_is_not_spent)
 {
     struct patience patience = patience_of(10 * USEC_PER_SEC);
 
-    (void)state;
     (void)pass(&patience, USEC_PER_SEC, 3 * USEC_PER_SEC + 1);
     assert_int_equal(patience.left_us, 9 * USEC_PER_SEC);
     (void)pass(&patience, USEC_PER_SEC, 900 * USEC_PER_SEC);
@@ -60,27 +53,14 @@ static void test_time_that_was_stood_still_is_not_spent(void **state)
     assert_int_equal(patience.left_us, 8 * USEC_PER_SEC);
 }
 
-static void test_clocks_and_bounds(void **state)
+TEST(test_clocks_and_bounds)
 {
     struct patience patience = patience_of(UINT64_MAX);
 
-    (void)state;
     assert_int_equal(pass(&patience, UINT64_MAX, 5), UINT64_MAX);
     assert_int_equal(patience.left_us, UINT64_MAX - 5);
     patience = patience_of(USEC_PER_SEC);
     (void)patience_plan(&patience, USEC_PER_SEC, now);
     patience_spend(&patience, now - 1); /* another clock, by mistake */
     assert_int_equal(patience.left_us, USEC_PER_SEC);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_spend_what_they_take),
-        cmocka_unit_test(test_late_waits_count_whole),
-        cmocka_unit_test(test_time_that_was_stood_still_is_not_spent),
-        cmocka_unit_test(test_clocks_and_bounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_peer.c - accounts at the other end of a Unix socket: what is believed for how long, and an
  * account database that takes its time, for which nobody waits but who calls */
+#define TEST_OWN_MAIN
+
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include "shared/clock.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { NOBODY = 65534, ACCOUNTS = 1024 };
 
@@ -127,6 +130,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void await(struct world *w, const struct asker *asker)
 {
     while (asker->n_told == 0)
@@ -158,7 +163,7 @@ static void await_answers(struct world *w, unsigned n, uid_t uid, uint64_t now_u
     assert_int_equal(database.n_asked, n);
 }
 
-static void an_account_is_asked_for_once_a_minute(void **state)
+TEST(an_account_is_asked_for_once_a_minute)
 {
     const uint64_t minute_us = PEER_FRESH_US;
     struct world *w = *state;
@@ -186,7 +191,7 @@ static void an_account_is_asked_for_once_a_minute(void **state)
     assert_int_equal(peer_name(w->peers, 8, minute_us + 1 + PEER_KEPT_US, name, 2), -ENOENT);
 }
 
-static void a_database_that_fails_takes_no_name_away(void **state)
+TEST(a_database_that_fails_takes_no_name_away)
 {
     struct world *w = *state;
     char name[64];
@@ -200,7 +205,7 @@ static void a_database_that_fails_takes_no_name_away(void **state)
 }
 
 /* Who waits hears of it: to ask again at once would go on for as long as the database fails. */
-static void a_database_that_fails_is_not_asked_all_the_time(void **state)
+TEST(a_database_that_fails_is_not_asked_all_the_time)
 {
     const uint64_t later_us = 1 + PEER_KEPT_US;
     struct world *w = *state;
@@ -221,7 +226,7 @@ static void a_database_that_fails_is_not_asked_all_the_time(void **state)
 }
 
 /* Modules that have no such account say so by an errno, and so do some whose server is down. */
-static void an_errno_takes_no_name_away(void **state)
+TEST(an_errno_takes_no_name_away)
 {
     struct world *w = *state;
     char name[64];
@@ -235,7 +240,7 @@ static void an_errno_takes_no_name_away(void **state)
     assert_string_equal(name, "u8");
 }
 
-static void they_do_not_pile_up(void **state)
+TEST(they_do_not_pile_up)
 {
     struct world *w = *state;
     char name[64];
@@ -255,7 +260,7 @@ static void they_do_not_pile_up(void **state)
     await_asked(2 * ACCOUNTS + 2);
 }
 
-static void who_waits_is_told_or_leaves(void **state)
+TEST(who_waits_is_told_or_leaves)
 {
     struct world *w = *state;
     struct asker stays = { .waiter.told = on_told }, leaves = stays;
@@ -280,13 +285,12 @@ static void who_waits_is_told_or_leaves(void **state)
     assert_int_equal(database.n_asked, 1);
 }
 
-static void the_kernel_names_the_other_end(void **state)
+TEST(the_kernel_names_the_other_end)
 {
     int local[2];
     int remote = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     uid_t uid = 0;
 
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, local), 0);
     assert_int_equal(peer_uid(local[0], &uid), 0);
     assert_int_equal(uid, geteuid());
@@ -365,7 +369,7 @@ static int teardown_live(void **state)
     return live_teardown(state);
 }
 
-static void nobody_else_waits_for_a_name(void **state)
+TEST_WITH(nobody_else_waits_for_a_name, .setup = setup_live, .teardown = teardown_live)
 {
     struct live *live = *state;
     struct call one, other;
@@ -397,7 +401,8 @@ static void nobody_else_waits_for_a_name(void **state)
     reply_clear(&reply);
 }
 
-static void a_name_that_does_not_come_is_waited_for_no_longer(void **state)
+TEST_WITH(a_name_that_does_not_come_is_waited_for_no_longer, .setup = setup_live,
+          .teardown = teardown_live)
 {
     struct live *live = *state;
     struct call call;
@@ -421,23 +426,8 @@ static void a_name_that_does_not_come_is_waited_for_no_longer(void **state)
     (void)safe_close(call.fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-#define T(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-#define L(function) cmocka_unit_test_setup_teardown(function, setup_live, teardown_live)
     database.loop = pthread_self();
-
-    const struct CMUnitTest tests[] = {
-        T(an_account_is_asked_for_once_a_minute),
-        T(a_database_that_fails_takes_no_name_away),
-        T(a_database_that_fails_is_not_asked_all_the_time),
-        T(an_errno_takes_no_name_away),
-        T(they_do_not_pile_up),
-        T(who_waits_is_told_or_leaves),
-        T(the_kernel_names_the_other_end),
-        L(nobody_else_waits_for_a_name),
-        L(a_name_that_does_not_come_is_waited_for_no_longer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pins.c - roles that name the node of each instance */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
@@ -13,6 +8,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Instance i of the role runs on node-DIGIT of that place: "201". */
 static void pin(struct job_spec *spec, const char *role, const char *digits)
@@ -94,12 +90,11 @@ static void set_state(struct world *w, const char *name, enum node_state state)
                      0);
 }
 
-static void test_each_runs_on_its_node(void **state)
+TEST(test_each_runs_on_its_node)
 {
     struct world *w = world_new(4, 1000, GIB, 1000);
     struct job_spec *spec = world_spec("job", 3, 3, 200, 3, 100);
 
-    (void)state;
     pin(spec, "trainer", "201");
     pin(spec, "pserver", "012");
     (void)world_submit(w, spec);
@@ -115,11 +110,10 @@ static void test_each_runs_on_its_node(void **state)
 }
 
 /* Two share a node, in the order of the list, though one node would hold all. */
-static void test_names_repeat(void **state)
+TEST(test_names_repeat)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 3, 3, 300, "121"));
     world_run(w, 4);
     assert_places(w, "job", "trainer", "121");
@@ -127,12 +121,11 @@ static void test_names_repeat(void **state)
 }
 
 /* A role without names settles in what the others leave. */
-static void test_the_others_settle_around_them(void **state)
+TEST(test_the_others_settle_around_them)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *spec = world_spec("job", 2, 2, 900, 2, 600);
 
-    (void)state;
     w->agents[0].offer.cpu_millicores = 3000;
     world_run(w, 2);
     pin(spec, "pserver", "01"); /* what comes first elsewhere would fill node-0 */
@@ -144,11 +137,10 @@ static void test_the_others_settle_around_them(void **state)
     world_free(w);
 }
 
-static void test_waits_for_a_closed_node(void **state)
+TEST(test_waits_for_a_closed_node)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     set_state(w, "node-1", NODE_CORDONED);
     (void)world_submit(w, pinned_spec("job", 3, 3, 200, "012"));
     world_run(w, 3);
@@ -162,12 +154,11 @@ static void test_waits_for_a_closed_node(void **state)
 }
 
 /* Others that wait are not kept by it, and others that ask for as much are no job like it. */
-static void test_waits_for_an_unknown_node(void **state)
+TEST(test_waits_for_an_unknown_node)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     char text[JOB_REASON_SIZE];
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 3, 3, 200, "017"));
     (void)world_submit(w, pinned_spec("next", 3, 3, 200, "012"));
     world_run(w, 3);
@@ -188,12 +179,11 @@ static void test_waits_for_an_unknown_node(void **state)
     world_free(w);
 }
 
-static void test_waits_for_labels_and_for_a_large_node(void **state)
+TEST(test_waits_for_labels_and_for_a_large_node)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *spec = pinned_spec("labels", 2, 2, 100, "01");
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "rack", "r1", NULL), 0);
     world_run(w, 2);
     assert_int_equal(role_select(&spec->roles[0], "rack", "r1", NULL), 0);
@@ -211,12 +201,11 @@ static void test_waits_for_labels_and_for_a_large_node(void **state)
 }
 
 /* A full node is waited for though another is empty. */
-static void test_waits_for_a_full_node(void **state)
+TEST(test_waits_for_a_full_node)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *spec = pinned_spec("fills", 1, 1, 900, "0");
 
-    (void)state;
     (void)world_submit(w, spec);
     world_run(w, 3);
     (void)world_submit(w, pinned_spec("job", 2, 2, 200, "10"));
@@ -252,23 +241,21 @@ static void make_room_on(const char *digits, const char *other)
     world_free(w);
 }
 
-static void test_room_is_made_there(void **state)
+TEST(test_room_is_made_there)
 {
-    (void)state;
     make_room_on("11", "node-0");
     make_room_on("00", "node-1");
 }
 
 /* A helper sits where an instance has to come back to, and fits elsewhere; another one, elsewhere,
  * is left alone. */
-static void test_its_own_job_gives_way_there(void **state)
+TEST(test_its_own_job_gives_way_there)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job_spec *spec = pinned_spec("job", 2, 2, 800, "01");
     const struct process *helper;
     const struct job *job;
 
-    (void)state;
     spec->roles[spec->n_roles++] =
         (struct role_spec){ .name = "helper", .min = 2, .max = 2, .cpu_millicores = 500 };
     (void)world_submit(w, spec);
@@ -298,11 +285,10 @@ static void test_its_own_job_gives_way_there(void **state)
     world_free(w);
 }
 
-static void test_comes_back_where_it_was(void **state)
+TEST(test_comes_back_where_it_was)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 3, 3, 200, "012"));
     world_run(w, 3);
     world_exit(w, world_live(job_of(w, "job"), "trainer", 1), 1, 0);
@@ -327,11 +313,10 @@ static void test_comes_back_where_it_was(void **state)
 }
 
 /* Two of one job are lost with their nodes: each has its place kept, and comes back there alone. */
-static void test_one_of_two_comes_back_first(void **state)
+TEST(test_one_of_two_comes_back_first)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 3, 3, 600, "012"));
     world_run(w, 3);
     w->agents[1].silent = w->agents[2].silent = true;
@@ -350,11 +335,10 @@ static void test_one_of_two_comes_back_first(void **state)
 }
 
 /* The lowest slot whose node has room. */
-static void test_grows_where_there_is_room(void **state)
+TEST(test_grows_where_there_is_room)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("fills", 1, 1, 900, "1"));
     world_run(w, 3);
     (void)world_submit(w, pinned_spec("job", 1, 3, 300, "012"));
@@ -371,11 +355,10 @@ static void test_grows_where_there_is_room(void **state)
 }
 
 /* There is nowhere to move it: a node that drains waits for its end. */
-static void test_a_drain_waits_for_it(void **state)
+TEST(test_a_drain_waits_for_it)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 2, 2, 200, "01"));
     world_run(w, 3);
     set_state(w, "node-1", NODE_DRAINING);
@@ -387,11 +370,10 @@ static void test_a_drain_waits_for_it(void **state)
 }
 
 /* An elastic one has others stand in for it. */
-static void test_an_elastic_job_leaves_a_node_that_drains(void **state)
+TEST(test_an_elastic_job_leaves_a_node_that_drains)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 1, 3, 200, "011"));
     world_run(w, 3);
     world_fall_silent(w);
@@ -404,11 +386,10 @@ static void test_an_elastic_job_leaves_a_node_that_drains(void **state)
 
 /* A node that cannot run it is waited for, though no other can, not the end of the job; after ten
  * minutes it is tried again. */
-static void test_a_refusal_is_waited_for(void **state)
+TEST(test_a_refusal_is_waited_for)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         w->agents[i].unfit = UNFIT_NO_ACCOUNT;
         w->agents[i].unfit_one_in = 1;
@@ -425,13 +406,12 @@ static void test_a_refusal_is_waited_for(void **state)
 }
 
 /* No other node may start it, so what its own cannot start spends its restarts. */
-static void test_a_node_that_starts_nothing_ends_the_job(void **state)
+TEST(test_a_node_that_starts_nothing_ends_the_job)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *spec = pinned_spec("job", 1, 1, 200, "0");
     const struct job *job;
 
-    (void)state;
     spec->restart_max = 1;
     w->agents[0].start_fault = START_FAULT_NODE;
     w->agents[0].unfit_one_in = 1;
@@ -444,14 +424,13 @@ static void test_a_node_that_starts_nothing_ends_the_job(void **state)
 
 /* The last node of the list is for an instance that the maximum does not allow: it is not waited
  * for. */
-static void test_a_name_beyond_the_maximum_is_not_tried(void **state)
+TEST(test_a_name_beyond_the_maximum_is_not_tried)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job_spec *spec = pinned_spec("job", 1, 1, 200, "01");
     const struct job *job;
     int tries = 0;
 
-    (void)state;
     spec->tries_at_once = 3;
     job = world_submit(w, spec);
     for (int i = 0; i < 300 && !job_state_is_final(job->state); i++) {
@@ -468,12 +447,11 @@ static void test_a_name_beyond_the_maximum_is_not_tried(void **state)
     world_free(w);
 }
 
-static void test_a_larger_maximum_needs_more_names(void **state)
+TEST(test_a_larger_maximum_needs_more_names)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct edl_error error;
 
-    (void)state;
     (void)world_submit(w, pinned_spec("job", 1, 2, 100, "01"));
     world_run(w, 3);
     assert_int_equal(cluster_scale_job(w->cluster, cluster_find_job(w->cluster, "job"), "trainer",
@@ -497,12 +475,11 @@ static struct forecast forecast_of(const struct world *w, const char *digits)
 }
 
 /* What would come of it: told without doing it. */
-static void test_a_forecast_names_the_nodes(void **state)
+TEST(test_a_forecast_names_the_nodes)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct forecast forecast = forecast_of(w, "10");
 
-    (void)state;
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     assert_int_equal(forecast.n_placements, 2);
     for (size_t i = 0; i < 2; i++)
@@ -521,31 +498,4 @@ static void test_a_forecast_names_the_nodes(void **state)
     assert_non_null(strstr(forecast.reason, "which is cordoned"));
     forecast_done(&forecast);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_runs_on_its_node),
-        cmocka_unit_test(test_names_repeat),
-        cmocka_unit_test(test_the_others_settle_around_them),
-        cmocka_unit_test(test_waits_for_a_closed_node),
-        cmocka_unit_test(test_waits_for_an_unknown_node),
-        cmocka_unit_test(test_waits_for_labels_and_for_a_large_node),
-        cmocka_unit_test(test_waits_for_a_full_node),
-        cmocka_unit_test(test_room_is_made_there),
-        cmocka_unit_test(test_its_own_job_gives_way_there),
-        cmocka_unit_test(test_comes_back_where_it_was),
-        cmocka_unit_test(test_one_of_two_comes_back_first),
-        cmocka_unit_test(test_grows_where_there_is_room),
-        cmocka_unit_test(test_a_drain_waits_for_it),
-        cmocka_unit_test(test_an_elastic_job_leaves_a_node_that_drains),
-        cmocka_unit_test(test_a_refusal_is_waited_for),
-        cmocka_unit_test(test_a_node_that_starts_nothing_ends_the_job),
-        cmocka_unit_test(test_a_name_beyond_the_maximum_is_not_tried),
-        cmocka_unit_test(test_a_larger_maximum_needs_more_names),
-        cmocka_unit_test(test_a_forecast_names_the_nodes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_placement.c - gangs as a whole and close together, labels, ports */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/random.h"
+#include "tests/unit/test.h"
 
 #define NODES 4
 
@@ -59,7 +55,7 @@ static bool fits_by_count(struct plan *plan, uint32_t count, int64_t cpu,
     return plan_fits_by_count(plan, &demand, 1, now);
 }
 
-static void test_what_was_counted_in_vain_is_until_a_room_grows(void **state)
+TEST(test_what_was_counted_in_vain_is_until_a_room_grows)
 {
     const int64_t cpu[NODES] = { 100, 100, 0, 0 };
     struct planner planner = { .n_groups = 1 };
@@ -68,7 +64,6 @@ static void test_what_was_counted_in_vain_is_until_a_room_grows(void **state)
     struct room_facts facts = f->rooms[2].facts;
     struct labels elsewhere = { 0 };
 
-    (void)state;
     assert_int_equal(labels_set(&elsewhere, LABEL_RACK, "r1", NULL), 0);
     planner.rooms = f->capacity;
     plan_refusals_begin(&plan);
@@ -99,7 +94,7 @@ static void test_what_was_counted_in_vain_is_until_a_room_grows(void **state)
     fixture_free(f);
 }
 
-static void test_gang_demands_puts_pservers_first_then_larger(void **state)
+TEST(test_gang_demands_puts_pservers_first_then_larger)
 {
     struct role_spec roles[] = { { .name = "trainer", .min = 1, .cpu_millicores = 200 },
                                  { .name = "teacher", .min = 2, .cpu_millicores = 900 },
@@ -107,7 +102,6 @@ static void test_gang_demands_puts_pservers_first_then_larger(void **state)
     struct job_spec spec = { .n_roles = ELEMENTS(roles), .roles = roles };
     struct demand demands[JOB_ROLES_MAX];
 
-    (void)state;
     assert_int_equal(gang_demands(&spec, demands), 3);
     assert_int_equal(demands[0].role, 2);
     assert_int_equal(demands[0].count, 3);
@@ -115,13 +109,12 @@ static void test_gang_demands_puts_pservers_first_then_larger(void **state)
     assert_int_equal(demands[2].role, 0);
 }
 
-static void test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched(void **state)
+TEST(test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched)
 {
     struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 100, 100 });
     struct demand demand = { .count = 3, .want = { .need = { .cpu_millicores = 600 } } };
     struct placed placed[3];
 
-    (void)state;
     assert_false(place_gang(&f->capacity, &demand, 1, true, placed));
     assert_int_equal(f->rooms[0].now.cpu_millicores, 1000);
     assert_int_equal(f->rooms[1].later.cpu_millicores, 1000);
@@ -134,7 +127,7 @@ static void test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched(void **stat
     fixture_free(f);
 }
 
-static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
+TEST(test_gang_goes_to_one_node_if_one_holds_it)
 {
     struct fixture *f = fixture_new((int64_t[]){ 500, 2000, 700, 1500 });
     struct demand demands[] = {
@@ -143,7 +136,6 @@ static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
     };
     struct placed placed[3];
 
-    (void)state;
     assert_true(place_gang(&f->capacity, demands, 2, true, placed));
     for (size_t i = 0; i < 3; i++) /* the tightest of the two that hold it */
         assert_ptr_equal(placed[i].room, &f->rooms[3]);
@@ -151,7 +143,7 @@ static void test_gang_goes_to_one_node_if_one_holds_it(void **state)
 }
 
 /* The large one of three roles has to go to the slower node, or the others find no room. */
-static void test_fast_node_does_not_keep_a_gang_from_starting(void **state)
+TEST(test_fast_node_does_not_keep_a_gang_from_starting)
 {
     struct fixture *f = fixture_new((int64_t[]){ 4100, 3000, 50, 50 });
     struct demand demands[] = {
@@ -162,7 +154,6 @@ static void test_fast_node_does_not_keep_a_gang_from_starting(void **state)
     struct room_facts facts = f->rooms[0].facts;
     struct placed placed[4];
 
-    (void)state;
     f->rooms[0].speed[SPEED_CPU] = 1;
     (void)capacity_set(&f->capacity, &f->rooms[0], &facts);
     assert_true(place_gang(&f->capacity, demands, 3, true, placed));
@@ -225,13 +216,12 @@ static void check_placed(const struct fixture *f, const struct demand demands[2]
     }
 }
 
-static void test_two_roles_find_a_place_whenever_there_is_one(void **state)
+TEST(test_two_roles_find_a_place_whenever_there_is_one)
 {
     uint64_t random = 20181103;
     struct labels r1 = { 0 };
     unsigned n_placed = 0;
 
-    (void)state;
     assert_int_equal(labels_set(&r1, LABEL_RACK, "r1", NULL), 0);
     for (int round = 0; round < 3000; round++) {
         struct demand demands[2] = { { .role = 0 }, { .role = 1 } };
@@ -263,13 +253,12 @@ static void test_two_roles_find_a_place_whenever_there_is_one(void **state)
     assert_true(n_placed > 300 && n_placed < 2700);
 }
 
-static void test_instance_prefers_its_job_s_node_then_its_rack(void **state)
+TEST(test_instance_prefers_its_job_s_node_then_its_rack)
 {
     struct fixture *f = fixture_new((int64_t[]){ 400, 900, 1000, 450 });
     struct want want = { .need = { .cpu_millicores = 400 } };
     struct near near = { 0 };
 
-    (void)state;
     near_add(&near, &f->rooms[2]);
     assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[2]);
     capacity_take(&f->capacity, &f->rooms[2], &(struct resources){ .cpu_millicores = 700 }, true);
@@ -312,13 +301,12 @@ static uint32_t n_of_type(const struct placed *placed, size_t n, uint8_t type)
     return found;
 }
 
-static void test_gang_goes_to_the_types_that_are_best_for_it(void **state)
+TEST(test_gang_goes_to_the_types_that_are_best_for_it)
 {
     struct fixture *f = of_two_types((int64_t[]){ 1, 1, 4, 4 });
     struct demand demand = of_gpus(3, 0, -9);
     struct placed placed[5];
 
-    (void)state;
     /* one node would hold it, of a type that is slow for it */
     assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
     assert_int_equal(n_of_type(placed, 3, 1), 2);
@@ -331,14 +319,13 @@ static void test_gang_goes_to_the_types_that_are_best_for_it(void **state)
     fixture_free(f);
 }
 
-static void test_selector_keeps_to_the_nodes_that_carry_it(void **state)
+TEST(test_selector_keeps_to_the_nodes_that_carry_it)
 {
     struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 500, 2000 });
     struct role_spec role = { .cpu_millicores = 600 };
     struct near near = { 0 };
     struct want want;
 
-    (void)state;
     assert_int_equal(role_select(&role, LABEL_RACK, "r1", NULL), 0);
     want = want_of_role(&role);
     assert_ptr_equal(place_one(&f->capacity, &want, &near, true), &f->rooms[3]);
@@ -351,13 +338,12 @@ static void test_selector_keeps_to_the_nodes_that_carry_it(void **state)
     fixture_free(f);
 }
 
-static void test_ports_go_round_and_skip_used_ones(void **state)
+TEST(test_ports_go_round_and_skip_used_ones)
 {
     struct node node = { .offer = { .port_first = 65533, .port_last = 65535 }, .port_next = 65534 };
     struct process process = { .ports = { 65535 }, .n_ports = 1 };
     uint16_t ports[3];
 
-    (void)state;
     assert_true(node_pick_ports(&node, 3, ports));
     assert_int_equal(ports[0], 65534);
     assert_int_equal(ports[2], 65533);
@@ -371,11 +357,10 @@ static void test_ports_go_round_and_skip_used_ones(void **state)
     assert_true(node_pick_ports(&node, 0, ports));
 }
 
-static void test_describe_exit_says_what_upstream_said(void **state)
+TEST(test_describe_exit_says_what_upstream_said)
 {
     char text[100];
 
-    (void)state;
     process_describe_exit(1, 0, text, sizeof text);
     assert_string_equal(text, "exit code 1 (General Error)");
     process_describe_exit(0, 11, text, sizeof text);
@@ -387,9 +372,8 @@ static void test_describe_exit_says_what_upstream_said(void **state)
     assert_string_equal(text, "exit code 7");
 }
 
-static void test_state_names_round_trip(void **state)
+TEST(test_state_names_round_trip)
 {
-    (void)state;
     for (int i = JOB_QUEUED; i <= JOB_KILLED; i++)
         assert_int_equal(job_state_from_string(job_state_to_string((enum job_state)i)), i);
     for (int i = PROCESS_ASSIGNED; i <= PROCESS_LOST; i++)
@@ -402,7 +386,7 @@ static void test_state_names_round_trip(void **state)
 }
 
 /* Each has one place, which several may share: together they fit, or they do not. */
-static void test_pinned_instances_are_counted_on_their_nodes(void **state)
+TEST(test_pinned_instances_are_counted_on_their_nodes)
 {
     const int64_t cpu[NODES] = { 100, 100, 300, 100 };
     char node_2[] = "node-2", node_0[] = "node-0", node_9[] = "node-9";
@@ -415,7 +399,6 @@ static void test_pinned_instances_are_counted_on_their_nodes(void **state)
     struct fixture *f = fixture_new(cpu);
     struct placed placed[3];
 
-    (void)state;
     assert_true(demand_fits(&f->capacity, &demand, true));
     assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
     assert_ptr_equal(placed[0].room, &f->rooms[2]);
@@ -443,14 +426,13 @@ static void test_pinned_instances_are_counted_on_their_nodes(void **state)
     fixture_free(f);
 }
 
-static void test_a_room_of_another_name_is_none(void **state)
+TEST(test_a_room_of_another_name_is_none)
 {
     const int64_t cpu[NODES] = { 100, 100, 100, 100 };
     const struct want want = { .need = { .cpu_millicores = 100 }, .only = "node-1" };
     struct fixture *f = fixture_new(cpu);
     const struct room *room = capacity_best_fit(&f->capacity, &want, true);
 
-    (void)state;
     assert_ptr_equal(room, &f->rooms[1]);
     assert_true(room_carries(room, &want));
     assert_false(room_carries(&f->rooms[0], &want));
@@ -461,26 +443,4 @@ static void test_a_room_of_another_name_is_none(void **state)
     assert_null(capacity_best_fit(&f->capacity, &want, true));
     assert_false(capacity_might_fit(&f->capacity, &want));
     fixture_free(f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gang_demands_puts_pservers_first_then_larger),
-        cmocka_unit_test(test_gang_is_placed_as_a_whole_or_leaves_rooms_untouched),
-        cmocka_unit_test(test_gang_goes_to_one_node_if_one_holds_it),
-        cmocka_unit_test(test_fast_node_does_not_keep_a_gang_from_starting),
-        cmocka_unit_test(test_two_roles_find_a_place_whenever_there_is_one),
-        cmocka_unit_test(test_instance_prefers_its_job_s_node_then_its_rack),
-        cmocka_unit_test(test_gang_goes_to_the_types_that_are_best_for_it),
-        cmocka_unit_test(test_selector_keeps_to_the_nodes_that_carry_it),
-        cmocka_unit_test(test_what_was_counted_in_vain_is_until_a_room_grows),
-        cmocka_unit_test(test_ports_go_round_and_skip_used_ones),
-        cmocka_unit_test(test_describe_exit_says_what_upstream_said),
-        cmocka_unit_test(test_state_names_round_trip),
-        cmocka_unit_test(test_pinned_instances_are_counted_on_their_nodes),
-        cmocka_unit_test(test_a_room_of_another_name_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan.c - the queue of waiting gangs, who gives way, and what is said about it */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static uint32_t trainers(const struct job *job)
 {
@@ -60,13 +57,12 @@ static struct job *submit_unplanned(struct world *w, struct job_spec *spec)
     return job;
 }
 
-static void test_jobs_that_ask_the_same_wait_in_one_class(void **state)
+TEST(test_jobs_that_ask_the_same_wait_in_one_class)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *jobs[5];
     char name[16];
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 800, 0, 0));
     for (size_t i = 0; i < ELEMENTS(jobs); i++) {
         (void)snprintf(name, sizeof name, "wait-%zu", i);
@@ -93,7 +89,7 @@ static void test_jobs_that_ask_the_same_wait_in_one_class(void **state)
     world_free(w);
 }
 
-static void test_classes_keep_priority_and_submission(void **state)
+TEST(test_classes_keep_priority_and_submission)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
@@ -103,7 +99,6 @@ static void test_classes_keep_priority_and_submission(void **state)
     struct job_spec *spec = world_spec("urgent", 1, 1, 300, 0, 0);
     struct job *urgent;
 
-    (void)state;
     spec->priority = 1;
     urgent = world_submit(w, spec);
     world_run(w, 2);
@@ -118,7 +113,7 @@ static void test_classes_keep_priority_and_submission(void **state)
     world_free(w);
 }
 
-static void test_a_job_that_waits_is_preferred_when_people_say_so(void **state)
+TEST(test_a_job_that_waits_is_preferred_when_people_say_so)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
@@ -126,7 +121,6 @@ static void test_a_job_that_waits_is_preferred_when_people_say_so(void **state)
     struct job *second = world_submit(w, world_spec("second", 1, 1, 600, 0, 0));
     const struct job_change prefer = { .prioritise = true, .priority = 1 };
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(cluster_change_job(w->cluster, second, &prefer, w->now, NULL), 0);
     assert_int_equal(cluster_kill_job(w->cluster, full, NULL, w->now, NULL), 0);
@@ -137,7 +131,7 @@ static void test_a_job_that_waits_is_preferred_when_people_say_so(void **state)
     world_free(w);
 }
 
-static void test_a_change_is_made_as_a_whole_or_not_at_all(void **state)
+TEST(test_a_change_is_made_as_a_whole_or_not_at_all)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("job", 1, 2, 1000, 0, 0));
@@ -146,7 +140,6 @@ static void test_a_change_is_made_as_a_whole_or_not_at_all(void **state)
     };
     struct edl_error error = { 0 };
 
-    (void)state;
     world_run(w, 3);
     assert_int_equal(cluster_change_job(w->cluster, job, &change, w->now, &error), -EINVAL);
     assert_string_equal(error.pointer, "/max");
@@ -165,13 +158,12 @@ static void test_a_change_is_made_as_a_whole_or_not_at_all(void **state)
     world_free(w);
 }
 
-static void test_all_of_a_class_are_told_never_and_start_when_a_node_comes(void **state)
+TEST(test_all_of_a_class_are_told_never_and_start_when_a_node_comes)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *one = world_submit(w, world_spec("one", 1, 1, 1500, 0, 0));
     struct job *two = world_submit(w, world_spec("two", 1, 1, 1500, 0, 0));
 
-    (void)state;
     assert_says(one, "never-fits", "1500m");
     assert_says(two, "never-fits", "1500m");
     w->agents[1].offer.cpu_millicores = 2000;
@@ -182,14 +174,13 @@ static void test_all_of_a_class_are_told_never_and_start_when_a_node_comes(void 
     world_free(w);
 }
 
-static void test_room_is_made_for_several_of_a_class_at_once(void **state)
+TEST(test_room_is_made_for_several_of_a_class_at_once)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *elastic = world_submit(w, world_spec("elastic", 1, 10, 100, 0, 0));
     struct job *jobs[3];
     char name[16];
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(elastic), 10);
     for (size_t i = 0; i < 3; i++) {
@@ -206,13 +197,12 @@ static void test_room_is_made_for_several_of_a_class_at_once(void **state)
 }
 
 /* Nothing came free, and the node's sums are what they were; but more of it may be shrunk away. */
-static void test_lowered_minimum_lets_room_be_made(void **state)
+TEST(test_lowered_minimum_lets_room_be_made)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *elastic = world_submit(w, world_spec("elastic", 2, 3, 300, 0, 0));
     struct job *gang;
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(elastic), 3);
     gang = world_submit(w, world_spec("gang", 1, 1, 500, 0, 0));
@@ -225,14 +215,13 @@ static void test_lowered_minimum_lets_room_be_made(void **state)
     world_free(w);
 }
 
-static void test_deep_queue_is_told_and_gets_its_turn(void **state)
+TEST(test_deep_queue_is_told_and_gets_its_turn)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
     struct job *full = world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
     struct job *jobs[200];
     char name[16];
 
-    (void)state;
     for (uint32_t i = 0; i < ELEMENTS(jobs); i++) {
         (void)snprintf(name, sizeof name, "kind-%u", i);
         jobs[i] = world_submit(w, world_spec(name, 1, 1, 101 + i, 0, 0));
@@ -248,14 +237,13 @@ static void test_deep_queue_is_told_and_gets_its_turn(void **state)
 }
 
 /* Whoever is new is told where he is, not how many wait in all. */
-static void test_new_kind_before_the_depth_is_told_its_reason(void **state)
+TEST(test_new_kind_before_the_depth_is_told_its_reason)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
     struct job_spec *spec;
     struct job *job;
     char name[16];
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
     for (uint32_t i = 0; i < 140; i++) {
         (void)snprintf(name, sizeof name, "kind-%u", i);
@@ -293,14 +281,13 @@ static unsigned others_written(struct world *w, uint64_t cpu_millicores, struct 
 
 /* The last one before the depth is told that it is behind it when a new one stays before it, and is
  * tried again when that leaves; nobody else is. */
-static void test_only_who_crosses_the_depth_is_looked_at(void **state)
+TEST(test_only_who_crosses_the_depth_is_looked_at)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
     struct job *jobs[140];
     struct job *first;
     char name[16];
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
     for (uint32_t i = 0; i < ELEMENTS(jobs); i++) {
         (void)snprintf(name, sizeof name, "kind-%u", i);
@@ -324,7 +311,7 @@ static void test_only_who_crosses_the_depth_is_looked_at(void **state)
 
 /* Kinds that never fit take up the depth of the plan that finds that out, and stand nowhere then.
  */
-static void test_kinds_that_never_fit_keep_nobody_behind_the_depth(void **state)
+TEST(test_kinds_that_never_fit_keep_nobody_behind_the_depth)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
     static const struct {
@@ -335,7 +322,6 @@ static void test_kinds_that_never_fit_keep_nobody_behind_the_depth(void **state)
     struct job_spec *spec;
     char name[16];
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
     for (uint32_t i = 0; i < 140; i++) {
         (void)snprintf(name, sizeof name, "kind-%u", i);
@@ -355,7 +341,7 @@ static void test_kinds_that_never_fit_keep_nobody_behind_the_depth(void **state)
     world_free(w);
 }
 
-static void test_explain_has_the_numbers_of_now(void **state)
+TEST(test_explain_has_the_numbers_of_now)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *one = world_submit(w, world_spec("one", 1, 1, 700, 0, 0));
@@ -363,7 +349,6 @@ static void test_explain_has_the_numbers_of_now(void **state)
     struct job *three = world_submit(w, world_spec("three", 1, 1, 400, 0, 0));
     char text[240];
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(three->state, JOB_QUEUED);
     assert_string_equal(cluster_explain(w->cluster, one, text, sizeof text), "");
@@ -378,14 +363,13 @@ static void test_explain_has_the_numbers_of_now(void **state)
     world_free(w);
 }
 
-static void test_resizes_say_why(void **state)
+TEST(test_resizes_say_why)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *one = world_submit(w, world_spec("one", 1, 5, 200, 0, 0));
     struct job *big;
     char text[240];
 
-    (void)state;
     world_turn(w, 0);
     (void)cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"), NODE_READY, w->now,
                                  NULL);
@@ -413,7 +397,7 @@ static void test_resizes_say_why(void **state)
     world_free(w);
 }
 
-static void test_growth_says_why(void **state)
+TEST(test_growth_says_why)
 {
     struct world *w = world_new(1, 1000, GIB, 900);
     struct job *one = world_submit(w, world_spec("one", 1, 3, 200, 0, 0));
@@ -425,7 +409,6 @@ static void test_growth_says_why(void **state)
     };
     char text[240];
 
-    (void)state;
     assert_int_equal(cluster_report(w->cluster, cluster_node(w->cluster, "node-0"), &report, w->now,
                                     NULL),
                      0);
@@ -448,7 +431,7 @@ static void lease(struct world *w, struct process *process)
     assert_int_equal(result, TASK_LEASE_GIVEN);
 }
 
-static void test_victim_loses_least_work(void **state)
+TEST(test_victim_loses_least_work)
 {
     struct world *w = world_new(1, 800, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 4, 200, 0, 0));
@@ -456,7 +439,6 @@ static void test_victim_loses_least_work(void **state)
     static const uint32_t goes[] = { 0, 2, 1 };
     char name[16];
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 4);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 1), "aa", w->now, NULL),
@@ -476,12 +458,11 @@ static void test_victim_loses_least_work(void **state)
     world_free(w);
 }
 
-static void test_victim_is_who_does_not_run_yet(void **state)
+TEST(test_victim_is_who_does_not_run_yet)
 {
     struct world *w = world_new(1, 2500, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 3, 200, 0, 0));
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 3);
     world_exit(w, world_live(job, "trainer", 0), 1, 0);
@@ -498,13 +479,12 @@ static void test_victim_is_who_does_not_run_yet(void **state)
     world_free(w);
 }
 
-static void test_processes_of_a_job_stay_close(void **state)
+TEST(test_processes_of_a_job_stay_close)
 {
     struct world *w = world_new(6, 1000, GIB, 1000);
     struct job *job;
     struct job *near;
 
-    (void)state;
     for (size_t i = 0; i < w->n_agents; i++)
         assert_int_equal(labels_set(&w->agents[i].offer.labels, LABEL_RACK,
                                     i % 2 == 0 ? "even" : "odd", NULL),
@@ -526,7 +506,7 @@ static void test_processes_of_a_job_stay_close(void **state)
     world_free(w);
 }
 
-static void test_whole_gpu_nodes_are_kept(void **state)
+TEST(test_whole_gpu_nodes_are_kept)
 {
     struct world *w = world_new(3, 8000, GIB, 1000);
     struct job_spec *spec;
@@ -534,7 +514,6 @@ static void test_whole_gpu_nodes_are_kept(void **state)
     struct job *large;
     char name[16];
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         w->agents[i].offer.gpus = 4;
     world_run(w, 1);
@@ -557,14 +536,13 @@ static void test_whole_gpu_nodes_are_kept(void **state)
     world_free(w);
 }
 
-static void test_selector_is_kept_when_waiting_growing_and_never(void **state)
+TEST(test_selector_is_kept_when_waiting_growing_and_never)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job_spec *spec = world_spec("fast", 1, 5, 400, 0, 0);
     struct job *job;
     struct job *lost;
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "disk", "ssd", NULL), 0);
     world_run(w, 1);
     assert_int_equal(role_select(&spec->roles[0], "disk", "ssd", NULL), 0);
@@ -581,14 +559,13 @@ static void test_selector_is_kept_when_waiting_growing_and_never(void **state)
 }
 
 /* A job that is not fault tolerant ends on the draining node: nothing is kept for it elsewhere. */
-static void test_growth_waits_for_nobody_who_stays_on_a_draining_node(void **state)
+TEST(test_growth_waits_for_nobody_who_stays_on_a_draining_node)
 {
     struct world *w = world_new(2, 5000, GIB, 1000);
     struct job_spec *spec = world_spec("stays", 1, 1, 2000, 0, 0);
     struct node *node = cluster_node(w->cluster, "node-0");
     struct job *elastic;
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "on", "0", NULL), 0);
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "on", "1", NULL), 0);
     world_run(w, 1);
@@ -608,7 +585,7 @@ static void test_growth_waits_for_nobody_who_stays_on_a_draining_node(void **sta
 }
 
 /* Whose instance is elected to save leaves for nobody: the others were told, and end. */
-static void test_who_saves_the_model_does_not_give_way(void **state)
+TEST(test_who_saves_the_model_does_not_give_way)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 2, 400, 0, 0));
@@ -618,7 +595,6 @@ static void test_who_saves_the_model_does_not_give_way(void **state)
     struct task *task;
     bool save;
 
-    (void)state;
     world_run(w, 4);
     other = world_live(job, "trainer", 0);
     saver = world_live(job, "trainer", 1); /* came last, holds no task: else it would go first */
@@ -644,33 +620,4 @@ static void test_who_saves_the_model_does_not_give_way(void **state)
     world_run(w, 2);
     assert_int_equal(job->state, JOB_SUCCEEDED);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_saves_the_model_does_not_give_way),
-        cmocka_unit_test(test_jobs_that_ask_the_same_wait_in_one_class),
-        cmocka_unit_test(test_classes_keep_priority_and_submission),
-        cmocka_unit_test(test_a_job_that_waits_is_preferred_when_people_say_so),
-        cmocka_unit_test(test_a_change_is_made_as_a_whole_or_not_at_all),
-        cmocka_unit_test(test_all_of_a_class_are_told_never_and_start_when_a_node_comes),
-        cmocka_unit_test(test_room_is_made_for_several_of_a_class_at_once),
-        cmocka_unit_test(test_lowered_minimum_lets_room_be_made),
-        cmocka_unit_test(test_deep_queue_is_told_and_gets_its_turn),
-        cmocka_unit_test(test_new_kind_before_the_depth_is_told_its_reason),
-        cmocka_unit_test(test_only_who_crosses_the_depth_is_looked_at),
-        cmocka_unit_test(test_kinds_that_never_fit_keep_nobody_behind_the_depth),
-        cmocka_unit_test(test_explain_has_the_numbers_of_now),
-        cmocka_unit_test(test_resizes_say_why),
-        cmocka_unit_test(test_growth_says_why),
-        cmocka_unit_test(test_victim_loses_least_work),
-        cmocka_unit_test(test_victim_is_who_does_not_run_yet),
-        cmocka_unit_test(test_processes_of_a_job_stay_close),
-        cmocka_unit_test(test_whole_gpu_nodes_are_kept),
-        cmocka_unit_test(test_selector_is_kept_when_waiting_growing_and_never),
-        cmocka_unit_test(test_growth_waits_for_nobody_who_stays_on_a_draining_node),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

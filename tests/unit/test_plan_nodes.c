@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_nodes.c - foreign load and draining: how jobs leave a node */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static uint32_t trainers(const struct job *job)
 {
@@ -31,14 +28,13 @@ static void seconds(struct world *w, unsigned n)
     }
 }
 
-static void test_foreign_load_is_given_way_at_once_with_its_reason(void **state)
+TEST(test_foreign_load_is_given_way_at_once_with_its_reason)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 10, 400, 0, 0));
     const struct process *process;
     unsigned told = 0;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(job), 10);
     w->agents[0].foreign_cpu_millicores = 1300;
@@ -89,19 +85,17 @@ static void check_who_gives(size_t first, size_t second)
     world_free(w);
 }
 
-static void test_which_node_is_relieved_is_no_matter_of_history(void **state)
+TEST(test_which_node_is_relieved_is_no_matter_of_history)
 {
-    (void)state;
     check_who_gives(0, 1);
     check_who_gives(1, 0);
 }
 
-static void test_nobody_gives_way_below_its_minimum(void **state)
+TEST(test_nobody_gives_way_below_its_minimum)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 3, 5, 400, 0, 0));
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(trainers(job), 5);
     w->agents[0].foreign_cpu_millicores = 1900;
@@ -112,12 +106,11 @@ static void test_nobody_gives_way_below_its_minimum(void **state)
     world_free(w);
 }
 
-static void test_foreign_load_that_falls_is_believed_after_a_while(void **state)
+TEST(test_foreign_load_that_falls_is_believed_after_a_while)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
 
-    (void)state;
     w->cluster->config.foreign_hold_us = 10 * USEC_PER_SEC;
     world_run(w, 6);
     w->agents[0].foreign_cpu_millicores = 1200;
@@ -150,7 +143,7 @@ static void test_foreign_load_that_falls_is_believed_after_a_while(void **state)
 }
 
 /* What runs there is in no total: to stop it would not bring the load down, again and again. */
-static void test_cordoned_node_is_not_shrunk_for_the_load(void **state)
+TEST(test_cordoned_node_is_not_shrunk_for_the_load)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 6, 500, 0, 0));
@@ -158,7 +151,6 @@ static void test_cordoned_node_is_not_shrunk_for_the_load(void **state)
     const struct node *other = world_live(two, "trainer", 0)->node;
     struct node *node = NULL;
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 4);
     for (uint32_t i = 0; node == NULL; i++)
@@ -172,13 +164,12 @@ static void test_cordoned_node_is_not_shrunk_for_the_load(void **state)
     world_free(w);
 }
 
-static void test_draining_shrinks_away_without_a_stop_below_the_minimum(void **state)
+TEST(test_draining_shrinks_away_without_a_stop_below_the_minimum)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
     struct node *node;
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 3, w->now, NULL), 0);
     world_run(w, 3);
@@ -194,13 +185,12 @@ static void test_draining_shrinks_away_without_a_stop_below_the_minimum(void **s
     world_free(w);
 }
 
-static void test_draining_at_the_minimum_starts_others_first(void **state)
+TEST(test_draining_at_the_minimum_starts_others_first)
 {
     struct world *w = world_new(2, 1000, GIB, 500);
     struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
     struct node *node = world_live(job, "trainer", 0)->node;
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 2); /* the load limit holds it there */
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
@@ -216,14 +206,13 @@ static void test_draining_at_the_minimum_starts_others_first(void **state)
     world_free(w);
 }
 
-static void test_draining_with_no_room_elsewhere_waits_for_it(void **state)
+TEST(test_draining_with_no_room_elsewhere_waits_for_it)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 2, 800, 0, 0));
     struct job *other = world_submit(w, world_spec("other", 1, 1, 800, 0, 0));
     struct node *node;
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 1);
     node = world_live(job, "trainer", 0)->node;
@@ -244,13 +233,12 @@ static void test_draining_with_no_room_elsewhere_waits_for_it(void **state)
     world_free(w);
 }
 
-static void test_draining_shrinks_to_the_minimum_where_there_is_no_room(void **state)
+TEST(test_draining_shrinks_to_the_minimum_where_there_is_no_room)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 4, 500, 0, 0));
     struct node *node = cluster_node(w->cluster, "node-0");
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(trainers(job), 4);
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_DRAINING, w->now, NULL), 0);
@@ -263,14 +251,13 @@ static void test_draining_shrinks_to_the_minimum_where_there_is_no_room(void **s
 }
 
 /* To stop one of its processes would end the job. */
-static void test_draining_waits_for_what_is_not_fault_tolerant(void **state)
+TEST(test_draining_waits_for_what_is_not_fault_tolerant)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
     struct job_spec *spec = world_spec("mpi", 2, 2, 1000, 0, 0);
     struct node *node;
     struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     job = world_submit(w, spec);
     node = world_live(job, "trainer", 0)->node;
@@ -280,7 +267,8 @@ static void test_draining_waits_for_what_is_not_fault_tolerant(void **state)
     assert_int_equal(job->state, JOB_RUNNING);
     assert_int_equal(trainers(job), 2);
     assert_int_equal(node->state, NODE_DRAINING);
-    assert_string_equal(node_reason(node), "waits for the end of jobs that are not fault tolerant: mpi");
+    assert_string_equal(node_reason(node),
+                        "waits for the end of jobs that are not fault tolerant: mpi");
     world_replan(w);
     world_restart(w);
     node = cluster_node(w->cluster, "node-0");
@@ -295,7 +283,7 @@ static void test_draining_waits_for_what_is_not_fault_tolerant(void **state)
 }
 
 /* Two jobs, and elsewhere room for one: that one moves, and its place is nobody else's. */
-static void test_draining_moves_what_is_fixed_only_to_a_place(void **state)
+TEST(test_draining_moves_what_is_fixed_only_to_a_place)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *a = world_submit(w, world_spec("a", 1, 1, 1000, 0, 0));
@@ -304,7 +292,6 @@ static void test_draining_moves_what_is_fixed_only_to_a_place(void **state)
     struct node *other;
     struct job *c;
 
-    (void)state;
     world_run(w, 3);
     w->n_agents = 2;
     w->agents[1] = w->agents[0];
@@ -369,14 +356,13 @@ static size_t half_gangs(struct world *w, struct job **ret_a, struct job **ret_b
     return shared;
 }
 
-static void test_younger_half_gang_gives_up_for_the_older(void **state)
+TEST(test_younger_half_gang_gives_up_for_the_older)
 {
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
     size_t shared = half_gangs(w, &a, &b, NULL);
 
-    (void)state;
     assert_int_equal(cluster_set_dataset(w->cluster, b, world_queue(4, 1), "aa", w->now, NULL), 0);
     seconds(w, 40); /* they have waited for 55 s */
     assert_int_equal(b->state, JOB_RESIZING);
@@ -395,14 +381,13 @@ static void test_younger_half_gang_gives_up_for_the_older(void **state)
     world_free(w);
 }
 
-static void test_node_that_comes_back_in_time_costs_nobody_anything(void **state)
+TEST(test_node_that_comes_back_in_time_costs_nobody_anything)
 {
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
     size_t shared = half_gangs(w, &a, &b, NULL);
 
-    (void)state;
     w->agents[shared].silent = false;
     seconds(w, 10);
     assert_int_equal(a->state, JOB_RUNNING);
@@ -414,14 +399,13 @@ static void test_node_that_comes_back_in_time_costs_nobody_anything(void **state
 }
 
 /* The older one would not be complete by what the younger one holds. */
-static void test_nobody_gives_up_in_vain(void **state)
+TEST(test_nobody_gives_up_in_vain)
 {
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8000, GIB, 1000);
     size_t shared = half_gangs(w, &a, &b, NULL);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         if (i != shared && world_live(b, "trainer", 2) != NULL &&
             streq(w->agents[i].name, world_live(b, "trainer", 2)->node->name))
@@ -435,14 +419,13 @@ static void test_nobody_gives_up_in_vain(void **state)
 }
 
 /* The youngest could give up as well, but the older one has no use for that. */
-static void test_who_holds_nothing_of_use_gives_nothing_up(void **state)
+TEST(test_who_holds_nothing_of_use_gives_nothing_up)
 {
     struct job *a;
     struct job *b;
     struct world *w = world_new(3, 8900, GIB, 1000);
     const struct job *c;
 
-    (void)state;
     (void)half_gangs(w, &a, &b, world_spec("c", 3, 3, 900, 0, 0));
     c = cluster_find_job(w->cluster, "c");
     assert_string_equal(c->reason_code, "replacement-does-not-fit");
@@ -456,7 +439,7 @@ static void test_who_holds_nothing_of_use_gives_nothing_up(void **state)
 }
 
 /* It would have to do again what one of it has finished; that one's room is taken by others. */
-static void test_who_finishes_gives_nothing_up(void **state)
+TEST(test_who_finishes_gives_nothing_up)
 {
     struct job *a;
     struct job *b;
@@ -464,7 +447,6 @@ static void test_who_finishes_gives_nothing_up(void **state)
     size_t shared = half_gangs(w, &a, &b, NULL);
     const struct process *done = world_live(b, "trainer", 1);
 
-    (void)state;
     assert_non_null(done);
     for (size_t i = 0; i < 3; i++)
         if (i != shared && streq(w->agents[i].name, done->node->name))
@@ -479,7 +461,7 @@ static void test_who_finishes_gives_nothing_up(void **state)
 }
 
 /* A machine that comes back smaller is not to start what was ordered for its former size. */
-static void test_smaller_offer_withdraws_what_was_not_heard_of(void **state)
+TEST(test_smaller_offer_withdraws_what_was_not_heard_of)
 {
     struct world *w = world_new(1, 4000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 2, 2, 1000, 0, 0));
@@ -489,7 +471,6 @@ static void test_smaller_offer_withdraws_what_was_not_heard_of(void **state)
         .job_id = 1, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
     };
 
-    (void)state;
     world_plan(w);
     assert_int_equal(node->cpu_granted_millicores, 2000);
     report.processes = &item; /* the first was heard of, the second was not */
@@ -503,12 +484,11 @@ static void test_smaller_offer_withdraws_what_was_not_heard_of(void **state)
     world_free(w);
 }
 
-static void test_dataset_that_comes_when_a_job_finishes(void **state)
+TEST(test_dataset_that_comes_when_a_job_finishes)
 {
     struct world *w = world_new(1, 4000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 4, 1000, 0, 0));
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 4);
     world_exit(w, world_live(job, "trainer", 3), 0, 0);
@@ -517,30 +497,4 @@ static void test_dataset_that_comes_when_a_job_finishes(void **state)
     world_check(w); /* what its node could get from it is something else now */
     world_plan(w);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_foreign_load_is_given_way_at_once_with_its_reason),
-        cmocka_unit_test(test_which_node_is_relieved_is_no_matter_of_history),
-        cmocka_unit_test(test_nobody_gives_way_below_its_minimum),
-        cmocka_unit_test(test_foreign_load_that_falls_is_believed_after_a_while),
-        cmocka_unit_test(test_cordoned_node_is_not_shrunk_for_the_load),
-        cmocka_unit_test(test_draining_shrinks_away_without_a_stop_below_the_minimum),
-        cmocka_unit_test(test_draining_at_the_minimum_starts_others_first),
-        cmocka_unit_test(test_draining_with_no_room_elsewhere_waits_for_it),
-        cmocka_unit_test(test_draining_shrinks_to_the_minimum_where_there_is_no_room),
-        cmocka_unit_test(test_draining_waits_for_what_is_not_fault_tolerant),
-        cmocka_unit_test(test_draining_moves_what_is_fixed_only_to_a_place),
-        cmocka_unit_test(test_younger_half_gang_gives_up_for_the_older),
-        cmocka_unit_test(test_node_that_comes_back_in_time_costs_nobody_anything),
-        cmocka_unit_test(test_nobody_gives_up_in_vain),
-        cmocka_unit_test(test_who_holds_nothing_of_use_gives_nothing_up),
-        cmocka_unit_test(test_who_finishes_gives_nothing_up),
-        cmocka_unit_test(test_smaller_offer_withdraws_what_was_not_heard_of),
-        cmocka_unit_test(test_dataset_that_comes_when_a_job_finishes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

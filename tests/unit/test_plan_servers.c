@@ -2,6 +2,7 @@
 /* test_plan_servers.c - with how many parameter servers a job is started */
 #include "scheduler/core/learn/outlook.h"
 #include "tests/unit/servers_world.h"
+#include "tests/unit/test.h"
 
 /* What is told of the start is still to be seen. */
 static struct job *submit_and_plan(struct world *w, struct job_spec *spec)
@@ -27,12 +28,11 @@ static uint32_t said(const struct world *w, const char *text)
 
 /* --- who chooses, and what --- */
 
-static void test_unknown_family_has_the_minimum(void **state)
+TEST(test_unknown_family_has_the_minimum)
 {
     struct world *w = world_of(&policy_goodput, 16);
     struct job *job = submit_and_plan(w, spec_of("job"));
 
-    (void)state;
     assert_int_equal(job_servers(job), 1);
     assert_int_equal(said(w, "nothing was measured"), 1);
     world_run(w, 4);
@@ -41,14 +41,13 @@ static void test_unknown_family_has_the_minimum(void **state)
     end(w);
 }
 
-static void test_known_family_has_what_is_best(void **state)
+TEST(test_known_family_has_what_is_best)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = spec_of("job");
     struct job *job;
     char text[120];
 
-    (void)state;
     teach(w, spec, SERVERS_MAX);
     job = submit_and_plan(w, spec);
     assert_int_equal(job_servers(job), 6);
@@ -63,13 +62,12 @@ static void test_known_family_has_what_is_best(void **state)
     end(w);
 }
 
-static void test_the_next_number_is_tried_and_counted(void **state)
+TEST(test_the_next_number_is_tried_and_counted)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = spec_of("job");
     struct job *job;
 
-    (void)state;
     teach(w, spec, 2);
     job = submit_and_plan(w, spec);
     assert_int_equal(job_servers(job), 4);
@@ -78,14 +76,13 @@ static void test_the_next_number_is_tried_and_counted(void **state)
     end(w);
 }
 
-static void test_another_program_of_the_family_tries_nothing(void **state)
+TEST(test_another_program_of_the_family_tries_nothing)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = world_command(spec_of("job"), "train --rate 1");
     struct job_spec *other = world_command(spec_of("other"), "train --rate 2");
     struct job *job;
 
-    (void)state;
     teach(w, spec, 2);
     (void)job_spec_free(spec);
     job = submit_and_plan(w, other);
@@ -93,12 +90,11 @@ static void test_another_program_of_the_family_tries_nothing(void **state)
     end(w);
 }
 
-static void test_policy_that_does_not_learn_has_the_minimum(void **state)
+TEST(test_policy_that_does_not_learn_has_the_minimum)
 {
     struct world *w = world_of(&policy_fulfilment, 16);
     struct job *job = world_submit(w, spec_of("job"));
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(job_count_running(job, 0), 1);
     assert_int_equal(job->spec->roles[0].max, 1); /* and that stays so */
@@ -111,12 +107,11 @@ static void test_policy_that_does_not_learn_has_the_minimum(void **state)
     end(w);
 }
 
-static void test_other_policy_keeps_the_number(void **state)
+TEST(test_other_policy_keeps_the_number)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
 
-    (void)state;
     assert_int_equal(job_servers(job), 6);
     world_policy = &policy_fulfilment;
     world_restart(w);
@@ -128,13 +123,12 @@ static void test_other_policy_keeps_the_number(void **state)
 
 /* --- while it waits, and when it starts --- */
 
-static void test_counts_with_the_minimum_while_it_waits(void **state)
+TEST(test_counts_with_the_minimum_while_it_waits)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = spec_of("job");
     struct job *job;
 
-    (void)state;
     close_nodes(w, NODE_CORDONED);
     teach(w, spec, SERVERS_MAX);
     job = world_submit(w, spec);
@@ -150,13 +144,12 @@ static void test_counts_with_the_minimum_while_it_waits(void **state)
 }
 
 /* Two share twelve cores: hers is as many as leave room for trainers in six. */
-static void test_others_are_thought_of(void **state)
+TEST(test_others_are_thought_of)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job *other = world_submit(w, world_spec("other", 4, 4, CORE, 0, 0));
     struct job *job = start_taught(w);
 
-    (void)state;
     assert_int_equal(other->state, JOB_RUNNING);
     assert_int_equal(job_servers(job), 4);
     end(w);
@@ -182,21 +175,19 @@ static uint32_t chosen_beside(uint32_t rigid)
 }
 
 /* With all of the cluster there would be six. */
-static void test_fewer_where_others_hold_most_of_it(void **state)
+TEST(test_fewer_where_others_hold_most_of_it)
 {
-    (void)state;
     assert_int_equal(chosen_beside(8), 2);
     assert_int_equal(chosen_beside(10), 1);
 }
 
 /* Its share has room for another one, but no node has: it does not wait. */
-static void test_fewest_where_no_node_has_room_for_one_more(void **state)
+TEST(test_fewest_where_no_node_has_room_for_one_more)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
     struct job *job;
 
-    (void)state;
     (void)world_submit(w, world_spec("large", 1, 1, 5100, 0, 0));
     (void)world_submit(w, world_spec("small", 1, 1, 1100, 0, 0));
     world_run(w, 4);
@@ -212,13 +203,12 @@ static void test_fewest_where_no_node_has_room_for_one_more(void **state)
 
 /* Where its gang alone would go there is no room for another server, elsewhere there is: it has it
  * at once. */
-static void test_gang_goes_where_more_servers_fit(void **state)
+TEST(test_gang_goes_where_more_servers_fit)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
     struct job *job;
 
-    (void)state;
     (void)world_submit(w, world_spec("large", 1, 1, 4100, 0, 0));
     (void)world_submit(w, world_spec("small", 1, 1, 2000, 0, 0));
     world_run(w, 4);
@@ -231,14 +221,13 @@ static void test_gang_goes_where_more_servers_fit(void **state)
 }
 
 /* Servers are not given back, so they are not taken from what others wait for. */
-static void test_minima_of_those_behind_come_first(void **state)
+TEST(test_minima_of_those_behind_come_first)
 {
     struct world *w = world_of(&policy_goodput, 12);
     struct job_spec *spec = spec_of("one");
     struct job *one = NULL;
     struct job *two = NULL;
 
-    (void)state;
     (void)world_submit(w, world_spec("rigid", 18, 18, CORE, 0, 0));
     world_run(w, 4);
     teach(w, spec, SERVERS_MAX);
@@ -253,7 +242,7 @@ static void test_minima_of_those_behind_come_first(void **state)
 }
 
 /* What is lent to a group has to come back, and servers do not. */
-static void test_a_group_has_servers_within_its_guarantee(void **state)
+TEST(test_a_group_has_servers_within_its_guarantee)
 {
     static const struct group_spec specs[] = {
         { .name = "a", .guaranteed_permille = 500, .weight = 1 },
@@ -265,7 +254,6 @@ static void test_a_group_has_servers_within_its_guarantee(void **state)
     struct job_spec *spec = world_spec("job", 1, 8, CORE, 1, 2 * CORE);
     struct job *job;
 
-    (void)state;
     cluster_set_groups(w->cluster, table);
     spec->roles[0].max = SERVERS_MAX;
     teach(w, spec, SERVERS_MAX);
@@ -278,7 +266,7 @@ static void test_a_group_has_servers_within_its_guarantee(void **state)
 }
 
 /* Nor by what it is promised: others give way for its minimum alone. */
-static void test_a_group_is_promised_no_servers(void **state)
+TEST(test_a_group_is_promised_no_servers)
 {
     static const struct group_spec specs[] = {
         { .name = "a", .guaranteed_permille = 320, .weight = 1 },
@@ -292,7 +280,6 @@ static void test_a_group_is_promised_no_servers(void **state)
     struct job *one = NULL;
     struct job *two = NULL;
 
-    (void)state;
     cluster_set_groups(w->cluster, table);
     w->user = "bob";
     fill = world_submit(w, world_spec("fill", 2, 16, CORE, 0, 0));
@@ -314,12 +301,11 @@ static void test_a_group_is_promised_no_servers(void **state)
 }
 
 /* A node goes before it has run: it has to do with what is left, and can. */
-static void test_gang_that_lost_its_room_gives_up_servers(void **state)
+TEST(test_gang_that_lost_its_room_gives_up_servers)
 {
     struct world *w = world_of(&policy_goodput, 4);
     struct job *job;
 
-    (void)state;
     job = submit_taught(w);
     assert_int_equal(job->state, JOB_STARTING);
     assert_int_equal(job_servers(job), 4);
@@ -343,13 +329,12 @@ static struct job *start_elastic(struct world *w)
 }
 
 /* Others give way for servers as for the gang. */
-static void test_others_give_way(void **state)
+TEST(test_others_give_way)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job *other = start_elastic(w);
     struct job *job = submit_taught(w);
 
-    (void)state;
     world_run(w, 12);
     assert_int_equal(job->state, JOB_RUNNING);
     assert_int_equal(job_servers(job), 4);
@@ -359,14 +344,13 @@ static void test_others_give_way(void **state)
 
 /* Its gang fits at once, for more somebody is asked to give way; then a gang that goes before takes
  * all of that. It does not wait for it once more. */
-static void test_who_goes_first_does_not_wait_for_servers_of_a_queued_job(void **state)
+TEST(test_who_goes_first_does_not_wait_for_servers_of_a_queued_job)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job *other = start_elastic(w);
     struct job_spec *first = world_spec("first", 9, 9, CORE, 0, 0);
     struct job *job, *before;
 
-    (void)state;
     job = submit_taught(w);
     assert_int_equal(job->state, JOB_QUEUED);
     first->priority = 5;
@@ -384,14 +368,13 @@ static void test_who_goes_first_does_not_wait_for_servers_of_a_queued_job(void *
 }
 
 /* One that gives way does not end: the job goes without, after half a minute. */
-static void test_nobody_waits_long_for_servers(void **state)
+TEST(test_nobody_waits_long_for_servers)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job *other = world_submit(w, world_spec("other", 1, 10, CORE, 0, 0));
     struct job *job;
     int seconds;
 
-    (void)state;
     world_fall_silent(w);
     assert_int_equal(job_count_running(other, 0), 10);
     job = submit_taught(w);
@@ -409,12 +392,11 @@ static void test_nobody_waits_long_for_servers(void **state)
 
 /* --- the number is kept --- */
 
-static void test_lost_server_comes_back(void **state)
+TEST(test_lost_server_comes_back)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
 
-    (void)state;
     world_run(w, 20);
     job->learned->of.instances = job_count_running(job, 1); /* a window is open */
     world_exit(w, world_live(job, "pserver", 5), 1, 0);
@@ -429,14 +411,13 @@ static void test_lost_server_comes_back(void **state)
     end(w);
 }
 
-static void test_number_is_kept_over_a_restart_and_by_copies(void **state)
+TEST(test_number_is_kept_over_a_restart_and_by_copies)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
     struct edl_error error = { 0 };
     struct cluster *copy;
 
-    (void)state;
     copy = cluster_clone(w->cluster, w->now);
     assert_int_equal(cluster_compare(w->cluster, copy, &error), 0);
     cluster_job(copy, job->id)->servers_max++;
@@ -453,12 +434,11 @@ static void test_number_is_kept_over_a_restart_and_by_copies(void **state)
 }
 
 /* Trainers scaled to one size, and back: it is as it was. */
-static void test_number_is_kept_when_trainers_are_fixed(void **state)
+TEST(test_number_is_kept_when_trainers_are_fixed)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
 
-    (void)state;
     assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 2, 2, w->now, NULL), 0);
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 6);
@@ -473,12 +453,11 @@ static void test_number_is_kept_when_trainers_are_fixed(void **state)
     end(w);
 }
 
-static void test_queued_again_it_has_as_many(void **state)
+TEST(test_queued_again_it_has_as_many)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
 
-    (void)state;
     close_nodes(w, NODE_CORDONED);
     job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);
@@ -496,12 +475,11 @@ static void test_queued_again_it_has_as_many(void **state)
 }
 
 /* Where the gang never ran, nothing was saved. */
-static void test_gang_that_never_ran_chooses_anew(void **state)
+TEST(test_gang_that_never_ran_chooses_anew)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = submit_taught(w);
 
-    (void)state;
     assert_int_equal(job->state, JOB_STARTING);
     assert_int_equal(job_servers(job), 6);
     close_nodes(w, NODE_CORDONED);
@@ -515,12 +493,11 @@ static void test_gang_that_never_ran_chooses_anew(void **state)
     end(w);
 }
 
-static void test_its_owner_decides(void **state)
+TEST(test_its_owner_decides)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
 
-    (void)state;
     assert_int_equal(cluster_scale_job(w->cluster, job, "pserver", 6, 6, w->now, NULL), 0);
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 6);
@@ -531,13 +508,12 @@ static void test_its_owner_decides(void **state)
 }
 
 /* What it shows is noted with its number: it has a curve of its own. */
-static void test_measurements_are_of_the_number(void **state)
+TEST(test_measurements_are_of_the_number)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
     char name[JOB_FAMILY_SIZE];
 
-    (void)state;
     job_curve_name(job, 6, name);
     assert_string_equal(job->learned->curve, name);
     job_program_name(job, 6, name);
@@ -548,49 +524,14 @@ static void test_measurements_are_of_the_number(void **state)
     end(w);
 }
 
-static void test_job_without_a_range_learns_as_ever(void **state)
+TEST(test_job_without_a_range_learns_as_ever)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = world_submit(w, world_spec("job", 1, 8, CORE, 2, CORE));
 
-    (void)state;
     world_run(w, 4);
     assert_string_equal(job->learned->curve, job->learned->family);
     assert_string_equal(job->learned->program, "");
     assert_int_equal(job_servers(job), 0);
     end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unknown_family_has_the_minimum),
-        cmocka_unit_test(test_known_family_has_what_is_best),
-        cmocka_unit_test(test_the_next_number_is_tried_and_counted),
-        cmocka_unit_test(test_another_program_of_the_family_tries_nothing),
-        cmocka_unit_test(test_policy_that_does_not_learn_has_the_minimum),
-        cmocka_unit_test(test_other_policy_keeps_the_number),
-        cmocka_unit_test(test_counts_with_the_minimum_while_it_waits),
-        cmocka_unit_test(test_others_are_thought_of),
-        cmocka_unit_test(test_fewer_where_others_hold_most_of_it),
-        cmocka_unit_test(test_fewest_where_no_node_has_room_for_one_more),
-        cmocka_unit_test(test_gang_goes_where_more_servers_fit),
-        cmocka_unit_test(test_minima_of_those_behind_come_first),
-        cmocka_unit_test(test_a_group_has_servers_within_its_guarantee),
-        cmocka_unit_test(test_a_group_is_promised_no_servers),
-        cmocka_unit_test(test_gang_that_lost_its_room_gives_up_servers),
-        cmocka_unit_test(test_others_give_way),
-        cmocka_unit_test(test_who_goes_first_does_not_wait_for_servers_of_a_queued_job),
-        cmocka_unit_test(test_nobody_waits_long_for_servers),
-        cmocka_unit_test(test_lost_server_comes_back),
-        cmocka_unit_test(test_number_is_kept_over_a_restart_and_by_copies),
-        cmocka_unit_test(test_number_is_kept_when_trainers_are_fixed),
-        cmocka_unit_test(test_queued_again_it_has_as_many),
-        cmocka_unit_test(test_gang_that_never_ran_chooses_anew),
-        cmocka_unit_test(test_its_owner_decides),
-        cmocka_unit_test(test_measurements_are_of_the_number),
-        cmocka_unit_test(test_job_without_a_range_learns_as_ever),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tests/unit/policy_world.h"
+#include "tests/unit/test.h"
 
 #define MEGA INT64_C(1000000)
 
@@ -133,9 +134,8 @@ static const struct {
     { "no node", { 0, 9000, 0, 9000, 0, 0 }, { 1000, MEM_10MI, 0, 1, 3, 1 }, false, 0, false, 0 },
 };
 
-static void test_dry_run_conforms(void **state)
+TEST(test_dry_run_conforms)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(dry_runs); i++) {
         struct policy_totals totals = totals_of(&dry_runs[i].cluster, 1000);
         struct policy_job job = job_of(&dry_runs[i].job);
@@ -149,7 +149,7 @@ static void test_dry_run_conforms(void **state)
     }
 }
 
-static void test_decision_conforms(void **state)
+TEST(test_decision_conforms)
 {
     const struct {
         const char *id;
@@ -180,7 +180,6 @@ static void test_decision_conforms(void **state)
           6 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct world w = world_of(&rows[i].cluster, &rows[i].job, rows[i].load_permille);
 
@@ -193,9 +192,8 @@ static void test_decision_conforms(void **state)
 
 /* Whatever the load limit and the number of devices: all are given, and the next decision leaves it
  * at that. */
-static void test_the_last_gpu_is_given_and_kept(void **state)
+TEST(test_the_last_gpu_is_given_and_kept)
 {
-    (void)state;
     for (int64_t total = 1; total <= 16; total++)
         for (uint32_t load_permille = 500; load_permille <= 1000; load_permille += 10) {
             const struct cluster_row row = { 1000, 1000000, 100, 100000, 1, total };
@@ -212,14 +210,13 @@ static void test_the_last_gpu_is_given_and_kept(void **state)
 }
 
 /* A17 */
-static void test_score_is_the_share_of_the_range(void **state)
+TEST(test_score_is_the_share_of_the_range)
 {
     const struct policy_job full = { .min = 1, .max = 2, .parallelism = 2 };
     const struct policy_job none = { .min = 1, .max = 2, .parallelism = 1 };
     const struct policy_job half = { .min = 1, .max = 3, .parallelism = 2 };
     const struct policy_job fixed = { .min = 4, .max = 4, .parallelism = 4 };
 
-    (void)state;
     assert_int_equal(policy_fulfilment_score_ppm(&full), 1000000);
     assert_int_equal(policy_fulfilment_score_ppm(&none), 0);
     assert_int_equal(policy_fulfilment_score_ppm(&half), 500000);
@@ -227,7 +224,7 @@ static void test_score_is_the_share_of_the_range(void **state)
 }
 
 /* A18: b (1..20), c (1..10), a (1..2), all at 2; then the finer keys */
-static void test_order_is_score_gpu_cpu_memory_id(void **state)
+TEST(test_order_is_score_gpu_cpu_memory_id)
 {
     const struct policy_job order[] = {
         { .id = 9, .min = 1, .max = 20, .parallelism = 2, .gpus = 1 },
@@ -263,7 +260,6 @@ static void test_order_is_score_gpu_cpu_memory_id(void **state)
           .memory_bytes = 2 },
     };
 
-    (void)state;
     for (size_t i = 0; i + 1 < ELEMENTS(order); i++) {
         assert_true(policy_fulfilment_compare(&order[i], &order[i + 1]) < 0);
         assert_true(policy_fulfilment_compare(&order[i + 1], &order[i]) > 0);
@@ -273,7 +269,7 @@ static void test_order_is_score_gpu_cpu_memory_id(void **state)
 
 /* B1: 10,000 millicores, 1,840 used by others, load 0.9; each job 1,600 fixed and trainers of
  * 200, 2..10. */
-static void test_tutorial_trace(void **state)
+TEST(test_tutorial_trace)
 {
     struct world w = { .totals = { .cpu_total_millicores = 10000,
                                    .cpu_requested_millicores = 1840 + 1600 + 2 * 200,
@@ -282,7 +278,6 @@ static void test_tutorial_trace(void **state)
                        .n_jobs = 1,
                        .n_nodes = 1 };
 
-    (void)state;
     w.nodes[0].memory = 100000 * MEGA;
     w.nodes[0].cpu = 10000 - 1840 - 1600 - 400;
     for (int i = 0; i < 3; i++)
@@ -403,12 +398,11 @@ static void add_report_jobs(struct world *w, size_t n)
 }
 
 /* B3: 20 jobs share what the experiment of 2017 shared with a Jain index of 0.44 */
-static void test_report_case_1_is_fair(void **state)
+TEST(test_report_case_1_is_fair)
 {
     struct world *w = xcalloc(1, sizeof *w);
     uint32_t total = 0;
 
-    (void)state;
     make_report_cluster(w);
     add_report_jobs(w, 20);
     decide(w);
@@ -424,12 +418,11 @@ static void test_report_case_1_is_fair(void **state)
 
 /* The same when the first six came long before and hold all there is: they give until all are even.
  */
-static void test_a_full_cluster_is_shared_anew(void **state)
+TEST(test_a_full_cluster_is_shared_anew)
 {
     struct world *w = xcalloc(1, sizeof *w);
     uint32_t total = 0;
 
-    (void)state;
     make_report_cluster(w);
     add_report_jobs(w, 20);
     for (size_t i = 0; i < 6; i++) {
@@ -456,12 +449,11 @@ static void test_a_full_cluster_is_shared_anew(void **state)
 }
 
 /* B4: six jobs beside a web service of 100 to 400 pods of 3 cores */
-static void test_report_case_2_gives_way(void **state)
+TEST(test_report_case_2_gives_way)
 {
     struct world *w = xcalloc(1, sizeof *w);
     uint32_t before = 0, after = 0;
 
-    (void)state;
     make_report_cluster(w);
     take(w, 3000, 100);
     add_report_jobs(w, 6);
@@ -480,7 +472,7 @@ static void test_report_case_2_gives_way(void **state)
     free(w);
 }
 
-static void test_unstable_jobs_wait_unless_one_is_pending(void **state)
+TEST(test_unstable_jobs_wait_unless_one_is_pending)
 {
     struct world w = { .totals = { .cpu_total_millicores = 10000,
                                    .cpu_requested_millicores = 1000,
@@ -489,7 +481,6 @@ static void test_unstable_jobs_wait_unless_one_is_pending(void **state)
                        .n_jobs = 1,
                        .n_nodes = 1 };
 
-    (void)state;
     w.nodes[0].cpu = 9000;
     w.nodes[0].memory = 9000 * MEGA;
     w.jobs[0] = (struct policy_job){
@@ -554,7 +545,7 @@ static double cpu_ms(void)
 }
 
 /* It took 54 ms when every shape was looked at; it takes some microseconds. */
-static void test_nothing_to_do_costs_next_to_nothing(void **state)
+TEST(test_nothing_to_do_costs_next_to_nothing)
 {
     const struct policy_ops no_ops = { .grow = find_no_node, .shrink = give_nobody };
     const struct policy_totals totals = { .cpu_total_millicores = 1000000000,
@@ -565,7 +556,6 @@ static void test_nothing_to_do_costs_next_to_nothing(void **state)
     double least_ms = 1e9;
     size_t asked = 0;
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         double begun = cpu_ms();
         double took;
@@ -582,7 +572,7 @@ static void test_nothing_to_do_costs_next_to_nothing(void **state)
 
 /* There is load to give, and no node with room: who asks for more than one who was refused need not
  * ask. */
-static void test_a_full_set_of_nodes_is_asked_a_few_times(void **state)
+TEST(test_a_full_set_of_nodes_is_asked_a_few_times)
 {
     const struct policy_ops no_ops = { .grow = find_no_node, .shrink = give_nobody };
     const struct policy_totals totals = { .cpu_total_millicores = 1000000000,
@@ -592,40 +582,17 @@ static void test_a_full_set_of_nodes_is_asked_a_few_times(void **state)
     struct policy_state *policy = many_distinct();
     size_t asked = 0;
 
-    (void)state;
     policy_fulfilment.decide(policy, &totals, &no_ops, &asked);
     assert_in_range(asked, 1, 32);
     policy_fulfilment.free(policy);
 }
 
-static void test_policy_find_knows_it(void **state)
+TEST(test_policy_find_knows_it)
 {
     char names[64];
 
-    (void)state;
     policy_names(names, sizeof names);
     assert_string_equal(names, "goodput, goodput-balanced, fulfilment");
     assert_ptr_equal(policy_find("fulfilment"), &policy_fulfilment);
     assert_null(policy_find("fulfil"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dry_run_conforms),
-        cmocka_unit_test(test_decision_conforms),
-        cmocka_unit_test(test_the_last_gpu_is_given_and_kept),
-        cmocka_unit_test(test_score_is_the_share_of_the_range),
-        cmocka_unit_test(test_order_is_score_gpu_cpu_memory_id),
-        cmocka_unit_test(test_tutorial_trace),
-        cmocka_unit_test(test_unstable_jobs_wait_unless_one_is_pending),
-        cmocka_unit_test(test_report_case_1_is_fair),
-        cmocka_unit_test(test_a_full_cluster_is_shared_anew),
-        cmocka_unit_test(test_report_case_2_gives_way),
-        cmocka_unit_test(test_nothing_to_do_costs_next_to_nothing),
-        cmocka_unit_test(test_a_full_set_of_nodes_is_asked_a_few_times),
-        cmocka_unit_test(test_policy_find_knows_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

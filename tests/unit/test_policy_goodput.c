@@ -5,6 +5,7 @@
 #include "scheduler/core/speed/measure.h"
 #include "scheduler/core/policy/policy.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define JOBS_MAX 12
 #define NODES_MAX 6
@@ -221,11 +222,10 @@ static struct cluster_of cluster_of_nodes(size_t n)
     };
 }
 
-static void test_instances_go_to_the_job_that_makes_most_of_them(void **state)
+TEST(test_instances_go_to_the_job_that_makes_most_of_them)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     (void)add(&c, 1, 16, 8);
     (void)add(&c, 1, 16, 8);
     teach(&c.learned[0], 1, 1); /* at most twice as fast as with one */
@@ -234,11 +234,10 @@ static void test_instances_go_to_the_job_that_makes_most_of_them(void **state)
     assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 16);
 }
 
-static void test_short_job_goes_first(void **state)
+TEST(test_short_job_goes_first)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     (void)add(&c, 1, 16, 8);
     add(&c, 1, 16, 8)->units_left = 3000;
     (void)rounds_until_quiet(&c);
@@ -250,12 +249,11 @@ static void test_short_job_goes_first(void **state)
 }
 
 /* The longest of three would have next to nothing; with eight it is over in time. */
-static void test_what_a_deadline_needs_goes_first(void **state)
+TEST(test_what_a_deadline_needs_goes_first)
 {
     struct cluster_of c = cluster_of_nodes(4);
     double speed_of_8 = 1.01 / (1 / 8.0 + 0.01), unit_s = 1.01;
 
-    (void)state;
     (void)add(&c, 1, 16, 4);
     add(&c, 1, 16, 4)->units_left = 3000;
     add(&c, 1, 16, 4)->units_left = 2000;
@@ -276,11 +274,10 @@ static void test_what_a_deadline_needs_goes_first(void **state)
 }
 
 /* Of two deadlines that need ten of twelve cores each the earlier one has them. */
-static void test_earliest_deadline_first(void **state)
+TEST(test_earliest_deadline_first)
 {
     struct cluster_of c = cluster_of_nodes(3);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct policy_job *job = add(&c, 1, 11, 1);
 
@@ -294,11 +291,10 @@ static void test_earliest_deadline_first(void **state)
 }
 
 /* Of two that are alike the one that its share would have brought further has more. */
-static void test_who_is_behind_its_share_counts_for_more(void **state)
+TEST(test_who_is_behind_its_share_counts_for_more)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct policy_job *job = add(&c, 1, 16, 8);
 
@@ -332,12 +328,11 @@ static void test_who_is_behind_its_share_counts_for_more(void **state)
 
 /* A job of which nothing is measured yet waits for that at four times its minimum; one that says
  * nothing grows on, fourfold at once. */
-static void test_unknown_job_grows_as_far_as_it_was_measured(void **state)
+TEST(test_unknown_job_grows_as_far_as_it_was_measured)
 {
     struct cluster_of c = cluster_of_nodes(6);
     struct policy_state *policy = tested->new ();
 
-    (void)state;
     add(&c, 1, 24, 1)->units_left = -1;
     goodput_learn_init(&c.learned[0]);
     (void)decide(&c, policy);
@@ -356,11 +351,10 @@ static void test_unknown_job_grows_as_far_as_it_was_measured(void **state)
 }
 
 /* Who goes first is told by the length that stays, not by what is left as it was counted last. */
-static void test_order_is_that_of_the_length_that_stays(void **state)
+TEST(test_order_is_that_of_the_length_that_stays)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     add(&c, 1, 16, 8)->units_left = 3000;
     add(&c, 1, 16, 8)->units_left = 2000;
     c.learned[0].resize_s = c.learned[1].resize_s = 0;
@@ -377,11 +371,10 @@ static void test_order_is_that_of_the_length_that_stays(void **state)
 
 /* Nobody knows which of two silent jobs is the better one: the room is halved, whoever came first.
  */
-static void test_silent_jobs_share_evenly(void **state)
+TEST(test_silent_jobs_share_evenly)
 {
     struct cluster_of c = cluster_of_nodes(6);
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         add(&c, 1, 24, i == 0 ? 20 : 4)->units_left = -1;
         goodput_learn_init(&c.learned[i]);
@@ -394,12 +387,11 @@ static void test_silent_jobs_share_evenly(void **state)
 
 /* The one that would be finished soonest takes nothing from the other when that is not paid back.
  */
-static void test_resize_that_does_not_pay_is_not_made(void **state)
+TEST(test_resize_that_does_not_pay_is_not_made)
 {
     struct cluster_of c = cluster_of_nodes(2);
     struct policy_state *policy = tested->new ();
 
-    (void)state;
     add(&c, 1, 8, 4)->units_left = 100; /* half a minute */
     (void)add(&c, 1, 8, 4);
     c.learned[0].resize_s = 60;
@@ -412,11 +404,10 @@ static void test_resize_that_does_not_pay_is_not_made(void **state)
 }
 
 /* Room that nobody else wants is used, but not by who becomes slower by it. */
-static void test_idle_room_is_tried_unless_it_was_in_vain(void **state)
+TEST(test_idle_room_is_tried_unless_it_was_in_vain)
 {
     struct cluster_of c = cluster_of_nodes(2);
 
-    (void)state;
     (void)add(&c, 1, 8, 5);
     goodput_learn_init(&c.learned[0]);
     for (uint32_t k = 1; k <= 8; k++, c.learned[0].windows++)
@@ -430,11 +421,10 @@ static void test_idle_room_is_tried_unless_it_was_in_vain(void **state)
     assert_int_equal(c.jobs[0].parallelism, 5);
 }
 
-static void test_group_gets_what_is_guaranteed_to_it(void **state)
+TEST(test_group_gets_what_is_guaranteed_to_it)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     c.n_groups = 2;
     c.groups[0] = (struct policy_group){ .name = "a", .guaranteed_permille = 500, .weight = 1 };
     c.groups[1] = (struct policy_group){ .name = "b", .guaranteed_permille = 500, .weight = 1 };
@@ -452,7 +442,7 @@ static void test_group_gets_what_is_guaranteed_to_it(void **state)
 }
 
 /* Whoever would give his last one for least, of any group, stable or not. */
-static void test_price_is_that_of_the_cheapest(void **state)
+TEST(test_price_is_that_of_the_cheapest)
 {
     struct cluster_of c = cluster_of_nodes(4);
     struct policy_state *policy = tested->new ();
@@ -460,7 +450,6 @@ static void test_price_is_that_of_the_cheapest(void **state)
     struct policy_totals totals;
     double worth[4], least = INFINITY;
 
-    (void)state;
     c.n_groups = 2;
     c.groups[0] = (struct policy_group){ .name = "a", .guaranteed_permille = 500, .weight = 1 };
     c.groups[1] = (struct policy_group){ .name = "b", .guaranteed_permille = 500, .weight = 1 };
@@ -533,12 +522,11 @@ static void draw(struct cluster_of *c, uint64_t *seed)
     }
 }
 
-static void test_random_clusters_settle_within_all_bounds(void **state)
+TEST(test_random_clusters_settle_within_all_bounds)
 {
     uint64_t seed = 71;
     size_t most = 0;
 
-    (void)state;
     for (int round = 0; round < 3000; round++) {
         struct cluster_of c;
         size_t rounds;
@@ -561,7 +549,7 @@ static void use_balanced(bool balanced)
 
 /* A long job, a short one that scales as well, and all that the policy is to keep to. Both scale
  * nearly in proportion, so that what they are worth differs by more than the margin. */
-static void test_balanced_leaves_more_to_the_long_one(void **state)
+TEST(test_balanced_leaves_more_to_the_long_one)
 {
     uint32_t of_long_one[2];
 
@@ -581,11 +569,10 @@ static void test_balanced_leaves_more_to_the_long_one(void **state)
     use_balanced(false);
 }
 
-static void test_order_in_which_jobs_are_told_does_not_matter(void **state)
+TEST(test_order_in_which_jobs_are_told_does_not_matter)
 {
     uint64_t seed = 72;
 
-    (void)state;
     for (int round = 0; round < 1000; round++) {
         struct cluster_of c, turned;
         struct policy_state *one = tested->new (), *other = tested->new ();
@@ -607,12 +594,11 @@ static void test_order_in_which_jobs_are_told_does_not_matter(void **state)
     }
 }
 
-static void test_unstable_jobs_are_moved_for_a_gang_only(void **state)
+TEST(test_unstable_jobs_are_moved_for_a_gang_only)
 {
     uint64_t seed = 73;
     size_t moved = 0;
 
-    (void)state;
     for (int round = 0; round < 2000; round++) {
         struct cluster_of c;
         struct policy_state *policy = tested->new ();
@@ -635,11 +621,10 @@ static void test_unstable_jobs_are_moved_for_a_gang_only(void **state)
 }
 
 /* What is over its limit is given up, down to the minima and no further. */
-static void test_what_is_over_a_limit_is_given_up(void **state)
+TEST(test_what_is_over_a_limit_is_given_up)
 {
     struct cluster_of c = cluster_of_nodes(4);
 
-    (void)state;
     (void)add(&c, 1, 16, 8);
     (void)add(&c, 2, 16, 8);
     c.load_permille = 500;
@@ -649,29 +634,4 @@ static void test_what_is_over_a_limit_is_given_up(void **state)
     (void)rounds_until_quiet(&c);
     assert_int_equal(c.jobs[0].parallelism, 1);
     assert_int_equal(c.jobs[1].parallelism, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances_go_to_the_job_that_makes_most_of_them),
-        cmocka_unit_test(test_short_job_goes_first),
-        cmocka_unit_test(test_what_a_deadline_needs_goes_first),
-        cmocka_unit_test(test_earliest_deadline_first),
-        cmocka_unit_test(test_who_is_behind_its_share_counts_for_more),
-        cmocka_unit_test(test_unknown_job_grows_as_far_as_it_was_measured),
-        cmocka_unit_test(test_silent_jobs_share_evenly),
-        cmocka_unit_test(test_order_is_that_of_the_length_that_stays),
-        cmocka_unit_test(test_resize_that_does_not_pay_is_not_made),
-        cmocka_unit_test(test_idle_room_is_tried_unless_it_was_in_vain),
-        cmocka_unit_test(test_group_gets_what_is_guaranteed_to_it),
-        cmocka_unit_test(test_price_is_that_of_the_cheapest),
-        cmocka_unit_test(test_random_clusters_settle_within_all_bounds),
-        cmocka_unit_test(test_balanced_leaves_more_to_the_long_one),
-        cmocka_unit_test(test_order_in_which_jobs_are_told_does_not_matter),
-        cmocka_unit_test(test_unstable_jobs_are_moved_for_a_gang_only),
-        cmocka_unit_test(test_what_is_over_a_limit_is_given_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

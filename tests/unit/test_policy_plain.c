@@ -2,6 +2,7 @@
 /* test_policy_plain.c - the policy's index decides as a plain loop over everything does */
 #include "tests/unit/policy_world.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 /* --- the plain algorithm: arrays, and a look at everything for every step --- */
 
@@ -262,9 +263,8 @@ static void make_random(struct world *w)
 
 /* Whatever the numbers: the index decides as the plain loop does, in whatever order and however
  * often it was told; within the bounds; and growth passes no limit. */
-static void test_random_decisions_equal_the_plain_algorithm(void **state)
+TEST(test_random_decisions_equal_the_plain_algorithm)
 {
-    (void)state;
     seed = the_seed(7);
     for (int round = 0; round < 5000; round++) {
         struct policy_state *policy = policy_fulfilment.new();
@@ -302,13 +302,4 @@ static void test_random_decisions_equal_the_plain_algorithm(void **state)
                         w.totals.cpu_total_millicores * w.totals.max_load_permille / 1000);
         policy_fulfilment.free(policy);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_decisions_equal_the_plain_algorithm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

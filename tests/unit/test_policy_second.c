@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_policy_second.c - a policy of ten lines in the place of the real one: the core asks it who
  * grows, who gives and why, and knows nothing of fulfilment itself */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* --- the policy: who came first gets all, and gives first --- */
 
@@ -146,7 +143,7 @@ static uint32_t working(const struct job *job)
     return n;
 }
 
-static void test_a_policy_decides_who_grows_who_gives_and_why(void **state)
+TEST(test_a_policy_decides_who_grows_who_gives_and_why)
 {
     const struct cluster_config config = { .policy = &first_come,
                                            .max_load_permille = 1000,
@@ -156,7 +153,6 @@ static void test_a_policy_decides_who_grows_who_gives_and_why(void **state)
     struct node *node = NULL;
     struct job *one, *two;
 
-    (void)state;
     assert_int_equal(cluster_join_node(cluster, "node-0", "", &offer, now, &node, NULL), 0);
     report(cluster, node);
     one = submit(cluster, "one", 1, 3);
@@ -173,13 +169,4 @@ static void test_a_policy_decides_who_grows_who_gives_and_why(void **state)
     assert_int_equal(working(one), 1);
     assert_int_equal(working(two), 2);
     assert_null(cluster_free(cluster));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_policy_decides_who_grows_who_gives_and_why),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,15 @@
 /* test_prices.c - what is scarce has a price, what is idle costs nothing, and moves are told with
  * it
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000) /* millicores */
 #define CORES 10
@@ -86,12 +82,11 @@ static void assert_idle(const struct world *w, enum policy_resource resource)
     assert_near(price(w, resource).worth, 0, 0);
 }
 
-static void test_idle_costs_nothing_and_scarce_does(void **state)
+TEST(test_idle_costs_nothing_and_scarce_does)
 {
     struct world *w = begin(2);
     double with_two, with_three;
 
-    (void)state;
     assert_idle(w, POLICY_CPU);
     (void)run_job(w, "a", 1, 4, 0);
     assert_idle(w, POLICY_CPU); /* six cores are free */
@@ -110,11 +105,10 @@ static void test_idle_costs_nothing_and_scarce_does(void **state)
 }
 
 /* What is on its way from one to the other is not idle. */
-static void test_price_stays_while_instances_change_hands(void **state)
+TEST(test_price_stays_while_instances_change_hands)
 {
     struct world *w = begin(0);
 
-    (void)state;
     (void)run_job(w, "a", 1, 20, 0);
     (void)run_job(w, "b", 1, 20, 0);
     w->agents[0].silent = true; /* what is asked to stop stays */
@@ -126,12 +120,11 @@ static void test_price_stays_while_instances_change_hands(void **state)
 }
 
 /* Each resource has a price of its own. */
-static void test_gpus_have_their_own_price(void **state)
+TEST(test_gpus_have_their_own_price)
 {
     struct world *w = begin(4);
     struct job *a = run_job(w, "a", 1, 8, 1), *b = run_job(w, "b", 1, 8, 1);
 
-    (void)state;
     assert_true(price(w, POLICY_GPU).worth > 0);
     assert_idle(w, POLICY_CPU);
     (void)run_job(w, "c", 1, 20, 0);
@@ -148,12 +141,11 @@ static void test_gpus_have_their_own_price(void **state)
     end(w);
 }
 
-static void test_minima_are_not_for_sale(void **state)
+TEST(test_minima_are_not_for_sale)
 {
     struct world *w = begin(0);
     struct job *a;
 
-    (void)state;
     assert_true(price(w, POLICY_GPU).none && price(w, POLICY_GPU).for_sale);
     assert_false(price(w, POLICY_CPU).none);
     a = run_job(w, "a", 5, 20, 0);
@@ -167,13 +159,12 @@ static void test_minima_are_not_for_sale(void **state)
 }
 
 /* Nor is what a deadline needs. */
-static void test_what_a_deadline_needs_is_not_for_sale(void **state)
+TEST(test_what_a_deadline_needs_is_not_for_sale)
 {
     struct world *w = begin(0);
     struct job_spec *spec = world_spec("a", 1, 10, CORE, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->deadline_us = 200 * USEC_PER_SEC;
     job = world_submit(w, spec);
     world_run(w, 6);
@@ -206,12 +197,11 @@ static double number_behind(const char *text, const char *words)
 }
 
 /* Both in one unit: who takes finds it worth more than its price, who gives is the cheapest. */
-static void test_moves_are_told_with_the_price(void **state)
+TEST(test_moves_are_told_with_the_price)
 {
     struct world *w = begin(0);
     char first[240];
 
-    (void)state;
     (void)run_job(w, "a", 1, 20, 0);
     assert_near(number_behind(listener.grown, ", price "), 0, 0);
     assert_non_null(strstr(listener.grown, ", price 0 per core, load "));
@@ -223,27 +213,11 @@ static void test_moves_are_told_with_the_price(void **state)
     end(w);
 }
 
-static void test_fulfilment_knows_no_prices(void **state)
+TEST(test_fulfilment_knows_no_prices)
 {
     struct world *w = world_new(1, CORES * CORE, GIB, 1000);
     struct policy_price prices[POLICY_RESOURCES];
 
-    (void)state;
     assert_false(cluster_prices(w->cluster, prices));
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_costs_nothing_and_scarce_does),
-        cmocka_unit_test(test_price_stays_while_instances_change_hands),
-        cmocka_unit_test(test_gpus_have_their_own_price),
-        cmocka_unit_test(test_minima_are_not_for_sale),
-        cmocka_unit_test(test_what_a_deadline_needs_is_not_for_sale),
-        cmocka_unit_test(test_moves_are_told_with_the_price),
-        cmocka_unit_test(test_fulfilment_knows_no_prices),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

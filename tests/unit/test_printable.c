@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_printable.c - which characters steer whoever reads them, and how they are shown instead */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *text, *masked, *escaped;
@@ -44,9 +41,8 @@ static const char *const good[] = {
     "\x80\x9b\xff",
 };
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         char masked[40], escaped[40];
         _cleanup_free_ char *written = NULL;
@@ -66,9 +62,8 @@ static void test_bad(void **state)
     }
 }
 
-static void test_good(void **state)
+TEST(test_good)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++) {
         char copy[40];
 
@@ -81,11 +76,10 @@ static void test_good(void **state)
     }
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
     char text[8] = "";
 
-    (void)state;
     assert_int_equal(printable_escape("a\xe2\x80\xaez", text, sizeof text), 7);
     assert_string_equal(text, "a\\u202e");
     assert_int_equal(printable_escape("ab\xe2\x80\xaez", text, sizeof text), 2);
@@ -93,15 +87,4 @@ static void test_room(void **state)
     memcpy(text, "a\0\tb", 4);
     printable_mask(text, 4, "\t");
     assert_memory_equal(text, "a?\tb", 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_good),
-        cmocka_unit_test(test_room),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_process_frozen.c - what stood still is told once, is idle in the usage, and teaches nothing
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "scheduler/core/model/usage.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct process *only(struct world *w)
 {
@@ -91,11 +87,10 @@ static const char *event(const struct world *w, const char *name, unsigned wante
     return text;
 }
 
-static void test_it_is_told_when_it_stands_and_when_it_goes_on(void **state)
+TEST(test_it_is_told_when_it_stands_and_when_it_goes_on)
 {
     struct world *w = running();
 
-    (void)state;
     tell(w, USEC_PER_SEC, 0, 0);
     (void)event(w, "process-frozen", 0);
     tell(w, 20 * USEC_PER_SEC, 19 * USEC_PER_SEC, 0);
@@ -118,12 +113,11 @@ static void test_it_is_told_when_it_stands_and_when_it_goes_on(void **state)
     world_free(w);
 }
 
-static void test_it_is_idle_in_the_usage(void **state)
+TEST(test_it_is_idle_in_the_usage)
 {
     struct world *w = running();
     struct usage before, after;
 
-    (void)state;
     tell(w, 100 * USEC_PER_SEC, 0, 0);
     usage_of_process(only(w), w->now.wall_us, &before);
     tell(w, 0, 40 * USEC_PER_SEC, 0);
@@ -143,12 +137,11 @@ static void test_it_is_idle_in_the_usage(void **state)
 }
 
 /* Killed at cut-off-kill: its end is the first that is heard of it. */
-static void test_what_ended_while_it_stood_still(void **state)
+TEST(test_what_ended_while_it_stood_still)
 {
     const struct usage *usage;
     struct world *w = running();
 
-    (void)state;
     tell(w, 10 * USEC_PER_SEC, 0, 0);
     tell_killed(w, 900 * USEC_PER_SEC, 890 * USEC_PER_SEC);
     (void)event(w, "process-frozen", 0);
@@ -163,11 +156,10 @@ static void test_what_ended_while_it_stood_still(void **state)
     world_free(w);
 }
 
-static void test_what_ends_after_it_was_told_to_stand_still(void **state)
+TEST(test_what_ends_after_it_was_told_to_stand_still)
 {
     struct world *w = running();
 
-    (void)state;
     tell(w, 20 * USEC_PER_SEC, 19 * USEC_PER_SEC, 0);
     tell_killed(w, 20 * USEC_PER_SEC, 39 * USEC_PER_SEC);
     (void)event(w, "process-frozen", 1);
@@ -177,12 +169,11 @@ static void test_what_ends_after_it_was_told_to_stand_still(void **state)
 }
 
 /* The step that lasted while it stood still is part of no note, nor is one before it. */
-static void test_a_step_that_stood_still_is_no_measure(void **state)
+TEST(test_a_step_that_stood_still_is_no_measure)
 {
     struct world *w = running();
     uint64_t noted_us;
 
-    (void)state;
     tell(w, USEC_PER_SEC, 0, 10);
     tell(w, 6 * USEC_PER_SEC, 0, 70);
     noted_us = only(w)->steps->last_us;
@@ -196,17 +187,4 @@ static void test_a_step_that_stood_still_is_no_measure(void **state)
     assert_int_equal(only(w)->steps->last.steps, 50);
     assert_int_equal(only(w)->steps->total.steps, 121);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_told_when_it_stands_and_when_it_goes_on),
-        cmocka_unit_test(test_it_is_idle_in_the_usage),
-        cmocka_unit_test(test_what_ended_while_it_stood_still),
-        cmocka_unit_test(test_what_ends_after_it_was_told_to_stand_still),
-        cmocka_unit_test(test_a_step_that_stood_still_is_no_measure),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

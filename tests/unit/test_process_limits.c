@@ -3,18 +3,14 @@
  *
  * That the kernel keeps to it is shown by tests/integration/259-control-groups.sh. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/cgroup_home.h"
 #include "agent/process_guard.h"
 #include "agent/process_limits.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static void assert_setting(const char *order_text, enum cgroup_controller controller,
                            unsigned version, const char *const *expected)
@@ -39,20 +35,18 @@ static void assert_setting(const char *order_text, enum cgroup_controller contro
 #define SETTINGS(order, controller, version, ...)                                                  \
     assert_setting(order, controller, version, (const char *const[]){ __VA_ARGS__ })
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     const char *order = "{\"memory_bytes\":67108864}";
 
-    (void)state;
     SETTINGS(order, CGROUP_MEMORY, 2, "memory.max", "67108864", NULL);
     SETTINGS(order, CGROUP_MEMORY, 1, "memory.limit_in_bytes", "67108864", NULL);
     SETTINGS("{\"memory_bytes\":0}", CGROUP_MEMORY, 2, NULL);
     SETTINGS("{\"memory_bytes\":-1}", CGROUP_MEMORY, 1, NULL);
 }
 
-static void test_cpu(void **state)
+TEST(test_cpu)
 {
-    (void)state;
     SETTINGS("{\"cpu_millicores\":500}", CGROUP_CPU, 2, "cpu.weight", "50", NULL);
     SETTINGS("{\"cpu_millicores\":500}", CGROUP_CPU, 1, "cpu.shares", "512", NULL);
     SETTINGS("{\"cpu_millicores\":1}", CGROUP_CPU, 2, "cpu.weight", "1", NULL);
@@ -68,20 +62,18 @@ static void test_cpu(void **state)
     SETTINGS("{\"cpu_millicores\":0,\"cpu_quota\":true}", CGROUP_CPU, 2, "cpu.weight", "1", NULL);
 }
 
-static void test_tasks_and_cpus(void **state)
+TEST(test_tasks_and_cpus)
 {
-    (void)state;
     SETTINGS("{\"tasks_max\":64}", CGROUP_PIDS, 2, "pids.max", "64", NULL);
     SETTINGS("{}", CGROUP_PIDS, 1, "pids.max", "4096", NULL);
     SETTINGS("{\"cpus\":\"0-3,8\"}", CGROUP_CPUSET, 2, "cpuset.cpus", "0-3,8", NULL);
     SETTINGS("{\"cpus\":\"\"}", CGROUP_CPUSET, 2, NULL);
 }
 
-static void test_where_a_process_is(void **state)
+TEST(test_where_a_process_is)
 {
     struct cgroup_paths paths = { 0 };
 
-    (void)state;
     cgroup_paths_take(&paths, "0::/a/b\n");
     cgroup_paths_take(&paths, "4:memory:/c\n");
     cgroup_paths_take(&paths, "3:cpu,cpuacct:/d:e\n");
@@ -96,17 +88,16 @@ static void test_where_a_process_is(void **state)
     assert_string_equal(paths.legacy[CGROUP_PIDS], "");
 }
 
-static void test_the_same_path_everywhere(void **state)
+TEST(test_the_same_path_everywhere)
 {
     struct cgroup_paths paths = { .unified = "/edl.slice" };
 
-    (void)state;
     cgroup_paths_everywhere(&paths, paths.unified);
     assert_string_equal(paths.unified, "/edl.slice");
     assert_string_equal(paths.legacy[CGROUP_MEMORY], "/edl.slice");
 }
 
-static void test_home_in_an_order(void **state)
+TEST(test_home_in_an_order)
 {
     struct cgroup_home home = { .paths = { .unified = "/a", .legacy[CGROUP_MEMORY] = "/c/d" },
                                 .by_unified[CGROUP_PIDS] = true };
@@ -116,7 +107,6 @@ static void test_home_in_an_order(void **state)
                                            "{\"unified\":\"/a/../b\"}",
                                            "{\"unified\":\"/\",\"legacy\":{\"memory\":\"x\"}}" };
 
-    (void)state;
     json = cgroup_home_to_json(&home);
     assert_int_equal(cgroup_home_from_json(json, &back), 0);
     json_decref(json);
@@ -130,26 +120,10 @@ static void test_home_in_an_order(void **state)
     }
 }
 
-static void test_guard(void **state)
+TEST(test_guard)
 {
-    (void)state;
     assert_int_equal(process_guard_tasks(32768, 192000), 16384);
     assert_int_equal(process_guard_tasks(4194304, 192000), 96000);
     assert_int_equal(process_guard_tasks(301, 192000), 1024);
     assert_int_equal(process_guard_tasks(UINT64_MAX, 192000), 96000); /* not readable */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_tasks_and_cpus),
-        cmocka_unit_test(test_where_a_process_is),
-        cmocka_unit_test(test_the_same_path_everywhere),
-        cmocka_unit_test(test_home_in_an_order),
-        cmocka_unit_test(test_guard),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_process_progress.c - what a process may tell of how far it is */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"
+#include "tests/unit/test.h"
 
 static int check(const char *text, struct edl_error *error)
 {
@@ -23,7 +19,7 @@ static int check(const char *text, struct edl_error *error)
     return r;
 }
 
-static void test_numbers_texts_and_booleans_are_taken(void **state)
+TEST(test_numbers_texts_and_booleans_are_taken)
 {
     static const char *const good[] = {
         "{}",
@@ -40,13 +36,12 @@ static void test_numbers_texts_and_booleans_are_taken(void **state)
     };
     struct edl_error error = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++)
         if (check(good[i], &error) < 0)
             fail_msg("%s: %s", good[i], error.text);
 }
 
-static void test_everything_else_is_refused(void **state)
+TEST(test_everything_else_is_refused)
 {
     static const struct {
         const char *text, *says, *at;
@@ -79,7 +74,6 @@ static void test_everything_else_is_refused(void **state)
     };
     char text[200];
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
 
@@ -102,7 +96,7 @@ static json_t *parse(const char *text)
 }
 
 /* Servers of one process take turns, and none takes the others' rows away. */
-static void test_rows_of_other_servers_stay(void **state)
+TEST(test_rows_of_other_servers_stay)
 {
     static const struct {
         const char *told, *before, *kept;
@@ -117,7 +111,6 @@ static void test_rows_of_other_servers_stay(void **state)
         { "{\"pushes\":[[1,0,5,0]]}", "{\"pushes\":3}", "{\"pushes\":[[1,0,5,0]]}" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         json_t *told = parse(cases[i].told), *kept = parse(cases[i].kept);
         json_t *before = cases[i].before != NULL ? parse(cases[i].before) : NULL;
@@ -131,11 +124,10 @@ static void test_rows_of_other_servers_stay(void **state)
 }
 
 /* However many servers a process says it has. */
-static void test_rows_are_bounded(void **state)
+TEST(test_rows_are_bounded)
 {
     json_t *before = NULL, *told = NULL;
 
-    (void)state;
     for (json_int_t shard = 0; shard < PROGRESS_PUSHES_MAX + 10; shard++) {
         told = json_pack("{s:[[I,i,i,i]]}", PROGRESS_PUSHES, shard, 0, 1, 0);
         progress_keep_pushes(told, before);
@@ -145,16 +137,4 @@ static void test_rows_are_bounded(void **state)
     assert_int_equal(json_array_size(json_object_get(told, PROGRESS_PUSHES)), PROGRESS_PUSHES_MAX);
     assert_int_equal(progress_check(told, NULL), 0);
     json_decref(told);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_texts_and_booleans_are_taken),
-        cmocka_unit_test(test_everything_else_is_refused),
-        cmocka_unit_test(test_rows_of_other_servers_stay),
-        cmocka_unit_test(test_rows_are_bounded),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

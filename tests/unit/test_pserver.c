@@ -17,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "tests/unit/test.h"
 #include "trainer/checkpoint.h"
 #include "trainer/learner.h"
 #include "trainer/table.h"
@@ -132,9 +133,8 @@ static void equal_to_local(uint32_t n, uint32_t push_every)
         assert_int_equal(server_stop(&servers[s]), 0);
 }
 
-static void test_shards_equal_one_table(void **state)
+TEST(test_shards_equal_one_table)
 {
-    (void)state;
     for (uint32_t n = 1; n <= 4; n++)
         equal_to_local(n, 1);
     equal_to_local(3, 4);
@@ -239,15 +239,14 @@ static void method_equal(uint32_t method, uint32_t n)
         assert_int_equal(server_stop(&servers[s]), 0);
 }
 
-static void test_every_method_on_servers(void **state)
+TEST(test_every_method_on_servers)
 {
-    (void)state;
     for (uint32_t method = 0; method < OPTIMIZER_METHODS; method++)
         for (uint32_t n = 1; n <= 4; n *= 2)
             method_equal(method, n);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     struct test_server server;
     struct ps_client *first = client_new(1, 5, 2), *stale = client_new(1, 5, 1);
@@ -256,7 +255,6 @@ static void test_refusals(void **state)
     struct exchange nothing = { .n_rows = 0 };
     struct edl_error error;
 
-    (void)state;
     server_start(&server, 0, 4, NULL, 0);
     assert_int_equal(client_connect(first, &server, 1, &error), 0);
     assert_int_equal(client_connect(stale, &server, 1, &error), EDL_ESTALE);
@@ -283,14 +281,13 @@ static void test_refusals(void **state)
 }
 
 /* Servers that nobody has numbered are numbered by the first trainer that declares. */
-static void test_first_trainer_numbers_servers(void **state)
+TEST(test_first_trainer_numbers_servers)
 {
     struct test_server servers[2], swapped[2];
     struct ps_client *first = client_new(2, 0, 1), *second = client_new(2, 1, 1);
     struct exchange nothing = { .n_rows = 0 };
     struct edl_error error;
 
-    (void)state;
     for (int i = 0; i < 2; i++)
         server_start(&servers[i], PSERVER_ANY, 0, NULL, 0);
     assert_int_equal(client_connect(first, servers, 2, &error), 0);
@@ -309,13 +306,12 @@ static void test_first_trainer_numbers_servers(void **state)
 
 /* Three pushes of another are too many for a lag of 3: the late one counts as none, and answers
  * with values of now, so that the next one is in time. */
-static void test_late_pushes_are_dropped(void **state)
+TEST(test_late_pushes_are_dropped)
 {
     struct ps_client *fast = client_new(1, 0, 1), *slow = client_new(1, 1, 1);
     struct exchange push = { .push = true, .samples = 1 };
     struct test_server server;
 
-    (void)state;
     server_start_with(&server, (struct pserver_config){
                                    .job_id = TEST_JOB, .incarnation = 1, .lag_threshold = 3 });
     assert_int_equal(client_connect(fast, &server, 1, NULL), 0);
@@ -333,7 +329,7 @@ static void test_late_pushes_are_dropped(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
-static void test_declarations_must_agree(void **state)
+TEST(test_declarations_must_agree)
 {
     struct ps_client_config config = { .job_id = TEST_JOB,
                                        .trainer = 1,
@@ -345,7 +341,6 @@ static void test_declarations_must_agree(void **state)
     struct test_server server;
     struct edl_error error;
 
-    (void)state;
     server_start(&server, 0, 1, NULL, 0);
     assert_int_equal(client_connect(first, &server, 1, &error), 0);
     config.declaration.seed++;
@@ -383,7 +378,7 @@ static unsigned hang_up_after(const struct test_server *server, const void *byte
     return got >= 8 ? answer[4] : 0;
 }
 
-static void test_hostile_bytes(void **state)
+TEST(test_hostile_bytes)
 {
     struct wire_header header = { .type = WIRE_PUSH_PULL, .sequence = 1, .body_bytes = 0 };
     struct ps_client *client = client_new(1, 0, 1);
@@ -391,7 +386,6 @@ static void test_hostile_bytes(void **state)
     struct test_server server;
     uint64_t seed = 1, before_us;
 
-    (void)state;
     server_start(&server, 0, 1, NULL, 0);
     assert_int_equal(hang_up_after(&server, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27), 0);
     (void)wire_header_encode(&header, bytes);
@@ -419,7 +413,7 @@ static void test_hostile_bytes(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
-static void test_bad_gradient(void **state)
+TEST(test_bad_gradient)
 {
     struct declaration d = declare_model();
     struct ps_client *client = client_new(1, 0, 1);
@@ -429,7 +423,6 @@ static void test_bad_gradient(void **state)
     struct test_server server;
     struct edl_error error;
 
-    (void)state;
     server_start(&server, 0, 1, NULL, 0);
     assert_int_equal(client_connect(client, &server, 1, NULL), 0);
     for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
@@ -453,14 +446,13 @@ static void test_bad_gradient(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
-static void test_server_dies(void **state)
+TEST(test_server_dies)
 {
     struct test_server servers[2];
     struct ps_client *client = client_new(2, 0, 1);
     struct exchange nothing = { .push = true };
     uint64_t start_us;
 
-    (void)state;
     for (uint32_t s = 0; s < 2; s++)
         server_start(&servers[s], s, 1, NULL, 0);
     assert_int_equal(client_connect(client, servers, 2, NULL), 0);
@@ -479,7 +471,7 @@ static void test_server_dies(void **state)
         assert_int_equal(server_stop(&servers[s]), 0);
 }
 
-static void test_checkpoint_at_end(void **state)
+TEST(test_checkpoint_at_end)
 {
     char folder[64], path[128];
     struct test_server server;
@@ -487,7 +479,6 @@ static void test_checkpoint_at_end(void **state)
     struct learner *learner, *again;
     struct evaluation ignored;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
     server_start(&server, 0, 1, path, 60 * USEC_PER_SEC);
@@ -511,7 +502,7 @@ static void test_checkpoint_at_end(void **state)
 
 /* Killed without warning while it trains and saves every 20 ms: what lies there is whole, whenever
  * that was. */
-static void test_checkpoint_survives_kill(void **state)
+TEST(test_checkpoint_survives_kill)
 {
     char folder[64], path[128];
     struct test_server server;
@@ -520,7 +511,6 @@ static void test_checkpoint_survives_kill(void **state)
     struct table *table = NULL;
     uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC, at_first = 0;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
     server_start(&server, 0, 1, path, 20 * USEC_PER_MSEC);
@@ -546,7 +536,7 @@ static void test_checkpoint_survives_kill(void **state)
     folder_remove(folder);
 }
 
-static void test_damaged_checkpoint_is_named(void **state)
+TEST(test_damaged_checkpoint_is_named)
 {
     char folder[64], path[128];
     struct pserver_config config = {
@@ -557,7 +547,6 @@ static void test_damaged_checkpoint_is_named(void **state)
     sd_event *event = NULL;
     FILE *file;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/pserver-0.ckpt", folder);
     file = fopen(path, "w");
@@ -571,13 +560,12 @@ static void test_damaged_checkpoint_is_named(void **state)
     folder_remove(folder);
 }
 
-static void test_port_taken(void **state)
+TEST(test_port_taken)
 {
     uint16_t port = 0;
     struct edl_error error;
     int fd = pserver_listen("127.0.0.1", 0, &port, &error);
 
-    (void)state;
     assert_true(fd >= 0 && port > 0);
     assert_int_equal(pserver_listen("127.0.0.1", port, &port, &error), -EADDRINUSE);
     (void)safe_close(fd);
@@ -605,7 +593,7 @@ static struct ps_client *big_client(const struct test_server *server, uint32_t t
     return client;
 }
 
-static void test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
     struct wire_hello hello = { .job_id = TEST_JOB, .incarnation = 1, .trainer = 9, .n_shards = 1 };
     struct wire_push_pull all = { .flags = WIRE_PULL_DENSE };
@@ -618,7 +606,6 @@ static void test_slow_reader(void **state)
     struct test_server server;
     int fd;
 
-    (void)state;
     d.params[0] = (struct param_spec){ "big", BIG, 1, .learning_rate = 1.0f };
     server_start(&server, 0, 1, NULL, 0);
     writer = big_client(&server, 0);
@@ -646,7 +633,7 @@ static void test_slow_reader(void **state)
 
 /* Whoever says nothing is dropped in time, whenever the next checkpoint is due; who is of the job
  * may be silent for as long as it computes. */
-static void test_who_says_nothing_is_dropped(void **state)
+TEST(test_who_says_nothing_is_dropped)
 {
     const struct pserver_config config = { .job_id = TEST_JOB,
                                            .incarnation = 1,
@@ -657,7 +644,6 @@ static void test_who_says_nothing_is_dropped(void **state)
     struct test_server server;
     char byte;
 
-    (void)state;
     server_start_with(&server, config);
     trainer.fd = raw_connect(&server);
     raw_greet(trainer.fd, &hello);
@@ -673,27 +659,4 @@ static void test_who_says_nothing_is_dropped(void **state)
     assert_int_equal(poll(&trainer, 1, 0), 0);
     (void)safe_close(trainer.fd);
     assert_int_equal(server_stop(&server), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shards_equal_one_table),
-        cmocka_unit_test(test_every_method_on_servers),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_first_trainer_numbers_servers),
-        cmocka_unit_test(test_late_pushes_are_dropped),
-        cmocka_unit_test(test_declarations_must_agree),
-        cmocka_unit_test(test_hostile_bytes),
-        cmocka_unit_test(test_bad_gradient),
-        cmocka_unit_test(test_server_dies),
-        cmocka_unit_test(test_checkpoint_at_end),
-        cmocka_unit_test(test_checkpoint_survives_kill),
-        cmocka_unit_test(test_damaged_checkpoint_is_named),
-        cmocka_unit_test(test_port_taken),
-        cmocka_unit_test(test_slow_reader),
-        cmocka_unit_test(test_who_says_nothing_is_dropped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_queue.c - what waits: promises that break, order that holds, words that are true */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
@@ -13,6 +9,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static void assert_says(const struct job *job, const char *code, const char *words)
 {
@@ -21,13 +18,12 @@ static void assert_says(const struct job *job, const char *code, const char *wor
 }
 
 /* A node goes on which room was being made: nobody remembers a place there. */
-static void test_places_are_kept_only_while_promised(void **state)
+TEST(test_places_are_kept_only_while_promised)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job *elastic;
     struct job *gang;
 
-    (void)state;
     w->agents[1].silent = true;
     world_advance(w, 40 * USEC_PER_SEC);
     world_run(w, 1);
@@ -52,13 +48,12 @@ static void test_places_are_kept_only_while_promised(void **state)
     world_free(w);
 }
 
-static void test_who_loses_its_promise_is_told(void **state)
+TEST(test_who_loses_its_promise_is_told)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *first;
     struct job *second;
 
-    (void)state;
     (void)world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
     world_run(w, 12);
     first = world_submit(w, world_spec("first", 1, 1, 4000, 0, 0));
@@ -75,13 +70,12 @@ static void test_who_loses_its_promise_is_told(void **state)
 }
 
 /* The pserver first goes to the node of 5 cores, and two trainers of 5 have one node left. */
-static void test_gang_that_fits_in_another_order_starts(void **state)
+TEST(test_gang_that_fits_in_another_order_starts)
 {
     struct world *w = world_new(2, 5000, GIB, 1000);
     struct job *elastic;
     struct job *job;
 
-    (void)state;
     w->agents[1].offer.cpu_millicores = 6000;
     world_run(w, 1);
     job = world_submit(w, world_spec("gang", 2, 2, 5000, 1, 1000));
@@ -99,13 +93,12 @@ static void test_gang_that_fits_in_another_order_starts(void **state)
 }
 
 /* The only node that the trainer may go to is the best fit of a pserver, too. */
-static void test_role_that_wants_a_certain_node_has_its_place_there(void **state)
+TEST(test_role_that_wants_a_certain_node_has_its_place_there)
 {
     struct world *w = world_new(2, 7000, GIB, 1000);
     struct job_spec *spec = world_spec("gang", 1, 1, 600, 3, 800);
     struct job *job;
 
-    (void)state;
     w->agents[0].offer.cpu_millicores = 1000;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "ssd", NULL), 0);
     for (size_t r = 0; r < spec->n_roles; r++)
@@ -119,25 +112,23 @@ static void test_role_that_wants_a_certain_node_has_its_place_there(void **state
 }
 
 /* 4 + 3 + 3 on each of two nodes of 10 is the only way, and both orders begin with 4 + 4. */
-static void test_two_roles_are_mixed_as_no_order_does(void **state)
+TEST(test_two_roles_are_mixed_as_no_order_does)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("gang", 4, 4, 3000, 2, 4000));
 
-    (void)state;
     world_run(w, 4);
     assert_int_equal(job->state, JOB_RUNNING);
     world_free(w);
 }
 
 /* The same with trainers of two names. */
-static void test_what_no_order_packs_is_not_told_never(void **state)
+TEST(test_what_no_order_packs_is_not_told_never)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job_spec *spec = world_spec("gang", 2, 2, 3000, 2, 4000);
     struct job *job;
 
-    (void)state;
     spec->roles[spec->n_roles++] =
         (struct role_spec){ .name = "teacher", .min = 2, .max = 2, .cpu_millicores = 3000 };
     job = world_submit(w, spec);
@@ -151,13 +142,12 @@ static void test_what_no_order_packs_is_not_told_never(void **state)
     world_free(w);
 }
 
-static void test_idle_node_is_used_behind_many_that_are_blocked(void **state)
+TEST(test_idle_node_is_used_behind_many_that_are_blocked)
 {
     struct world *w = world_new(2, 100000, GIB, 1000);
     struct job *late[3];
     char name[16];
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "nvme", NULL), 0);
     world_run(w, 1);
     for (unsigned i = 0; i < 130; i++) {
@@ -192,13 +182,12 @@ static struct job_spec *on_node(struct job_spec *spec, const char *where)
 }
 
 /* What is being stopped on a node that is silent is no reason to wait on another. */
-static void test_stops_elsewhere_hold_no_gang_back(void **state)
+TEST(test_stops_elsewhere_hold_no_gang_back)
 {
     struct world *w = world_new(2, 10000, GIB, 970);
     struct job *elastic;
     struct job *gang;
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "where", "y", NULL), 0);
     world_run(w, 1);
@@ -242,13 +231,12 @@ static void end_stopping(struct world *w, const struct job *job, unsigned n)
 }
 
 /* There is room for it once one has ended, but those that still stop count as load. */
-static void test_gang_waits_for_the_load_of_what_stops_where_it_goes(void **state)
+TEST(test_gang_waits_for_the_load_of_what_stops_where_it_goes)
 {
     struct world *w = world_new(1, 10000, GIB, 900);
     struct job *elastic = world_submit(w, world_spec("elastic", 1, 20, 500, 0, 0));
     struct job *gang;
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(job_count_running(elastic, 0), 18);
     gang = world_submit(w, world_spec("gang", 1, 1, 1500, 0, 0));
@@ -265,14 +253,13 @@ static void test_gang_waits_for_the_load_of_what_stops_where_it_goes(void **stat
 
 /* What it waits in vain to use for the load's sake is not another's to use meanwhile: told that it
  * is there but for the load, it would have to be told otherwise. */
-static void test_room_that_waits_for_the_load_is_nobodys(void **state)
+TEST(test_room_that_waits_for_the_load_is_nobodys)
 {
     struct world *w = world_new(2, 10000, GIB, 900);
     struct job *other;
     struct job *elastic;
     struct job *gang;
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
     world_run(w, 1);
     set_state(w, "node-0", NODE_CORDONED);
@@ -309,14 +296,13 @@ static int64_t free_cpu(const struct world *w, const struct job *job)
 }
 
 /* Who asks why is told so: it is free for the gang itself, and for nobody else. */
-static void test_room_that_waits_for_the_load_is_told_of(void **state)
+TEST(test_room_that_waits_for_the_load_is_told_of)
 {
     struct world *w = world_new(1, 10000, GIB, 900);
     struct job *elastic = world_submit(w, world_spec("elastic", 1, 20, 500, 0, 0));
     struct job *gang;
     struct job *late;
 
-    (void)state;
     world_run(w, 6);
     gang = world_submit(w, world_spec("gang", 1, 1, 1500, 0, 0));
     end_stopping(w, elastic, 1);
@@ -328,14 +314,13 @@ static void test_room_that_waits_for_the_load_is_told_of(void **state)
 }
 
 /* A load limit is of the CPU: devices are granted whole, and may all be. */
-static void test_gang_does_not_wait_for_devices_that_stop_anyway(void **state)
+TEST(test_gang_does_not_wait_for_devices_that_stop_anyway)
 {
     struct world *w = world_new(1, 10000, GIB, 900);
     struct job_spec *spec = world_spec("elastic", 1, 8, 100, 0, 0);
     struct job *elastic;
     struct job *gang;
 
-    (void)state;
     w->agents[0].offer.gpus = 8;
     world_run(w, 1);
     spec->roles[0].gpus = 1;
@@ -352,13 +337,12 @@ static void test_gang_does_not_wait_for_devices_that_stop_anyway(void **state)
     world_free(w);
 }
 
-static void test_reason_names_what_is_short(void **state)
+TEST(test_reason_names_what_is_short)
 {
     struct world *w = world_new(1, 100000, GIB, 1000);
     struct job_spec *spec = world_spec("all", 1, 1, 1000, 0, 0);
     struct job *job;
 
-    (void)state;
     w->agents[0].offer.gpus = 8;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
     world_run(w, 1);
@@ -376,7 +360,7 @@ static void test_reason_names_what_is_short(void **state)
 }
 
 /* Small jobs that follow one another never leave the whole node free. */
-static void test_nodes_are_kept_for_who_waits_for_ends(void **state)
+TEST(test_nodes_are_kept_for_who_waits_for_ends)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job_spec *spec;
@@ -385,7 +369,6 @@ static void test_nodes_are_kept_for_who_waits_for_ends(void **state)
     struct job *big;
     char name[16];
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
     world_run(w, 1);
     for (unsigned i = 0; i < 2; i++) {
@@ -425,7 +408,7 @@ static void test_nodes_are_kept_for_who_waits_for_ends(void **state)
 }
 
 /* Kept are 6000m of each node of 10000m: what is beside them is open. */
-static void test_beside_what_is_kept_others_start(void **state)
+TEST(test_beside_what_is_kept_others_start)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job *jobs[2];
@@ -433,7 +416,6 @@ static void test_beside_what_is_kept_others_start(void **state)
     struct job *four;
     struct job *five;
 
-    (void)state;
     jobs[0] = world_submit(w, world_spec("one", 1, 1, 5000, 0, 0));
     jobs[1] = world_submit(w, world_spec("two", 2, 2, 5000, 0, 0));
     world_run(w, 4);
@@ -456,14 +438,13 @@ static void test_beside_what_is_kept_others_start(void **state)
 
 /* The hold goes with who waits, moves when its node goes, and grows back after a restart; what a
  * service holds does not end: nothing is kept in its place. */
-static void test_hold_goes_where_it_can_work(void **state)
+TEST(test_hold_goes_where_it_can_work)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job_spec *spec;
     struct job *small;
     struct job *big;
 
-    (void)state;
     (void)world_submit(w, world_spec("first", 1, 1, 6000, 0, 0));
     (void)world_submit(w, world_spec("second", 1, 1, 7000, 0, 0));
     world_run(w, 4);
@@ -511,7 +492,7 @@ static void test_hold_goes_where_it_can_work(void **state)
 
 /* On the second node the held gang's part is there as soon as elastic gives way: it gives way to
  * nobody behind it. */
-static void test_who_gives_way_where_room_is_kept_waits_for_that(void **state)
+TEST(test_who_gives_way_where_room_is_kept_waits_for_that)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
     struct job *elastic;
@@ -519,7 +500,6 @@ static void test_who_gives_way_where_room_is_kept_waits_for_that(void **state)
     struct job *small;
     struct job *big;
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "where", "x", NULL), 0);
     assert_int_equal(labels_set(&w->agents[1].offer.labels, "where", "y", NULL), 0);
     world_run(w, 1);
@@ -540,7 +520,7 @@ static void test_who_gives_way_where_room_is_kept_waits_for_that(void **state)
 }
 
 /* What grew there before room was kept gives way when that is enough. */
-static void test_what_grew_before_gives_way(void **state)
+TEST(test_what_grew_before_gives_way)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *elastic = world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
@@ -548,7 +528,6 @@ static void test_what_grew_before_gives_way(void **state)
     struct job *small;
     struct job *big;
 
-    (void)state;
     world_run(w, 12);
     assert_int_equal(fixed->state, JOB_RUNNING);
     assert_int_equal(job_count_running(elastic, 0), 5);
@@ -568,14 +547,13 @@ static void test_what_grew_before_gives_way(void **state)
 
 /* The search for room puts the pserver where least is left of a node, and of three trainers one
  * finds none. Where places are chosen to be kept all of it fits as soon as the stops are over. */
-static void test_places_that_lack_nothing_are_promised(void **state)
+TEST(test_places_that_lack_nothing_are_promised)
 {
     struct world *w = world_new(2, 7000, GIB, 1000);
     struct job *fixed;
     struct job *gang;
     struct job *small;
 
-    (void)state;
     w->agents[0].offer.cpu_millicores = 5000;
     world_run(w, 1);
     fixed = world_submit(w, world_spec("fixed", 12, 12, 1000, 0, 0));
@@ -612,12 +590,11 @@ static void submit_kinds(struct world *w, const char *prefix, uint32_t n, int32_
 
 /* One goes before who waits behind the depth and asks for the same from now on: that others give
  * way is promised to it, and not to who stands where nobody does. */
-static void test_promise_goes_to_nobody_behind_the_depth(void **state)
+TEST(test_promise_goes_to_nobody_behind_the_depth)
 {
     struct world *w = world_new(2, 100000, 64 * GIB, 1000);
     struct job *elastic, *job, *deep;
 
-    (void)state;
     w->agents[0].offer.cpu_millicores = 1000;
     world_run(w, 1);
     (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
@@ -640,12 +617,11 @@ static void test_promise_goes_to_nobody_behind_the_depth(void **state)
 
 /* A kind behind the depth comes to the front with a job that asks for the same from now on; it is
  * told when it is pushed behind again. */
-static void test_kind_is_pushed_behind_the_depth_twice(void **state)
+TEST(test_kind_is_pushed_behind_the_depth_twice)
 {
     struct world *w = world_new(1, 100000, 64 * GIB, 1000);
     struct job *job, *deep;
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 100000, 0, 0));
     (void)world_submit(w, world_spec("first", 1, 1, 2000, 0, 0)); /* the node is kept for it */
     job = world_submit(w, world_spec("job", 3, 3, 200, 0, 0));
@@ -658,33 +634,4 @@ static void test_kind_is_pushed_behind_the_depth_twice(void **state)
     submit_kinds(w, "urgent", 131, 5);
     assert_says(job, "queued", "behind more than 128 kinds of jobs");
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places_are_kept_only_while_promised),
-        cmocka_unit_test(test_who_loses_its_promise_is_told),
-        cmocka_unit_test(test_gang_that_fits_in_another_order_starts),
-        cmocka_unit_test(test_role_that_wants_a_certain_node_has_its_place_there),
-        cmocka_unit_test(test_two_roles_are_mixed_as_no_order_does),
-        cmocka_unit_test(test_what_no_order_packs_is_not_told_never),
-        cmocka_unit_test(test_idle_node_is_used_behind_many_that_are_blocked),
-        cmocka_unit_test(test_stops_elsewhere_hold_no_gang_back),
-        cmocka_unit_test(test_nodes_are_kept_for_who_waits_for_ends),
-        cmocka_unit_test(test_beside_what_is_kept_others_start),
-        cmocka_unit_test(test_hold_goes_where_it_can_work),
-        cmocka_unit_test(test_who_gives_way_where_room_is_kept_waits_for_that),
-        cmocka_unit_test(test_what_grew_before_gives_way),
-        cmocka_unit_test(test_places_that_lack_nothing_are_promised),
-        cmocka_unit_test(test_gang_waits_for_the_load_of_what_stops_where_it_goes),
-        cmocka_unit_test(test_room_that_waits_for_the_load_is_nobodys),
-        cmocka_unit_test(test_room_that_waits_for_the_load_is_told_of),
-        cmocka_unit_test(test_gang_does_not_wait_for_devices_that_stop_anyway),
-        cmocka_unit_test(test_reason_names_what_is_short),
-        cmocka_unit_test(test_promise_goes_to_nobody_behind_the_depth),
-        cmocka_unit_test(test_kind_is_pushed_behind_the_depth_twice),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

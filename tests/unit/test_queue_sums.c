@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_queue_sums.c - what failed by sums alone is passed over as long as those say so, and no
  * longer */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Behind a gang that nodes are kept for: what waits for labels is looked at when those change,
  * though nothing came free. */
-static void test_who_waits_starts_where_labels_change(void **state)
+TEST(test_who_waits_starts_where_labels_change)
 {
     static const uint32_t used[] = { 900, 600, 500 };
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *waits[2];
     char name[16];
 
-    (void)state;
     assert_int_equal(labels_set(&w->agents[0].offer.labels, "disk", "ssd", NULL), 0);
     world_run(w, 1);
     for (size_t i = 0; i < ELEMENTS(used); i++) {
@@ -47,13 +42,4 @@ static void test_who_waits_starts_where_labels_change(void **state)
     world_run(w, 4);
     assert_int_equal(waits[1]->state, JOB_RUNNING);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_waits_starts_where_labels_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

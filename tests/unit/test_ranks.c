@@ -4,17 +4,13 @@
  * A role is a text with a letter for each slot: a to z is a process on that node, A to Z one there
  * that is asked to stop, '+' is to be started again, '=' has finished, '.' is empty. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/events/ranks.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { SLOTS = 1024, NODES = 26, NOBODY = -1 };
 
@@ -77,7 +73,7 @@ static void check(const struct row *row, uint64_t gpu_mask)
     free(role);
 }
 
-static void test_processes_without_gpus_are_a_group_per_node(void **state)
+TEST(test_processes_without_gpus_are_a_group_per_node)
 {
     static const struct row rows[] = {
         { "a", 0, { 0, 1, 0, 1, 0 }, 0 },
@@ -88,13 +84,12 @@ static void test_processes_without_gpus_are_a_group_per_node(void **state)
         { "cacba", 3, { 3, 5, 0, 1, 2 }, 0 }, /* nodes by their first rank, c a b */
         { "cacba", 4, { 4, 5, 1, 2, 1 }, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         check(&rows[i], 0);
 }
 
-static void test_a_process_with_gpus_is_alone_with_them(void **state)
+TEST(test_a_process_with_gpus_is_alone_with_them)
 {
     static const struct row rows[] = {
         { "a", 0, { 0, 1, 0, 1, 0 }, 0 },
@@ -102,7 +97,6 @@ static void test_a_process_with_gpus_is_alone_with_them(void **state)
         { "abab", 3, { 3, 4, 0, 1, 3 }, 0 },
         { "a+aA", 2, { 2, 3, 0, 1, 2 }, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         check(&rows[i], 1);
@@ -110,7 +104,7 @@ static void test_a_process_with_gpus_is_alone_with_them(void **state)
     }
 }
 
-static void test_ranks_have_no_gap(void **state)
+TEST(test_ranks_have_no_gap)
 {
     static const struct row rows[] = {
         { "a..b.a", 3, { 1, 3, 0, 1, 1 }, 0 },
@@ -118,14 +112,13 @@ static void test_ranks_have_no_gap(void **state)
         { "...b.a", 3, { 0, 2, 0, 1, 0 }, 3 },
         { "AaBb", 3, { 1, 2, 0, 1, 1 }, 1 }, /* those that leave have no place */
     };
-    (void)state;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         check(&rows[i], 0);
 }
 
 /* What the others were told when they started stays true when one of them starts again. */
-static void test_a_place_is_kept_for_its_next_process(void **state)
+TEST(test_a_place_is_kept_for_its_next_process)
 {
     static const struct row rows[] = {
         { "a+b", 2, { 2, 3, 0, 1, 1 }, 0 },
@@ -133,26 +126,23 @@ static void test_a_place_is_kept_for_its_next_process(void **state)
         { "+ab", 1, { 1, 3, 0, 1, 0 }, NOBODY }, /* where rank 0 will be is not known yet */
         { "=ab", 2, { 2, 3, 0, 1, 1 }, NOBODY },
     };
-    (void)state;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         check(&rows[i], 0);
 }
 
 /* One that is asked to stop before its agent took it is asked about as well. */
-static void test_a_process_counts_itself(void **state)
+TEST(test_a_process_counts_itself)
 {
     check(&(struct row){ "aAb", 1, { 1, 3, 1, 2, 0 }, 0 }, 0);
     check(&(struct row){ "A.b", 0, { 0, 2, 0, 1, 0 }, 0 }, 0);
-    (void)state;
 }
 
-static void test_a_large_gang_is_counted_once_each(void **state)
+TEST(test_a_large_gang_is_counted_once_each)
 {
     char text[SLOTS + 1] = "";
     bool seen[SLOTS] = { false };
     struct role *role;
-    (void)state;
 
     for (uint32_t i = 0; i < SLOTS; i++)
         text[i] = (char)('a' + i * 7 % NODES);
@@ -169,18 +159,4 @@ static void test_a_large_gang_is_counted_once_each(void **state)
         seen[ranks.local_rank * NODES + ranks.group_rank] = true;
     }
     free(role);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_processes_without_gpus_are_a_group_per_node),
-        cmocka_unit_test(test_a_process_with_gpus_is_alone_with_them),
-        cmocka_unit_test(test_ranks_have_no_gap),
-        cmocka_unit_test(test_a_place_is_kept_for_its_next_process),
-        cmocka_unit_test(test_a_process_counts_itself),
-        cmocka_unit_test(test_a_large_gang_is_counted_once_each),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,12 @@
 /* test_rate.c - rate schedules against their formulas, and what is no schedule */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
+#include "tests/unit/test.h"
 #include "trainer/rate.h"
 
 static int parse(uint32_t schedule, double base, double a, double b, const char *args,
@@ -23,7 +19,7 @@ static int parse(uint32_t schedule, double base, double a, double b, const char 
     return rate_parse(schedule, base, a, b, padded, ret, error);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
     static const struct {
         uint32_t schedule;
@@ -52,7 +48,6 @@ static void test_values(void **state)
         { RATE_PASS_MANUAL, 0, 0, "0:1,2:.1", 500, 7, 0.1 },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct edl_error error = { 0 };
         struct rate rate;
@@ -72,7 +67,7 @@ static void test_values(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     static const struct {
         uint32_t schedule;
@@ -105,7 +100,6 @@ static void test_refusals(void **state)
           NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct edl_error error = { 0 };
         struct rate rate = { .n_steps = 77 };
@@ -124,14 +118,13 @@ static void test_refusals(void **state)
 }
 
 /* More steps than there is room for, and a text without an end. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     char args[RATE_ARGS_SIZE];
     struct edl_error error = { 0 };
     struct rate rate;
     size_t used = 0;
 
-    (void)state;
     memset(args, '1', sizeof args);
     assert_int_equal(rate_parse(RATE_MANUAL, 1, 0, 0, args, &rate, &error), -EINVAL);
     assert_non_null(strstr(error.text, "has no end"));
@@ -145,23 +138,10 @@ static void test_bounds(void **state)
     assert_true(rate.n_steps <= RATE_STEPS_MAX);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (uint32_t s = 0; s < RATE_SCHEDULES; s++)
         assert_int_equal(rate_schedule_of(rate_schedule_to_string(s)), s);
     assert_int_equal(rate_schedule_of("cosine"), -1);
     assert_string_equal(rate_schedule_to_string(RATE_SCHEDULES), "?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_names),
-    };
-
-    return cmocka_run_group_tests_name("trainer: rate", tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_reconcile.c - desired x observed, the process life cycle, identities, orders, log text */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/core/foreign.h"
 #include "agent/inventory.h"
@@ -22,6 +17,7 @@
 #include "agent/utf8.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ID(index_, incarnation_)                                                                   \
     {                                                                                              \
@@ -36,51 +32,46 @@ static size_t plan(const struct reconcile_order *orders, size_t n_orders,
     return reconcile_plan(orders, n_orders, processes, n_processes, true, actions);
 }
 
-static void test_plan_new_order_starts(void **state)
+TEST(test_plan_new_order_starts)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 1, NULL, 0), 1);
     assert_int_equal(actions[0].kind, RECONCILE_START);
     assert_int_equal(actions[0].idx_order, 0);
 }
 
-static void test_plan_no_lease_waits(void **state)
+TEST(test_plan_no_lease_waits)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
 
-    (void)state;
     assert_int_equal(reconcile_plan(orders, 1, NULL, 0, false, actions), 0);
 }
 
-static void test_plan_running_as_ordered_does_nothing(void **state)
+TEST(test_plan_running_as_ordered_does_nothing)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 1), false, 5 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 },
                                                    { ID(1, 1), UNIT_STOPPING, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 2, processes, 2), 0);
 }
 
-static void test_plan_stop_order_stops_with_its_grace(void **state)
+TEST(test_plan_stop_order_stops_with_its_grace)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 1, processes, 1), 1);
     assert_int_equal(actions[0].kind, RECONCILE_STOP);
     assert_int_equal(actions[0].grace_us, 5);
 }
 
-static void test_plan_unlisted_is_stopped_then_forgotten(void **state)
+TEST(test_plan_unlisted_is_stopped_then_forgotten)
 {
     const struct reconcile_process running[] = { { ID(0, 1), UNIT_PREPARING, false, 9 } };
     const struct reconcile_process exited[] = { { ID(0, 1), UNIT_EXITED, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(NULL, 0, running, 1), 1);
     assert_int_equal(actions[0].kind, RECONCILE_STOP);
     assert_int_equal(actions[0].grace_us, 9);
@@ -88,23 +79,21 @@ static void test_plan_unlisted_is_stopped_then_forgotten(void **state)
     assert_int_equal(actions[0].kind, RECONCILE_FORGET);
 }
 
-static void test_plan_exited_stays_while_listed(void **state)
+TEST(test_plan_exited_stays_while_listed)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_EXITED, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 1, processes, 1), 0);
 }
 
-static void test_plan_frozen_is_thawed_when_it_may_start(void **state)
+TEST(test_plan_frozen_is_thawed_when_it_may_start)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
     const struct reconcile_order stops[] = { { ID(0, 1), false, 5 } };
     const struct reconcile_order newer[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
     struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, true, 9 } };
 
-    (void)state;
     assert_int_equal(reconcile_plan(orders, 1, processes, 1, false, actions), 0);
     assert_int_equal(reconcile_plan(orders, 1, processes, 1, true, actions), 1);
     assert_int_equal(actions[0].kind, RECONCILE_THAW);
@@ -120,12 +109,11 @@ static void test_plan_frozen_is_thawed_when_it_may_start(void **state)
     assert_int_equal(reconcile_plan(orders, 1, processes, 1, true, actions), 0);
 }
 
-static void test_plan_newer_waits_until_older_is_gone(void **state)
+TEST(test_plan_newer_waits_until_older_is_gone)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
     struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 2, processes, 1), 1);
     assert_int_equal(actions[0].kind, RECONCILE_STOP);
     processes[0].state = UNIT_STOPPING;
@@ -136,14 +124,13 @@ static void test_plan_newer_waits_until_older_is_gone(void **state)
     assert_int_equal(actions[0].idx_order, 1);
 }
 
-static void test_plan_stale_is_refused(void **state)
+TEST(test_plan_stale_is_refused)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
     const struct reconcile_process processes[] = { { ID(0, 2), UNIT_EXITED, false, 9 } };
     const struct reconcile_order both[] = { { ID(0, 2), true, 5 }, { ID(0, 1), true, 5 } };
     size_t n = plan(orders, 1, processes, 1);
 
-    (void)state;
     assert_int_equal(n, 2); /* and the newer one, which is not listed, is forgotten */
     assert_int_equal(actions[0].kind, RECONCILE_REFUSE_STALE);
     assert_int_equal(actions[1].kind, RECONCILE_FORGET);
@@ -152,31 +139,28 @@ static void test_plan_stale_is_refused(void **state)
     assert_int_equal(actions[1].kind, RECONCILE_REFUSE_STALE);
 }
 
-static void test_plan_other_slots_do_not_matter(void **state)
+TEST(test_plan_other_slots_do_not_matter)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 9), true, 5 } };
     const struct reconcile_process processes[] = { { ID(1, 9), UNIT_RUNNING, false, 9 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 2, processes, 1), 1);
     assert_int_equal(actions[0].kind, RECONCILE_START);
     assert_int_equal(actions[0].idx_order, 0);
 }
 
-static void test_plan_stop_of_unknown_is_never_started(void **state)
+TEST(test_plan_stop_of_unknown_is_never_started)
 {
     const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
 
-    (void)state;
     assert_int_equal(plan(orders, 1, NULL, 0), 1);
     assert_int_equal(actions[0].kind, RECONCILE_NEVER_STARTED);
 }
 
-static void test_unit_sm_step_follows_the_table(void **state)
+TEST(test_unit_sm_step_follows_the_table)
 {
     enum unit_state next = UNIT_PREPARING;
 
-    (void)state;
     assert_int_equal(unit_sm_step(UNIT_PREPARING, UNIT_EVENT_STARTED, &next, NULL), 0);
     assert_int_equal(next, UNIT_RUNNING);
     assert_int_equal(unit_sm_step(UNIT_RUNNING, UNIT_EVENT_STOP, &next, NULL), 0);
@@ -190,7 +174,7 @@ static void test_unit_sm_step_follows_the_table(void **state)
     assert_int_equal(next, UNIT_EXITED);
 }
 
-static void test_process_id_parse_takes_only_what_key_writes(void **state)
+TEST(test_process_id_parse_takes_only_what_key_writes)
 {
     static const char *const bad[] = { "",
                                        "1.trainer.0",
@@ -205,7 +189,6 @@ static void test_process_id_parse_takes_only_what_key_writes(void **state)
     struct process_id id;
     char key[PROCESS_KEY_SIZE];
 
-    (void)state;
     assert_int_equal(process_id_parse("12.trainer.3.4", &id), 0);
     assert_int_equal(id.job_id, 12);
     assert_string_equal(id.role, "trainer");
@@ -216,7 +199,7 @@ static void test_process_id_parse_takes_only_what_key_writes(void **state)
         assert_int_equal(process_id_parse(bad[i], &id), -EINVAL);
 }
 
-static void test_orders_parse_is_all_or_nothing(void **state)
+TEST(test_orders_parse_is_all_or_nothing)
 {
     static const char good[] =
         "{\"version\":1,\"processes\":[{\"job_id\":1,\"role\":\"trainer\",\"index\":0,"
@@ -228,7 +211,6 @@ static void test_orders_parse_is_all_or_nothing(void **state)
     struct orders orders = { 0 };
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(orders_parse(answer, &orders, &error), 0);
     assert_int_equal(orders.n, 1);
     assert_false(orders.list[0].run);
@@ -245,9 +227,8 @@ static void test_orders_parse_is_all_or_nothing(void **state)
     json_decref(answer);
 }
 
-static void test_logs_first_byte(void **state)
+TEST(test_logs_first_byte)
 {
-    (void)state;
     assert_int_equal(logs_first_byte(0, 100, 1000), 900);
     assert_int_equal(logs_first_byte(950, 100, 1000), 950);
     assert_int_equal(logs_first_byte(7, 100, 50), 7);
@@ -264,9 +245,8 @@ static void check_utf8(const char *in, size_t n, bool last, const char *expected
     assert_memory_equal(out, expected, size);
 }
 
-static void test_utf8_sanitise_replaces_and_waits(void **state)
+TEST(test_utf8_sanitise_replaces_and_waits)
 {
-    (void)state;
     check_utf8("a\xC3\xA4", 3, true, "a\xC3\xA4", 3);
     check_utf8("a\xC3", 2, false, "a", 1);                          /* the rest may come */
     check_utf8("a\xC3", 2, true, "a\xEF\xBF\xBD", 2);               /* it will not */
@@ -279,13 +259,12 @@ static void test_utf8_sanitise_replaces_and_waits(void **state)
     check_utf8("\xF0\x9F\x98\x80", 4, true, "\xF0\x9F\x98\x80", 4);
 }
 
-static void test_inventory_counts_numa_nodes(void **state)
+TEST(test_inventory_counts_numa_nodes)
 {
     static const char *const folders[] = { "node0", "node1", "node12", "power", "nodes" };
     char dir[] = "/tmp/edl-test-numa-XXXXXX";
     char path[80];
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     assert_int_equal(inventory_numa_nodes(dir), 1); /* nothing said: one */
     for (size_t i = 0; i < ELEMENTS(folders); i++) {
@@ -301,38 +280,11 @@ static void test_inventory_counts_numa_nodes(void **state)
     assert_int_equal(inventory_numa_nodes(dir), 1);
 }
 
-static void test_inventory_smooth_reaches_a_steady_value(void **state)
+TEST(test_inventory_smooth_reaches_a_steady_value)
 {
-    (void)state;
     assert_int_equal(foreign_smooth(0, 1000, 5 * USEC_PER_SEC), 1000);
     assert_int_equal(foreign_smooth(0, 1000, USEC_PER_SEC), 1000); /* up: at once */
     assert_int_equal(foreign_smooth(0, 1000, USEC_PER_SEC / 2), 500);
     assert_int_equal(foreign_smooth(1000, 0, USEC_PER_SEC), 800); /* down: slowly */
     assert_int_equal(foreign_smooth(1000, 1000, USEC_PER_SEC), 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_new_order_starts),
-        cmocka_unit_test(test_plan_no_lease_waits),
-        cmocka_unit_test(test_plan_running_as_ordered_does_nothing),
-        cmocka_unit_test(test_plan_stop_order_stops_with_its_grace),
-        cmocka_unit_test(test_plan_unlisted_is_stopped_then_forgotten),
-        cmocka_unit_test(test_plan_exited_stays_while_listed),
-        cmocka_unit_test(test_plan_frozen_is_thawed_when_it_may_start),
-        cmocka_unit_test(test_plan_newer_waits_until_older_is_gone),
-        cmocka_unit_test(test_plan_stale_is_refused),
-        cmocka_unit_test(test_plan_other_slots_do_not_matter),
-        cmocka_unit_test(test_plan_stop_of_unknown_is_never_started),
-        cmocka_unit_test(test_unit_sm_step_follows_the_table),
-        cmocka_unit_test(test_process_id_parse_takes_only_what_key_writes),
-        cmocka_unit_test(test_orders_parse_is_all_or_nothing),
-        cmocka_unit_test(test_logs_first_byte),
-        cmocka_unit_test(test_utf8_sanitise_replaces_and_waits),
-        cmocka_unit_test(test_inventory_counts_numa_nodes),
-        cmocka_unit_test(test_inventory_smooth_reaches_a_steady_value),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

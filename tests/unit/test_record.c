@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/trace_world.h"
 
 #define BEGIN_S 1000 /* of the record, by its clock */
@@ -70,13 +71,12 @@ static const struct line three[] = {
     { 62, 1, "job-succeeded", "done" },
 };
 
-static void test_known_answers(void **state)
+TEST(test_known_answers)
 {
     struct record *record = record_new();
     struct recording made;
     const struct run_job_result *one;
 
-    (void)state;
     tell(record, three, ELEMENTS(three));
     record_job_add(record, &(struct record_job){ .id = 1,
                                                  .submitted_us = BEGIN_S * 1000000,
@@ -127,7 +127,7 @@ static void test_known_answers(void **state)
 }
 
 /* What is not in the list has the bounds that it was seen with. */
-static void test_bounds_guessed(void **state)
+TEST(test_bounds_guessed)
 {
     static const struct line scaled[] = {
         { 35, 1, "job-scaled", "trainer: 1..12 -> 2..9" },
@@ -135,7 +135,6 @@ static void test_bounds_guessed(void **state)
     struct record *record = record_new();
     struct recording made;
 
-    (void)state;
     tell(record, three, ELEMENTS(three));
     made = made_of(record, &everything);
     assert_int_equal(made.trace->jobs[0].min, 1);
@@ -157,7 +156,7 @@ static void test_bounds_guessed(void **state)
 
 /* A job of fixed size is not elastic because one of its instances was faster than the others; its
  * parameter server takes a place, and is not what makes it fast. */
-static void test_roles(void **state)
+TEST(test_roles)
 {
     static const struct line lines[] = {
         { 0, 4, "job-queued", "fixed was submitted" }, { 1, 4, "process-running", "pserver-0" },
@@ -171,7 +170,6 @@ static void test_roles(void **state)
     struct recording made;
     const struct pace *pace;
 
-    (void)state;
     tell(record, lines, ELEMENTS(lines));
     for (int others = 0; others < 2; others++) { /* told nothing, and told by the list */
         made = made_of(record, &everything);
@@ -199,7 +197,7 @@ static void test_roles(void **state)
 }
 
 /* With parameter servers there is a row of the table for each amount, also when there are many. */
-static void test_many_amounts(void **state)
+TEST(test_many_amounts)
 {
     static const struct line lines[] = {
         { 0, 4, "job-queued", "wide was submitted" },
@@ -211,7 +209,6 @@ static void test_many_amounts(void **state)
     const struct profile *profile;
     struct recording made;
 
-    (void)state;
     tell(record, lines, ELEMENTS(lines));
     record_job_add(record, &(struct record_job){ .id = 4,
                                                  .name = "wide",
@@ -232,7 +229,7 @@ static void test_many_amounts(void **state)
 }
 
 /* Passes of the same work with 1, 4, and (half the time each) 1 and 4: the speed is n^0.5. */
-static void test_speed_of_passes(void **state)
+TEST(test_speed_of_passes)
 {
     static const struct line lines[] = {
         { 0, 1, "job-queued", "a-1 was submitted" },
@@ -263,7 +260,6 @@ static void test_speed_of_passes(void **state)
     struct record *record = record_new();
     struct recording made;
 
-    (void)state;
     tell(record, lines, ELEMENTS(lines));
     made = made_of(record, &everything);
     assert_near(made.trace->jobs[0].work_steps, 130 + 2 * 50 + 20);
@@ -276,7 +272,7 @@ static void test_speed_of_passes(void **state)
     record_free(record);
 }
 
-static void test_who_is_left_out(void **state)
+TEST(test_who_is_left_out)
 {
     static const struct line lines[] = {
         { -5, 9, "process-running", "trainer-0" }, /* its submission was compacted */
@@ -289,7 +285,6 @@ static void test_who_is_left_out(void **state)
     struct edl_error error = { 0 };
     struct recording made;
 
-    (void)state;
     tell(record, lines, ELEMENTS(lines));
     assert_int_equal(recording_of(record, &everything, &made, &error), -EINVAL);
     assert_non_null(strstr(error.text, "1 were submitted before it"));
@@ -312,7 +307,7 @@ static void test_who_is_left_out(void **state)
 }
 
 /* Lines that no scheduler wrote, and a clock that was set back, do no harm. */
-static void test_nonsense(void **state)
+TEST(test_nonsense)
 {
     static const struct line lines[] = {
         { 0, 1, "process-running", "trainer-99999999999999999999" },
@@ -335,7 +330,6 @@ static void test_nonsense(void **state)
     struct record *record = record_new();
     struct recording made;
 
-    (void)state;
     tell(record, lines, ELEMENTS(lines));
     made = made_of(record, &everything);
     assert_int_equal(made.trace->n, 1);
@@ -346,7 +340,7 @@ static void test_nonsense(void **state)
 
 /* What was recorded, as a run: the figures of the laboratory; and a policy that does the same has
  * the same ones. */
-static void test_figures(void **state)
+TEST(test_figures)
 {
     struct record *record = record_new();
     struct run_config config = cluster_of(1, 5);
@@ -355,7 +349,6 @@ static void test_figures(void **state)
     struct figures figures;
     struct run_result run;
 
-    (void)state;
     tell(record, three, ELEMENTS(three));
     made = made_of(record, &(struct record_options){ .end_us = (BEGIN_S + 73) * 1000000 });
     assert_int_equal(figures_of(made.trace, &config, &made.result, &figures, &error), 0);
@@ -372,16 +365,4 @@ static void test_figures(void **state)
     run_result_done(&run);
     recording_done(&made);
     record_free(record);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answers),   cmocka_unit_test(test_bounds_guessed),
-        cmocka_unit_test(test_roles),           cmocka_unit_test(test_many_amounts),
-        cmocka_unit_test(test_speed_of_passes), cmocka_unit_test(test_who_is_left_out),
-        cmocka_unit_test(test_nonsense),        cmocka_unit_test(test_figures),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/snappy_frame.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     char folder[64];
@@ -47,6 +44,8 @@ static int teardown(void **state)
     free(f);
     return r;
 }
+
+TEST_EACH(setup, teardown);
 
 static void put_file(const char *path, const void *bytes, size_t size)
 {
@@ -77,7 +76,7 @@ static void write_hello(const char *path, enum recordio_compressor compressor)
     assert_int_equal(recordio_writer_close(writer, NULL), 0);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
     static const uint8_t golden[] = {
         0x04, 0x03, 0x02, 0x01, 0x83, 0x7e, 0x47, 0x59, 0x00, 0x00, 0x00, 0x00, 0x13,
@@ -92,7 +91,7 @@ static void test_golden(void **state)
     assert_memory_equal(bytes, golden, sizeof golden);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     struct fixture *f = *state;
 
@@ -115,7 +114,7 @@ static void test_round_trip(void **state)
 }
 
 /* With chunk size 0 every record that is not empty starts a new chunk (the Go writer's rule). */
-static void test_chunks(void **state)
+TEST(test_chunks)
 {
     struct recordio_writer *writer = NULL;
     struct recordio_chunk *chunks = NULL;
@@ -141,7 +140,7 @@ static void test_chunks(void **state)
 }
 
 /* A chunk may be exactly full; the record that does not fit any more starts the next. */
-static void test_chunk_limit(void **state)
+TEST(test_chunk_limit)
 {
     static const struct {
         size_t chunk_bytes, chunks;
@@ -165,7 +164,7 @@ static void test_chunk_limit(void **state)
     }
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
     struct recordio_writer *writer = NULL;
     struct recordio_chunk *chunks = NULL;
@@ -187,7 +186,7 @@ static void test_empty(void **state)
 
 /* Every byte of every file flipped, and every shorter file: an error or, for the index, a smaller
  * answer; the payload's checksum finds each change of the stored bytes. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
     struct fixture *f = *state;
     uint8_t bytes[256];
@@ -229,7 +228,7 @@ static void put_chunk(const char *path, uint32_t compressor, uint32_t n, const u
 }
 
 /* Wrong sizes under a right checksum: what an attacker would send. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
     static const uint8_t long_record[] = { 0xff, 0xff, 0xff, 0xff, 'x' };
     static const uint8_t one_record[] = { 1, 0, 0, 0, 'x' };
@@ -263,7 +262,7 @@ static void test_hostile(void **state)
     assert_non_null(strstr(error.text, "too large"));
 }
 
-static void test_not_a_file(void **state)
+TEST(test_not_a_file)
 {
     struct recordio_chunk *chunks = NULL;
     struct fixture *f = *state;
@@ -290,7 +289,7 @@ static void put_letters(const char *path, const char *letters)
 }
 
 /* One byte of a file of four chunks is another one; python/tests/test_recordio.py is alike. */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
     static const struct {
         size_t at;
@@ -338,7 +337,7 @@ static void test_gaps(void **state)
 }
 
 /* Each false header claims a megabyte. Without a bound their checksums take minutes. */
-static void test_false_headers(void **state)
+TEST(test_false_headers)
 {
     const size_t n = 100000, tail = 1 << 20, size = 1 + n * RECORDIO_HEADER_BYTES + tail;
     const uint32_t header[5] = { RECORDIO_MAGIC, 1, 0, 1 << 20, 0 };
@@ -360,7 +359,7 @@ static void test_false_headers(void **state)
 }
 
 /* Frames as other tools write them: padding to skip, then plain bytes. */
-static void test_snappy_foreign(void **state)
+TEST_PLAIN(test_snappy_foreign)
 {
     static const uint8_t framed[] = {
         0xff, 6,  0, 0, 's',  'N',  'a',  'P',  'p', 'Y', 0xfe, 2,   0,   0,   0,   0, /* padding */
@@ -369,7 +368,6 @@ static void test_snappy_foreign(void **state)
     uint8_t *raw = NULL;
     size_t size = 0;
 
-    (void)state;
     assert_int_equal(snappy_frame_decode(framed, sizeof framed, 100, &raw, &size), -EBADMSG);
     /* CRC32C("123456789") is 0xe3069283, the published check value */
     uint8_t good[sizeof framed];
@@ -387,7 +385,7 @@ static void test_snappy_foreign(void **state)
 
 /* The element kinds that our encoder does not write: one-byte and four-byte offsets, long literals.
  */
-static void test_snappy_elements(void **state)
+TEST_PLAIN(test_snappy_elements)
 {
     static const uint8_t blocks[][16] = {
         { 8, 0x00, 'a', 0x0d, 1, /* end */ 0xff }, /* copy, one-byte offset, 7 bytes */
@@ -405,7 +403,6 @@ static void test_snappy_elements(void **state)
         { 0x80, 0x80, 0x80, 0x01, 0xff }, /* length too large */
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(blocks) + ELEMENTS(bad); i++) {
         int good = i < ELEMENTS(blocks);
         const uint8_t *block = good ? blocks[i] : bad[i - ELEMENTS(blocks)];
@@ -425,11 +422,10 @@ static void test_snappy_elements(void **state)
     }
 }
 
-static void test_snappy_round_trip(void **state)
+TEST_PLAIN(test_snappy_round_trip)
 {
     uint32_t seed = 12345;
 
-    (void)state;
     for (size_t size = 0; size < 400000; size = size * 2 + 1) {
         for (uint32_t noise = 1; noise <= 256; noise *= 16) {
             _cleanup_free_ uint8_t *raw = xcalloc(1, size), *framed = NULL, *back = NULL;
@@ -447,25 +443,4 @@ static void test_snappy_round_trip(void **state)
                 assert_true(framed_size < size / 8);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_golden, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_chunks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_chunk_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_a_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gaps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_false_headers, setup, teardown),
-        cmocka_unit_test(test_snappy_foreign),
-        cmocka_unit_test(test_snappy_elements),
-        cmocka_unit_test(test_snappy_round_trip),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

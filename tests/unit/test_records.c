@@ -6,16 +6,12 @@
  * cluster and compared. EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/events/away.h"
@@ -24,15 +20,15 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/record_storm.h"
+#include "tests/unit/test.h"
 
 #define EVENTS 4000
 #define SQLITE_EVENTS 1500
 
-static void test_random_history_is_what_was_committed(void **state)
+TEST(test_random_history_is_what_was_committed)
 {
     struct world *w = storm_new();
 
-    (void)state;
     storm(w, storm_number("EDL_EVENTS", EVENTS));
     print_message("%" PRIu64 " commits, %u jobs\n", w->n_commits, HASH_CNT(hh, w->cluster->jobs));
     assert_int_equal(memory_store_commits(w->store), w->n_commits);
@@ -103,12 +99,11 @@ static void use_file(struct world *w, struct file *file)
     w->disk = (struct world_disk){ commit_to_file, load_from_file, file };
 }
 
-static void test_random_history_through_sqlite(void **state)
+TEST(test_random_history_through_sqlite)
 {
     struct world *w = storm_new();
     struct file file;
 
-    (void)state;
     w->replay_every = 10;
     use_file(w, &file);
     storm(w, storm_number("EDL_EVENTS", SQLITE_EVENTS));
@@ -138,14 +133,13 @@ static void uncommitted_turn(struct world *w)
     cluster_plan(w->cluster, w->now);
 }
 
-static void test_crash_before_the_commit_leaves_the_former_state(void **state)
+TEST(test_crash_before_the_commit_leaves_the_former_state)
 {
     struct world *w = storm_new();
     struct edl_error error = { 0 };
     struct cluster *former;
     struct cluster *loaded;
 
-    (void)state;
     storm(w, 300);
     for (int i = 0; i < 20; i++) {
         struct job *job = cluster_find_job(w->cluster, "job-0");
@@ -188,7 +182,7 @@ static void commit_and_die(const struct world *w, const char *path, rlim_t bytes
               : 0);
 }
 
-static void test_kill_in_the_middle_of_a_commit_leaves_the_former_state(void **state)
+TEST(test_kill_in_the_middle_of_a_commit_leaves_the_former_state)
 {
     struct world *w = storm_new();
     struct cluster *former;
@@ -196,7 +190,6 @@ static void test_kill_in_the_middle_of_a_commit_leaves_the_former_state(void **s
     struct file file;
     int status;
 
-    (void)state;
     use_file(w, &file);
     w->replay_every = 50;
     storm(w, 100);
@@ -343,7 +336,7 @@ static void lose(enum effect_kind kind)
     world_free(w);
 }
 
-static void test_a_lost_effect_is_reported(void **state)
+TEST(test_a_lost_effect_is_reported)
 {
     static const enum effect_kind kinds[] = { EFFECT_SAVE_JOB,     EFFECT_SAVE_SPEC,
                                               EFFECT_SAVE_PROCESS, EFFECT_SAVE_NODE,
@@ -351,18 +344,16 @@ static void test_a_lost_effect_is_reported(void **state)
                                               EFFECT_FORGET_NODE,  EFFECT_SAVE_RENDEZVOUS,
                                               EFFECT_SAVE_AWAY };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++)
         lose(kinds[i]);
 }
 
-static void test_archived_job_is_not_loaded(void **state)
+TEST(test_archived_job_is_not_loaded)
 {
     struct world *w = world_new(1, 2000, GIB, 900);
     uint64_t id = world_submit(w, world_spec("one", 1, 1, 100, 0, 0))->id;
     struct cluster *loaded;
 
-    (void)state;
     (void)world_submit(w, world_spec("two", 1, 1, 100, 0, 0));
     world_run(w, 3);
     memory_store_commit(w->store, &(struct effect){ .kind = EFFECT_ARCHIVE_JOB, .id = id }, 1);
@@ -429,11 +420,10 @@ static void clone_and_plan(struct world *w)
     world_plan(w);
 }
 
-static void test_copy_plans_as_the_original(void **state)
+TEST(test_copy_plans_as_the_original)
 {
     struct world *w = storm_new();
 
-    (void)state;
     w->replay_every = 100;
     for (int i = 0; i < 1500; i++) {
         storm_act(w);
@@ -443,13 +433,12 @@ static void test_copy_plans_as_the_original(void **state)
 }
 
 /* In the middle of a turn a job is not settled yet, and so is its copy. */
-static void test_copy_decides_nothing(void **state)
+TEST(test_copy_decides_nothing)
 {
     struct world *w = world_new(2, 1000, GIB, 900);
     struct job *job;
     struct cluster *copy;
 
-    (void)state;
     job = world_submit(w, world_spec("one", 2, 2, 600, 0, 0));
     w->agents[1].silent = true;
     world_run(w, 3);
@@ -466,13 +455,12 @@ static void test_copy_decides_nothing(void **state)
 }
 
 /* Whoever gives way does so on the node that owed first, and leaves the one that drained first. */
-static void test_copy_takes_nodes_in_the_order_of_the_original(void **state)
+TEST(test_copy_takes_nodes_in_the_order_of_the_original)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
     struct job *job;
     struct cluster *copy;
 
-    (void)state;
     job = world_submit(w, world_spec("one", 4, 4, 900, 0, 0));
     world_run(w, 3);
     for (size_t i = w->n_agents; i-- > 0;) {
@@ -493,7 +481,7 @@ static void test_copy_takes_nodes_in_the_order_of_the_original(void **state)
 
 /* --- the history of a job that restarts processes for months --- */
 
-static void test_history_is_bounded(void **state)
+TEST(test_history_is_bounded)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job_spec *spec = world_spec("one", 2, 2, 100, 0, 0);
@@ -501,7 +489,6 @@ static void test_history_is_bounded(void **state)
     uint32_t role;
     uint64_t first;
 
-    (void)state;
     w->replay_every = 16;
     spec->restart_max = 100000;
     spec->restart_backoff_us = 0;
@@ -532,12 +519,11 @@ static void test_history_is_bounded(void **state)
 
 /* --- records that cannot be --- */
 
-static void test_node_that_never_reported_gets_nothing_after_a_restart(void **state)
+TEST(test_node_that_never_reported_gets_nothing_after_a_restart)
 {
     struct world *w = world_new(1, 2000, GIB, 900);
     struct node *node;
 
-    (void)state;
     w->agents[0].silent = true;
     assert_int_equal(cluster_join_node(w->cluster, "fresh", "a", &w->agents[0].offer, w->now, &node,
                                        NULL),
@@ -568,7 +554,7 @@ static int load_process(const struct process_record *record, struct edl_error *e
     return r;
 }
 
-static void test_records_that_do_not_belong_together_are_refused(void **state)
+TEST(test_records_that_do_not_belong_together_are_refused)
 {
     static const struct process_record good = { .job_id = 1,
                                                 .incarnation = 5,
@@ -576,7 +562,6 @@ static void test_records_that_do_not_belong_together_are_refused(void **state)
     struct process_record record = good;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(load_process(&record, &error), 0);
     record.job_id = 2;
     assert_int_equal(load_process(&record, &error), EDL_ECORRUPT);
@@ -596,24 +581,4 @@ static void test_records_that_do_not_belong_together_are_refused(void **state)
     record.state = PROCESS_RUNNING;
     record.gpu_mask = 1; /* and its role is granted none */
     assert_int_equal(load_process(&record, &error), EDL_ECORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_history_is_what_was_committed),
-        cmocka_unit_test(test_random_history_through_sqlite),
-        cmocka_unit_test(test_crash_before_the_commit_leaves_the_former_state),
-        cmocka_unit_test(test_kill_in_the_middle_of_a_commit_leaves_the_former_state),
-        cmocka_unit_test(test_a_lost_effect_is_reported),
-        cmocka_unit_test(test_archived_job_is_not_loaded),
-        cmocka_unit_test(test_copy_plans_as_the_original),
-        cmocka_unit_test(test_copy_decides_nothing),
-        cmocka_unit_test(test_copy_takes_nodes_in_the_order_of_the_original),
-        cmocka_unit_test(test_history_is_bounded),
-        cmocka_unit_test(test_node_that_never_reported_gets_nothing_after_a_restart),
-        cmocka_unit_test(test_records_that_do_not_belong_together_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

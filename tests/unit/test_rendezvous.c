@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rendezvous.c - the processes of a role agree on who is together, in whatever order they
  * arrive, come and go */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static enum rendezvous_result arrive_after(struct world *w, struct process *process, uint64_t after)
 {
@@ -96,9 +92,8 @@ static struct fake_agent *agent_of(struct world *w, const struct process *proces
     return NULL;
 }
 
-static void test_first_needs_all_in_any_order(void **state)
+TEST(test_first_needs_all_in_any_order)
 {
-    (void)state;
     for (unsigned order = 0; order < 24; order++) {
         struct world *w = world_of(4);
         struct job *job = job_of(w, 4, 4);
@@ -127,13 +122,12 @@ static void test_first_needs_all_in_any_order(void **state)
 }
 
 /* Also those that are not even started yet. */
-static void test_first_waits_for_what_is_being_started(void **state)
+TEST(test_first_waits_for_what_is_being_started)
 {
     struct world *w = world_of(3);
     struct job *job;
     const struct process *missing[4];
 
-    (void)state;
     w->agents[1].silent = true;
     job = world_submit(w, world_spec("job", 3, 3, 1000, 0, 0));
     world_run(w, 3);
@@ -149,12 +143,11 @@ static void test_first_waits_for_what_is_being_started(void **state)
     world_free(w);
 }
 
-static void test_new_ones_open_the_next_when_they_arrive(void **state)
+TEST(test_new_ones_open_the_next_when_they_arrive)
 {
     struct world *w = world_of(4);
     struct job *job = job_of(w, 2, 2);
 
-    (void)state;
     agree_on_first(w, job, 2);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 4, w->now, NULL), 0);
     world_plan(w);
@@ -175,13 +168,12 @@ static void test_new_ones_open_the_next_when_they_arrive(void **state)
     world_free(w);
 }
 
-static void test_what_is_still_prepared_stops_nobody(void **state)
+TEST(test_what_is_still_prepared_stops_nobody)
 {
     struct world *w = world_of(4);
     struct job *job = job_of(w, 2, 2);
     struct fake_agent *slow;
 
-    (void)state;
     agree_on_first(w, job, 2);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 4, w->now, NULL), 0);
     world_plan(w);
@@ -204,12 +196,11 @@ static void test_what_is_still_prepared_stops_nobody(void **state)
 }
 
 /* It is complete because of an end, not of an arrival: who looks again finds it so. */
-static void test_one_is_lost_while_others_wait(void **state)
+TEST(test_one_is_lost_while_others_wait)
 {
     struct world *w = world_of(4);
     struct job *job = job_of(w, 2, 4);
 
-    (void)state;
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(arrive(w, job, i, 0), RENDEZVOUS_WAIT);
     exits(w, job, 3, 0, 9);
@@ -224,13 +215,12 @@ static void test_one_is_lost_while_others_wait(void **state)
     world_free(w);
 }
 
-static void test_those_that_are_left_go_on_at_once(void **state)
+TEST(test_those_that_are_left_go_on_at_once)
 {
     struct world *w = world_of(3);
     struct job *job = job_of(w, 2, 3);
     uint64_t before = world_live(job, "trainer", 1)->incarnation;
 
-    (void)state;
     agree_on_first(w, job, 3);
     exits(w, job, 1, 0, 9);
     assert_true(is_over(job, 0, 1));
@@ -256,12 +246,11 @@ static void test_those_that_are_left_go_on_at_once(void **state)
     world_free(w);
 }
 
-static void test_never_fewer_than_the_minimum(void **state)
+TEST(test_never_fewer_than_the_minimum)
 {
     struct world *w = world_of(3);
     struct job *job = job_of(w, 3, 3);
 
-    (void)state;
     agree_on_first(w, job, 3);
     exits(w, job, 2, 0, 9);
     assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
@@ -285,13 +274,12 @@ static void test_never_fewer_than_the_minimum(void **state)
     world_free(w);
 }
 
-static void test_who_is_being_stopped_leaves(void **state)
+TEST(test_who_is_being_stopped_leaves)
 {
     struct world *w = world_of(3);
     struct job *job = job_of(w, 1, 3);
     uint32_t leaver = 3;
 
-    (void)state;
     agree_on_first(w, job, 3);
     assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT); /* it may be one that waits */
     assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_WAIT);
@@ -319,7 +307,7 @@ static void test_who_is_being_stopped_leaves(void **state)
     world_free(w);
 }
 
-static void test_old_incarnation_is_refused(void **state)
+TEST(test_old_incarnation_is_refused)
 {
     struct world *w = world_of(2);
     struct job *job = job_of(w, 2, 2);
@@ -327,7 +315,6 @@ static void test_old_incarnation_is_refused(void **state)
     enum rendezvous_result result;
     bool over;
 
-    (void)state;
     agree_on_first(w, job, 2);
     exits(w, job, 1, 0, 9);
     assert_int_equal(cluster_arrive(w->cluster, old, 0, NULL, w->now, &result, NULL), EDL_ESTALE);
@@ -337,12 +324,11 @@ static void test_old_incarnation_is_refused(void **state)
 }
 
 /* A member whose peers do not answer wants another one. */
-static void test_member_may_be_done_with_it(void **state)
+TEST(test_member_may_be_done_with_it)
 {
     struct world *w = world_of(2);
     struct job *job = job_of(w, 2, 2);
 
-    (void)state;
     agree_on_first(w, job, 2);
     assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
     assert_true(is_over(job, 1, 1));
@@ -353,12 +339,11 @@ static void test_member_may_be_done_with_it(void **state)
     world_free(w);
 }
 
-static void test_restart_disturbs_nobody(void **state)
+TEST(test_restart_disturbs_nobody)
 {
     struct world *w = world_of(3);
     struct job *job = job_of(w, 2, 3);
 
-    (void)state;
     agree_on_first(w, job, 3);
     world_restart(w);
     job = cluster_find_job(w->cluster, "job");
@@ -393,13 +378,12 @@ static void test_restart_disturbs_nobody(void **state)
 }
 
 /* What was agreed on after the backup is forgotten, also that it ever was. */
-static void test_restore_repeats_no_number(void **state)
+TEST(test_restore_repeats_no_number)
 {
     struct world *w = world_of(4);
     struct job *job = job_of(w, 2, 2);
     struct job *other = world_submit(w, world_spec("other", 1, 1, 1000, 0, 0));
 
-    (void)state;
     world_run(w, 3);
     agree_on_first(w, job, 2);
     w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
@@ -417,14 +401,13 @@ static void test_restore_repeats_no_number(void **state)
 }
 
 /* on_disconnect: keep - its peers may reach it, the scheduler cannot. */
-static void test_nobody_waits_for_what_is_cut_off(void **state)
+TEST(test_nobody_waits_for_what_is_cut_off)
 {
     struct world *w = world_of(3);
     struct job_spec *spec = world_spec("job", 1, 3, 1000, 0, 0);
     struct fake_agent *cut;
     struct job *job;
 
-    (void)state;
     spec->keep_cut_off = true;
     job = world_submit(w, spec);
     world_run(w, 3);
@@ -451,7 +434,7 @@ static void test_nobody_waits_for_what_is_cut_off(void **state)
 }
 
 /* Who waits has to be told to look again. */
-static void test_whoever_waits_is_woken(void **state)
+TEST(test_whoever_waits_is_woken)
 {
     struct world *w = world_of(3);
     struct job *job = job_of(w, 2, 3);
@@ -459,7 +442,6 @@ static void test_whoever_waits_is_woken(void **state)
     const struct effect *effects;
     size_t n, n_wakes = 0;
 
-    (void)state;
     agree_on_first(w, job, 3);
     (void)cluster_effects(w->cluster, &n);
     assert_int_equal(n, 0);
@@ -588,12 +570,11 @@ static void end_well(struct story *s)
     }
 }
 
-static void test_every_order_of_events(void **state)
+TEST(test_every_order_of_events)
 {
     uint32_t n_events = 0;
     uint32_t n_stories = 1;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(events); i++)
         n_events += events[i].n;
     for (int i = 0; i < DEPTH; i++)
@@ -612,27 +593,4 @@ static void test_every_order_of_events(void **state)
         world_free(s.w);
     }
     print_message("%u stories\n", n_stories);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_needs_all_in_any_order),
-        cmocka_unit_test(test_first_waits_for_what_is_being_started),
-        cmocka_unit_test(test_new_ones_open_the_next_when_they_arrive),
-        cmocka_unit_test(test_what_is_still_prepared_stops_nobody),
-        cmocka_unit_test(test_one_is_lost_while_others_wait),
-        cmocka_unit_test(test_those_that_are_left_go_on_at_once),
-        cmocka_unit_test(test_never_fewer_than_the_minimum),
-        cmocka_unit_test(test_who_is_being_stopped_leaves),
-        cmocka_unit_test(test_old_incarnation_is_refused),
-        cmocka_unit_test(test_member_may_be_done_with_it),
-        cmocka_unit_test(test_restart_disturbs_nobody),
-        cmocka_unit_test(test_restore_repeats_no_number),
-        cmocka_unit_test(test_nobody_waits_for_what_is_cut_off),
-        cmocka_unit_test(test_whoever_waits_is_woken),
-        cmocka_unit_test(test_every_order_of_events),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rendezvous_notes.c - what the members of a generation bring for each other to read */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* A job that runs; one process a node. */
 static struct job *job_of(struct world *w, uint32_t min, uint32_t max)
@@ -49,13 +46,12 @@ static const char *note_of(const struct job *job, uint32_t rank)
 
 #define HOSTILE "\"},{\\\n\t\x1b[31m\xc3\xa9\xf0\x9f\x98\x80</script>\x7f"
 
-static void test_notes_are_of_their_generation(void **state)
+TEST(test_notes_are_of_their_generation)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job = job_of(w, 2, 3);
     struct cluster *loaded;
 
-    (void)state;
     assert_int_equal(bring(w, job, 2, 0, "first word"), RENDEZVOUS_WAIT);
     assert_int_equal(bring(w, job, 0, 0, HOSTILE), RENDEZVOUS_WAIT);
     assert_int_equal(bring(w, job, 2, 0, "last word"), RENDEZVOUS_WAIT); /* asks again */
@@ -92,12 +88,11 @@ static void test_notes_are_of_their_generation(void **state)
 }
 
 /* Who goes before the others are there takes its note along. */
-static void test_note_of_one_that_goes(void **state)
+TEST(test_note_of_one_that_goes)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job = job_of(w, 2, 3);
 
-    (void)state;
     for (uint32_t i = 0; i < 3; i++)
         (void)bring(w, job, i, 0, "before");
     assert_int_equal(bring(w, job, 0, 1, "zero"), RENDEZVOUS_WAIT);
@@ -111,7 +106,7 @@ static void test_note_of_one_that_goes(void **state)
     world_free(w);
 }
 
-static void test_note_that_is_too_long(void **state)
+TEST(test_note_that_is_too_long)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job = job_of(w, 2, 2);
@@ -119,7 +114,6 @@ static void test_note_that_is_too_long(void **state)
     struct edl_error error = { 0 };
     enum rendezvous_result result;
 
-    (void)state;
     memset(note, 'x', sizeof note - 1);
     note[sizeof note - 1] = '\0';
     assert_int_equal(cluster_arrive(w->cluster, world_live(job, "trainer", 0), 0, note, w->now,
@@ -132,15 +126,4 @@ static void test_note_that_is_too_long(void **state)
     assert_int_equal(bring(w, job, 0, 0, note), RENDEZVOUS_AGREED);
     assert_string_equal(note_of(job, 0), note);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_notes_are_of_their_generation),
-        cmocka_unit_test(test_note_of_one_that_goes),
-        cmocka_unit_test(test_note_that_is_too_long),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (20 * USEC_PER_SEC)
 
@@ -150,7 +151,9 @@ static void run_until_due(struct live *live)
     }
 }
 
-static void test_it_is_made_anew_in_time(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_it_is_made_anew_in_time)
 {
     struct live *live = *state;
     char pin[CERTIFICATE_PIN_MAX];
@@ -187,7 +190,7 @@ static void test_it_is_made_anew_in_time(void **state)
 }
 
 /* The disk is full, or the authority is another one: what there is stays, and it is tried again. */
-static void test_what_fails_is_tried_again(void **state)
+TEST(test_what_fails_is_tried_again)
 {
     struct live *live = *state;
     struct edl_error error = { 0 };
@@ -223,22 +226,10 @@ static void test_what_fails_is_tried_again(void **state)
     certificate_pair_clear(&other);
 }
 
-static void test_without_tls_there_is_none(void **state)
+TEST(test_without_tls_there_is_none)
 {
     struct live *live = *state;
 
     assert_null(live->scheduler->listeners.renewal);
     assert_int_equal(metric(live), 0);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_it_is_made_anew_in_time),
-        T(test_what_fails_is_tried_again),
-        T(test_without_tls_there_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_repair.c - a job that would stand in its own way: the order of placing, and moves */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct world *world_of(size_t n_nodes, uint64_t cpu_millicores)
 {
@@ -46,12 +42,11 @@ static void seconds(struct world *w, unsigned n)
 }
 
 /* Both nodes are as good for the pserver, only one for the trainer, and it holds one of them. */
-static void test_gang_leaves_the_only_node_to_who_wants_its_labels(void **state)
+TEST(test_gang_leaves_the_only_node_to_who_wants_its_labels)
 {
     struct world *w = world_of(2, 1000);
     struct job *job = world_submit(w, picky_spec(600, 800));
 
-    (void)state;
     world_run(w, 2);
     assert_int_equal(job->state, JOB_RUNNING);
     assert_string_equal(node_of(job, "trainer", 0), "node-0");
@@ -60,12 +55,11 @@ static void test_gang_leaves_the_only_node_to_who_wants_its_labels(void **state)
 }
 
 /* All of it is lost; what comes back first must not be what comes in the other's way. */
-static void test_repair_serves_first_who_has_the_fewest_nodes(void **state)
+TEST(test_repair_serves_first_who_has_the_fewest_nodes)
 {
     struct world *w = world_of(2, 1000);
     struct job *job = world_submit(w, picky_spec(600, 800));
 
-    (void)state;
     world_run(w, 2);
     w->agents[0].silent = w->agents[1].silent = true;
     seconds(w, 40);
@@ -79,12 +73,11 @@ static void test_repair_serves_first_who_has_the_fewest_nodes(void **state)
 }
 
 /* It was alone there when it came. */
-static void test_larger_one_moves_from_the_only_node_with_the_labels(void **state)
+TEST(test_larger_one_moves_from_the_only_node_with_the_labels)
 {
     struct world *w = world_of(2, 1400);
     struct job *job;
 
-    (void)state;
     w->agents[1].silent = true;
     seconds(w, 40);
     job = world_submit(w, picky_spec(600, 800));
@@ -105,12 +98,11 @@ static void test_larger_one_moves_from_the_only_node_with_the_labels(void **stat
 }
 
 /* The small trainers came to sit where alone the large pserver fits. */
-static void test_smaller_one_moves_from_where_the_larger_one_fits(void **state)
+TEST(test_smaller_one_moves_from_where_the_larger_one_fits)
 {
     struct world *w = world_of(3, 1200);
     struct job *job;
 
-    (void)state;
     w->agents[2].offer.cpu_millicores = 600;
     seconds(w, 1);
     w->agents[2].silent = true;
@@ -134,13 +126,12 @@ static void test_smaller_one_moves_from_where_the_larger_one_fits(void **state)
 
 /* "x" backs off: of what is free node-1 is the tighter place as long as "e" has both its trainers,
  * node-0 when one of them gave way - and the gang finds room by that with "x" on node-1 alone. */
-static void test_what_backs_off_keeps_its_place_when_others_give_way(void **state)
+TEST(test_what_backs_off_keeps_its_place_when_others_give_way)
 {
     struct world *w = world_of(2, 2000);
     struct job_spec *spec = world_spec("e", 1, 2, 1000, 0, 0);
     struct job *elastic, *gang, *x;
 
-    (void)state;
     w->agents[1].offer.cpu_millicores = 3500;
     seconds(w, 1);
     (void)role_select(&spec->roles[0], "disk", "hdd", NULL);
@@ -163,13 +154,12 @@ static void test_what_backs_off_keeps_its_place_when_others_give_way(void **stat
 }
 
 /* Whatever the document says, what fails again and again does not keep everybody busy. */
-static void test_what_fails_again_waits(void **state)
+TEST(test_what_fails_again_waits)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct job_spec *spec = world_spec("one", 1, 1, 200, 0, 0);
     struct job *job;
 
-    (void)state;
     spec->restart_backoff_us = 0;
     spec->restart_max = 1000000;
     job = world_submit(w, spec);
@@ -228,13 +218,12 @@ static struct job *submit_failing(struct world *w, const char *name, uint64_t cp
 }
 
 /* What a node lacks another one may have: each is tried once before one is tried again. */
-static void test_what_cannot_start_is_tried_elsewhere(void **state)
+TEST(test_what_cannot_start_is_tried_elsewhere)
 {
     struct world *w = world_new(3, 1000, GIB, 1000);
     struct job *job, *other;
     bool seen[3] = { false };
 
-    (void)state;
     job = submit_failing(w, "a", 300);
     for (unsigned i = 0; i < 3; i++) {
         unsigned at = (unsigned)(node_of(job, "trainer", 0)[5] - '0');
@@ -253,7 +242,7 @@ static void test_what_cannot_start_is_tried_elsewhere(void **state)
 }
 
 /* Its program failed on one node, and the other one cannot start it: that one is the worse. */
-static void test_where_it_failed_is_better_than_where_it_cannot_start(void **state)
+TEST(test_where_it_failed_is_better_than_where_it_cannot_start)
 {
     for (int other_first = 0; other_first < 2; other_first++) {
         struct world *w = world_new(2, 1000, GIB, 1000);
@@ -291,14 +280,13 @@ static const char *await_place(struct world *w, const struct job *job)
 }
 
 /* It spends no restart where it cannot start while a good node is full, and goes there at last. */
-static void test_restarts_are_kept_for_nodes_that_are_full(void **state)
+TEST(test_restarts_are_kept_for_nodes_that_are_full)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *full = world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
     struct job *job = submit_failing(w, "a", 300);
     char bad[NODE_NAME_MAX + 1];
 
-    (void)state;
     world_run(w, 2);
     (void)snprintf(bad, sizeof bad, "%s", node_of(job, "trainer", 0));
     for (unsigned i = 0; i < 8; i++) {
@@ -317,13 +305,12 @@ static void test_restarts_are_kept_for_nodes_that_are_full(void **state)
 }
 
 /* With nowhere else to go to, its restarts are what ends it. */
-static void test_restarts_are_spent_where_no_node_is_left(void **state)
+TEST(test_restarts_are_spent_where_no_node_is_left)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *job = submit_failing(w, "a", 300);
     unsigned tries = 0;
 
-    (void)state;
     for (; tries < 20 && job->state != JOB_FAILED; tries++) {
         (void)await_place(w, job);
         fail_start_with(w, job, &world_live(job, "trainer", 0)->node->offer);
@@ -335,13 +322,12 @@ static void test_restarts_are_spent_where_no_node_is_left(void **state)
 
 /* Where there is no other place it is tried again in the same one, and after ten minutes the
  * tightest is again the best. */
-static void test_what_cannot_start_waits_for_no_other_node(void **state)
+TEST(test_what_cannot_start_waits_for_no_other_node)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     struct job *job;
     const struct node *first;
 
-    (void)state;
     (void)world_submit(w, world_spec("full", 1, 1, 1000, 0, 0));
     job = submit_failing(w, "a", 300);
     first = world_live(job, "trainer", 0)->node;
@@ -354,7 +340,7 @@ static void test_what_cannot_start_waits_for_no_other_node(void **state)
 }
 
 /* The order was on its way when the node was told to offer less: no job is blamed for that. */
-static void test_what_a_smaller_node_refuses_goes_elsewhere(void **state)
+TEST(test_what_a_smaller_node_refuses_goes_elsewhere)
 {
     static const struct {
         uint64_t cpu, memory;
@@ -367,7 +353,6 @@ static void test_what_a_smaller_node_refuses_goes_elsewhere(void **state)
         { 999, GIB, 20000, true, true },    /* enough for this one: it is the node that fails */
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct world *w = world_new(2, 1000, GIB, 1000);
         struct job_spec *spec = world_spec("a", 1, 1, 300, 0, 0);
@@ -396,14 +381,13 @@ static void test_what_a_smaller_node_refuses_goes_elsewhere(void **state)
 }
 
 /* Free slots that an earlier maximum left over are no room beside what is still being stopped. */
-static void test_moves_stay_within_a_lower_maximum(void **state)
+TEST(test_moves_stay_within_a_lower_maximum)
 {
     struct world *w = world_new(3, 1300, GIB, 1000);
     struct job_spec *spec = world_spec("a", 1, 6, 600, 0, 0);
     struct job *job;
     const struct node *drained;
 
-    (void)state;
     spec->restart_backoff_us = 60 * USEC_PER_SEC;
     job = world_submit(w, spec);
     seconds(w, 30);
@@ -427,25 +411,4 @@ static void test_moves_stay_within_a_lower_maximum(void **state)
     assert_null(drained->processes);
     assert_int_equal(job_count_running(job, 0), 4);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_fails_again_waits),
-        cmocka_unit_test(test_gang_leaves_the_only_node_to_who_wants_its_labels),
-        cmocka_unit_test(test_repair_serves_first_who_has_the_fewest_nodes),
-        cmocka_unit_test(test_larger_one_moves_from_the_only_node_with_the_labels),
-        cmocka_unit_test(test_smaller_one_moves_from_where_the_larger_one_fits),
-        cmocka_unit_test(test_what_backs_off_keeps_its_place_when_others_give_way),
-        cmocka_unit_test(test_moves_stay_within_a_lower_maximum),
-        cmocka_unit_test(test_what_cannot_start_is_tried_elsewhere),
-        cmocka_unit_test(test_where_it_failed_is_better_than_where_it_cannot_start),
-        cmocka_unit_test(test_what_a_smaller_node_refuses_goes_elsewhere),
-        cmocka_unit_test(test_what_cannot_start_waits_for_no_other_node),
-        cmocka_unit_test(test_restarts_are_kept_for_nodes_that_are_full),
-        cmocka_unit_test(test_restarts_are_spent_where_no_node_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_report_fit.c - whatever processes tell, the report stays within what a scheduler takes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "agent/report_fit.h"
 #include "shared/document_bounds.h"
 #include "shared/json_text.h"
 #include "shared/process_progress.h"
 #include "shared/report_bounds.h"
+#include "tests/unit/test.h"
 
 #define BIG 9223372036854775807
 
@@ -109,11 +105,10 @@ static void assert_taken(const json_t *body, size_t n)
 }
 
 /* Four servers, each with all the rows that a process can gather. */
-static void test_full_rows_of_several_processes(void **state)
+TEST(test_full_rows_of_several_processes)
 {
     static const json_int_t cells[] = { 1, BIG };
 
-    (void)state;
     for (size_t c = 0; c < 2; c++) {
         json_t *body = report(), *kept = rows_of(PROGRESS_PUSHES_MAX, cells[c]);
         struct report_left_out left_out;
@@ -139,12 +134,11 @@ static void test_full_rows_of_several_processes(void **state)
 
 /* 64 trainers at three servers of a process, on a node with three of them: nothing is cut, and
  * neighbours with few rows keep them beside one with many. */
-static void test_usual_rows_are_all_told(void **state)
+TEST(test_usual_rows_are_all_told)
 {
     json_t *body = report();
     struct report_left_out left_out;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         add(body, json_pack("{s:o}", PROGRESS_PUSHES, rows_of(192, 123456789)));
     left_out = report_fit(body);
@@ -161,12 +155,11 @@ static void test_usual_rows_are_all_told(void **state)
 }
 
 /* A whole report has an end however many processes there are: who tells little is told. */
-static void test_texts_of_thousands(void **state)
+TEST(test_texts_of_thousands)
 {
     json_t *body = report();
     struct report_left_out left_out;
 
-    (void)state;
     for (size_t i = 0; i < 2000; i++)
         add(body, i % 100 == 99 ? json_pack("{s:i}", "step", 7) : chatty());
     left_out = report_fit(body);
@@ -178,11 +171,10 @@ static void test_texts_of_thousands(void **state)
 }
 
 /* What is within its own share is left alone. */
-static void test_few_are_left_alone(void **state)
+TEST(test_few_are_left_alone)
 {
     json_t *body = report(), *before;
 
-    (void)state;
     for (size_t i = 0; i < 20; i++)
         add(body, chatty());
     add(body, json_pack("{s:i}", PROGRESS_PUSHES, 3));
@@ -192,16 +184,4 @@ static void test_few_are_left_alone(void **state)
     assert_true(json_equal(body, before));
     json_decref(before);
     json_decref(body);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_full_rows_of_several_processes),
-        cmocka_unit_test(test_usual_rows_are_all_told),
-        cmocka_unit_test(test_texts_of_thousands),
-        cmocka_unit_test(test_few_are_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_restart.c - a scheduler that was started again disturbs nothing: it waits for what its nodes
  * have to say */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "shared/error.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct node *first_node(const struct world *w)
 {
@@ -24,12 +20,11 @@ static void set_node(struct world *w, enum node_state state)
 }
 
 /* The row of the node tells of the load that there was when the row was written. */
-static void test_load_that_is_gone_stops_nobody(void **state)
+TEST(test_load_that_is_gone_stops_nobody)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
 
-    (void)state;
     w->agents[0].foreign_cpu_millicores = 1600;
     world_run(w, 4);
     set_node(w, NODE_CORDONED);
@@ -47,12 +42,11 @@ static void test_load_that_is_gone_stops_nobody(void **state)
     world_free(w);
 }
 
-static void test_nothing_grows_onto_cores_that_are_in_use(void **state)
+TEST(test_nothing_grows_onto_cores_that_are_in_use)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job;
 
-    (void)state;
     world_run(w, 2); /* the row is written: nothing runs there yet */
     w->agents[0].foreign_cpu_millicores = 1600;
     world_run(w, 4);
@@ -68,7 +62,7 @@ static void test_nothing_grows_onto_cores_that_are_in_use(void **state)
 }
 
 /* What a node runs that it should not is known from its reports alone. */
-static void test_nothing_is_granted_before_the_old_holder_is_gone(void **state)
+TEST(test_nothing_is_granted_before_the_old_holder_is_gone)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 2000, 0, 0));
@@ -81,7 +75,6 @@ static void test_nothing_is_granted_before_the_old_holder_is_gone(void **state)
                                   .n_processes = 1,
                                   .complete = true };
 
-    (void)state;
     world_run(w, 4);
     w->agents[0].keeps = w->agents[0].silent = true;
     world_advance(w, 40 * USEC_PER_SEC);
@@ -105,12 +98,11 @@ static void test_nothing_is_granted_before_the_old_holder_is_gone(void **state)
 }
 
 /* Nor does an incomplete report of a node that was lost tell all that it runs. */
-static void test_incomplete_report_opens_no_room(void **state)
+TEST(test_incomplete_report_opens_no_room)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct node_report report = { .boot_id = "boot-0", .offer = w->agents[0].offer };
 
-    (void)state;
     (void)world_submit(w, world_spec("one", 1, 1, 2000, 0, 0));
     world_run(w, 4);
     w->agents[0].keeps = w->agents[0].silent = true;
@@ -123,13 +115,12 @@ static void test_incomplete_report_opens_no_room(void **state)
 }
 
 /* One that stays silent holds up the others for a part of its lease only. */
-static void test_silent_node_is_not_waited_for_for_ever(void **state)
+TEST(test_silent_node_is_not_waited_for_for_ever)
 {
     struct world *w = world_new(2, 2000, GIB, 1000);
     uint64_t restarted_us;
     struct job *job;
 
-    (void)state;
     world_run(w, 2);
     w->agents[1].silent = true;
     world_restart(w);
@@ -145,7 +136,7 @@ static void test_silent_node_is_not_waited_for_for_ever(void **state)
 }
 
 /* What the scheduler was told last it has forgotten: an old report has to prove that it is new. */
-static void test_old_report_is_not_believed_after_a_restart(void **state)
+TEST(test_old_report_is_not_believed_after_a_restart)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 500, 0, 0));
@@ -156,7 +147,6 @@ static void test_old_report_is_not_believed_after_a_restart(void **state)
         .boot_id = "boot-0", .sent_us = 100, .offer = w->agents[0].offer, .complete = true
     };
 
-    (void)state;
     world_run(w, 3);
     world_restart(w);
     job = cluster_find_job(w->cluster, "one");
@@ -172,12 +162,11 @@ static void test_old_report_is_not_believed_after_a_restart(void **state)
     world_free(w);
 }
 
-static void test_closed_node_gives_way_to_its_own_services(void **state)
+TEST(test_closed_node_gives_way_to_its_own_services)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 5, 400, 0, 0));
 
-    (void)state;
     world_run(w, 6);
     assert_int_equal(job_count_running(job, 0), 5);
     set_node(w, NODE_CORDONED);
@@ -189,13 +178,12 @@ static void test_closed_node_gives_way_to_its_own_services(void **state)
 
 /* The records are of a backup: what they call assigned was started since, ended, and is forgotten
  * by its agent. It must not be started once more, and its number not be given to another. */
-static void test_what_a_backup_calls_assigned_is_not_started_again(void **state)
+TEST(test_what_a_backup_calls_assigned_is_not_started_again)
 {
     struct world *w = world_new(1, 2000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("one", 1, 1, 500, 0, 0));
     struct process *process;
 
-    (void)state;
     w->agents[0].silent = true;
     world_plan(w);
     process = world_live(job, "trainer", 0);
@@ -216,20 +204,4 @@ static void test_what_a_backup_calls_assigned_is_not_started_again(void **state)
     assert_int_equal(w->agents[0].n, 1);
     assert_int_equal(w->agents[0].items[0].incarnation, 1000);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load_that_is_gone_stops_nobody),
-        cmocka_unit_test(test_nothing_grows_onto_cores_that_are_in_use),
-        cmocka_unit_test(test_nothing_is_granted_before_the_old_holder_is_gone),
-        cmocka_unit_test(test_incomplete_report_opens_no_room),
-        cmocka_unit_test(test_silent_node_is_not_waited_for_for_ever),
-        cmocka_unit_test(test_old_report_is_not_believed_after_a_restart),
-        cmocka_unit_test(test_closed_node_gives_way_to_its_own_services),
-        cmocka_unit_test(test_what_a_backup_calls_assigned_is_not_started_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

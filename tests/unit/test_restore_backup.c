@@ -15,6 +15,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
@@ -99,7 +100,9 @@ static uint64_t newest_revision(struct live *live)
     return revision;
 }
 
-static void test_numbers_are_not_given_again(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_numbers_are_not_given_again)
 {
     struct live *live = *state;
     struct restored first, second;
@@ -138,7 +141,7 @@ static void test_numbers_are_not_given_again(void **state)
     assert_true(submit(live, JOB("later")) > again);
 }
 
-static void test_one_backup_at_a_time(void **state)
+TEST(test_one_backup_at_a_time)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -153,7 +156,7 @@ static void test_one_backup_at_a_time(void **state)
 }
 
 /* Who asked for it has gone, or the scheduler ends: nothing is left behind. */
-static void test_a_backup_that_nobody_waits_for(void **state)
+TEST(test_a_backup_that_nobody_waits_for)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -169,7 +172,7 @@ static void test_a_backup_that_nobody_waits_for(void **state)
     reply_clear(&reply);
 }
 
-static void test_a_running_scheduler_keeps_its_database(void **state)
+TEST(test_a_running_scheduler_keeps_its_database)
 {
     struct live *live = *state;
     struct scheduler_options options = options_of(live);
@@ -196,7 +199,7 @@ static void refuse(struct live *live, int code)
     assert_int_equal(glob(pattern, 0, NULL, &found), GLOB_NOMATCH); /* nothing half done */
 }
 
-static void test_what_is_no_backup_changes_nothing(void **state)
+TEST(test_what_is_no_backup_changes_nothing)
 {
     struct live *live = *state;
     struct scheduler_options options = options_of(live);
@@ -220,7 +223,7 @@ static void test_what_is_no_backup_changes_nothing(void **state)
 }
 
 /* A crash in the middle of it. */
-static void test_a_restore_that_was_broken_off_is_done_again(void **state)
+TEST(test_a_restore_that_was_broken_off_is_done_again)
 {
     struct live *live = *state;
     struct scheduler_options options = options_of(live);
@@ -243,19 +246,4 @@ static void test_a_restore_that_was_broken_off_is_done_again(void **state)
     (void)restore(live);
     live_start(live);
     assert_int_equal(status_of(live, "/jobs/kept"), 200);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_numbers_are_not_given_again),
-        T(test_one_backup_at_a_time),
-        T(test_a_backup_that_nobody_waits_for),
-        T(test_a_running_scheduler_keeps_its_database),
-        T(test_what_is_no_backup_changes_nothing),
-        T(test_a_restore_that_was_broken_off_is_done_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define NODE(name_, credential_)                                                                   \
     "{\"node\":\"" name_ "\",\"address\":\"127.0.0.1\",\"cpu_millicores\":1000,"                   \
@@ -172,7 +173,9 @@ static void assert_told(const struct restored *restored, enum revoked_kind kind,
         fail_msg("kind %d: %s is not in %s", kind, what, restored->revoked[kind]);
 }
 
-static void test_people(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_people)
 {
     struct live *live = *state;
     struct person ann, second, bob, eve, new;
@@ -214,7 +217,7 @@ static void test_people(void **state)
     restored_clear(&restored);
 }
 
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
     struct live *live = *state;
     struct restored restored;
@@ -242,7 +245,7 @@ static void test_nodes(void **state)
 
 /* The former database was itself restored: it knows nothing of what was made and taken away between
  * its backup and that restore. */
-static void test_what_cannot_be_known_is_told(void **state)
+TEST(test_what_cannot_be_known_is_told)
 {
     struct live *live = *state;
     struct person ann, late;
@@ -285,7 +288,7 @@ static void killed_after_a_removal(struct live *live, struct person *ret)
     copy(live, "killed-wal", "edl.db-wal");
 }
 
-static void test_a_log_is_read_and_left_as_it_is(void **state)
+TEST(test_a_log_is_read_and_left_as_it_is)
 {
     struct live *live = *state;
     struct person ann;
@@ -304,7 +307,7 @@ static void test_a_log_is_read_and_left_as_it_is(void **state)
 }
 
 /* It was broken off when the database had been moved, and its log had not. */
-static void test_a_restore_that_was_broken_off(void **state)
+TEST(test_a_restore_that_was_broken_off)
 {
     struct live *live = *state;
     struct person ann;
@@ -342,7 +345,7 @@ static void assert_unknown(struct live *live, int code, const char *token)
     live_stop(live);
 }
 
-static void test_a_former_database_that_cannot_be_read(void **state)
+TEST(test_a_former_database_that_cannot_be_read)
 {
     struct live *live = *state;
     struct person ann;
@@ -390,7 +393,7 @@ static void count(enum revoked_kind kind, const char *what, void *userdata)
 }
 
 /* What runs on a node that was removed since could run elsewhere before it has ended there. */
-static void test_a_node_with_processes_keeps_its_row(void **state)
+TEST(test_a_node_with_processes_keeps_its_row)
 {
     struct live *live = *state;
     struct edl_error error = { 0 };
@@ -423,20 +426,4 @@ static void test_a_node_with_processes_keeps_its_row(void **state)
             " (SELECT group_concat(name || credential_hash) FROM node) = 'busy' AND"
             " (SELECT count(*) FROM token) = 0 AND (SELECT count(*) FROM user) = 0");
     live_start(live);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_people),
-        T(test_nodes),
-        T(test_what_cannot_be_known_is_told),
-        T(test_a_log_is_read_and_left_as_it_is),
-        T(test_a_restore_that_was_broken_off),
-        T(test_a_former_database_that_cannot_be_read),
-        T(test_a_node_with_processes_keeps_its_row),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "scheduler/users.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":"        \
@@ -45,7 +46,9 @@ static void make_user(struct live *live, const char *name, const char *role, cha
     "\",\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,"          \
     "\"max-instance\":2}}}"
 
-static void test_an_array_is_of_one_person(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_an_array_is_of_one_person)
 {
     static const char intruder[] =
         "{\"metadata\":{\"name\":\"big-77\"},\"spec\":{\"array\":{\"name\":\"big\",\"index\":77,"
@@ -95,7 +98,7 @@ static void assert_env(struct live *live, const char *token, const char *value)
     reply_clear(&reply);
 }
 
-static void test_the_environment_is_its_owners(void **state)
+TEST(test_the_environment_is_its_owners)
 {
     struct live *live = *state;
     char ann[65], bob[65], eve[65], otto[65];
@@ -117,7 +120,7 @@ static void test_the_environment_is_its_owners(void **state)
     assert_env(live, NULL, "s3cret");
 }
 
-static void test_every_refusal_is_noted_once(void **state)
+TEST(test_every_refusal_is_noted_once)
 {
     static const struct {
         const char *method, *path, *body;
@@ -174,7 +177,7 @@ static void open_stream(struct live *live, const char *token, struct reply *repl
         assert_int_equal(ask(live, "GET", "/whoami", NULL), 200);
 }
 
-static void test_who_is_removed_reads_no_more(void **state)
+TEST(test_who_is_removed_reads_no_more)
 {
     struct live *live = *state;
     struct reply ann_stream = { 0 }, bob_stream = { 0 }, poll = { 0 }, logs = { 0 }, read = { 0 },
@@ -237,7 +240,7 @@ static json_int_t make_token(struct live *live, const char *with, const char *bo
     return expires_us;
 }
 
-static void test_a_token_ends_with_the_one_it_was_made_with(void **state)
+TEST(test_a_token_ends_with_the_one_it_was_made_with)
 {
     struct live *live = *state;
     char ann[65], brief[65], child[65], grandchild[65], other[65], eve[65];
@@ -286,7 +289,7 @@ static void assert_join_tokens(struct live *live, const char *states)
     reply_clear(&reply);
 }
 
-static void test_join_tokens_end_with_the_right_to_make_them(void **state)
+TEST(test_join_tokens_end_with_the_right_to_make_them)
 {
     struct live *live = *state;
     char otto[65], olga[65];
@@ -308,7 +311,7 @@ static void test_join_tokens_end_with_the_right_to_make_them(void **state)
     assert_join_tokens(live, "expired expired unused");
 }
 
-static void test_who_goes_first_is_for_operators_to_say(void **state)
+TEST(test_who_goes_first_is_for_operators_to_say)
 {
     static const char first[] = "{\"name\":\"first\",\"priority\":1,\"fault_tolerant\":true,"
                                 "\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,"
@@ -337,7 +340,7 @@ static void test_who_goes_first_is_for_operators_to_say(void **state)
     reply_clear(&reply);
 }
 
-static void test_who_goes_is_on_record(void **state)
+TEST(test_who_goes_is_on_record)
 {
     struct live *live = *state;
     const char *user, *target;
@@ -394,7 +397,7 @@ static unsigned join_with(struct live *live, const char *join_token, const char 
 }
 
 /* Whoever stole a token could else go on for a week after it was taken back. */
-static void test_a_join_token_ends_with_the_token_it_was_made_with(void **state)
+TEST(test_a_join_token_ends_with_the_token_it_was_made_with)
 {
     struct live *live = *state;
     char otto[65], brief[65], child[65], used[65], stolen[65], stays[65];
@@ -415,22 +418,4 @@ static void test_a_join_token_ends_with_the_token_it_was_made_with(void **state)
     assert_int_equal(join_with(live, stolen, "n2"), 401);
     assert_int_equal(join_with(live, stays, "n2"), 201);
     assert_non_null(cluster_node(live->scheduler->cluster, "n1")); /* what joined is in */
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_an_array_is_of_one_person),
-        T(test_the_environment_is_its_owners),
-        T(test_who_goes_is_on_record),
-        T(test_every_refusal_is_noted_once),
-        T(test_who_is_removed_reads_no_more),
-        T(test_a_token_ends_with_the_one_it_was_made_with),
-        T(test_a_join_token_ends_with_the_token_it_was_made_with),
-        T(test_join_tokens_end_with_the_right_to_make_them),
-        T(test_who_goes_first_is_for_operators_to_say),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 #include "client/run_job.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "client/json_read.h"
 #include "shared/cleanup.h"
@@ -17,6 +13,7 @@
 #include "shared/job_document.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define LINE_BYTES 256
 
@@ -43,7 +40,7 @@ static int split(const char *line, char *buffer, char **own, int *n_own, char **
     return run_split(n, words, own, n_own, flags, n_flags, error);
 }
 
-static void test_words_are_sorted(void **state)
+TEST(test_words_are_sorted)
 {
     static const struct {
         const char *line, *own, *flags; /* flags NULL: refused */
@@ -64,7 +61,6 @@ static void test_words_are_sorted(void **state)
         { "--a=1 value", "", NULL },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         char buffer[LINE_BYTES], said[LINE_BYTES] = "", others[LINE_BYTES] = "";
         char *own[32], *flags[32];
@@ -82,7 +78,7 @@ static void test_words_are_sorted(void **state)
     }
 }
 
-static void test_one_way_to_a_workspace(void **state)
+TEST(test_one_way_to_a_workspace)
 {
     static const struct {
         struct run_options options;
@@ -95,7 +91,6 @@ static void test_one_way_to_a_workspace(void **state)
         { { .workspace = "w" }, "no absolute path" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         int r = run_check(&rows[i].options, &error);
@@ -106,14 +101,13 @@ static void test_one_way_to_a_workspace(void **state)
     }
 }
 
-static void test_what_is_no_utf8_is_refused(void **state)
+TEST(test_what_is_no_utf8_is_refused)
 {
     char *good[] = { (char *)"--save_dir=./caf\xc3\xa9" },
          *bad[] = { (char *)"--save_dir=./caf\xe9" };
     const struct run_options fine = { .package = "p" }, wrong = { .workspace = "/w\xe9" };
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(run_check_text(&fine, good, 1, &error), 0);
     assert_int_equal(run_check_text(&fine, bad, 1, &error), -EINVAL);
     assert_non_null(strstr(error.text, "is no UTF-8"));
@@ -137,7 +131,7 @@ static json_t *four_nodes(void)
                      2000, "memory_bytes", (json_int_t)1 << 32);
 }
 
-static void test_hosts_are_nodes(void **state)
+TEST(test_hosts_are_nodes)
 {
     _cleanup_json_ json_t *nodes = four_nodes();
     char *addresses[] = { NULL, NULL, NULL, (char *)"fd00::4 10.0.0.4" };
@@ -147,7 +141,6 @@ static void test_hosts_are_nodes(void **state)
     struct host_list list;
     struct edl_error error = { 0 };
 
-    (void)state;
     assert_int_equal(host_list_parse("conf.py", conf, strlen(conf), &list, &error), 0);
     assert_int_equal(run_find_nodes(&list, nodes, addresses, found, &error), 0);
     assert_string_equal(json_text(found[0], "name"), "n1");
@@ -187,7 +180,7 @@ static json_t *document(const struct run_options *options, struct host_list *lis
 }
 
 /* Case C1: the command line that seed 004 shows of trainer 1 of 4. */
-static void test_command_lines(void **state)
+TEST(test_command_lines)
 {
     static const char *const trainer[] = { "--num_gradient_servers=4",
                                            "--nics=eth0",
@@ -209,7 +202,6 @@ static void test_command_lines(void **state)
     struct edl_error error = { 0 };
     struct job_spec *spec = NULL;
 
-    (void)state;
     assert_int_equal(host_list_parse("conf.py", conf, strlen(conf), &list, &error), 0);
 
     _cleanup_json_ json_t *made = document(&options, &list);
@@ -249,7 +241,7 @@ static void test_command_lines(void **state)
     host_list_clear(&list);
 }
 
-static void test_a_folder_that_is_there(void **state)
+TEST(test_a_folder_that_is_there)
 {
     const struct run_options options = { .workspace = "/data/JOB1",
                                          .trainer = "./train.sh -x",
@@ -259,7 +251,6 @@ static void test_a_folder_that_is_there(void **state)
     struct edl_error error = { 0 };
     struct job_spec *spec = NULL;
 
-    (void)state;
     assert_int_equal(host_list_parse("conf.py", conf, strlen(conf), &list, &error), 0);
 
     _cleanup_json_ json_t *made = document(&options, &list);
@@ -273,18 +264,4 @@ static void test_a_folder_that_is_there(void **state)
     assert_true(spec->workspace_folder == NULL);
     (void)job_spec_free(spec);
     host_list_clear(&list);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_are_sorted),
-        cmocka_unit_test(test_one_way_to_a_workspace),
-        cmocka_unit_test(test_what_is_no_utf8_is_refused),
-        cmocka_unit_test(test_hosts_are_nodes),
-        cmocka_unit_test(test_command_lines),
-        cmocka_unit_test(test_a_folder_that_is_there),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_runtime_dir.c - where an agent keeps process folders, and where it looks for the last one's
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/options.h"
 #include "agent/runtime_dir.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define PROCESS "7.trainer.0.1"
 
@@ -74,6 +70,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void assert_chosen(const struct fixture *f, const char *wanted, const char *expected)
 {
     _cleanup_free_ char *chosen = NULL;
@@ -82,7 +80,7 @@ static void assert_chosen(const struct fixture *f, const char *wanted, const cha
     assert_string_equal(chosen, expected);
 }
 
-static void test_default_is_the_state_folder(void **state)
+TEST(test_default_is_the_state_folder)
 {
     const struct fixture *f = *state;
 
@@ -91,7 +89,7 @@ static void test_default_is_the_state_folder(void **state)
     assert_chosen(f, NULL, f->state);
 }
 
-static void test_folders_of_an_agent_without_one_are_found(void **state)
+TEST(test_folders_of_an_agent_without_one_are_found)
 {
     const struct fixture *f = *state;
 
@@ -99,7 +97,7 @@ static void test_folders_of_an_agent_without_one_are_found(void **state)
     assert_chosen(f, f->tmpfs, f->state);
 }
 
-static void test_folders_of_the_last_agent_are_found(void **state)
+TEST(test_folders_of_the_last_agent_are_found)
 {
     const struct fixture *f = *state;
     _cleanup_free_ char *left = text_format("%s/processes/%s", f->tmpfs, PROCESS);
@@ -112,7 +110,7 @@ static void test_folders_of_the_last_agent_are_found(void **state)
     assert_chosen(f, NULL, f->state);
 }
 
-static void test_folder_that_is_gone_is_not_missed(void **state)
+TEST(test_folder_that_is_gone_is_not_missed)
 {
     const struct fixture *f = *state;
 
@@ -122,7 +120,7 @@ static void test_folder_that_is_gone_is_not_missed(void **state)
     assert_chosen(f, f->tmpfs, f->tmpfs);
 }
 
-static void test_folder_that_others_write_to_is_refused(void **state)
+TEST(test_folder_that_others_write_to_is_refused)
 {
     const struct fixture *f = *state;
     _cleanup_free_ char *chosen = NULL;
@@ -135,7 +133,7 @@ static void test_folder_that_others_write_to_is_refused(void **state)
     assert_null(chosen);
 }
 
-static void test_layout_has_folders_and_lease_there(void **state)
+TEST(test_layout_has_folders_and_lease_there)
 {
     const struct fixture *f = *state;
     const struct agent_options options = { .node = "n1",
@@ -149,20 +147,4 @@ static void test_layout_has_folders_and_lease_there(void **state)
     assert_string_equal(layout.processes_dir, processes);
     assert_string_equal(layout.lease_path, lease);
     layout_done(&layout);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_default_is_the_state_folder),
-        TEST(test_folders_of_an_agent_without_one_are_found),
-        TEST(test_folders_of_the_last_agent_are_found),
-        TEST(test_folder_that_is_gone_is_not_missed),
-        TEST(test_folder_that_others_write_to_is_refused),
-        TEST(test_layout_has_folders_and_lease_there),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

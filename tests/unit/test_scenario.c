@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_scenario.c - figures of a history, scenario documents, services that are not ours */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +17,7 @@
 #include "simulator/metrics.h"
 #include "simulator/scenario.h"
 #include "simulator/scenario_services.h"
+#include "tests/unit/test.h"
 
 #ifndef EXAMPLES
 #define EXAMPLES "conf/examples"
@@ -34,7 +31,7 @@ static void assert_near(double value, double expected)
 
 /* ---- figures ---- */
 
-static void test_jain(void **state)
+TEST(test_jain)
 {
     static const struct {
         double values[4];
@@ -50,28 +47,25 @@ static void test_jain(void **state)
         { { 10, 10, 0 }, 3, 2.0 / 3 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         assert_near(jain_index(rows[i].values, rows[i].n), rows[i].expected);
 }
 
 /* Trainers of the 20 jobs of the report's first elastic round at 443 s. */
-static void test_jain_of_the_report(void **state)
+TEST(test_jain_of_the_report)
 {
     static const double trainers[] = { 34, 33, 34, 34, 33, 34, 7, 5, 6, 6,
                                        3,  3,  5,  1,  1,  1,  2, 1, 5, 2 };
 
-    (void)state;
     assert_near(round(100 * jain_index(trainers, ELEMENTS(trainers))), 44);
 }
 
-static void test_distribution(void **state)
+TEST(test_distribution)
 {
     double values[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5, 10 };
     double one[] = { 4 };
     struct distribution d;
 
-    (void)state;
     distribution_of(values, ELEMENTS(values), &d);
     assert_int_equal(d.n, 10);
     assert_near(d.mean, 5.5);
@@ -88,7 +82,7 @@ static void test_distribution(void **state)
     assert_near(d.mean, 0);
 }
 
-static void test_step_mean(void **state)
+TEST(test_step_mean)
 {
     struct step_mean whole = { .to_us = NEVER_US };
     struct step_mean window = { .from_us = 15, .to_us = 25 };
@@ -98,7 +92,6 @@ static void test_step_mean(void **state)
         double value;
     } steps[] = { { 0, 0 }, { 10, 1 }, { 20, 3 }, { 20, 5 }, { 30, 9 } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(steps); i++) {
         step_mean_add(&whole, steps[i].at_us, steps[i].value);
         step_mean_add(&window, steps[i].at_us, steps[i].value);
@@ -126,11 +119,10 @@ static struct scenario *parse(const char *text)
     return scenario;
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     struct scenario *s = parse(NODES "jobs: [{" JOB "}]\n");
 
-    (void)state;
     assert_string_equal(s->name, "scenario");
     assert_string_equal(s->policy->name, "goodput");
     assert_int_equal(s->seed, 1);
@@ -150,7 +142,7 @@ static void test_defaults(void **state)
     (void)scenario_free(s);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
     struct scenario *s = parse(
         "name: all-keys\npolicy: fulfilment\nseed: 7\nduration: 90s\nbegin: 8s\nsample: 250ms\n"
@@ -170,7 +162,6 @@ static void test_full(void **state)
         "- {name: web, cpu: 2, memory: 1Gi, steps: [{at: 0, replicas: 3}, {at: 9, replicas: "
         "0}]}\n");
 
-    (void)state;
     assert_string_equal(s->name, "all-keys");
     assert_int_equal(s->seed, 7);
     assert_int_equal(s->duration_us, 90 * USEC_PER_SEC);
@@ -220,7 +211,7 @@ static void test_full(void **state)
     (void)scenario_free(s);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *text, *pointer, *message;
@@ -269,7 +260,6 @@ static void test_refused(void **state)
           "/services/0/steps/1", "must be later" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct scenario *scenario = NULL;
         struct edl_error error = { 0 };
@@ -285,12 +275,11 @@ static void test_refused(void **state)
     }
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     struct scenario *scenario = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     if (scenario_load(EXAMPLES "/simulate.yaml", &scenario, &error) < 0)
         fail_msg("%s (%s)", error.text, error.pointer);
     assert_int_equal(scenario->submissions, 4);
@@ -315,7 +304,7 @@ static uint64_t demand_at(const struct load_change *changes, size_t n, uint32_t 
     return demand;
 }
 
-static void test_services_spread_whole_replicas(void **state)
+TEST(test_services_spread_whole_replicas)
 {
     /* 10 cores hold three replicas of three, 5 cores one */
     struct scenario *s = parse(
@@ -327,7 +316,6 @@ static void test_services_spread_whole_replicas(void **state)
     struct edl_error error = { 0 };
     size_t n = 0;
 
-    (void)state;
     assert_int_equal(scenario_load_changes(s, 1, &changes, &n, &error), 0);
     for (size_t i = 1; i < n; i++)
         assert_true(changes[i - 1].at_us <= changes[i].at_us);
@@ -350,7 +338,7 @@ static void test_services_spread_whole_replicas(void **state)
     (void)scenario_free(s);
 }
 
-static void test_services_pack(void **state)
+TEST(test_services_pack)
 {
     /* the second machine is begun when the first is full, and left first */
     struct scenario *s = parse("nodes: [{count: 3, cpu: 10}]\n"
@@ -360,7 +348,6 @@ static void test_services_pack(void **state)
     uint64_t most = 0, least = UINT64_MAX;
     size_t n = 0;
 
-    (void)state;
     assert_int_equal(scenario_load_changes(s, 1, &changes, &n, NULL), 0);
     for (uint32_t node = 0; node < 3; node++) {
         most = MAX_OF(most, demand_at(changes, n, node, 0));
@@ -374,7 +361,7 @@ static void test_services_pack(void **state)
     (void)scenario_free(s);
 }
 
-static void test_services_without_room(void **state)
+TEST(test_services_without_room)
 {
     struct scenario *s = parse("nodes: [{count: 2, cpu: 5}]\n"
                                "services: [{name: web, cpu: 3, steps: [{at: 0, replicas: 3}]}]\n");
@@ -382,7 +369,6 @@ static void test_services_without_room(void **state)
     struct edl_error error = { 0 };
     size_t n = 0;
 
-    (void)state;
     assert_int_equal(scenario_load_changes(s, 1, &changes, &n, &error), EDL_EBADSPEC);
     assert_non_null(strstr(error.text, "only 2 of 3 replicas of web"));
     (void)scenario_free(s);
@@ -397,14 +383,13 @@ static bool same_changes(const struct load_change *a, const struct load_change *
     return true;
 }
 
-static void test_services_follow_the_seed(void **state)
+TEST(test_services_follow_the_seed)
 {
     struct scenario *s = parse("nodes: [{count: 50, cpu: 4}]\n"
                                "services: [{cpu: 3, steps: [{at: 0, replicas: 20}]}]\n");
     struct load_change *a = NULL, *b = NULL, *c = NULL;
     size_t n_a = 0, n_b = 0, n_c = 0;
 
-    (void)state;
     assert_int_equal(scenario_load_changes(s, 1, &a, &n_a, NULL), 0);
     assert_int_equal(scenario_load_changes(s, 1, &b, &n_b, NULL), 0);
     assert_int_equal(scenario_load_changes(s, 2, &c, &n_c, NULL), 0);
@@ -421,7 +406,7 @@ static void test_services_follow_the_seed(void **state)
 
 /* ---- experiments ---- */
 
-static void test_experiments(void **state)
+TEST(test_experiments)
 {
     static const struct {
         const char *name;
@@ -434,7 +419,6 @@ static void test_experiments(void **state)
         { "case2-fixed", 133, 6, 15, 15, 2348 },  { "tutorial", 1, 3, 2, 10, 10 },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const struct experiment *experiment = experiment_find(rows[i].name);
 
@@ -462,12 +446,11 @@ static double first_of(const struct scenario_result *result)
     return result->utilisation;
 }
 
-static void test_goals(void **state)
+TEST(test_goals)
 {
     struct scenario_result rounds[] = { { .utilisation = 1 }, { .utilisation = 5 } };
     struct experiment_figure figure = { .of = first_of, .at_most = 3, .at_least = NAN };
 
-    (void)state;
     assert_near(experiment_figure(&figure, rounds, 2), 3);
     assert_true(experiment_met(&figure, 3));
     assert_false(experiment_met(&figure, 3.01));
@@ -479,26 +462,4 @@ static void test_goals(void **state)
     figure.at_least = 4;
     assert_true(experiment_met(&figure, 4));
     assert_false(experiment_met(&figure, 3.99));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jain),
-        cmocka_unit_test(test_jain_of_the_report),
-        cmocka_unit_test(test_distribution),
-        cmocka_unit_test(test_step_mean),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_services_spread_whole_replicas),
-        cmocka_unit_test(test_services_pack),
-        cmocka_unit_test(test_services_without_room),
-        cmocka_unit_test(test_services_follow_the_seed),
-        cmocka_unit_test(test_experiments),
-        cmocka_unit_test(test_goals),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,6 @@
 /* test_scheduler_options.c - the scheduler's command line and files: where it listens, defaults,
  * refusals, what can change while it runs */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "scheduler/options.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
-static void test_listen_addresses(void **state)
+TEST(test_listen_addresses)
 {
     static const struct {
         const char *text, *address; /* NULL: refused */
@@ -52,7 +48,6 @@ static void test_listen_addresses(void **state)
         { "", NULL, 0, 0, false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct listen_spec spec = { 0 };
         struct edl_error error = { 0 };
@@ -92,12 +87,11 @@ static int parse(const char *const *more, struct scheduler_options *ret, struct 
 
 #define PARSE(ret, error, ...) parse((const char *const[]){ __VA_ARGS__, NULL }, ret, error)
 
-static void test_options_defaults(void **state)
+TEST(test_options_defaults)
 {
     struct scheduler_options options;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, "--state-dir", "/s", "--max-load", "0.9", "--lease",
                            "5s"),
                      0);
@@ -119,7 +113,7 @@ static void test_options_defaults(void **state)
     assert_int_equal(options.keep_us, UINT64_C(3) * 24 * 3600 * USEC_PER_SEC);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *option, *text, *remedy;
@@ -141,7 +135,6 @@ static void test_refused(void **state)
         { NULL, "--state-dir is missing", "--state-dir /var/lib/edl/scheduler" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         const char *const arguments[] = { rows[i].option != NULL ? "--state-dir=/s" : NULL,
                                           rows[i].option, NULL };
@@ -201,13 +194,12 @@ static void remove_files(struct files *f)
     (void)rmdir(f->dir);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     struct files f = make_files();
     struct scheduler_options options;
     struct edl_error error;
 
-    (void)state;
     write_file(f.conf, "# comment\nstate-dir: /s\nlisten: [127.0.0.1:1, \"unix:/run/s\"]\n"
                        "name: [a.example.org, b.example.org]\nkeep-jobs: 10\nmax-jobs: 5\n"
                        "keep-free: 1Gi\n");
@@ -235,7 +227,7 @@ static void test_files(void **state)
     remove_files(&f);
 }
 
-static void test_files_refused(void **state)
+TEST(test_files_refused)
 {
     static const struct {
         const char *text, *expected, *remedy;
@@ -253,7 +245,6 @@ static void test_files_refused(void **state)
     struct scheduler_options options;
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         write_file(f.conf, rows[i].text);
         assert_int_equal(PARSE(&options, &error, "--conf", f.conf, "--state-dir=/s"), -EINVAL);
@@ -272,13 +263,12 @@ static void test_files_refused(void **state)
     remove_files(&f);
 }
 
-static void test_example(void **state)
+TEST(test_example)
 {
     _cleanup_free_ char *path = NULL;
     struct scheduler_options options;
     struct edl_error error;
 
-    (void)state;
     path = make_text("%s/conf/examples/scheduler.conf",
                      getenv("EDL_SOURCE_DIR") != NULL ? getenv("EDL_SOURCE_DIR") : ".");
     if (PARSE(&options, &error, "--conf", path) != 0)
@@ -288,13 +278,12 @@ static void test_example(void **state)
 }
 
 /* What bounds is taken over, what the state was built with is only told, again each time. */
-static void test_take(void **state)
+TEST(test_take)
 {
     struct setting_change changes[SETTINGS_MAX];
     struct scheduler_options options, newer;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, "--state-dir=/s", "--keep-days=9", "--name=a"), 0);
     assert_int_equal(options_take(&options, &options, changes), 0);
     assert_int_equal(PARSE(&newer, &error, "--state-dir=/s", "--lease=9s", "--max-user-jobs=3",
@@ -317,14 +306,13 @@ static void test_take(void **state)
 }
 
 /* Of the version before: it starts, is told of, and a reload finds no change in it. */
-static void test_an_option_of_before_is_accepted(void **state)
+TEST(test_an_option_of_before_is_accepted)
 {
     struct setting_change changes[SETTINGS_MAX];
     struct files f = make_files();
     struct scheduler_options options, newer;
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(PARSE(&options, &error, "--state-dir=/s"), 0);
     assert_null(options_gone(&options));
     assert_int_equal(PARSE(&newer, &error, "--state-dir=/s", "--lease-keeper=/run/k"), 0);
@@ -334,20 +322,4 @@ static void test_an_option_of_before_is_accepted(void **state)
     assert_int_equal(PARSE(&newer, &error, "--conf", f.conf), 0);
     assert_string_equal(options_gone(&newer), "lease-keeper");
     remove_files(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listen_addresses),
-        cmocka_unit_test(test_options_defaults),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_files_refused),
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_take),
-        cmocka_unit_test(test_an_option_of_before_is_accepted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

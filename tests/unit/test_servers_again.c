@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_servers_again.c - servers that a person has started: what a trainer says when one is started
  * again, or is of somebody else */
+#include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
 
 #include <errno.h>
@@ -30,6 +31,8 @@ static int tear_down(void **state)
     folder_remove(folder);
     return 0;
 }
+
+TEST_EACH(set_up, tear_down);
 
 static void write_secret(const char *bytes)
 {
@@ -87,12 +90,11 @@ static struct network_servers *open_pushed(void)
     return servers;
 }
 
-static void test_parameters_that_are_lost(void **state)
+TEST(test_parameters_that_are_lost)
 {
     struct network_servers *servers;
     struct edl_error error = { 0 };
 
-    (void)state;
     start(NULL, 0);
     servers = open_pushed();
     server_kill(&server);
@@ -106,14 +108,13 @@ static void test_parameters_that_are_lost(void **state)
 }
 
 /* A checkpoint may be some batches old; training goes on from it. */
-static void test_a_checkpoint_that_is_older(void **state)
+TEST(test_a_checkpoint_that_is_older)
 {
     const struct exchange push = { .push = true, .samples = 1 };
     struct network_servers *servers;
     struct edl_error error = { 0 };
     char path[300];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/pserver-0.ckpt", folder);
     start(path, 0);
     servers = open_pushed();
@@ -131,12 +132,11 @@ static void test_a_checkpoint_that_is_older(void **state)
 }
 
 /* It is told at once: waiting mends nothing. */
-static void test_another_secret(void **state)
+TEST(test_another_secret)
 {
     struct network_servers *servers = NULL;
     struct edl_error error = { 0 };
 
-    (void)state;
     start(NULL, 0);
     write_secret("another one: this has 32 bytes..");
     assert_int_equal(connect_to(&servers, &error), -EACCES);
@@ -144,15 +144,4 @@ static void test_another_secret(void **state)
     assert_non_null(strstr(error.text, list));
     assert_non_null(strstr(error.remedy, "paddle-secret"));
     assert_int_equal(server_stop(&server), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_parameters_that_are_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_checkpoint_that_is_older, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_secret, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests_name("servers again", tests, NULL, NULL);
 }

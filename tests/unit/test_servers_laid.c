@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_servers_laid.c - parameters lie on as many servers as their job began with */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/ask/forecast.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 static struct job *submit(struct world *w)
 {
@@ -58,13 +54,12 @@ static void assert_refused(struct world *w, struct job *job, uint32_t n, const c
     assert_int_equal(job->spec->roles[servers(job)].min, min);
 }
 
-static void test_number_stays_once_the_job_began(void **state)
+TEST(test_number_stays_once_the_job_began)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = submit(w);
     struct edl_error error = { 0 };
 
-    (void)state;
     world_plan(w);
     assert_int_equal(job->state, JOB_STARTING);
     assert_refused(w, job, 3, "edl scale one MIN:MAX changes its trainers; for 3 servers kill it");
@@ -86,12 +81,11 @@ static void test_number_stays_once_the_job_began(void **state)
 }
 
 /* Its checkpoint is divided as its parameters were. */
-static void test_number_stays_when_the_job_is_queued_again(void **state)
+TEST(test_number_stays_when_the_job_is_queued_again)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = submit(w);
 
-    (void)state;
     world_run(w, 6);
     set_nodes(w, NODE_CORDONED);
     job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
@@ -103,12 +97,11 @@ static void test_number_stays_when_the_job_is_queued_again(void **state)
     world_free(w);
 }
 
-static void test_number_is_free_before_the_job_began(void **state)
+TEST(test_number_is_free_before_the_job_began)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job;
 
-    (void)state;
     set_nodes(w, NODE_CORDONED);
     job = submit(w);
     world_run(w, 1);
@@ -150,13 +143,12 @@ static struct job *wedge(struct world *w)
     return cluster_find_job(w->cluster, "one");
 }
 
-static void test_job_with_a_wrong_number_recovers(void **state)
+TEST(test_job_with_a_wrong_number_recovers)
 {
     struct world *w = world_new(4, 2500, GIB, 900);
     struct job *job = wedge(w);
     uint32_t trainer = (uint32_t)job_spec_role(job->spec, "trainer");
 
-    (void)state;
     assert_int_equal(job->slots[trainer][0].failures, 3);
     assert_refused(w, job, 4, "edl scale one 2 --role pserver makes it whole again");
     assert_refused(w, job, 3, "edl scale one 2 --role pserver");
@@ -173,16 +165,4 @@ static void test_job_with_a_wrong_number_recovers(void **state)
     assert_int_equal(job->target[servers(job)], 2); /* what trainers ask for */
     world_check(w);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number_stays_once_the_job_began),
-        cmocka_unit_test(test_number_stays_when_the_job_is_queued_again),
-        cmocka_unit_test(test_number_is_free_before_the_job_began),
-        cmocka_unit_test(test_job_with_a_wrong_number_recovers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/servers_world.h"
+#include "tests/unit/test.h"
 #include "tests/unit/world_storm.h"
 
 /* Four trainers are so many times as fast as one. */
@@ -69,11 +70,10 @@ static double turn_s(uint32_t trainers, bool known)
 }
 
 /* Nobody knows with how many servers it will be: it is taken to have the fewest. */
-static void test_turn_is_that_of_the_fewest_servers(void **state)
+TEST(test_turn_is_that_of_the_fewest_servers)
 {
     double one_s = turn_s(1, true);
 
-    (void)state;
     assert_true(one_s > WORK_S / 2);
     assert_true(turn_s(4, false) < one_s / 3); /* nearly as if it scaled */
     assert_true(fabs(turn_s(4, true) - one_s / FOUR) < 0.05 * one_s);
@@ -87,13 +87,12 @@ static struct admission ask(struct world *w, const struct job_spec *spec)
     return answer;
 }
 
-static void test_answer_to_a_submission_is_that_of_the_fewest_servers(void **state)
+TEST(test_answer_to_a_submission_is_that_of_the_fewest_servers)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job_spec *spec = spec_from(4);
     struct admission answer;
 
-    (void)state;
     teach_length(w, spec);
     answer = ask(w, spec);
     assert_true(answer.most_s < WORK_S / 3); /* nearly as if it scaled */
@@ -105,7 +104,7 @@ static void test_answer_to_a_submission_is_that_of_the_fewest_servers(void **sta
 }
 
 /* With what its deadline needs there is not enough left beside it. */
-static void test_who_waits_needs_what_the_fewest_servers_need(void **state)
+TEST(test_who_waits_needs_what_the_fewest_servers_need)
 {
     struct world *w = world_of(&policy_goodput, 5);
     struct job_spec *first = spec_from(4);
@@ -113,7 +112,6 @@ static void test_who_waits_needs_what_the_fewest_servers_need(void **state)
     struct admission answer;
     struct job *job = NULL;
 
-    (void)state;
     teach_length(w, spec);
     teach_curve(w, spec, 1);
     first->deadline_us = 450 * USEC_PER_SEC; /* eight trainers */
@@ -130,14 +128,13 @@ static void test_who_waits_needs_what_the_fewest_servers_need(void **state)
 /* --- from one number to another --- */
 
 /* It was started with six and never ran; the next time there is room for two. */
-static void test_another_number_begins_with_what_is_known_of_that(void **state)
+TEST(test_another_number_begins_with_what_is_known_of_that)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job_spec *first = world_spec("first", 12, 12, CORE, 0, 0);
     struct job *job;
     char name[JOB_FAMILY_SIZE];
 
-    (void)state;
     job = submit_taught(w);
     assert_int_equal(job_servers(job), 6);
     teach_curve(w, job->spec, 6);
@@ -167,12 +164,11 @@ static void test_another_number_begins_with_what_is_known_of_that(void **state)
 }
 
 /* What it has measured of itself is not put aside for what others have shown. */
-static void test_own_measurements_stay(void **state)
+TEST(test_own_measurements_stay)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = submit_taught(w);
 
-    (void)state;
     job_learn_begin(w->cluster, job, w->now);
     close_nodes(w, NODE_CORDONED);
     job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
@@ -218,13 +214,12 @@ static void do_tasks(struct world *w, const struct job *job, uint32_t n)
 
 /* Tasks get done, slowly: that is not how fast six are, neither now nor in what is measured when
  * the sixth is back. */
-static void test_no_measurement_begins_while_a_server_is_away(void **state)
+TEST(test_no_measurement_begins_while_a_server_is_away)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = start_taught(w);
     uint32_t n;
 
-    (void)state;
     world_run(w, 20);
     n = job_count_running(job, 1);
     set_dataset(w, job);
@@ -250,7 +245,7 @@ static void test_no_measurement_begins_while_a_server_is_away(void **state)
 /* --- while room is made --- */
 
 /* Others that wait behind it may look for room as often as if it had not. */
-static void test_searches_for_more_servers_are_not_counted(void **state)
+TEST(test_searches_for_more_servers_are_not_counted)
 {
     struct world *w = world_of(&policy_goodput, 6);
     struct job *other = world_submit(w, world_spec("other", 8, 10, CORE, 0, 0));
@@ -262,7 +257,6 @@ static void test_searches_for_more_servers_are_not_counted(void **state)
     struct job *job = NULL;
     size_t mark;
 
-    (void)state;
     world_run(w, 30);
     plan.now = w->now;
     mark = capacity_mark(&w->cluster->planner->rooms);
@@ -278,12 +272,11 @@ static void test_searches_for_more_servers_are_not_counted(void **state)
 
 /* The load limit leaves twelve cores of sixteen. While one that gives way for more servers is being
  * stopped, nobody grows into what these will take. */
-static void test_promised_servers_count_as_load(void **state)
+TEST(test_promised_servers_count_as_load)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *other, *job;
 
-    (void)state;
     w->cluster->config.max_load_permille = 800;
     other = world_submit(w, world_spec("other", 1, 16, CORE, 0, 0));
     world_fall_silent(w);
@@ -306,12 +299,11 @@ static void test_promised_servers_count_as_load(void **state)
 
 /* The others keep what is over the limit with the servers: the gang waits for what stops all the
  * same, and does not start above it for having been promised more. */
-static void test_promised_servers_start_nothing_earlier(void **state)
+TEST(test_promised_servers_start_nothing_earlier)
 {
     struct world *w = world_of(&policy_goodput, 8);
     struct job *other, *job;
 
-    (void)state;
     w->cluster->config.max_load_permille = 800;
     other = world_submit(w, world_spec("other", 9, 16, CORE, 0, 0));
     world_run(w, 30);
@@ -355,7 +347,7 @@ static void submit_any(struct world *w)
 
 /* Whatever happens while servers are chosen, waited for and promised: the invariants hold after
  * each plan, and what was committed is there after a restart. */
-static void test_random_events_with_open_numbers(void **state)
+TEST(test_random_events_with_open_numbers)
 {
     static const struct storm_event events[] = {
         { 40, storm_turn },      { 8, submit_any },       { 2, storm_kill },
@@ -368,7 +360,6 @@ static void test_random_events_with_open_numbers(void **state)
     const struct job *job;
     struct world *w;
 
-    (void)state;
     world_policy = &policy_goodput;
     w = storm_world(WORLD_NODES);
     w->max_linger = 3;
@@ -385,22 +376,4 @@ static void test_random_events_with_open_numbers(void **state)
                   n_promised);
     assert_true(n_chosen > 0 && n_promised > 0);
     end(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turn_is_that_of_the_fewest_servers),
-        cmocka_unit_test(test_answer_to_a_submission_is_that_of_the_fewest_servers),
-        cmocka_unit_test(test_who_waits_needs_what_the_fewest_servers_need),
-        cmocka_unit_test(test_another_number_begins_with_what_is_known_of_that),
-        cmocka_unit_test(test_own_measurements_stay),
-        cmocka_unit_test(test_no_measurement_begins_while_a_server_is_away),
-        cmocka_unit_test(test_searches_for_more_servers_are_not_counted),
-        cmocka_unit_test(test_promised_servers_count_as_load),
-        cmocka_unit_test(test_promised_servers_start_nothing_earlier),
-        cmocka_unit_test(test_random_events_with_open_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

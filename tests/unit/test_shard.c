@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shard.c - every row is on exactly one server, and both sides agree where */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/test.h"
 #include "trainer/shard.h"
 
-static void test_dense_ranges_cover(void **state)
+TEST(test_dense_ranges_cover)
 {
     static const uint32_t sizes[] = { 1, 2, 3, 7, 64, 2073, UINT32_MAX };
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (uint32_t n = 1; n <= 9; n++) {
             uint32_t next = 0, first, count;
@@ -29,11 +24,10 @@ static void test_dense_ranges_cover(void **state)
         }
 }
 
-static void test_sparse_rows_cover(void **state)
+TEST(test_sparse_rows_cover)
 {
     struct declaration d = { .n_params = 1 };
 
-    (void)state;
     d.params[0] = (struct param_spec){ "rows", 23, 4, .sparse = 1, .learning_rate = 1.0f };
     for (uint32_t n = 1; n <= 30; n++) {
         uint32_t owners[23] = { 0 }, total = 0;
@@ -60,13 +54,12 @@ static void test_sparse_rows_cover(void **state)
     }
 }
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
     struct declaration d = { .n_params = 3 };
     struct shard_shape shape;
     struct shard_piece piece;
 
-    (void)state;
     d.params[0] = (struct param_spec){ "rows", 10, 4, .sparse = 1, .learning_rate = 1.0f };
     d.params[1] = (struct param_spec){ "weight", 6, 3, .learning_rate = 1.0f };
     d.params[2] = (struct param_spec){ "bias", 5, 1, .learning_rate = 1.0f };
@@ -84,15 +77,4 @@ static void test_layout(void **state)
     assert_int_equal(piece.values, 9);
     assert_false(shard_piece(&shape.params[1], 1, &piece));
     assert_false(shard_piece(&shape.params[2], 1, &piece));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense_ranges_cover),
-        cmocka_unit_test(test_sparse_rows_cover),
-        cmocka_unit_test(test_layout),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,30 +4,25 @@
  * EDL_SEEDS: how many of each profile; EDL_SEED chooses them (seeds.h). */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "simulator/internal.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 #define SEEDS 25
 #define GIB (UINT64_C(1) << 30)
 
 /* --- the engine --- */
 
-static void test_heap_gives_events_by_time_then_by_their_making(void **state)
+TEST(test_heap_gives_events_by_time_then_by_their_making)
 {
     struct heap heap = { 0 };
     uint64_t random = 7;
     struct event last = { 0 };
     struct event event;
 
-    (void)state;
     for (uint64_t i = 1; i <= 1000; i++)
         heap_push(&heap, &(struct event){ .at_us = random_below(&random, 50), .seq = i });
     for (int i = 0; i < 1000; i++) {
@@ -40,12 +35,11 @@ static void test_heap_gives_events_by_time_then_by_their_making(void **state)
     free(heap.items);
 }
 
-static void test_stream_depends_on_seed_name_and_numbers(void **state)
+TEST(test_stream_depends_on_seed_name_and_numbers)
 {
     const struct sim one = { .config = { .seed = 1 } };
     const struct sim two = { .config = { .seed = 2 } };
 
-    (void)state;
     assert_true(stream(&one, "a", 1, 2) == stream(&one, "a", 1, 2));
     assert_true(stream(&one, "a", 1, 2) != stream(&two, "a", 1, 2));
     assert_true(stream(&one, "a", 1, 2) != stream(&one, "b", 1, 2));
@@ -67,14 +61,13 @@ static char *trace_of(uint64_t seed, uint64_t *ret_hash)
     return text;
 }
 
-static void test_seed_gives_one_history(void **state)
+TEST(test_seed_gives_one_history)
 {
     uint64_t hashes[3];
     char *a = trace_of(11, &hashes[0]);
     char *b = trace_of(11, &hashes[1]);
     char *c = trace_of(12, &hashes[2]);
 
-    (void)state;
     assert_string_equal(a, b);
     assert_true(strcmp(a, c) != 0);
     assert_true(hashes[0] == hashes[1] && hashes[0] != hashes[2]);
@@ -83,12 +76,11 @@ static void test_seed_gives_one_history(void **state)
     free(c);
 }
 
-static void test_profile_that_does_not_exist_is_refused(void **state)
+TEST(test_profile_that_does_not_exist_is_refused)
 {
     struct edl_error error = { 0 };
     struct sim_result result;
 
-    (void)state;
     assert_int_equal(sim_run_seed(&(struct sim_run_options){ .profile = "sunshine" }, 1, &result,
                                   &error),
                      -EINVAL);
@@ -160,7 +152,7 @@ static const struct sim_work forever = { .kind = SIM_WORK_FOREVER,
                                          .start = { 100000, 200000 },
                                          .stop = { 100000, 200000 } };
 
-static void test_job_works_off_its_tasks_and_ends(void **state)
+TEST(test_job_works_off_its_tasks_and_ends)
 {
     const struct sim_work work = { .kind = SIM_WORK_TASKS,
                                    .tasks = 20,
@@ -171,7 +163,6 @@ static void test_job_works_off_its_tasks_and_ends(void **state)
     struct sim *sim = small(1);
     struct sim_job_facts facts;
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 4), &work);
     sim_run_until(sim, 60 * USEC_PER_SEC);
     sim_job_facts(sim, 0, &facts);
@@ -187,11 +178,10 @@ static void test_job_works_off_its_tasks_and_ends(void **state)
     done(sim);
 }
 
-static void test_foreign_load_makes_trainers_give_way_and_grow_back(void **state)
+TEST(test_foreign_load_makes_trainers_give_way_and_grow_back)
 {
     struct sim *sim = small(1);
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 3), &forever);
     sim_foreign_at(sim, 60 * USEC_PER_SEC, 0, 2500, 0);
     sim_foreign_at(sim, 120 * USEC_PER_SEC, 0, 0, 0);
@@ -204,12 +194,11 @@ static void test_foreign_load_makes_trainers_give_way_and_grow_back(void **state
     done(sim);
 }
 
-static void test_kill_drain_and_scale_are_carried_out(void **state)
+TEST(test_kill_drain_and_scale_are_carried_out)
 {
     struct sim *sim = small(2);
     struct sim_job_facts facts;
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("two", 1, 1), &forever);
     sim_kill_at(sim, 30 * USEC_PER_SEC, 1);
@@ -238,12 +227,11 @@ static struct sim *two_nodes(bool groups)
 }
 
 /* What a node that is cut off runs stands still, until its place is known to be another's. */
-static void test_cut_off_node_stands_still_and_is_killed_as_it_stands(void **state)
+TEST(test_cut_off_node_stands_still_and_is_killed_as_it_stands)
 {
     struct sim *sim = two_nodes(true);
     uint32_t first;
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
     sim_run_until(sim, 30 * USEC_PER_SEC);
     first = sim->nodes[0]->units != NULL ? 0 : 1;
@@ -264,13 +252,12 @@ static void test_cut_off_node_stands_still_and_is_killed_as_it_stands(void **sta
     done(sim);
 }
 
-static void test_scheduler_that_is_away_ends_nothing(void **state)
+TEST(test_scheduler_that_is_away_ends_nothing)
 {
     struct sim *sim = two_nodes(true);
     const struct unit *unit;
     uint64_t serial;
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
     sim_run_until(sim, 30 * USEC_PER_SEC);
     unit = sim->nodes[0]->units != NULL ? sim->nodes[0]->units : sim->nodes[1]->units;
@@ -289,12 +276,11 @@ static void test_scheduler_that_is_away_ends_nothing(void **state)
 }
 
 /* Where nothing can be frozen it ends by itself, before it is started elsewhere. */
-static void test_cut_off_node_stops_before_its_work_is_granted_again(void **state)
+TEST(test_cut_off_node_stops_before_its_work_is_granted_again)
 {
     struct sim *sim = two_nodes(false);
     uint32_t first;
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
     sim_run_until(sim, 30 * USEC_PER_SEC);
     first = sim->nodes[0]->units != NULL ? 0 : 1;
@@ -314,7 +300,7 @@ static void test_cut_off_node_stops_before_its_work_is_granted_again(void **stat
 /* A task of 50 minutes is never done within its lease. Who holds one is stopped, soon or late after
  * the lease timed out and before anybody else asks for the task: it failed by then, and so it is as
  * often as the scheduler counts that it is discarded. */
-static void test_lease_that_timed_out_counts_whoever_is_stopped_later(void **state)
+TEST(test_lease_that_timed_out_counts_whoever_is_stopped_later)
 {
     static const uint64_t stop_at_s[] = { 1250, 1500, 2700 };
     const struct sim_work work = { .kind = SIM_WORK_TASKS,
@@ -325,7 +311,6 @@ static void test_lease_that_timed_out_counts_whoever_is_stopped_later(void **sta
                                    .stop = { 100000, 200000 } };
     struct sim *sim = small(2);
 
-    (void)state;
     for (uint32_t job = 0; job < ELEMENTS(stop_at_s); job++) {
         char name[16];
         struct job_spec *spec;
@@ -352,11 +337,10 @@ static void test_lease_that_timed_out_counts_whoever_is_stopped_later(void **sta
 }
 
 /* What a frozen machine should have done happens at once when it goes on. */
-static void test_frozen_machine_does_nothing_and_is_overdue_afterwards(void **state)
+TEST(test_frozen_machine_does_nothing_and_is_overdue_afterwards)
 {
     struct sim *sim = small(1);
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
     sim_script_at(sim, 30 * USEC_PER_SEC,
                   &(struct script){
@@ -371,11 +355,10 @@ static void test_frozen_machine_does_nothing_and_is_overdue_afterwards(void **st
 }
 
 /* Neither end of the scheduler nor of an agent disturbs what runs. */
-static void test_crashes_of_scheduler_and_agent_disturb_nothing(void **state)
+TEST(test_crashes_of_scheduler_and_agent_disturb_nothing)
 {
     struct sim *sim = small(1);
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
     for (uint64_t at_s = 30; at_s < 90; at_s += 10) {
         sim_script_at(sim, at_s * USEC_PER_SEC,
@@ -391,11 +374,10 @@ static void test_crashes_of_scheduler_and_agent_disturb_nothing(void **state)
 }
 
 /* A scheduler that leaves in order is not missed. */
-static void test_orderly_absence_disturbs_nothing(void **state)
+TEST(test_orderly_absence_disturbs_nothing)
 {
     struct sim *sim = small(2);
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
     sim_script_at(sim, 30 * USEC_PER_SEC,
                   &(struct script){
@@ -413,11 +395,10 @@ static void test_orderly_absence_disturbs_nothing(void **state)
 }
 
 /* Longer than it said: its nodes freeze what they run when that time is over, and not before. */
-static void test_absence_beyond_what_was_said_freezes(void **state)
+TEST(test_absence_beyond_what_was_said_freezes)
 {
     struct sim *sim = small(1);
 
-    (void)state;
     (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
     sim_script_at(sim, 30 * USEC_PER_SEC,
                   &(struct script){
@@ -435,13 +416,12 @@ static void test_absence_beyond_what_was_said_freezes(void **state)
 
 /* --- seeds --- */
 
-static void test_seeds_of_every_profile_hold_every_promise(void **state)
+TEST(test_seeds_of_every_profile_hold_every_promise)
 {
     uint64_t first = first_seed(1);
     uint64_t n = number_from_environment("EDL_SEEDS", SEEDS);
     const char *profile;
 
-    (void)state;
     for (size_t i = 0; (profile = sim_profile_name(i)) != NULL; i++)
         for (uint64_t seed = first; seed - first < n; seed++) {
             struct sim_run_options options = { .profile = profile };
@@ -461,14 +441,13 @@ static void test_seeds_of_every_profile_hold_every_promise(void **state)
  * they are what contains it; of a sample of less than SEEDS one in each place runs, and nothing is
  * asked of it.
  */
-static void test_mixed_histories_contain_everything(void **state)
+TEST(test_mixed_histories_contain_everything)
 {
     static const char *const profiles[] = { "mixed", "mixed", "mixed", "mixed", "groups",
                                             "slow",  "types", "pins",  "gaps",  "away" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 
-    (void)state;
     for (uint64_t seed = 1; seed <= ELEMENTS(profiles) * SEEDS; seed += sample ? SEEDS : 1) {
         struct sim_run_options options = { .profile = profiles[(seed - 1) / SEEDS] };
         struct sim_result result;
@@ -484,13 +463,12 @@ static void test_mixed_histories_contain_everything(void **state)
                      sim_seen_to_string((enum sim_seen)i));
 }
 
-static void test_failing_schedule_is_shrunk(void **state)
+TEST(test_failing_schedule_is_shrunk)
 {
     struct sim_run_options options = { .profile = "storm",
                                        .mutant = SIM_MUTANT_ANSWER_BEFORE_COMMIT };
     struct sim_result result;
 
-    (void)state;
     assert_int_equal(sim_run_seed(&options, 3, &result, NULL), 0);
     assert_true(result.failed);
     assert_true(result.schedule_left < result.schedule_full / 2);
@@ -503,14 +481,13 @@ static void test_failing_schedule_is_shrunk(void **state)
 }
 
 /* What shrinking left is a history of its own, whose violation can be traced. */
-static void test_shortened_schedule_can_be_run_alone(void **state)
+TEST(test_shortened_schedule_can_be_run_alone)
 {
     struct sim_run_options options = { .profile = "storm",
                                        .mutant = SIM_MUTANT_ANSWER_BEFORE_COMMIT };
     struct sim_result result;
     struct sim_result again;
 
-    (void)state;
     assert_int_equal(sim_run_seed(&options, 3, &result, NULL), 0);
     options.only = result.left;
     options.n_only = result.schedule_left;
@@ -523,44 +500,15 @@ static void test_shortened_schedule_can_be_run_alone(void **state)
     sim_result_done(&result);
 }
 
-static void test_entry_that_does_not_exist_is_refused(void **state)
+TEST(test_entry_that_does_not_exist_is_refused)
 {
     struct edl_error error = { 0 };
     struct sim_result result;
 
-    (void)state;
     assert_int_equal(sim_run_seed(&(struct sim_run_options){ .only =
                                                                  (const uint32_t[]){ 1, 1000000 },
                                                              .n_only = 2 },
                                   1, &result, &error),
                      -EINVAL);
     assert_non_null(strstr(error.text, "1000000"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heap_gives_events_by_time_then_by_their_making),
-        cmocka_unit_test(test_stream_depends_on_seed_name_and_numbers),
-        cmocka_unit_test(test_seed_gives_one_history),
-        cmocka_unit_test(test_profile_that_does_not_exist_is_refused),
-        cmocka_unit_test(test_job_works_off_its_tasks_and_ends),
-        cmocka_unit_test(test_foreign_load_makes_trainers_give_way_and_grow_back),
-        cmocka_unit_test(test_kill_drain_and_scale_are_carried_out),
-        cmocka_unit_test(test_cut_off_node_stands_still_and_is_killed_as_it_stands),
-        cmocka_unit_test(test_scheduler_that_is_away_ends_nothing),
-        cmocka_unit_test(test_cut_off_node_stops_before_its_work_is_granted_again),
-        cmocka_unit_test(test_lease_that_timed_out_counts_whoever_is_stopped_later),
-        cmocka_unit_test(test_frozen_machine_does_nothing_and_is_overdue_afterwards),
-        cmocka_unit_test(test_crashes_of_scheduler_and_agent_disturb_nothing),
-        cmocka_unit_test(test_orderly_absence_disturbs_nothing),
-        cmocka_unit_test(test_absence_beyond_what_was_said_freezes),
-        cmocka_unit_test(test_seeds_of_every_profile_hold_every_promise),
-        cmocka_unit_test(test_mixed_histories_contain_everything),
-        cmocka_unit_test(test_failing_schedule_is_shrunk),
-        cmocka_unit_test(test_shortened_schedule_can_be_run_alone),
-        cmocka_unit_test(test_entry_that_does_not_exist_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sim_speed.c - jobs end earlier where slow machines are seen and avoided than where they are
  * not: the same scenario, the same seeds, simulated both ways */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "simulator/scenario_run.h"
+#include "tests/unit/test.h"
 
 #define SEEDS 10
 
@@ -54,12 +50,11 @@ static double completion_s(uint64_t seed, bool ignores_speed)
     return mean_s;
 }
 
-static void test_jobs_end_earlier(void **state)
+TEST(test_jobs_end_earlier)
 {
     double without_s = 0;
     double with_s = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         double ignoring_s = completion_s(seed, true);
         double seeing_s = completion_s(seed, false);
@@ -71,11 +66,4 @@ static void test_jobs_end_earlier(void **state)
         with_s += seeing_s;
     }
     assert_true(with_s < 0.97 * without_s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_jobs_end_earlier) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

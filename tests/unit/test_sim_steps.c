@@ -2,17 +2,13 @@
 /* test_sim_steps.c - jobs that train all together, without a queue, end earlier where they tell of
  * their steps than where they are silent: the same scenarios, the same seeds, simulated both ways;
  * and equal ones do not take instances from each other all the time */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "simulator/scenario_run.h"
+#include "tests/unit/test.h"
 
 #define SEEDS 5
 
@@ -92,15 +88,13 @@ static void compare(const char *document, double most)
     assert_true(told_s < most * silent_s);
 }
 
-static void test_who_gains_by_instances_has_them(void **state)
+TEST(test_who_gains_by_instances_has_them)
 {
-    (void)state;
     compare(curves, 0.95);
 }
 
-static void test_slow_machines_are_found(void **state)
+TEST(test_slow_machines_are_found)
 {
-    (void)state;
     compare(slow, 0.8);
 }
 
@@ -122,24 +116,12 @@ static double resizes_per_job_hour(const char *document, uint64_t seed)
     return per_hour;
 }
 
-static void test_equal_jobs_keep_what_they_have(void **state)
+TEST(test_equal_jobs_keep_what_they_have)
 {
     double sum = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         sum += resizes_per_job_hour(equal, seed);
     print_message("mean: %.1f\n", sum / SEEDS);
     assert_true(sum / SEEDS < 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_gains_by_instances_has_them),
-        cmocka_unit_test(test_slow_machines_are_found),
-        cmocka_unit_test(test_equal_jobs_keep_what_they_have),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

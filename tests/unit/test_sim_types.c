@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sim_types.c - two families of jobs, each of which is fast on another type of GPU: they end
  * earlier where that is seen than where it is not: the same scenario, the same seeds, both ways */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
 #include "simulator/scenario_run.h"
+#include "tests/unit/test.h"
 
 #define SEEDS 10
 #define JOBS 16
@@ -69,12 +65,11 @@ static double completion_s(uint64_t seed, bool ignores_types)
     return mean_s;
 }
 
-static void test_jobs_end_earlier(void **state)
+TEST(test_jobs_end_earlier)
 {
     double without_s = 0;
     double with_s = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         double ignoring_s = completion_s(seed, true);
         double seeing_s = completion_s(seed, false);
@@ -84,11 +79,4 @@ static void test_jobs_end_earlier(void **state)
         with_s += seeing_s;
     }
     assert_true(with_s < 0.9 * without_s); /* single seeds may come out the other way */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_jobs_end_earlier) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

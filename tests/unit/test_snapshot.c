@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_snapshot.c - a copy of the process computes: its answer, its memory, and how it is ended */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define LONG_US (60 * USEC_PER_SEC)
 #define LARGE (3U << 20) /* more than a pipe holds */
@@ -82,13 +79,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 static void tell_number(FILE *out, void *question)
 {
     (void)fprintf(out, "%d", *(int *)question);
     *(int *)question = -1;
 }
 
-static void test_it_sees_what_was_and_changes_nothing(void **state)
+TEST(test_it_sees_what_was_and_changes_nothing)
 {
     struct told *told = *state;
 
@@ -108,7 +107,7 @@ static void tell_much(FILE *out, void *question)
         (void)fputc('x', out);
 }
 
-static void test_a_large_answer_comes_whole(void **state)
+TEST(test_a_large_answer_comes_whole)
 {
     struct told *told = *state;
 
@@ -126,7 +125,7 @@ static void look_for_descriptors(FILE *out, void *question)
     (void)fputs("none", out);
 }
 
-static void test_it_holds_nothing_of_ours_open(void **state)
+TEST(test_it_holds_nothing_of_ours_open)
 {
     struct told *told = *state;
     int fds[2];
@@ -147,7 +146,7 @@ static void never_end(FILE *out, void *question)
         (void)pause();
 }
 
-static void test_one_that_takes_too_long_is_ended(void **state)
+TEST(test_one_that_takes_too_long_is_ended)
 {
     struct told *told = *state;
 
@@ -157,7 +156,7 @@ static void test_one_that_takes_too_long_is_ended(void **state)
     assert_string_equal(told->error.text, "it took too long to compute");
 }
 
-static void test_one_that_nobody_wants_is_ended(void **state)
+TEST(test_one_that_nobody_wants_is_ended)
 {
     struct told *told = *state;
 
@@ -174,7 +173,7 @@ static void die(FILE *out, void *question)
     (void)raise(SIGKILL);
 }
 
-static void test_half_an_answer_is_none(void **state)
+TEST(test_half_an_answer_is_none)
 {
     struct told *told = *state;
 
@@ -184,7 +183,7 @@ static void test_half_an_answer_is_none(void **state)
     assert_string_equal(told->error.text, "the child that computed it ended");
 }
 
-static void test_freed_it_is_gone_and_tells_nothing(void **state)
+TEST(test_freed_it_is_gone_and_tells_nothing)
 {
     struct told *told = *state;
 
@@ -192,17 +191,4 @@ static void test_freed_it_is_gone_and_tells_nothing(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(told->n, 0);
     assert_null(snapshot_free(NULL));
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_it_sees_what_was_and_changes_nothing), T(test_a_large_answer_comes_whole),
-        T(test_it_holds_nothing_of_ours_open),        T(test_one_that_takes_too_long_is_ended),
-        T(test_one_that_nobody_wants_is_ended),       T(test_half_an_answer_is_none),
-        T(test_freed_it_is_gone_and_tells_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,12 @@
  *
  * The program is taken from the folder in EDL_BUILD_DIR (default "."). Every process writes "ran"
  * to its log first, so that a second start would show; then it waits on the gate, if it is to. */
+#define TEST_OWN_MAIN
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/process_dir.h"
 #include "agent/procfs.h"
 #include "agent/runtime.h"
@@ -29,6 +26,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (10 * USEC_PER_SEC)
 #define PROCESSES_MAX 3
@@ -115,6 +113,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void on_changed(void *userdata)
 {
     (void)userdata; /* await polls after each event */
@@ -200,7 +200,7 @@ static void reap_all(void)
     assert_int_equal(errno, ECHILD);
 }
 
-static void test_processes_run_once_each(void **state)
+TEST(test_processes_run_once_each)
 {
     struct fixture *f = *state;
 
@@ -213,7 +213,7 @@ static void test_processes_run_once_each(void **state)
     }
 }
 
-static void test_ignored_signals_are_not_passed_on(void **state)
+TEST(test_ignored_signals_are_not_passed_on)
 {
     struct fixture *f = *state;
 
@@ -224,7 +224,7 @@ static void test_ignored_signals_are_not_passed_on(void **state)
     assert_int_equal(f->list[0].state.exit_signal, SIGHUP);
 }
 
-static void test_server_killed_disturbs_nobody(void **state)
+TEST(test_server_killed_disturbs_nobody)
 {
     struct fixture *f = *state;
 
@@ -242,7 +242,7 @@ static void test_server_killed_disturbs_nobody(void **state)
     assert_int_equal(f->list[0].state.exit_code, 0);
 }
 
-static void test_server_killed_while_it_starts_one(void **state)
+TEST(test_server_killed_while_it_starts_one)
 {
     struct fixture *f = *state;
 
@@ -259,7 +259,7 @@ static void test_server_killed_while_it_starts_one(void **state)
 }
 
 /* The request is still on its way when the agent dies and the next one looks. */
-static void test_agent_killed_while_it_starts_one(void **state)
+TEST(test_agent_killed_while_it_starts_one)
 {
     struct fixture *f = *state;
 
@@ -285,7 +285,7 @@ static void test_agent_killed_while_it_starts_one(void **state)
     assert_ran(f, 1, "");
 }
 
-static void test_stop_before_the_supervisor_is_known(void **state)
+TEST(test_stop_before_the_supervisor_is_known)
 {
     struct fixture *f = *state;
 
@@ -301,7 +301,7 @@ static void test_stop_before_the_supervisor_is_known(void **state)
     await(f, 0, RUNTIME_EXITED);
 }
 
-static void test_server_that_does_not_stay_is_given_up(void **state)
+TEST(test_server_that_does_not_stay_is_given_up)
 {
     struct fixture *f = *state;
 
@@ -314,7 +314,7 @@ static void test_server_that_does_not_stay_is_given_up(void **state)
                         "cannot start: edl-supervisor --serve ended 2 times");
 }
 
-static void test_server_that_is_missing_says_so(void **state)
+TEST(test_server_that_is_missing_says_so)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -325,22 +325,9 @@ static void test_server_that_is_missing_says_so(void **state)
     assert_string_equal(error.text, "cannot start /no/edl-supervisor: No such file or directory");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_processes_run_once_each),
-        TEST(test_ignored_signals_are_not_passed_on),
-        TEST(test_server_killed_disturbs_nobody),
-        TEST(test_server_killed_while_it_starts_one),
-        TEST(test_agent_killed_while_it_starts_one),
-        TEST(test_stop_before_the_supervisor_is_known),
-        TEST(test_server_that_does_not_stay_is_given_up),
-        TEST(test_server_that_is_missing_says_so),
-    };
-
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
         return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ssh_agent.c - messages to and from ssh-agent; an agent that answers in pieces, or not at all
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +15,7 @@
 #include "client/ssh/ssh_agent_frame.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define HANG_US (120 * USEC_PER_SEC) /* only a hang takes so long */
 #define KEYS                                                                                       \
@@ -28,14 +25,13 @@
     "d\0\0\0\0"
 #define SIGNATURE "\0\0\0\x15\x0e\0\0\0\x10\0\0\0\x03rsa\0\0\0\x05sig45"
 
-static void test_questions(void **state)
+TEST(test_questions)
 {
     static const uint8_t sign[] = "\0\0\0\x12\x0d\0\0\0\x02kk\0\0\0\x03"
                                   "ddd\0\0\0\x04";
     size_t size;
     _cleanup_free_ uint8_t *list = ssh_agent_frame_list(&size), *question = NULL;
 
-    (void)state;
     assert_int_equal(size, 5);
     assert_memory_equal(list, "\0\0\0\x01\x0b", 5);
     question = ssh_agent_frame_sign((const uint8_t *)"kk", 2, (const uint8_t *)"ddd", 3,
@@ -44,13 +40,12 @@ static void test_questions(void **state)
     assert_memory_equal(question, sign, size);
 }
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
     const uint8_t *message = (const uint8_t *)KEYS;
     struct ssh_wire keys[SSH_AGENT_KEYS_MAX];
     unsigned int n;
 
-    (void)state;
     assert_true(ssh_agent_frame_keys(message, sizeof KEYS - 1, keys, &n));
     assert_int_equal(n, 2);
     assert_true(ssh_wire_is(&keys[0], "abc"));
@@ -63,12 +58,11 @@ static void test_keys(void **state)
         ssh_agent_frame_keys((const uint8_t *)"\0\0\0\x05\x0c\xff\xff\xff\xff", 9, keys, &n));
 }
 
-static void test_signature(void **state)
+TEST(test_signature)
 {
     const uint8_t *message = (const uint8_t *)SIGNATURE;
     struct ssh_wire signature;
 
-    (void)state;
     assert_true(ssh_agent_frame_signature(message, sizeof SIGNATURE - 1, &signature));
     assert_true(ssh_wire_is(&signature, "sig45"));
     for (size_t size = 0; size < sizeof SIGNATURE - 1; size++)
@@ -76,23 +70,21 @@ static void test_signature(void **state)
     assert_false(ssh_agent_frame_signature((const uint8_t *)"\0\0\0\x01\x05", 5, &signature));
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-    (void)state;
     assert_int_equal(ssh_agent_frame_size((const uint8_t *)"\0\0\0", 3), 0);
     assert_int_equal(ssh_agent_frame_size((const uint8_t *)"\0\0\0\x05", 4), 9);
     assert_true(ssh_agent_frame_size((const uint8_t *)"\0\0\0\0", 4) == SIZE_MAX);
     assert_true(ssh_agent_frame_size((const uint8_t *)"\0\x04\0\x01", 4) == SIZE_MAX);
 }
 
-static void test_rsa(void **state)
+TEST(test_rsa)
 {
     static const char wanted[] = "\0\0\0\x0crsa-sha2-512\0\0\0\x01\x03";
     const uint8_t *key = (const uint8_t *)"\0\0\0\x07ssh-rsa\0\0\0\x01\x03";
     size_t size;
     _cleanup_free_ uint8_t *renamed = ssh_agent_frame_rsa512(key, 16, &size);
 
-    (void)state;
     assert_int_equal(size, sizeof wanted - 1);
     assert_memory_equal(renamed, wanted, size);
     assert_null(ssh_agent_frame_rsa512((const uint8_t *)"\0\0\0\x07ssh-dss", 11, &size));
@@ -156,6 +148,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void ask(struct fixture *f)
 {
     char question[5];
@@ -175,7 +169,7 @@ static void say(struct fixture *f, const void *bytes, size_t size)
 }
 
 /* one byte after another, and a second question on the same connection */
-static void test_pieces(void **state)
+TEST(test_pieces)
 {
     struct fixture *f = *state;
 
@@ -191,7 +185,7 @@ static void test_pieces(void **state)
     }
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
     struct fixture *f = *state;
 
@@ -201,7 +195,7 @@ static void test_too_long(void **state)
     assert_true(f->lost);
 }
 
-static void test_hangs_up(void **state)
+TEST(test_hangs_up)
 {
     struct fixture *f = *state;
 
@@ -214,7 +208,7 @@ static void test_hangs_up(void **state)
 }
 
 /* nothing is waited for: the loop has nothing to do until it says something */
-static void test_silent(void **state)
+TEST(test_silent)
 {
     struct fixture *f = *state;
 
@@ -223,32 +217,13 @@ static void test_silent(void **state)
     assert_int_equal(f->answers, 0);
 }
 
-static void test_no_agent(void **state)
+TEST_PLAIN(test_no_agent)
 {
     char path[300];
     struct ssh_agent *agent = NULL;
 
-    (void)state;
     assert_int_equal(ssh_agent_open(NULL, "/nonexistent/agent", on_answer, NULL, &agent), -ENOENT);
     memset(path, 'a', sizeof path - 1);
     path[sizeof path - 1] = '\0';
     assert_int_equal(ssh_agent_open(NULL, path, on_answer, NULL, &agent), -ENAMETOOLONG);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_signature),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_rsa),
-        cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hangs_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
-        cmocka_unit_test(test_no_agent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ssh_config.c - what `ssh -G` prints, read; ssh itself is asked in 320-ssh.sh */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/ssh/ssh_config.h"
 #include "client/ssh/ssh_session.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const struct ssh_place place = { "/home/me", "me", "/run/agent" };
 static const struct ssh_target target = { .host = "n7" };
 
-static void test_default(void **state)
+TEST(test_default)
 {
     const struct ssh_target other = { .host = "n7", .user = "root", .port = 2222 };
     struct ssh_config config;
 
-    (void)state;
     ssh_config_default(&target, &place, &config);
     assert_string_equal(config.hostname, "n7");
     assert_string_equal(config.user, "me");
@@ -38,7 +34,7 @@ static void test_default(void **state)
     ssh_config_clear(&config);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
     static const char text[] = "user ops\nhostname n7.example.org\nport 2200\nhashknownhosts yes\n"
                                "identitiesonly yes\nstricthostkeychecking ask\n"
@@ -50,7 +46,6 @@ static void test_parse(void **state)
                                "hostkeyalias alias\nproxyjump gate\nunknown x\nempty\nempty \n";
     struct ssh_config config;
 
-    (void)state;
     ssh_config_parse(text, &target, &place, &config);
     assert_string_equal(config.hostname, "n7.example.org");
     assert_string_equal(config.user, "ops");
@@ -72,7 +67,7 @@ static void test_parse(void **state)
     ssh_config_clear(&config);
 }
 
-static void test_agents(void **state)
+TEST(test_agents)
 {
     static const struct {
         const char *text, *agent;
@@ -83,7 +78,6 @@ static void test_agents(void **state)
                  { "identityagent $EDL_TEST_NO_AGENT\n", NULL },
                  { "identityagent %d/s\n", "/home/me/s" } };
 
-    (void)state;
     assert_int_equal(setenv("EDL_TEST_AGENT", "/from/variable", 1), 0);
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct ssh_config config;
@@ -97,7 +91,7 @@ static void test_agents(void **state)
     }
 }
 
-static void test_key_judges(void **state)
+TEST(test_key_judges)
 {
     static const struct {
         const char *text, *judge;
@@ -106,7 +100,6 @@ static void test_key_judges(void **state)
                  { "revokedhostkeys /etc/ssh/revoked\n", "RevokedHostKeys" },
                  { "knownhostscommand /usr/bin/keys %H\n", "KnownHostsCommand" } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct ssh_config config;
 
@@ -119,12 +112,11 @@ static void test_key_judges(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     char text[40000] = "port 99999\nproxycommand none\n";
     struct ssh_config config;
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         (void)strncat(text, "identityfile /a\n", sizeof text - strlen(text) - 1);
     (void)strncat(text, "userknownhostsfile ", sizeof text - strlen(text) - 1);
@@ -137,7 +129,7 @@ static void test_bounds(void **state)
     ssh_config_clear(&config);
 }
 
-static void test_argv(void **state)
+TEST(test_argv)
 {
     const struct ssh_target other = { .host = "n7", .user = "root", .port = 2222 };
     static const char *const wanted[] = { "ssh",  "-TG", "-F",   "file", "-l",
@@ -145,20 +137,8 @@ static void test_argv(void **state)
     const char *argv[SSH_CONFIG_ARGV_MAX];
     char storage[8];
 
-    (void)state;
     ssh_config_argv(&other, "file", storage, argv);
     for (size_t i = 0; i < ELEMENTS(wanted); i++)
         assert_string_equal(argv[i], wanted[i]);
     assert_null(argv[ELEMENTS(wanted)]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default), cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_agents),  cmocka_unit_test(test_key_judges),
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_argv),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

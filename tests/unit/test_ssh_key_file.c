@@ -2,17 +2,14 @@
 /* test_ssh_key_file.c - which key a file holds, and whether it needs a passphrase
  *
  * The keys were made for this test by ssh-keygen; nothing lets them in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "client/ssh/ssh_digest.h"
 #include "client/ssh/ssh_key_file.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const char plain[] =
     "-----BEGIN OPENSSH PRIVATE KEY-----\n"
@@ -67,9 +64,8 @@ static void check_print(const struct ssh_key_file *file, const char *wanted)
     assert_string_equal(fingerprint, wanted);
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct ssh_key_file file;
 
@@ -83,9 +79,8 @@ static void test_rows(void **state)
 }
 
 /* a file that is cut off anywhere is no key, or the whole one where only its end line is gone */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     for (size_t size = 0; size < strlen(plain); size++) {
         struct ssh_key_file file;
 
@@ -95,14 +90,13 @@ static void test_cut(void **state)
     }
 }
 
-static void test_public(void **state)
+TEST(test_public)
 {
     static const char *const good[] = { PLAIN_PUBLIC, PLAIN_PUBLIC " me@here\n",
                                         PLAIN_PUBLIC "\r\n" };
     static const char *const bad[] = { "", "ssh-ed25519", "ssh-ed25519 ", "ssh-ed25519 ?" };
     struct ssh_key_file file;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(good); i++) {
         assert_true(ssh_key_public_read(good[i], strlen(good[i]), &file));
         assert_int_equal(file.type, SSH_KEY_ED25519);
@@ -111,12 +105,4 @@ static void test_public(void **state)
     }
     for (size_t i = 0; i < ELEMENTS(bad); i++)
         assert_false(ssh_key_public_read(bad[i], strlen(bad[i]), &file));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_cut),
-                                        cmocka_unit_test(test_public) };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

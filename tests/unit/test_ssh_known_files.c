@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ssh_known_files.c - a key that is added is known afterwards, and nothing else changes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +15,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "tests/unit/test.h"
 
 static const uint8_t key[] = "\0\0\0\x0bssh-ed25519\0\0\0\x04"
                              "abcd";
@@ -61,6 +58,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void add(struct fixture *f, const char *name)
 {
     assert_int_equal(ssh_known_files_add(&f->config, name, key, sizeof key - 1, NULL), 0);
@@ -72,7 +71,7 @@ static enum ssh_known verdict(struct fixture *f, const char *name, struct ssh_kn
     return ssh_known_hosts_verdict(known);
 }
 
-static void test_added(void **state)
+TEST(test_added)
 {
     struct fixture *f = *state;
     struct ssh_known_hosts known;
@@ -92,7 +91,7 @@ static void test_added(void **state)
     assert_string_equal(text, "n7 " KEY_LINE "[n8]:22 " KEY_LINE);
 }
 
-static void test_hashed(void **state)
+TEST(test_hashed)
 {
     struct fixture *f = *state;
     struct ssh_known_hosts known;
@@ -108,7 +107,7 @@ static void test_hashed(void **state)
 }
 
 /* a last line without its end stays a line of its own */
-static void test_no_newline(void **state)
+TEST(test_no_newline)
 {
     struct fixture *f = *state;
     struct ssh_known_hosts known;
@@ -120,7 +119,7 @@ static void test_no_newline(void **state)
     assert_int_equal(known.line, 2);
 }
 
-static void test_global(void **state)
+TEST(test_global)
 {
     struct fixture *f = *state;
     struct ssh_known_hosts known;
@@ -133,7 +132,7 @@ static void test_global(void **state)
 }
 
 /* what cannot be read may revoke the key: it is an error, and not a file without lines */
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
     struct fixture *f = *state;
     struct ssh_known_hosts known;
@@ -143,17 +142,4 @@ static void test_unreadable(void **state)
     assert_int_equal(ssh_known_files_judge(&f->config, "n7", key, sizeof key - 1, &known, &error),
                      -ELOOP);
     assert_non_null(strstr(error.text, f->global));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_added, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hashed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_newline, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_global, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,15 @@
  * understood
  *
  * Keys, hashes and fingerprints are ssh-keygen's own output; no private key belongs to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/ssh/ssh_known_hosts.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ED_1 "AAAAC3NzaC1lZDI1NTE5AAAAIDrSfLQMcImmsD9ooW1K8utZj7x5zBV3wJjlNrGPnVwV"
 #define ED_2 "AAAAC3NzaC1lZDI1NTE5AAAAIND82IhMhpSzWPsqekM5X4PF++uX6fPYzy1XSXjza6xm"
@@ -98,12 +95,11 @@ static uint8_t *decoded(const char *text, size_t *ret_size)
     return blob;
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
     size_t size;
     _cleanup_free_ uint8_t *key = decoded(ED_1, &size);
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct ssh_known_hosts known;
         char name[SSH_KNOWN_NAME_MAX];
@@ -119,14 +115,13 @@ static void test_rows(void **state)
 }
 
 /* ssh reads its users' files and those of the machine: what one has forgotten the other may know */
-static void test_files(void **state)
+TEST(test_files)
 {
     static const char user[] = "n7 " RSA RSA_1 "\n", global[] = "\nn7 " ED ED_1 "\n";
     size_t size;
     _cleanup_free_ uint8_t *key = decoded(ED_1, &size);
     struct ssh_known_hosts known;
 
-    (void)state;
     ssh_known_hosts_begin(&known, "n7", key, size);
     ssh_known_hosts_read(&known, "user", user, strlen(user));
     assert_int_equal(ssh_known_hosts_verdict(&known), SSH_KNOWN_OTHER);
@@ -137,7 +132,7 @@ static void test_files(void **state)
     assert_int_equal(known.types, SSH_KEY_RSA | SSH_KEY_ED25519);
 }
 
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
     static const char end[] = " " ED ED_1 "\nn7 " ED ED_1 "\n";
     size_t size, length = 100000;
@@ -145,7 +140,6 @@ static void test_long_line(void **state)
     _cleanup_free_ char *text = xcalloc(length + sizeof end, 1);
     struct ssh_known_hosts known;
 
-    (void)state;
     memset(text, 'a', length);
     memcpy(text + length, end, sizeof end);
     ssh_known_hosts_begin(&known, "n7", key, size);
@@ -154,7 +148,7 @@ static void test_long_line(void **state)
     assert_int_equal(known.line, 2);
 }
 
-static void test_fingerprints(void **state)
+TEST(test_fingerprints)
 {
     static const struct {
         const char *key, *type, *fingerprint;
@@ -164,7 +158,6 @@ static void test_fingerprints(void **state)
         { RSA_1, "RSA", "SHA256:PNxdO76kjzLcV/LIyZn29leokeyvi5oS6o39hDOUrOQ" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(of); i++) {
         size_t size;
         _cleanup_free_ uint8_t *key = decoded(of[i].key, &size);
@@ -180,14 +173,13 @@ static void test_fingerprints(void **state)
 }
 
 /* what is written is what ssh-keygen -H writes with that salt, and is found again */
-static void test_written(void **state)
+TEST(test_written)
 {
     size_t size, salt_size;
     _cleanup_free_ uint8_t *key = decoded(ED_1, &size), *salt = NULL;
     const char *salt_end = strchr(HASHED_N1 + 3, '|');
     _cleanup_free_ char *plain = ssh_known_hosts_line("[n7]:2222", key, size, NULL), *hashed = NULL;
 
-    (void)state;
     assert_string_equal(plain, "[n7]:2222 " ED ED_1 "\n");
     assert_true(
         ssh_base64_decode(HASHED_N1 + 3, (size_t)(salt_end - HASHED_N1 - 3), &salt, &salt_size));
@@ -196,11 +188,10 @@ static void test_written(void **state)
     assert_string_equal(hashed, HASHED_N1 " " ED ED_1 "\n");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     char name[SSH_KNOWN_NAME_MAX], long_host[400];
 
-    (void)state;
     assert_true(ssh_known_hosts_name("N7", 22, NULL, name));
     assert_string_equal(name, "n7");
     assert_true(ssh_known_hosts_name("n7", 2222, "Alias", name));
@@ -208,15 +199,4 @@ static void test_names(void **state)
     memset(long_host, 'a', sizeof long_host - 1);
     long_host[sizeof long_host - 1] = '\0';
     assert_false(ssh_known_hosts_name(long_host, 22, NULL, name));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),      cmocka_unit_test(test_files),
-        cmocka_unit_test(test_long_line), cmocka_unit_test(test_fingerprints),
-        cmocka_unit_test(test_written),   cmocka_unit_test(test_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ssh_lines.c - which bytes of a stream are a script's lines, and when it has ended */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +9,7 @@
 #include "client/ssh/ssh_lines.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define MARK "00112233445566778899aabbccddeeff"
 #define BEGIN "edl-begin " MARK "\n"
@@ -67,9 +64,8 @@ static void run(const char *stream, size_t step, struct told *told, struct ssh_l
 }
 
 /* the same whole and byte by byte */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * ELEMENTS(rows); i++) {
         struct told told = { 0 };
         struct ssh_lines lines;
@@ -82,13 +78,12 @@ static void test_rows(void **state)
 }
 
 /* the middle of a long line that looks like the end is no end */
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
     char stream[3 * SSH_LINE_MAX] = BEGIN;
     struct told told = { 0 };
     struct ssh_lines lines;
 
-    (void)state;
     memset(stream + strlen(BEGIN), 'x', SSH_LINE_MAX);
     (void)strncat(stream, "edl-end " MARK " 0\nafter\n" END, sizeof stream - strlen(stream) - 1);
     run(stream, 7, &told, &lines);
@@ -98,38 +93,35 @@ static void test_long_line(void **state)
     assert_int_equal(lines.status, 3);
 }
 
-static void test_nul(void **state)
+TEST(test_nul)
 {
     static const char stream[] = BEGIN "a\0b\n" END;
     struct told told = { 0 };
     struct ssh_lines lines;
 
-    (void)state;
     ssh_lines_begin(&lines, MARK);
     assert_true(ssh_lines_feed(&lines, stream, sizeof stream - 1, on_line, &told));
     assert_string_equal(told.text, "a?b|");
     assert_true(lines.ended);
 }
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
     struct told told = { .most = 2 };
     struct ssh_lines lines;
 
-    (void)state;
     ssh_lines_begin(&lines, MARK);
     assert_false(
         ssh_lines_feed(&lines, BEGIN "a\nb\nc\n", strlen(BEGIN "a\nb\nc\n"), on_line, &told));
     assert_string_equal(told.text, "a|b|");
 }
 
-static void test_wrap(void **state)
+TEST(test_wrap)
 {
     _cleanup_free_ char *command = ssh_lines_wrap("echo 'a b'", MARK);
     _cleanup_free_ char *long_script = xcalloc(SSH_SCRIPT_MAX + 1, 1);
     char one[SSH_MARK_MAX], other[SSH_MARK_MAX];
 
-    (void)state;
     assert_non_null(strstr(command, " edl 'echo '\\''a b'\\''' " MARK));
     memset(long_script, 'x', SSH_SCRIPT_MAX);
     assert_null(ssh_lines_wrap(long_script, MARK));
@@ -137,14 +129,4 @@ static void test_wrap(void **state)
     ssh_lines_mark(other);
     assert_int_equal(strlen(one), SSH_MARK_MAX - 1);
     assert_string_not_equal(one, other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows), cmocka_unit_test(test_long_line), cmocka_unit_test(test_nul),
-        cmocka_unit_test(test_stop), cmocka_unit_test(test_wrap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_start_faults.c - starts that fail: for the job's fault, for the node's, for nobody's */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/model/core_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Nodes of 1000m; the first so many can start nothing, by this fault. */
 static struct world *faulty_world(size_t n_nodes, size_t n_faulty, enum start_fault fault)
@@ -51,9 +47,8 @@ static void seconds(struct world *w, unsigned n)
     }
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     for (int i = START_FAULT_NONE; i < _START_FAULTS; i++)
         assert_int_equal(start_fault_from_string(start_fault_to_string((enum start_fault)i), NULL),
                          i);
@@ -73,9 +68,8 @@ static void test_words(void **state)
 
 /* However often it is tried, and by however many: no node is blamed, and each job ends with the
  * first try. */
-static void test_a_bad_job_blames_no_node(void **state)
+TEST(test_a_bad_job_blames_no_node)
 {
-    (void)state;
     for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
         struct world *w = faulty_world(2, 2, START_FAULT_JOB);
         char name[32];
@@ -98,9 +92,8 @@ static void test_a_bad_job_blames_no_node(void **state)
 }
 
 /* No job is lost by it, also one that bears no failure, and the node is blamed all the same. */
-static void test_a_bad_node_costs_no_job(void **state)
+TEST(test_a_bad_node_costs_no_job)
 {
-    (void)state;
     for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
         struct world *w = faulty_world(7, 1, START_FAULT_NODE);
         char name[16];
@@ -122,12 +115,11 @@ static void test_a_bad_node_costs_no_job(void **state)
 }
 
 /* What bears no failure waits for the good node, which is full; what does goes on trying. */
-static void test_the_good_node_is_full(void **state)
+TEST(test_the_good_node_is_full)
 {
     struct world *w = faulty_world(2, 1, START_FAULT_NODE);
     struct job *full, *job;
 
-    (void)state;
     full = submit(w, "full", 1, 1000, false);
     assert_int_equal(full->state, JOB_RUNNING);
     job = submit(w, "job", 1, 500, false);
@@ -141,12 +133,11 @@ static void test_the_good_node_is_full(void **state)
 }
 
 /* Nobody else can start it: the one failure that it bears, or as many as its document says. */
-static void test_the_only_node_is_bad(void **state)
+TEST(test_the_only_node_is_bad)
 {
     struct world *w = faulty_world(1, 1, START_FAULT_NODE);
     const struct job *job = submit(w, "once", 1, 100, false);
 
-    (void)state;
     assert_int_equal(job->state, JOB_FAILED);
     assert_non_null(strstr(job->reason, "is not fault tolerant"));
     job = submit(w, "often", 1, 100, true);
@@ -160,13 +151,12 @@ static void test_the_only_node_is_bad(void **state)
 }
 
 /* It is the disk's, and no sign of a node that is broken. With no other node the job waits. */
-static void test_a_full_disk(void **state)
+TEST(test_a_full_disk)
 {
     struct world *w = faulty_world(2, 1, START_FAULT_DISK);
     char name[16];
     const struct job *job;
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         (void)snprintf(name, sizeof name, "job-%d", i);
         job = submit(w, name, 1, 100, false);
@@ -189,7 +179,7 @@ static void test_a_full_disk(void **state)
 }
 
 /* No start is tried where there is no room, what runs goes on, and it is told. */
-static void test_nothing_starts_on_a_full_disk(void **state)
+TEST(test_nothing_starts_on_a_full_disk)
 {
     struct world *w = world_new(2, 1000, GIB, 1000);
     const struct job *before = submit(w, "before", 1, 100, false);
@@ -197,7 +187,6 @@ static void test_nothing_starts_on_a_full_disk(void **state)
     const char *there = world_live(before, "trainer", 0)->node_name;
     struct job_account account;
 
-    (void)state;
     for (size_t i = 0; i < 2; i++)
         w->agents[i].disk_full = streq(w->agents[i].name, there);
     world_run(w, 2);
@@ -227,12 +216,11 @@ static void test_nothing_starts_on_a_full_disk(void **state)
 }
 
 /* A start that failed for it is remembered until there is room again, and no longer. */
-static void test_room_again_is_heard(void **state)
+TEST(test_room_again_is_heard)
 {
     struct world *w = faulty_world(1, 1, START_FAULT_DISK);
     const struct job *job;
 
-    (void)state;
     job = submit(w, "job", 1, 100, false);
     w->agents[0].disk_full = true;
     seconds(w, 3);
@@ -246,12 +234,11 @@ static void test_room_again_is_heard(void **state)
 }
 
 /* Placed anew at once, and nobody is to blame. */
-static void test_a_place_that_is_not_as_it_was(void **state)
+TEST(test_a_place_that_is_not_as_it_was)
 {
     struct world *w = faulty_world(1, 1, START_FAULT_PLACE);
     const struct job *job = submit(w, "job", 1, 100, false);
 
-    (void)state;
     assert_int_equal(job->state, JOB_STARTING);
     assert_true(job->next_incarnation > 2);
     assert_int_equal(job->slots[0][0].failures, 0);
@@ -260,21 +247,4 @@ static void test_a_place_that_is_not_as_it_was(void **state)
     assert_int_equal(job->state, JOB_RUNNING);
     assert_int_equal(state_of(w, "node-0"), NODE_READY);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_a_bad_job_blames_no_node),
-        cmocka_unit_test(test_a_bad_node_costs_no_job),
-        cmocka_unit_test(test_the_good_node_is_full),
-        cmocka_unit_test(test_the_only_node_is_bad),
-        cmocka_unit_test(test_a_full_disk),
-        cmocka_unit_test(test_nothing_starts_on_a_full_disk),
-        cmocka_unit_test(test_room_again_is_heard),
-        cmocka_unit_test(test_a_place_that_is_not_as_it_was),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_states.c - the tables of states: what is listed happens, what is not is refused and told */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <utlist.h>
 
 #include "scheduler/core/model/core_internal.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* rows: from, columns: to, in the order of the enums */
 static const char *const job_moves[] = {
@@ -33,9 +30,8 @@ static void check_told(struct world *w, bool listed, bool moved, const char *wha
         fail_msg("%s: %d -> %d was refused silently", what, from, to);
 }
 
-static void test_every_move_of_a_job(void **state)
+TEST(test_every_move_of_a_job)
 {
-    (void)state;
     for (int from = JOB_QUEUED; from <= JOB_KILLED; from++)
         for (int to = JOB_QUEUED; to <= JOB_KILLED; to++) {
             struct world *w = world_new(1, 1000, GIB, 1000);
@@ -54,9 +50,8 @@ static void test_every_move_of_a_job(void **state)
         }
 }
 
-static void test_every_move_of_a_process(void **state)
+TEST(test_every_move_of_a_process)
 {
-    (void)state;
     for (int from = PROCESS_ASSIGNED; from <= PROCESS_LOST; from++)
         for (int to = PROCESS_ASSIGNED; to <= PROCESS_LOST; to++) {
             struct world *w = world_new(1, 1000, GIB, 1000);
@@ -77,13 +72,12 @@ static void test_every_move_of_a_process(void **state)
 }
 
 /* Nobody can ask for the others: setting a state takes three, and the rest comes from reports. */
-static void test_moves_of_a_node(void **state)
+TEST(test_moves_of_a_node)
 {
     static const enum node_state wishes[] = { NODE_READY, NODE_CORDONED, NODE_DRAINING };
     struct world *w = world_new(1, 1000, GIB, 1000);
     struct node *node = cluster_node(w->cluster, "node-0");
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < 3; k++) {
             assert_int_equal(cluster_set_node_state(w->cluster, node, wishes[i], w->now, NULL), 0);
@@ -99,15 +93,4 @@ static void test_moves_of_a_node(void **state)
     assert_string_equal(w->cluster->unlisted, "node node-0: lost -> lost");
     assert_true(cluster_check(w->cluster, NULL) < 0);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_move_of_a_job),
-        cmocka_unit_test(test_every_move_of_a_process),
-        cmocka_unit_test(test_moves_of_a_node),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_step_sums.c - what processes tell of their steps: numbers that cannot overflow */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "shared/error.h"
 #include "shared/step_sums.h"
 #include "shared/step_sums_json.h"
+#include "tests/unit/test.h"
 
 static int read_text(const char *text, struct step_sums *ret, struct edl_error *error)
 {
@@ -23,12 +19,11 @@ static int read_text(const char *text, struct step_sums *ret, struct edl_error *
     return r;
 }
 
-static void test_what_is_told_is_read(void **state)
+TEST(test_what_is_told_is_read)
 {
     struct step_sums sums = { 0 };
     json_t *json;
 
-    (void)state;
     assert_int_equal(read_text("{\"step\":7,\"steps\":2,\"samples\":64,\"compute_us\":5,"
                                "\"wait_us\":9007199254740991,\"of_later\":[1]}",
                                &sums, NULL),
@@ -44,7 +39,7 @@ static void test_what_is_told_is_read(void **state)
     assert_int_equal(sums.wait_us, 0);
 }
 
-static void test_nonsense_is_refused_by_its_name(void **state)
+TEST(test_nonsense_is_refused_by_its_name)
 {
     static const struct {
         const char *text, *at;
@@ -58,7 +53,6 @@ static void test_nonsense_is_refused_by_its_name(void **state)
         { "{\"wait_us\":1e300}", "/wait_us" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct step_sums sums = { .step = 3 };
         struct edl_error error = { 0 };
@@ -69,29 +63,17 @@ static void test_nonsense_is_refused_by_its_name(void **state)
     }
 }
 
-static void test_sums_end_and_never_wrap(void **state)
+TEST(test_sums_end_and_never_wrap)
 {
     struct step_sums sums = { .step = 9, .samples = STEP_SUM_MAX - 1, .wait_us = UINT64_MAX };
     const struct step_sums more = {
         .step = 4, .steps = 1, .samples = 2, .compute_us = UINT64_MAX, .wait_us = UINT64_MAX
     };
 
-    (void)state;
     step_sums_add(&sums, &more);
     assert_int_equal(sums.step, 4); /* it was resumed from before */
     assert_int_equal(sums.steps, 1);
     assert_int_equal(sums.samples, STEP_SUM_MAX);
     assert_int_equal(sums.compute_us, STEP_SUM_MAX);
     assert_int_equal(sums.wait_us, STEP_SUM_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_told_is_read),
-        cmocka_unit_test(test_nonsense_is_refused_by_its_name),
-        cmocka_unit_test(test_sums_end_and_never_wrap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

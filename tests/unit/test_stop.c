@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stop.c - how edl-supervisor ends its program and all that this has started */
+#define TEST_OWN_MAIN
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,6 +11,7 @@
 
 #include "shared/clock.h"
 #include "tests/unit/supervisor_fixture.h"
+#include "tests/unit/test.h"
 
 #define GRACEFUL "--graceful"
 #define STOPPED "--stopped"
@@ -91,7 +94,9 @@ static void start_self(struct fixture *f, const char *role, const char *script, 
     wait_for_text(f, "up\n");
 }
 
-static void test_stop_is_graceful(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_stop_is_graceful)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -118,19 +123,19 @@ static void assert_asked_once(struct fixture *f, const char *role)
     assert_fifo_released(f);
 }
 
-static void test_stop_asks_each_process_once(void **state)
+TEST(test_stop_asks_each_process_once)
 {
     assert_asked_once(*state, COUNTING);
 }
 
 /* It is asked in a group, and is in none that is known when the others are listed again. */
-static void test_stop_asks_once_what_leaves_its_group(void **state)
+TEST(test_stop_asks_once_what_leaves_its_group)
 {
     assert_asked_once(*state, LEAVING);
 }
 
 /* Its leader ignores SIGTERM: what lives in another session is asked while it runs. */
-static void test_stop_asks_other_sessions_at_once(void **state)
+TEST(test_stop_asks_other_sessions_at_once)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -147,7 +152,7 @@ static void test_stop_asks_other_sessions_at_once(void **state)
     assert_fifo_released(f);
 }
 
-static void test_stop_lets_stopped_processes_end_gracefully(void **state)
+TEST(test_stop_lets_stopped_processes_end_gracefully)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -159,7 +164,7 @@ static void test_stop_lets_stopped_processes_end_gracefully(void **state)
     assert_fifo_released(f);
 }
 
-static void test_stop_kills_after_the_grace(void **state)
+TEST(test_stop_kills_after_the_grace)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -176,7 +181,7 @@ static void test_stop_kills_after_the_grace(void **state)
     assert_fifo_released(f);
 }
 
-static void test_stop_tells_what_the_program_left_behind(void **state)
+TEST(test_stop_tells_what_the_program_left_behind)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -189,7 +194,7 @@ static void test_stop_tells_what_the_program_left_behind(void **state)
     assert_fifo_released(f);
 }
 
-static void test_supervisor_killed_takes_the_program_along(void **state)
+TEST(test_supervisor_killed_takes_the_program_along)
 {
     struct fixture *f = *state;
     int status;
@@ -203,20 +208,9 @@ static void test_supervisor_killed_takes_the_program_along(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_stop_is_graceful),
-        TEST(test_stop_asks_each_process_once),
-        TEST(test_stop_asks_once_what_leaves_its_group),
-        TEST(test_stop_asks_other_sessions_at_once),
-        TEST(test_stop_lets_stopped_processes_end_gracefully),
-        TEST(test_stop_kills_after_the_grace),
-        TEST(test_stop_tells_what_the_program_left_behind),
-        TEST(test_supervisor_killed_takes_the_program_along),
-    };
-
     if (argc == 2 && (streq(argv[1], COUNTING) || streq(argv[1], LEAVING)))
         return counting_main(streq(argv[1], LEAVING));
     if (argc == 2 && (streq(argv[1], GRACEFUL) || streq(argv[1], STOPPED)))
         return graceful_main(streq(argv[1], STOPPED));
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

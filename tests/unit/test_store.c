@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - what is committed is there again after a restart, and nothing else */
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 
-static void test_restart_brings_back_job_node_and_processes(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_restart_brings_back_job_node_and_processes)
 {
     struct fixture *f = *state;
     struct process *process;
@@ -37,7 +40,7 @@ static void test_restart_brings_back_job_node_and_processes(void **state)
 }
 
 /* labels, NUMA, granted devices, and what people set on a node that is lost */
-static void test_what_a_node_is_survives(void **state)
+TEST(test_what_a_node_is_survives)
 {
     static const char gpu_job[] =
         "metadata: {name: g}\nspec: {trainer: {entrypoint: x, min-instance: 2, max-instance: 2,"
@@ -82,7 +85,7 @@ static void test_what_a_node_is_survives(void **state)
 }
 
 /* The secret of a job lasts as long as the job, and no row of one that is over has it. */
-static void test_secret_survives_until_the_end(void **state)
+TEST(test_secret_survives_until_the_end)
 {
     const uint8_t secret[JOB_SECRET_BYTES] = "what nobody else is told, 32 byt";
     const uint8_t another[JOB_SECRET_BYTES] = "another";
@@ -130,7 +133,7 @@ static void test_secret_survives_until_the_end(void **state)
     assert_null(strstr(error.text, "c0ffee"));
 }
 
-static void test_restart_without_commit_knows_nothing(void **state)
+TEST(test_restart_without_commit_knows_nothing)
 {
     struct fixture *f = *state;
 
@@ -167,7 +170,7 @@ static void exit_all(struct fixture *f, int exit_code)
                      0);
 }
 
-static void test_restart_never_gives_a_job_id_twice(void **state)
+TEST(test_restart_never_gives_a_job_id_twice)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -183,7 +186,7 @@ static void test_restart_never_gives_a_job_id_twice(void **state)
     assert_int_equal(cluster_job(f->cluster, 1)->state, JOB_KILLED);
 }
 
-static void test_failures_of_a_slot_survive(void **state)
+TEST(test_failures_of_a_slot_survive)
 {
     struct fixture *f = *state;
     struct job *job = run_job(f->cluster);
@@ -207,7 +210,7 @@ static void test_failures_of_a_slot_survive(void **state)
     assert_int_equal(cluster_node(f->cluster, "n1")->cpu_granted_millicores, 0);
 }
 
-static void test_removed_node_is_forgotten(void **state)
+TEST(test_removed_node_is_forgotten)
 {
     struct fixture *f = *state;
     struct node_report report = node_says(NULL, 0);
@@ -234,7 +237,7 @@ static void finish(struct fixture *f, struct process *holder, const struct task 
         fail_msg("%s", error.text);
 }
 
-static void test_tasks_survive_with_their_leases(void **state)
+TEST(test_tasks_survive_with_their_leases)
 {
     struct fixture *f = *state;
     struct process *holder = start_data(f, 3);
@@ -266,7 +269,7 @@ static void test_tasks_survive_with_their_leases(void **state)
     assert_int_equal(task_queue_counts(the_job(f)->queue).records_total, 20);
 }
 
-static void test_pass_that_ends_and_a_lease_in_one_turn_survive(void **state)
+TEST(test_pass_that_ends_and_a_lease_in_one_turn_survive)
 {
     struct fixture *f = *state;
     struct process *holder = start_data(f, 2);
@@ -295,7 +298,7 @@ static void test_pass_that_ends_and_a_lease_in_one_turn_survive(void **state)
     assert_int_equal(task->lease, lease_number);
 }
 
-static void test_saver_and_saved_model_survive(void **state)
+TEST(test_saver_and_saved_model_survive)
 {
     struct fixture *f = *state;
     struct process *holder = start_data(f, 1);
@@ -340,7 +343,7 @@ static void see_event(const struct stored_event *event, void *userdata)
         (void)snprintf(seen->event, sizeof seen->event, "%s", event->event);
 }
 
-static void test_events_come_in_order_and_resume(void **state)
+TEST(test_events_come_in_order_and_resume)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -371,7 +374,7 @@ static void see_resize(const struct stored_event *event, void *userdata)
     seen->n++;
 }
 
-static void test_resizes_are_found_among_the_events(void **state)
+TEST(test_resizes_are_found_among_the_events)
 {
     static const char *const texts[] = { "trainer: 2 -> 3 (grown: why)", "trainer: 3 -> 2" };
     struct fixture *f = *state;
@@ -409,7 +412,7 @@ static void see_tail(const struct log_tail *tail, void *userdata)
     (void)snprintf(seen->text, sizeof seen->text, "%s", tail->text != NULL ? tail->text : "-");
 }
 
-static void test_log_tail_is_kept_and_replaced(void **state)
+TEST(test_log_tail_is_kept_and_replaced)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -442,7 +445,7 @@ static void test_log_tail_is_kept_and_replaced(void **state)
 /* --- what must not happen --- */
 
 /* Every value is checked when it is read, and the error names its row. */
-static void test_damaged_row_stops_the_start(void **state)
+TEST(test_damaged_row_stops_the_start)
 {
     static const struct {
         const char *damage, *repair, *names;
@@ -496,7 +499,7 @@ static void test_damaged_row_stops_the_start(void **state)
     }
 }
 
-static void test_damaged_task_stops_the_start(void **state)
+TEST(test_damaged_task_stops_the_start)
 {
     static const struct {
         const char *damage, *names;
@@ -524,7 +527,7 @@ static void test_damaged_task_stops_the_start(void **state)
     }
 }
 
-static void test_generation_survives(void **state)
+TEST(test_generation_survives)
 {
     struct fixture *f = *state;
     const struct rendezvous *agreed;
@@ -545,7 +548,7 @@ static void test_generation_survives(void **state)
     }
 }
 
-static void test_damaged_generation_stops_the_start(void **state)
+TEST(test_damaged_generation_stops_the_start)
 {
     static const struct {
         const char *damage, *names;
@@ -582,7 +585,7 @@ static void test_damaged_generation_stops_the_start(void **state)
     }
 }
 
-static void test_commit_that_fails_leaves_nothing_behind(void **state)
+TEST(test_commit_that_fails_leaves_nothing_behind)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -603,7 +606,7 @@ static void test_commit_that_fails_leaves_nothing_behind(void **state)
     assert_null(cluster_find_job(f->cluster, "example"));
 }
 
-static void test_full_disk_is_an_error(void **state)
+TEST(test_full_disk_is_an_error)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -624,32 +627,4 @@ static void test_full_disk_is_an_error(void **state)
     assert_true(r == -EIO || r == -ENOSPC);
     restart(f);
     assert_null(cluster_find_job(f->cluster, "example"));
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_restart_brings_back_job_node_and_processes),
-        T(test_what_a_node_is_survives),
-        T(test_secret_survives_until_the_end),
-        T(test_restart_without_commit_knows_nothing),
-        T(test_restart_never_gives_a_job_id_twice),
-        T(test_failures_of_a_slot_survive),
-        T(test_removed_node_is_forgotten),
-        T(test_tasks_survive_with_their_leases),
-        T(test_pass_that_ends_and_a_lease_in_one_turn_survive),
-        T(test_saver_and_saved_model_survive),
-        T(test_events_come_in_order_and_resume),
-        T(test_resizes_are_found_among_the_events),
-        T(test_log_tail_is_kept_and_replaced),
-        T(test_damaged_row_stops_the_start),
-        T(test_damaged_task_stops_the_start),
-        T(test_generation_survives),
-        T(test_damaged_generation_stops_the_start),
-        T(test_commit_that_fails_leaves_nothing_behind),
-        T(test_full_disk_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

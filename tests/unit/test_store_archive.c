@@ -5,6 +5,7 @@
 
 #include "scheduler/core/model/figures.h"
 #include "scheduler/job_json.h"
+#include "tests/unit/test.h"
 
 static void put(struct fixture *f, const struct effect *effects, size_t n)
 {
@@ -72,7 +73,9 @@ static char *told(const struct job *job)
     return text;
 }
 
-static void test_an_archived_job_is_whole(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_an_archived_job_is_whole)
 {
     const struct instant later = { .now_us = start.now_us + 60 * USEC_PER_SEC,
                                    .wall_us = start.wall_us + 60 * USEC_PER_SEC };
@@ -117,7 +120,7 @@ static int find(struct fixture *f, const char *name, struct archived_job *ret)
     return r;
 }
 
-static void test_it_is_found(void **state)
+TEST(test_it_is_found)
 {
     struct fixture *f = *state;
     struct archived_job found;
@@ -144,7 +147,7 @@ static void test_it_is_found(void **state)
 }
 
 /* Two users have jobs of the same names, and an array each. */
-static void test_names_are_of_users(void **state)
+TEST(test_names_are_of_users)
 {
     static const char *const users[] = { "me", "you", "you", "me" };
     struct fixture *f = *state;
@@ -191,7 +194,7 @@ static struct archived_array of_array(struct fixture *f, const char *name)
 }
 
 /* Of the newest array of that name, whatever is around it. */
-static void test_an_array_is_found(void **state)
+TEST(test_an_array_is_found)
 {
     static const struct {
         const char *name, *array;
@@ -235,7 +238,7 @@ static void assert_page(const struct fixture *f, const struct archive_query *que
     (void)cluster_free(loaded);
 }
 
-static void test_pages(void **state)
+TEST(test_pages)
 {
     struct fixture *f = *state;
     char name[16];
@@ -266,7 +269,7 @@ static void add_sum(const struct archived_usage *row, void *userdata)
                    (int)row->usage->kinds[USAGE_WASTED].gpu_ms);
 }
 
-static void test_what_they_were_granted_is_summed_up(void **state)
+TEST(test_what_they_were_granted_is_summed_up)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -307,7 +310,7 @@ static void turn(struct fixture *f, uint64_t n_ended, uint64_t wall_us)
 }
 
 /* The first to end go first; those of the core count, and accounts are for longer. */
-static void test_they_are_bounded_by_number(void **state)
+TEST(test_they_are_bounded_by_number)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -335,7 +338,7 @@ static void test_they_are_bounded_by_number(void **state)
     assert_int_equal(store_archived_total(f->store), 0);
 }
 
-static void test_they_are_bounded_by_age(void **state)
+TEST(test_they_are_bounded_by_age)
 {
     struct fixture *f = *state;
 
@@ -364,7 +367,7 @@ static uint64_t count_of(struct fixture *f, const char *user)
 }
 
 /* Whoever has the most loses his oldest, however new they are. */
-static void test_nobody_pushes_out_jobs_of_others(void **state)
+TEST(test_nobody_pushes_out_jobs_of_others)
 {
     struct fixture *f = *state;
 
@@ -400,7 +403,7 @@ static uint64_t add_long(struct fixture *f, const char *user, size_t bytes)
     return job->id;
 }
 
-static void test_they_are_bounded_by_bytes(void **state)
+TEST(test_they_are_bounded_by_bytes)
 {
     struct fixture *f = *state;
 
@@ -434,7 +437,7 @@ static int64_t number(const struct fixture *f, const char *sql)
 }
 
 /* Jobs that differ by name and place in an array have one; what is told of them differs. */
-static void test_documents_are_shared(void **state)
+TEST(test_documents_are_shared)
 {
     struct fixture *f = *state;
     struct cluster *loaded;
@@ -469,7 +472,7 @@ static void test_documents_are_shared(void **state)
 }
 
 /* A bound that was lowered, or many that were archived: commits without records go on. */
-static void test_commits_go_on_until_nothing_is_left(void **state)
+TEST(test_commits_go_on_until_nothing_is_left)
 {
     static const struct turn_records nothing;
     struct fixture *f = *state;
@@ -489,26 +492,4 @@ static void test_commits_go_on_until_nothing_is_left(void **state)
     store_keep(f->store, &(struct store_history){ 0 });
     restart(f);
     assert_int_equal(count_of(f, "ann"), 7);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_an_archived_job_is_whole),
-        T(test_it_is_found),
-        T(test_names_are_of_users),
-        T(test_an_array_is_found),
-        T(test_pages),
-        T(test_what_they_were_granted_is_summed_up),
-        T(test_they_are_bounded_by_number),
-        T(test_they_are_bounded_by_age),
-        T(test_nobody_pushes_out_jobs_of_others),
-        T(test_they_are_bounded_by_bytes),
-        T(test_documents_are_shared),
-        T(test_commits_go_on_until_nothing_is_left),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

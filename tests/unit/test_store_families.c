@@ -2,6 +2,7 @@
 /* test_store_families.c - what is learnt of families of jobs is there again after a restart */
 #include "scheduler/core/model/core_internal.h"
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 #define UNIT_S (1.0 / 3)
 #define LONGEST_S 0.1 /* no number that a text of few digits has */
@@ -64,7 +65,9 @@ static int load_again(struct fixture *f, struct cluster *take_cluster, struct ed
     return r;
 }
 
-static void test_restart_brings_families_back(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_restart_brings_families_back)
 {
     struct fixture *f = *state;
     struct job *job = learn(f);
@@ -92,7 +95,7 @@ static void test_restart_brings_families_back(void **state)
 }
 
 /* It is not asked for them, and they are there when it learns again. */
-static void test_policy_that_does_not_learn_leaves_them(void **state)
+TEST(test_policy_that_does_not_learn_leaves_them)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -132,7 +135,7 @@ static void learn_of_servers(struct fixture *f, char names[3][JOB_FAMILY_SIZE])
 
 /* Where a number of servers was chosen, what is known with it has rows of its own, and the job the
  * bounds of before. */
-static void test_restart_brings_numbers_of_servers_back(void **state)
+TEST(test_restart_brings_numbers_of_servers_back)
 {
     struct fixture *f = *state;
     char names[3][JOB_FAMILY_SIZE];
@@ -182,7 +185,7 @@ static void crowd(const struct fixture *f, const char *user)
     run_sql(f->path, sql);
 }
 
-static void test_only_the_newest_are_kept(void **state)
+TEST(test_only_the_newest_are_kept)
 {
     struct fixture *f = *state;
     struct job *job = learn(f);
@@ -207,7 +210,7 @@ static void test_only_the_newest_are_kept(void **state)
 }
 
 /* Who submits a thousand different programs forgets his own, in memory as in the database. */
-static void test_nobody_pushes_others_out(void **state)
+TEST(test_nobody_pushes_others_out)
 {
     struct fixture *f = *state;
     struct job *job = learn(f);
@@ -236,7 +239,7 @@ static void test_nobody_pushes_others_out(void **state)
 }
 
 /* It costs time to learn it again; a scheduler that does not start would cost more. */
-static void test_damaged_row_is_forgotten(void **state)
+TEST_PLAIN(test_damaged_row_is_forgotten)
 {
     static const char *const damages[] = {
         "UPDATE family SET ended_s = '[2, 1]'",
@@ -261,7 +264,6 @@ static void test_damaged_row_is_forgotten(void **state)
         "UPDATE family SET begun = begun", /* that is none */
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(damages); i++) {
         struct goodput_family_facts family;
         struct edl_error error = { 0 };
@@ -284,12 +286,11 @@ static void test_damaged_row_is_forgotten(void **state)
 
 /* Whose seconds a number of servers is known by, or how often it was tried, is damaged in one row:
  * the others are there, the job goes on, and what is learnt from now on is kept in its place. */
-static void test_damaged_row_leaves_the_others(void **state)
+TEST_PLAIN(test_damaged_row_leaves_the_others)
 {
     static const char *const damages[] = { "program = 'fedcba98765432'", "program = '0'",
                                            "tries = -1", "tries = 99999999999" };
 
-    (void)state;
     for (size_t i = 0; i < 3 * ELEMENTS(damages); i++) {
         char names[3][JOB_FAMILY_SIZE];
         struct goodput_family_facts family;
@@ -322,21 +323,4 @@ static void test_damaged_row_leaves_the_others(void **state)
         assert_true(family.prior.program == 0xfedcba9876543210 && family.prior.tries == 2);
         assert_int_equal(tear_down(&own), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_restart_brings_families_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_restart_brings_numbers_of_servers_back, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_policy_that_does_not_learn_leaves_them, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_only_the_newest_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nobody_pushes_others_out, set_up, tear_down),
-        cmocka_unit_test(test_damaged_row_is_forgotten),
-        cmocka_unit_test(test_damaged_row_leaves_the_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

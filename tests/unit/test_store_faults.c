@@ -8,12 +8,8 @@
  * the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much of it; EDL_CALL_STRIDE takes
  * every so-many-th of the calls of the short histories. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "scheduler/core/record/records.h"
@@ -24,6 +20,7 @@
 #include "tests/lib/faulty_vfs.h"
 #include "tests/unit/record_storm.h"
 #include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
 
 #define PATH "/disk/edl.db"
 #define SHORT_EVENTS 14
@@ -242,12 +239,11 @@ static uint64_t count(uint64_t seed, uint64_t events, enum fault fault)
     return n;
 }
 
-static void test_power_is_lost_at_each_call(void **state)
+TEST(test_power_is_lost_at_each_call)
 {
     uint64_t seed = the_seed(STORM_SEED);
     uint64_t n = count(seed, SHORT_EVENTS, FAULT_POWER);
 
-    (void)state;
     for (uint64_t i = 1 + seed % stride(STRIDE); i <= n; i += stride(STRIDE))
         for (int survival = 0; survival < SURVIVAL_KINDS; survival++)
             try_one(seed, SHORT_EVENTS, FAULT_POWER, i, (enum survival)survival);
@@ -264,37 +260,32 @@ static void fail_each(enum fault fault, uint64_t each)
     print_message("%s: %" PRIu64 " calls\n", fault_name(fault), n);
 }
 
-static void test_each_write_fails(void **state)
+TEST(test_each_write_fails)
 {
-    (void)state;
     fail_each(FAULT_FULL, 1);
     fail_each(FAULT_WRITE, 1);
 }
 
-static void test_each_sync_fails(void **state)
+TEST(test_each_sync_fails)
 {
-    (void)state;
     fail_each(FAULT_SYNC, 1);
 }
 
-static void test_each_read_fails(void **state)
+TEST(test_each_read_fails)
 {
-    (void)state;
     fail_each(FAULT_READ, 1);
     fail_each(FAULT_SHORT_READ, 1);
 }
 
-static void test_memory_is_refused(void **state)
+TEST(test_memory_is_refused)
 {
-    (void)state;
     fail_each(FAULT_MEMORY, STRIDE_MEMORY);
 }
 
-static void test_long_histories(void **state)
+TEST(test_long_histories)
 {
     uint64_t first = first_seed(STORM_SEED), rounds = storm_number("EDL_ROUNDS", ROUNDS);
 
-    (void)state;
     for (uint64_t seed = first; seed - first < rounds; seed++) {
         struct world dice = { .seed = seed + 1 };
         enum fault fault = (enum fault)(1 + world_random(&dice, FAULT_KINDS - 1));
@@ -368,18 +359,16 @@ static void fail_making(uint64_t seed, enum fault fault)
     assert_true(n_struck > 0 || n == 0);
 }
 
-static void test_making_fails_anywhere(void **state)
+TEST(test_making_fails_anywhere)
 {
-    (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++)
         fail_making(the_seed(STORM_SEED), (enum fault)fault);
 }
 
-static void test_opening_fails_anywhere(void **state)
+TEST(test_opening_fails_anywhere)
 {
     uint64_t seed = the_seed(STORM_SEED);
 
-    (void)state;
     for (int fault = 1; fault < FAULT_KINDS; fault++) {
         for (uint64_t nth = 1 + seed % stride(STRIDE); nth < 40;
              nth += stride(STRIDE) * (fault == FAULT_MEMORY ? 3 : 1)) {
@@ -394,20 +383,4 @@ static void test_opening_fails_anywhere(void **state)
             end(&t);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_power_is_lost_at_each_call),
-        cmocka_unit_test(test_each_write_fails),
-        cmocka_unit_test(test_each_sync_fails),
-        cmocka_unit_test(test_each_read_fails),
-        cmocka_unit_test(test_memory_is_refused),
-        cmocka_unit_test(test_long_histories),
-        cmocka_unit_test(test_making_fails_anywhere),
-        cmocka_unit_test(test_opening_fails_anywhere),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "scheduler/store/store.h"
 #include "tests/unit/scheduler_fixture.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     char folder[64];
@@ -45,6 +46,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_EACH(set_up, tear_down);
+
 static struct store_figures figures_of(const struct fixture *f)
 {
     struct store_figures figures;
@@ -60,7 +63,7 @@ static int commit_effects(const struct fixture *f)
     return store_commit(f->store, &records, NULL);
 }
 
-static void test_commits_are_measured(void **state)
+TEST(test_commits_are_measured)
 {
     struct fixture *f = *state;
     uint64_t empty_bytes = figures_of(f).wal_bytes;
@@ -78,7 +81,7 @@ static void test_commits_are_measured(void **state)
     assert_true(figures.disk_free_bytes > 0);
 }
 
-static void test_a_failed_commit_is_remembered_until_one_succeeds(void **state)
+TEST(test_a_failed_commit_is_remembered_until_one_succeeds)
 {
     struct fixture *f = *state;
     struct rlimit old, small = { .rlim_cur = 4096 };
@@ -99,7 +102,7 @@ static void test_a_failed_commit_is_remembered_until_one_succeeds(void **state)
     assert_int_equal(store_check(f->store, NULL), 0);
 }
 
-static void test_check_notices_that_the_file_is_gone(void **state)
+TEST(test_check_notices_that_the_file_is_gone)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -112,16 +115,4 @@ static void test_check_notices_that_the_file_is_gone(void **state)
     assert_true(error.remedy[0] != '\0');
     assert_int_equal(rename(aside, f->path), 0);
     assert_int_equal(store_check(f->store, &error), 0);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_commits_are_measured),
-        T(test_a_failed_commit_is_remembered_until_one_succeeds),
-        T(test_check_notices_that_the_file_is_gone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "scheduler/store/store_internal.h"
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 static struct event_bounds bounds_of(const struct fixture *f)
 {
@@ -34,7 +35,9 @@ static void happen(struct fixture *f, uint64_t wall_us)
                      0);
 }
 
-static void test_events_are_bounded_by_number(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_events_are_bounded_by_number)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -56,7 +59,7 @@ static void test_events_are_bounded_by_number(void **state)
 }
 
 /* A restored history goes on with much higher revisions: what was before counts as before. */
-static void test_events_survive_a_restore(void **state)
+TEST(test_events_survive_a_restore)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -78,7 +81,7 @@ static void test_events_survive_a_restore(void **state)
     assert_int_equal(bounds_of(f).oldest, (9 << EPOCH_SHIFT) + 1);
 }
 
-static void test_events_are_bounded_by_age(void **state)
+TEST(test_events_are_bounded_by_age)
 {
     struct fixture *f = *state;
     uint64_t hour_us = 3600 * USEC_PER_SEC;
@@ -114,7 +117,7 @@ static int count_rows(const struct fixture *f, const char *table)
 }
 
 /* A job with 2,000 tasks: forgotten at once, deleted bit by bit, also over a restart. */
-static void test_a_forgotten_job_goes_bit_by_bit(void **state)
+TEST(test_a_forgotten_job_goes_bit_by_bit)
 {
     static const char *const tables[] = { "job",        "process",  "queue",    "task",
                                           "rendezvous", "log_tail", "forgotten" };
@@ -147,7 +150,7 @@ static void test_a_forgotten_job_goes_bit_by_bit(void **state)
 }
 
 /* A job that is over keeps what its tasks were, not the tasks. */
-static void test_the_tasks_of_an_ended_job_go(void **state)
+TEST(test_the_tasks_of_an_ended_job_go)
 {
     const struct instant later = { .now_us = start.now_us + 60 * USEC_PER_SEC,
                                    .wall_us = start.wall_us + 60 * USEC_PER_SEC };
@@ -204,7 +207,7 @@ static void test_the_tasks_of_an_ended_job_go(void **state)
 }
 
 /* What an earlier program kept of a job that is over goes with the first turns. */
-static void test_tasks_that_were_kept_go_after_a_restart(void **state)
+TEST(test_tasks_that_were_kept_go_after_a_restart)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -221,7 +224,7 @@ static void test_tasks_that_were_kept_go_after_a_restart(void **state)
     assert_int_equal(cluster_check(f->cluster, &error), 0);
 }
 
-static void test_a_superseded_process_goes(void **state)
+TEST(test_a_superseded_process_goes)
 {
     struct fixture *f = *state;
     struct job *job = run_job(f->cluster);
@@ -255,7 +258,7 @@ static void test_a_superseded_process_goes(void **state)
 }
 
 /* What is written to processes' logs for months does not fill the disk. */
-static void test_ends_of_logs_are_bounded_by_bytes(void **state)
+TEST(test_ends_of_logs_are_bounded_by_bytes)
 {
     enum { TAILS = 100, BYTES = 1000 };
     struct fixture *f = *state;
@@ -290,22 +293,4 @@ static void test_ends_of_logs_are_bounded_by_bytes(void **state)
     run_sql(f->path, "DELETE FROM log_tail");
     assert_int_equal(store_log_bytes(f->store), 0);
     free(text);
-}
-
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(test_ends_of_logs_are_bounded_by_bytes),
-        T(test_events_are_bounded_by_number),
-        T(test_events_survive_a_restore),
-        T(test_events_are_bounded_by_age),
-        T(test_a_forgotten_job_goes_bit_by_bit),
-        T(test_the_tasks_of_an_ended_job_go),
-        T(test_tasks_that_were_kept_go_after_a_restart),
-        T(test_a_superseded_process_goes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

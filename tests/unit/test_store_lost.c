@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_lost.c - the records that damaged chunks have lost are known after a restart */
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 static void lose(struct fixture *f, struct process *holder, uint64_t lost)
 {
@@ -16,7 +17,7 @@ static void lose(struct fixture *f, struct process *holder, uint64_t lost)
         fail_msg("%s", error.text);
 }
 
-static void test_what_was_lost_survives(void **state)
+TEST_WITH(test_what_was_lost_survives, .setup = set_up, .teardown = tear_down)
 {
     struct fixture *f = *state;
     struct process *holder = start_data(f, 2);
@@ -39,13 +40,4 @@ static void test_what_was_lost_survives(void **state)
     assert_int_equal(counts.records_total, 7);
     assert_int_equal(counts.records_lost_total, 13);
     assert_int_equal(counts.chunks_lost_total, 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_was_lost_survives, set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

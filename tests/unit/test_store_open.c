@@ -2,6 +2,7 @@
 /* test_store_open.c - opening a database after a kill, a damaged one, one that can only be read;
  * and copying one that is used */
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,9 @@ static bool exists(const struct fixture *f, const char *suffix)
     return access(path, F_OK) == 0;
 }
 
-static void test_a_clean_stop_leaves_no_log(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_a_clean_stop_leaves_no_log)
 {
     struct fixture *f = *state;
 
@@ -86,7 +89,7 @@ static void test_a_clean_stop_leaves_no_log(void **state)
     assert_false(exists(f, "-wal"));
 }
 
-static void test_what_a_kill_left_is_there(void **state)
+TEST(test_what_a_kill_left_is_there)
 {
     struct fixture *f = *state;
 
@@ -97,7 +100,7 @@ static void test_what_a_kill_left_is_there(void **state)
 }
 
 /* One turn may write much; what it needed of the disk for that is given back. */
-static void test_a_large_log_is_cut_back(void **state)
+TEST(test_a_large_log_is_cut_back)
 {
     enum { TAILS = 400, BYTES = 65536 };
     struct log_tail tails[TAILS] = { 0 };
@@ -131,7 +134,7 @@ static void test_a_large_log_is_cut_back(void **state)
     free(text);
 }
 
-static void test_damage_is_found_after_a_kill(void **state)
+TEST(test_damage_is_found_after_a_kill)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -150,7 +153,7 @@ static void test_damage_is_found_after_a_kill(void **state)
 }
 
 /* A large one is opened at once; its pages are looked at by whoever opened it. */
-static void test_a_large_one_is_checked_later(void **state)
+TEST(test_a_large_one_is_checked_later)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -178,7 +181,7 @@ static void test_a_large_one_is_checked_later(void **state)
     }
 }
 
-static void test_reading_needs_no_room(void **state)
+TEST(test_reading_needs_no_room)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -205,7 +208,7 @@ static void test_reading_needs_no_room(void **state)
     assert_int_equal(store_probe(f->store, &error), 0);
 }
 
-static void test_reading_brings_no_schema_forward(void **state)
+TEST(test_reading_brings_no_schema_forward)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -219,7 +222,7 @@ static void test_reading_brings_no_schema_forward(void **state)
 }
 
 /* Turns are committed between its steps, also to pages that it has. */
-static void test_a_copy_is_what_is_stored_at_its_end(void **state)
+TEST(test_a_copy_is_what_is_stored_at_its_end)
 {
     struct fixture *f = *state;
     struct store_backup *backup = NULL;
@@ -250,17 +253,4 @@ static void test_a_copy_is_what_is_stored_at_its_end(void **state)
     (void)cluster_free(loaded);
     (void)store_free(copy);
     (void)unlink(path);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_a_large_log_is_cut_back),          T(test_a_clean_stop_leaves_no_log),
-        T(test_what_a_kill_left_is_there),        T(test_damage_is_found_after_a_kill),
-        T(test_a_large_one_is_checked_later),     T(test_reading_needs_no_room),
-        T(test_reading_brings_no_schema_forward), T(test_a_copy_is_what_is_stored_at_its_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

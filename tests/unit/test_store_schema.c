@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_schema.c - databases of other versions, and the answers that version 2 brought */
 #include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -77,7 +78,9 @@ static int64_t count_answers(const struct fixture *f)
     return n;
 }
 
-static void test_answer_is_found_for_a_day(void **state)
+TEST_EACH(set_up, tear_down);
+
+TEST(test_answer_is_found_for_a_day)
 {
     struct fixture *f = *state;
     uint64_t then_us = start.wall_us, end_us = then_us + STORED_ANSWER_US;
@@ -95,7 +98,7 @@ static void test_answer_is_found_for_a_day(void **state)
     assert_int_equal(count_answers(f), 1);
 }
 
-static void test_answers_make_room(void **state)
+TEST(test_answers_make_room)
 {
     struct fixture *f = *state;
     uint64_t then_us = start.wall_us, end_us = then_us + STORED_ANSWER_US;
@@ -107,7 +110,7 @@ static void test_answers_make_room(void **state)
 
 /* --- other versions --- */
 
-static void test_newer_database_is_refused(void **state)
+TEST(test_newer_database_is_refused)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -122,7 +125,7 @@ static void test_newer_database_is_refused(void **state)
 }
 
 /* The reason comes first: the statement that failed may be longer than an error's text. */
-static void test_error_begins_with_the_reason(void **state)
+TEST(test_error_begins_with_the_reason)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -277,7 +280,7 @@ static void bring_forward(struct fixture *f, int version)
     (void)cluster_free(before);
 }
 
-static void test_every_version_is_brought_forward(void **state)
+TEST(test_every_version_is_brought_forward)
 {
     const struct fixture *f = *state;
     int newest = store_schema_version(f->store);
@@ -334,7 +337,7 @@ static void end_as_recorded(struct fixture *f, const char *record, enum intent i
     assert_int_equal(cluster_check(f->cluster, &error), 0);
 }
 
-static void test_stopping_jobs_of_before_end_as_they_were_to(void **state)
+TEST(test_stopping_jobs_of_before_end_as_they_were_to)
 {
 #define BEFORE(code) "cause = NULL, intent = NULL, reason_code = '" code "'"
     static const struct {
@@ -354,7 +357,6 @@ static void test_stopping_jobs_of_before_end_as_they_were_to(void **state)
           CAUSE_HALF_GANG, JOB_QUEUED },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         void *own = NULL;
 
@@ -365,7 +367,7 @@ static void test_stopping_jobs_of_before_end_as_they_were_to(void **state)
 #undef BEFORE
 }
 
-static void test_a_cause_that_is_no_word_is_damage(void **state)
+TEST(test_a_cause_that_is_no_word_is_damage)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -380,7 +382,7 @@ static void test_a_cause_that_is_no_word_is_damage(void **state)
 }
 
 /* A crash between two steps leaves a whole schema: it goes on from there. */
-static void test_a_step_that_fails_leaves_the_version_before(void **state)
+TEST(test_a_step_that_fails_leaves_the_version_before)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -400,7 +402,7 @@ static void test_a_step_that_fails_leaves_the_version_before(void **state)
 }
 
 /* Before version 11 the core held what was over. */
-static void test_what_is_over_is_archived(void **state)
+TEST(test_what_is_over_is_archived)
 {
     struct fixture *f = *state;
     struct edl_error error = { 0 };
@@ -494,7 +496,7 @@ static bool has_key(struct fixture *f, const char *user, const char *key)
 }
 
 /* Somebody who fills all there is pushes out what is its own, also with few that are large. */
-static void test_nobody_pushes_out_answers_of_others(void **state)
+TEST(test_nobody_pushes_out_answers_of_others)
 {
     static char eve[] = "eve", ann[] = "ann";
     struct fixture *f = *state;
@@ -538,7 +540,7 @@ static void put_audit(struct fixture *f, char *user, unsigned n, uint64_t wall_u
             fail_msg("%s", error.text);
 }
 
-static void test_nobody_pushes_out_what_others_did(void **state)
+TEST(test_nobody_pushes_out_what_others_did)
 {
     static char eve[] = "eve", ann[] = "ann";
     struct fixture *f = *state;
@@ -558,7 +560,7 @@ static void test_nobody_pushes_out_what_others_did(void **state)
 /* --- passes that a data set says --- */
 
 /* What the data set says of passes is as lasting as its tasks. */
-static void test_passes_of_a_dataset(void **state)
+TEST(test_passes_of_a_dataset)
 {
     struct fixture *f = *state;
     struct job *job = run_job(f->cluster);
@@ -577,25 +579,4 @@ static void test_passes_of_a_dataset(void **state)
     run_sql(f->path, "UPDATE queue SET passes = 0"); /* as of a version that had no such column */
     restart(f);
     assert_int_equal(task_queue_passes(the_job(f)->queue), the_job(f)->spec->passes);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        T(test_nobody_pushes_out_answers_of_others),
-        T(test_nobody_pushes_out_what_others_did),
-        T(test_answer_is_found_for_a_day),
-        T(test_answers_make_room),
-        T(test_newer_database_is_refused),
-        T(test_error_begins_with_the_reason),
-        T(test_every_version_is_brought_forward),
-        T(test_stopping_jobs_of_before_end_as_they_were_to),
-        T(test_a_cause_that_is_no_word_is_damage),
-        T(test_a_step_that_fails_leaves_the_version_before),
-        T(test_what_is_over_is_archived),
-        T(test_passes_of_a_dataset),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stragglers.c - instances that are slow where they are: seen, avoided, moved once */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/learn/outlook.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
+#include "tests/unit/test.h"
 
 #define CORE UINT64_C(1000)
 #define FAST 2 /* seconds for a task */
@@ -133,12 +129,11 @@ static uint64_t n_moved(const struct plant *p)
 
 /* --- arithmetic --- */
 
-static void test_pace_is_the_median_of_the_last_tasks(void **state)
+TEST(test_pace_is_the_median_of_the_last_tasks)
 {
     static const double seconds[] = { 50, 2, 2, 90, 2 };
     struct goodput_pace pace = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         assert_false(goodput_pace_note(&pace, 1, 10, seconds[i])); /* the first one warms up */
     assert_true(goodput_pace_note(&pace, 1, 10, seconds[3]));
@@ -149,11 +144,10 @@ static void test_pace_is_the_median_of_the_last_tasks(void **state)
     assert_false(goodput_pace_is_known(&pace, 2));
 }
 
-static void test_others_are_all_but_one(void **state)
+TEST(test_others_are_all_but_one)
 {
     static const double sorted[] = { 1, 2, 4, 8 };
 
-    (void)state;
     assert_near(goodput_pace_of_others(sorted, 2, 0), 2, 0);
     assert_near(goodput_pace_of_others(sorted, 2, 1), 1, 0);
     assert_near(goodput_pace_of_others(sorted, 3, 0), 3, 0);
@@ -163,11 +157,10 @@ static void test_others_are_all_but_one(void **state)
     assert_near(goodput_pace_of_others(sorted, 4, 3), 2, 0);
 }
 
-static void test_levels_stick(void **state)
+TEST(test_levels_stick)
 {
     struct node_speed speed = { 0 };
 
-    (void)state;
     assert_false(node_speed_add(&speed, log(0.68))); /* within what is like most */
     for (int i = 0; i < 20; i++)
         (void)node_speed_add(&speed, log(0.5));
@@ -185,11 +178,10 @@ static void test_levels_stick(void **state)
 
 /* --- seen --- */
 
-static void test_node_is_seen_to_be_slow(void **state)
+TEST(test_node_is_seen_to_be_slow)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 4, 4, 4 + 1); /* it has nothing to spare, and there is no other place */
     work_s(&p, 100);
     assert_near(speed_of(&p, 0), (double)FAST / SLOW, 0.1);
@@ -203,11 +195,10 @@ static void test_node_is_seen_to_be_slow(void **state)
     end(&p);
 }
 
-static void test_job_on_one_node_says_nothing(void **state)
+TEST(test_job_on_one_node_says_nothing)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 1, 1, 2);
     p.w->agents[0].offer.cpu_millicores = 2 * CORE;
     work_s(&p, 100);
@@ -216,11 +207,10 @@ static void test_job_on_one_node_says_nothing(void **state)
     end(&p);
 }
 
-static void test_speed_is_forgotten(void **state)
+TEST(test_speed_is_forgotten)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 3, 3, 4);
     work_s(&p, 100);
     assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
@@ -245,12 +235,11 @@ static void test_speed_is_forgotten(void **state)
 }
 
 /* What is measured without GPUs does not keep alive what was seen with them. */
-static void test_each_kind_is_forgotten_by_itself(void **state)
+TEST(test_each_kind_is_forgotten_by_itself)
 {
     struct plant p;
     struct node *node;
 
-    (void)state;
     begin(&p, 2, 1, 2);
     node = node_at(&p, 1);
     for (int i = 0; i < 4; i++)
@@ -268,11 +257,10 @@ static void test_each_kind_is_forgotten_by_itself(void **state)
 }
 
 /* Of another machine nothing is held against it for longer than of any. */
-static void test_moves_are_forgotten_with_the_machine(void **state)
+TEST(test_moves_are_forgotten_with_the_machine)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 3, 1, 2);
     node_at(&p, 0)->moved_away = 4;
     p.w->agents[0].boot++;
@@ -281,11 +269,10 @@ static void test_moves_are_forgotten_with_the_machine(void **state)
     end(&p);
 }
 
-static void test_knowing_better_can_be_ruled_out(void **state)
+TEST(test_knowing_better_can_be_ruled_out)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 4, 1, 3);
     p.w->cluster->config.ignores_speed = true;
     work_s(&p, 200);
@@ -302,12 +289,11 @@ static double tasks_left(const struct plant *p)
 }
 
 /* When it will be over is told by what its slow instance really does. */
-static void test_outlook_counts_the_slow(void **state)
+TEST(test_outlook_counts_the_slow)
 {
     struct job_outlook outlook;
     struct plant p;
 
-    (void)state;
     begin(&p, 2, 2, 3);
     work_s(&p, 600);
     assert_true(job_outlook(p.job, p.w->now, &outlook));
@@ -316,12 +302,11 @@ static void test_outlook_counts_the_slow(void **state)
 }
 
 /* Its node is emptied: the one that is left is as fast as any. */
-static void test_slow_one_is_gone(void **state)
+TEST(test_slow_one_is_gone)
 {
     struct job_outlook outlook;
     struct plant p;
 
-    (void)state;
     begin(&p, 2, 1, 2);
     work_s(&p, 200);
     assert_true(p.job->learned->evenness < 0.7);
@@ -348,11 +333,10 @@ static uint32_t n_on(const struct plant *p, uint32_t agent)
     return n;
 }
 
-static void test_straggler_moves_once(void **state)
+TEST(test_straggler_moves_once)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 4, 1, 3);
     work_s(&p, 20);
     assert_int_equal(job_count_running(p.job, 0), 3);
@@ -370,9 +354,8 @@ static void test_straggler_moves_once(void **state)
 }
 
 /* A place is free on a faster node, and nothing may grow there: the cluster has its load. */
-static void test_minimum_is_not_moved(void **state)
+TEST(test_minimum_is_not_moved)
 {
-    (void)state;
     for (uint32_t min = 2; min <= 3; min++) {
         struct plant p;
 
@@ -388,12 +371,11 @@ static void test_minimum_is_not_moved(void **state)
 }
 
 /* The one faster node that has room cannot start it: it is not sent there again and again. */
-static void test_not_moved_to_where_it_cannot_start(void **state)
+TEST(test_not_moved_to_where_it_cannot_start)
 {
     struct fake_agent *broken;
     struct plant p;
 
-    (void)state;
     begin(&p, 4, 1, 3);
     p.w->seed = 7;
     p.w->max_linger = 3;
@@ -413,14 +395,13 @@ static void test_not_moved_to_where_it_cannot_start(void **state)
 }
 
 /* Whoever comes takes the place before the slot is free again: it is tried ever more rarely. */
-static void test_moves_in_vain_get_rare(void **state)
+TEST(test_moves_in_vain_get_rare)
 {
     struct job *other = NULL;
     uint64_t moved = 0;
     struct plant p;
     char name[16];
 
-    (void)state;
     begin(&p, 4, 1, 3);
     p.w->seed = 3;
     p.w->max_linger = 8;
@@ -441,11 +422,10 @@ static void test_moves_in_vain_get_rare(void **state)
 }
 
 /* What is left is done before a move is paid back. */
-static void test_short_rest_is_not_worth_a_move(void **state)
+TEST(test_short_rest_is_not_worth_a_move)
 {
     static const uint32_t tasks[] = { 140, 3000 };
 
-    (void)state;
     for (int many = 0; many < 2; many++) {
         struct plant p;
 
@@ -461,11 +441,10 @@ static void test_short_rest_is_not_worth_a_move(void **state)
     }
 }
 
-static void test_slowest_gives_first(void **state)
+TEST(test_slowest_gives_first)
 {
     struct plant p;
 
-    (void)state;
     begin(&p, 3, 1, 3); /* no other place */
     work_s(&p, 80);
     assert_int_equal(job_count_running(p.job, 0), 3);
@@ -474,9 +453,8 @@ static void test_slowest_gives_first(void **state)
 }
 
 /* Beside its job, but for a node that is known to be slow. */
-static void test_growth_goes_to_the_fastest(void **state)
+TEST(test_growth_goes_to_the_fastest)
 {
-    (void)state;
     for (int slow = 0; slow < 2; slow++) {
         struct plant p;
         struct node *first;
@@ -494,30 +472,4 @@ static void test_growth_goes_to_the_fastest(void **state)
         assert_int_equal(world_live(p.job, "trainer", 1)->node != first, slow);
         end(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pace_is_the_median_of_the_last_tasks),
-        cmocka_unit_test(test_others_are_all_but_one),
-        cmocka_unit_test(test_levels_stick),
-        cmocka_unit_test(test_node_is_seen_to_be_slow),
-        cmocka_unit_test(test_job_on_one_node_says_nothing),
-        cmocka_unit_test(test_speed_is_forgotten),
-        cmocka_unit_test(test_outlook_counts_the_slow),
-        cmocka_unit_test(test_slow_one_is_gone),
-        cmocka_unit_test(test_each_kind_is_forgotten_by_itself),
-        cmocka_unit_test(test_moves_are_forgotten_with_the_machine),
-        cmocka_unit_test(test_knowing_better_can_be_ruled_out),
-        cmocka_unit_test(test_straggler_moves_once),
-        cmocka_unit_test(test_minimum_is_not_moved),
-        cmocka_unit_test(test_not_moved_to_where_it_cannot_start),
-        cmocka_unit_test(test_moves_in_vain_get_rare),
-        cmocka_unit_test(test_short_rest_is_not_worth_a_move),
-        cmocka_unit_test(test_slowest_gives_first),
-        cmocka_unit_test(test_growth_goes_to_the_fastest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

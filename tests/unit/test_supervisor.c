@@ -20,6 +20,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "tests/unit/supervisor_fixture.h"
+#include "tests/unit/test.h"
 
 static void read_log(struct fixture *f, char *text, size_t size)
 {
@@ -30,7 +31,9 @@ static void read_log(struct fixture *f, char *text, size_t size)
     text[n] = '\0';
 }
 
-static void test_program_exit_code_and_log_are_recorded(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_program_exit_code_and_log_are_recorded)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -46,7 +49,7 @@ static void test_program_exit_code_and_log_are_recorded(void **state)
     assert_string_equal(log, "out\nerr\n");
 }
 
-static void test_program_without_words_is_told_by_its_exit_code(void **state)
+TEST(test_program_without_words_is_told_by_its_exit_code)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -58,7 +61,7 @@ static void test_program_without_words_is_told_by_its_exit_code(void **state)
 
 /* What a program writes is its own: bounded, one line, UTF-8, and nothing that steers a terminal.
  */
-static void test_last_words_are_made_fit_to_show(void **state)
+TEST(test_last_words_are_made_fit_to_show)
 {
     struct fixture *f = *state;
     static const char beginning[] = "its last words: ?[2Jno m\303\266dule \357\277\275yyyy";
@@ -77,7 +80,7 @@ static void test_last_words_are_made_fit_to_show(void **state)
     json_decref(text);
 }
 
-static void test_program_signal_is_recorded(void **state)
+TEST(test_program_signal_is_recorded)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -89,7 +92,7 @@ static void test_program_signal_is_recorded(void **state)
     assert_string_equal(record.reason, "killed by signal 11 (SIGSEGV)");
 }
 
-static void test_program_missing_says_so(void **state)
+TEST(test_program_missing_says_so)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -102,7 +105,7 @@ static void test_program_missing_says_so(void **state)
     assert_int_equal(record.fault, START_FAULT_NONE); /* it may be there on other nodes */
 }
 
-static void test_environment_is_the_orders_only(void **state)
+TEST(test_environment_is_the_orders_only)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -131,20 +134,20 @@ static void check_umask(struct fixture *f, int ordered, const char *expected)
     assert_string_equal(log, expected);
 }
 
-static void test_umask_is_the_orders(void **state)
+TEST(test_umask_is_the_orders)
 {
     check_umask(*state, 0002, "0002\n");
 }
 
 /* of a scheduler of the version before */
-static void test_umask_is_0022_by_default(void **state)
+TEST(test_umask_is_0022_by_default)
 {
     check_umask(*state, -1, "0022\n");
 }
 
 /* What whoever started the agent had open (the lock of a script) is not held until a process ends.
  */
-static void test_nothing_is_inherited(void **state)
+TEST(test_nothing_is_inherited)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -160,7 +163,7 @@ static void test_nothing_is_inherited(void **state)
     assert_int_equal(record.exit_code, 0);
 }
 
-static void test_daemonised_grandchild_dies_with_the_program(void **state)
+TEST(test_daemonised_grandchild_dies_with_the_program)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -186,7 +189,7 @@ static bool ended_before(const struct exit_record *record, uint64_t deadline_us)
     return record->ended_wall_us < deadline_us + to_wall_us;
 }
 
-static void test_lease_end_stops_before_the_deadline(void **state)
+TEST(test_lease_end_stops_before_the_deadline)
 {
     struct fixture *f = *state;
     struct lease_map lease = { 0 };
@@ -205,7 +208,7 @@ static void test_lease_end_stops_before_the_deadline(void **state)
     lease_map_close(&lease);
 }
 
-static void test_lease_end_kills_before_the_deadline(void **state)
+TEST(test_lease_end_kills_before_the_deadline)
 {
     struct fixture *f = *state;
     struct lease_map lease = { 0 };
@@ -225,7 +228,7 @@ static void test_lease_end_kills_before_the_deadline(void **state)
     lease_map_close(&lease);
 }
 
-static void test_lease_extended_goes_on(void **state)
+TEST(test_lease_extended_goes_on)
 {
     struct fixture *f = *state;
     struct lease_map lease = { 0 };
@@ -244,7 +247,7 @@ static void test_lease_extended_goes_on(void **state)
     lease_map_close(&lease);
 }
 
-static void test_nothing_is_started_twice(void **state)
+TEST(test_nothing_is_started_twice)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -263,7 +266,7 @@ static void test_nothing_is_started_twice(void **state)
 
 /* Ready once nobody else can start it, and before anything runs: the record is made by then or
  * later, so that a manager's "started" never finds a free lock. */
-static void test_unit_says_that_it_is_ready(void **state)
+TEST(test_unit_says_that_it_is_ready)
 {
     struct fixture *f = *state;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -313,7 +316,7 @@ static bool await_blocks(const struct fixture *f, off_t most_bytes)
 }
 
 /* What is kept without a lease may have no agent for long. */
-static void test_a_log_is_bounded_without_an_agent(void **state)
+TEST(test_a_log_is_bounded_without_an_agent)
 {
     struct fixture *f = *state;
     struct exit_record end;
@@ -359,7 +362,7 @@ static void adopt(struct fixture *f, struct runtime_state *ret)
     sd_event_unref(event);
 }
 
-static void test_adopt_finds_and_stops_what_runs(void **state)
+TEST(test_adopt_finds_and_stops_what_runs)
 {
     struct fixture *f = *state;
     struct runtime_state runtime_state;
@@ -374,7 +377,7 @@ static void test_adopt_finds_and_stops_what_runs(void **state)
 }
 
 /* an agent in a sandbox of a container sees another boot id than its supervisors */
-static void test_the_boot_is_what_its_agent_says(void **state)
+TEST(test_the_boot_is_what_its_agent_says)
 {
     struct fixture *f = *state;
     struct exit_record ended;
@@ -417,7 +420,7 @@ static void check_recycled(struct fixture *f, const char *reason, enum exit_caus
     assert_int_equal(waitpid(record.pid, &status, 0), record.pid);
 }
 
-static void test_adopt_after_reboot_signals_nobody(void **state)
+TEST(test_adopt_after_reboot_signals_nobody)
 {
     struct fixture *f = *state;
 
@@ -425,17 +428,16 @@ static void test_adopt_after_reboot_signals_nobody(void **state)
     check_recycled(f, "the machine was restarted", EXIT_CAUSE_REBOOTED);
 }
 
-static void test_adopt_of_a_recycled_pid_signals_nobody(void **state)
+TEST(test_adopt_of_a_recycled_pid_signals_nobody)
 {
     check_recycled(*state, "its supervisor vanished", EXIT_CAUSE_UNSEEN);
 }
 
-static void test_open_verified_refuses_a_recycled_pid(void **state)
+TEST(test_open_verified_refuses_a_recycled_pid)
 {
     struct procfs_stat stat;
     int fd;
 
-    (void)state;
     assert_int_equal(procfs_stat(getpid(), &stat), 0);
     assert_int_equal(procfs_open_verified(getpid(), stat.start_ticks + 1), -ESRCH);
     fd = procfs_open_verified(getpid(), stat.start_ticks);
@@ -443,7 +445,7 @@ static void test_open_verified_refuses_a_recycled_pid(void **state)
     (void)safe_close(fd);
 }
 
-static void test_it_is_known_since_when_a_process_runs(void **state)
+TEST(test_it_is_known_since_when_a_process_runs)
 {
     uint64_t before_us = clock_read_us(CLOCK_BOOTTIME);
     uint64_t tick_us = USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -451,7 +453,6 @@ static void test_it_is_known_since_when_a_process_runs(void **state)
     int status;
     pid_t pid = fork();
 
-    (void)state;
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)pause();
@@ -463,34 +464,4 @@ static void test_it_is_known_since_when_a_process_runs(void **state)
     assert_true(started_us + tick_us >= before_us);
     assert_true(started_us <= clock_read_us(CLOCK_BOOTTIME));
     assert_int_equal(procfs_started_us(pid), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_log_is_bounded_without_an_agent),
-        TEST(test_program_exit_code_and_log_are_recorded),
-        TEST(test_program_without_words_is_told_by_its_exit_code),
-        TEST(test_last_words_are_made_fit_to_show),
-        TEST(test_program_signal_is_recorded),
-        TEST(test_program_missing_says_so),
-        TEST(test_environment_is_the_orders_only),
-        TEST(test_umask_is_the_orders),
-        TEST(test_umask_is_0022_by_default),
-        TEST(test_nothing_is_inherited),
-        TEST(test_daemonised_grandchild_dies_with_the_program),
-        TEST(test_lease_end_stops_before_the_deadline),
-        TEST(test_lease_end_kills_before_the_deadline),
-        TEST(test_lease_extended_goes_on),
-        TEST(test_nothing_is_started_twice),
-        TEST(test_unit_says_that_it_is_ready),
-        TEST(test_adopt_finds_and_stops_what_runs),
-        TEST(test_the_boot_is_what_its_agent_says),
-        TEST(test_adopt_after_reboot_signals_nobody),
-        TEST(test_adopt_of_a_recycled_pid_signals_nobody),
-        TEST(test_open_verified_refuses_a_recycled_pid),
-        TEST(test_it_is_known_since_when_a_process_runs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

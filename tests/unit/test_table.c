@@ -14,6 +14,7 @@
 
 #include "kernels/optimizer.h"
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 #include "trainer/checkpoint.h"
 #include "trainer/table.h"
 
@@ -44,13 +45,12 @@ static struct table *make(uint32_t shard, uint32_t n_shards)
     return table;
 }
 
-static void test_start_values(void **state)
+TEST(test_start_values)
 {
     struct declaration d = sample_declaration();
     struct table *table = make(1, 2);
     const struct shard_shape *shape = table_shape(table);
 
-    (void)state;
     for (uint32_t p = 0; p < 3; p++)
         for (uint32_t i = 0; i < shape->params[p].rows; i++)
             for (uint32_t c = 0; c < shape->params[p].columns; c++)
@@ -62,7 +62,7 @@ static void test_start_values(void **state)
 }
 
 /* Two pushes against the formula, worked out in double. */
-static void test_push(void **state)
+TEST(test_push)
 {
     struct table *table = make(0, 1);
     const struct shard_shape *shape = table_shape(table);
@@ -74,7 +74,6 @@ static void test_push(void **state)
     double w = table_values(table)[4], a = 0, r = table_values(table)[shape->params[0].offset + 29];
     double b = 0, bias_a = 0, untouched = table_values(table)[shape->params[0].offset];
 
-    (void)state;
     request.sections[0] = (struct wire_section){ .n_push = 2, .push_ids = ids, .push_rows = rows };
     for (int i = 0; i < 23; i++)
         dense[i] = 0.5f - 0.1f * (float)i;
@@ -97,7 +96,7 @@ static void test_push(void **state)
     (void)table_free(table);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
     struct table *table = make(1, 2);
     float dense[32] = { 0 }, rows[4] = { 0 };
@@ -105,7 +104,6 @@ static void test_refuses(void **state)
     struct wire_push_pull request = { .n_sections = 1, .dense = dense };
     struct wire_section *section = &request.sections[0];
 
-    (void)state;
     *section = (struct wire_section){ .n_push = 1, .push_ids = &mine, .push_rows = rows };
     assert_int_equal(table_check(table, &request, NULL), 0);
     section->push_ids = &other;
@@ -127,13 +125,12 @@ static void test_refuses(void **state)
     (void)table_free(table);
 }
 
-static void test_checkpoint(void **state)
+TEST(test_checkpoint)
 {
     char folder[64], path[128];
     struct table *table = make(1, 2), *back = NULL;
     size_t bytes = table_shape(table)->total_values * sizeof(float), n;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-1.ckpt", folder);
     assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), -ENOENT);
@@ -159,7 +156,7 @@ static void test_checkpoint(void **state)
 }
 
 /* Every byte matters: whichever is changed, the file is refused, and so is every shorter one. */
-static void test_checkpoint_damage(void **state)
+TEST(test_checkpoint_damage)
 {
     char folder[64], path[128];
     struct table *table = make(1, 2), *back = NULL;
@@ -168,7 +165,6 @@ static void test_checkpoint_damage(void **state)
     off_t size;
     int fd;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/c/1.ckpt", folder);
     assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
@@ -195,14 +191,13 @@ static void test_checkpoint_damage(void **state)
 }
 
 /* The release before this one wrote other checkpoints. */
-static void test_checkpoint_of_before(void **state)
+TEST(test_checkpoint_of_before)
 {
     char folder[64], path[128];
     struct table *table = make(0, 1), *back = NULL;
     struct edl_error error;
     int fd;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/old.ckpt", folder);
     assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
@@ -296,9 +291,8 @@ static const struct {
 static const float pushed[3] = { 0.5f, -0.25f, 1.0f };
 
 /* Rows that come with every push move exactly as a dense parameter does, which goes by the book. */
-static void test_every_method(void **state)
+TEST(test_every_method)
 {
-    (void)state;
     for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
         const bool rows = optimizer_kind(methods[m].method)->abilities & OPTIMIZER_SPARSE;
         struct declaration d = declare_method(methods[m].method, 0.01f, rows);
@@ -347,11 +341,10 @@ static void missed(uint32_t method, float rate, double *ret_pulled, double *ret_
     (void)table_free(table);
 }
 
-static void test_missed_batches(void **state)
+TEST(test_missed_batches)
 {
     static const uint32_t exact_scale[] = { OPTIMIZER_MOMENTUM, OPTIMIZER_ADAGRAD };
 
-    (void)state;
     for (size_t m = 0; m < 2; m++) {
         double pulled[2], behind[2];
 
@@ -365,13 +358,12 @@ static void test_missed_batches(void **state)
 }
 
 /* Momentum 0.9, by the book, for a parameter that has it of its own; another one has none. */
-static void test_own_numbers(void **state)
+TEST(test_own_numbers)
 {
     static const double want[3] = { 0.949, 0.927151, 0.806559749 };
     struct declaration d = declare_method(OPTIMIZER_MOMENTUM, 0.01f, true);
     struct table *table;
 
-    (void)state;
     d.params[1].sparse = 0;
     d.params[0].momentum = 0.9f;
     d.params[1].l2_rate = -1.0f; /* none, though the optimizer has one */
@@ -393,13 +385,12 @@ static void test_own_numbers(void **state)
 }
 
 /* The schedule counts samples; AdaGrad ignores it. */
-static void test_schedule(void **state)
+TEST(test_schedule)
 {
     struct declaration d = declare_method(OPTIMIZER_MOMENTUM, 0, false);
     struct table *table;
     double w = 1.0;
 
-    (void)state;
     d.optimizer.schedule = RATE_POLY;
     d.optimizer.schedule_a = 0.1f;
     d.optimizer.schedule_b = 0.5f;
@@ -425,13 +416,12 @@ static void test_schedule(void **state)
     (void)table_free(table);
 }
 
-static void test_methods_refused(void **state)
+TEST(test_methods_refused)
 {
     struct edl_error error = { 0 };
     struct table *table = NULL;
     struct declaration d;
 
-    (void)state;
     for (uint32_t m = 0; m < OPTIMIZER_METHODS; m++) {
         if (optimizer_kind(m)->abilities & OPTIMIZER_SPARSE)
             continue;
@@ -472,11 +462,10 @@ static void test_methods_refused(void **state)
 }
 
 /* A table read back goes on as if nothing had happened: slots, counts and samples are all there. */
-static void test_checkpoint_of_every_method(void **state)
+TEST(test_checkpoint_of_every_method)
 {
     char folder[64], path[128];
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/m.ckpt", folder);
     for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
@@ -503,18 +492,4 @@ static void test_checkpoint_of_every_method(void **state)
         (void)table_free(table);
     }
     folder_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_start_values),      cmocka_unit_test(test_push),
-        cmocka_unit_test(test_refuses),           cmocka_unit_test(test_checkpoint),
-        cmocka_unit_test(test_checkpoint_damage), cmocka_unit_test(test_checkpoint_of_before),
-        cmocka_unit_test(test_every_method),      cmocka_unit_test(test_missed_batches),
-        cmocka_unit_test(test_own_numbers),       cmocka_unit_test(test_schedule),
-        cmocka_unit_test(test_methods_refused),   cmocka_unit_test(test_checkpoint_of_every_method),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task_leases.c - how long a task may be held: it follows what tasks of the job take, so that
  * a slow one is not done twice, and that of a holder that hangs comes back soon */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/base/task_times.h"
 #include "shared/macro.h"
 #include "tests/unit/task_queue_fixture.h"
+#include "tests/unit/test.h"
 
 #define S USEC_PER_SEC
 #define LEAST_US (20 * S)
@@ -60,7 +56,7 @@ static uint64_t lease_us(struct task_queue *queue, uint64_t now_us)
     return us;
 }
 
-static void test_lease_follows_what_tasks_take(void **state)
+TEST(test_lease_follows_what_tasks_take)
 {
     static const struct {
         uint64_t each_us, least_us, most_us;
@@ -71,7 +67,6 @@ static void test_lease_follows_what_tasks_take(void **state)
         { 900 * S, MOST_US, MOST_US },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct task_queue *queue = make_queue(200);
         uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST - 1, cases[i].each_us, 0);
@@ -95,12 +90,11 @@ static uint64_t linger(struct task_queue *queue, uint64_t holder, uint32_t n, ui
 }
 
 /* One in twenty may be longer. */
-static void test_rare_long_tasks_say_little(void **state)
+TEST(test_rare_long_tasks_say_little)
 {
     struct task_queue *queue = make_queue(200);
     uint64_t now_us = work(queue, 1, 39, S, 0);
 
-    (void)state;
     now_us = linger(queue, 2, 1, 100 * S, now_us);
     assert_int_equal(lease_us(queue, now_us), LEAST_US);
     now_us = linger(queue, 2, 4, 100 * S, now_us);
@@ -110,13 +104,12 @@ static void test_rare_long_tasks_say_little(void **state)
     task_queue_free(queue);
 }
 
-static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
+TEST(test_task_of_a_hung_holder_comes_back_in_time)
 {
     struct task_queue *queue = make_queue(40);
     uint64_t now_us = work(queue, 1, 20, S, 0);
     struct task *hung = lease(queue, 2, now_us);
 
-    (void)state;
     assert_int_equal(task_queue_expire(queue, now_us + LEAST_US - 1), 0);
     assert_int_equal(hung->state, TASK_LEASED);
     assert_int_equal(task_queue_expire(queue, now_us + LEAST_US), 1);
@@ -127,13 +120,12 @@ static void test_task_of_a_hung_holder_comes_back_in_time(void **state)
 }
 
 /* It took its task before anything was known of what tasks take. */
-static void test_holder_that_hangs_from_the_first_is_found_too(void **state)
+TEST(test_holder_that_hangs_from_the_first_is_found_too)
 {
     struct task_queue *queue = make_queue(40);
     struct task *hung = lease(queue, 2, 0);
     uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, S, 0);
 
-    (void)state;
     assert_true(now_us < LEAST_US);
     assert_int_equal(task_queue_next_deadline_us(queue), LEAST_US);
     assert_int_equal(task_queue_expire(queue, LEAST_US), 1);
@@ -142,13 +134,12 @@ static void test_holder_that_hangs_from_the_first_is_found_too(void **state)
 }
 
 /* A slow machine among fast ones: what others take says little of it. It loses one task. */
-static void test_slow_holder_has_longer_leases_than_others(void **state)
+TEST(test_slow_holder_has_longer_leases_than_others)
 {
     struct task_queue *queue = make_queue(400);
     uint64_t now_us = work(queue, 1, 20, S, 0);
     size_t lost = 0;
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         struct task *task = lease(queue, 2, now_us);
 
@@ -167,14 +158,13 @@ static void test_slow_holder_has_longer_leases_than_others(void **state)
 }
 
 /* All of a job's tasks take longer from some moment on: each holder loses one at most. */
-static void test_job_that_slows_down_loses_each_task_once(void **state)
+TEST(test_job_that_slows_down_loses_each_task_once)
 {
     enum { HOLDERS = 8 };
     struct task_queue *queue = make_queue(100);
     uint64_t now_us = work(queue, 1, 64, S, 0);
     struct task *tasks[HOLDERS];
 
-    (void)state;
     for (int i = 0; i < HOLDERS; i++)
         tasks[i] = lease(queue, (uint64_t)(10 + i), now_us);
     assert_true(task_queue_expire(queue, now_us + 30 * S) <= HOLDERS);
@@ -188,14 +178,13 @@ static void test_job_that_slows_down_loses_each_task_once(void **state)
 }
 
 /* Who takes many at once has the time for all of them, and what each took is its part. */
-static void test_holder_of_many_has_the_time_for_them(void **state)
+TEST(test_holder_of_many_has_the_time_for_them)
 {
     enum { MANY = 10 };
     struct task_queue *queue = make_queue(100);
     uint64_t now_us = work(queue, 1, 10, 10 * S, 0);
     struct task *tasks[MANY];
 
-    (void)state;
     for (int i = 0; i < MANY; i++)
         tasks[i] = lease(queue, 2, now_us);
     now_us += MANY * 10 * S;
@@ -218,12 +207,11 @@ static void test_holder_of_many_has_the_time_for_them(void **state)
 }
 
 /* However many it holds, the longest lease is the longest. */
-static void test_many_tasks_are_held_no_longer_than_the_longest_lease(void **state)
+TEST(test_many_tasks_are_held_no_longer_than_the_longest_lease)
 {
     struct task_queue *queue = make_queue(200);
     uint64_t now_us = work(queue, 1, 10, 60 * S, 0);
 
-    (void)state;
     for (int i = 0; i < 60; i++)
         (void)lease(queue, 2, now_us);
     assert_int_equal(task_queue_next_deadline_us(queue), now_us + MOST_US);
@@ -231,12 +219,11 @@ static void test_many_tasks_are_held_no_longer_than_the_longest_lease(void **sta
     task_queue_free(queue);
 }
 
-static void test_copy_has_the_same_leases(void **state)
+TEST(test_copy_has_the_same_leases)
 {
     struct task_queue *queue = make_queue(100), *copy;
     uint64_t now_us = work(queue, 1, 20, 30 * S, 0);
 
-    (void)state;
     (void)lease(queue, 1, now_us);
     (void)lease(queue, 2, now_us + S);
     copy = task_queue_copy(queue);
@@ -251,14 +238,13 @@ static void test_copy_has_the_same_leases(void **state)
 
 /* What stood still is due so much later, and took so much less; a lease is never longer than one
  * that begins now. */
-static void test_time_that_a_holder_stood_still_is_none_of_its_tasks(void **state)
+TEST(test_time_that_a_holder_stood_still_is_none_of_its_tasks)
 {
     struct task_queue *queue = make_queue(200);
     uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, 10 * S, 0);
     struct task *task = lease(queue, 1, now_us);
     uint64_t due_us = task_queue_next_deadline_us(queue);
 
-    (void)state;
     assert_in_range(due_us - now_us, 40 * S, 50 * S);
     task_queue_stood_still(queue, 1, 30 * S, now_us + 36 * S);
     assert_int_equal(task_queue_next_deadline_us(queue), due_us + 30 * S);
@@ -266,7 +252,7 @@ static void test_time_that_a_holder_stood_still_is_none_of_its_tasks(void **stat
     assert_int_equal(task_queue_held_us(queue, 1, now_us + 40 * S), 10 * S);
     finish(queue, task, now_us + 40 * S);
     assert_int_equal(lease_us(queue, now_us + 40 * S), due_us - now_us); /* it took 10 s */
-    task_queue_stood_still(queue, 7, 30 * S, now_us); /* it holds nothing */
+    task_queue_stood_still(queue, 7, 30 * S, now_us);                    /* it holds nothing */
 
     now_us += 40 * S;
     (void)lease(queue, 1, now_us);
@@ -277,14 +263,13 @@ static void test_time_that_a_holder_stood_still_is_none_of_its_tasks(void **stat
 }
 
 /* What could not be heard may have worked: it is due later, and took as long as it did. */
-static void test_holder_that_nobody_could_hear_loses_no_task(void **state)
+TEST(test_holder_that_nobody_could_hear_loses_no_task)
 {
     struct task_queue *queue = make_queue(200);
     uint64_t now_us = work(queue, 1, TASK_TIMES_LEAST, 10 * S, 0);
     struct task *task = lease(queue, 1, now_us);
     uint64_t due_us = task_queue_next_deadline_us(queue);
 
-    (void)state;
     task_queue_unheard(queue, 1, 35 * S, now_us + 60 * S);
     assert_int_equal(task_queue_next_deadline_us(queue), due_us + 35 * S);
     assert_int_equal(task_queue_expire(queue, now_us + 60 * S), 0);
@@ -293,23 +278,4 @@ static void test_holder_that_nobody_could_hear_loses_no_task(void **state)
     task_queue_unheard(queue, 1, 35 * S, now_us + 60 * S); /* it holds nothing */
     assert_int_equal(task_queue_next_deadline_us(queue), NEVER_US);
     task_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lease_follows_what_tasks_take),
-        cmocka_unit_test(test_rare_long_tasks_say_little),
-        cmocka_unit_test(test_task_of_a_hung_holder_comes_back_in_time),
-        cmocka_unit_test(test_holder_that_hangs_from_the_first_is_found_too),
-        cmocka_unit_test(test_slow_holder_has_longer_leases_than_others),
-        cmocka_unit_test(test_job_that_slows_down_loses_each_task_once),
-        cmocka_unit_test(test_holder_of_many_has_the_time_for_them),
-        cmocka_unit_test(test_many_tasks_are_held_no_longer_than_the_longest_lease),
-        cmocka_unit_test(test_copy_has_the_same_leases),
-        cmocka_unit_test(test_time_that_a_holder_stood_still_is_none_of_its_tasks),
-        cmocka_unit_test(test_holder_that_nobody_could_hear_loses_no_task),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

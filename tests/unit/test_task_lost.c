@@ -8,6 +8,7 @@
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
 #include "tests/unit/task_queue_fixture.h"
+#include "tests/unit/test.h"
 
 static const struct task_queue_config rules = { .passes = 2,
                                                 .failures_max = 3,
@@ -40,12 +41,11 @@ static void assert_lost(const struct task_queue *queue, uint64_t records, uint64
     assert_int_equal(counts.records_lost_total, records_total);
 }
 
-static void test_a_pass_is_what_was_done_and_what_was_lost(void **state)
+TEST(test_a_pass_is_what_was_done_and_what_was_lost)
 {
     struct task_queue *queue = queue_with(&rules, 3);
     struct task_queue_counts counts;
 
-    (void)state;
     assert_int_equal(end(queue, lease(queue, 1, 0), 4), 0);
     assert_int_equal(end(queue, lease(queue, 1, 0), 10), 0); /* all of it */
     counts = task_queue_counts(queue);
@@ -69,12 +69,11 @@ static void test_a_pass_is_what_was_done_and_what_was_lost(void **state)
 }
 
 /* The answer was lost, and the holder says it again, with another loss: the first word counts. */
-static void test_a_loss_counts_once(void **state)
+TEST(test_a_loss_counts_once)
 {
     struct task_queue *queue = queue_with(&rules, 2);
     const struct task *task = lease(queue, 1, 0);
 
-    (void)state;
     assert_int_equal(end(queue, task, 4), 0);
     assert_int_equal(end(queue, task, 4), 0);
     assert_int_equal(end(queue, task, 0), 0);
@@ -85,13 +84,12 @@ static void test_a_loss_counts_once(void **state)
 }
 
 /* It dies, or is too late: what it lost is nothing, and the next holder tells for itself. */
-static void test_the_loss_of_one_who_lost_the_lease_is_not_counted(void **state)
+TEST(test_the_loss_of_one_who_lost_the_lease_is_not_counted)
 {
     struct task_queue *queue = queue_with(&rules, 1);
     struct task_finish late = end_of(queue, lease(queue, 1, 0), 4);
     const struct task *task;
 
-    (void)state;
     assert_int_equal(task_queue_release_holder(queue, 1, true), 1);
     assert_int_equal(task_queue_end(queue, &late, 1, 0, NULL, NULL), EDL_ESTALE);
     assert_lost(queue, 0, 0, 0);
@@ -104,7 +102,7 @@ static void test_the_loss_of_one_who_lost_the_lease_is_not_counted(void **state)
     task_queue_free(queue);
 }
 
-static void test_no_more_is_lost_than_a_task_has(void **state)
+TEST(test_no_more_is_lost_than_a_task_has)
 {
     static const struct {
         uint64_t records;
@@ -114,7 +112,6 @@ static void test_no_more_is_lost_than_a_task_has(void **state)
     const struct task *task = lease(queue, 1, 0);
     struct edl_error error = { 0 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(wrong); i++) {
         struct task_finish finish = end_of(queue, task, 0);
 
@@ -131,11 +128,10 @@ static void test_no_more_is_lost_than_a_task_has(void **state)
     task_queue_free(queue);
 }
 
-static void test_copy_and_restore_know_what_was_lost(void **state)
+TEST(test_copy_and_restore_know_what_was_lost)
 {
     struct task_queue *queue = queue_with(&rules, 3), *copy, *restored;
 
-    (void)state;
     assert_int_equal(end(queue, lease(queue, 1, 0), 4), 0);
     copy = task_queue_copy(queue);
     assert_lost(copy, 4, 1, 4);
@@ -159,7 +155,7 @@ static void test_copy_and_restore_know_what_was_lost(void **state)
 }
 
 /* Random events of all kinds; beside them the sums. */
-static void test_random_history_adds_up(void **state)
+TEST(test_random_history_adds_up)
 {
     enum { TASKS = 13, HOLDERS = 5 };
     const struct task_queue_config config = { .passes = 40,
@@ -168,7 +164,6 @@ static void test_random_history_adds_up(void **state)
     struct task_queue *queue = queue_with(&config, TASKS);
     uint64_t seed = the_seed(1), now = 0, lost = 0;
 
-    (void)state;
     for (int step = 0; step < 200000 && !task_queue_is_finished(queue); step++) {
         struct task_queue_counts counts;
         const struct task *task;
@@ -203,18 +198,4 @@ static void test_random_history_adds_up(void **state)
                          task_queue_counts(queue).records_discarded_total,
                      (uint64_t)TASKS * 10 * 40);
     task_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_pass_is_what_was_done_and_what_was_lost),
-        cmocka_unit_test(test_a_loss_counts_once),
-        cmocka_unit_test(test_the_loss_of_one_who_lost_the_lease_is_not_counted),
-        cmocka_unit_test(test_no_more_is_lost_than_a_task_has),
-        cmocka_unit_test(test_copy_and_restore_know_what_was_lost),
-        cmocka_unit_test(test_random_history_adds_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

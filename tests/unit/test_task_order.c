@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task_order.c - the order of the tasks of a pass: that of their ids, or one that follows from
  * a seed and the number of the pass */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/base/task_queue.h"
 #include "shared/macro.h"
 #include "shared/permutation.h"
+#include "tests/unit/test.h"
 
 enum { TASKS = 97, PASSES = 3 };
 
@@ -46,11 +42,10 @@ static void do_tasks(struct task_queue *queue, size_t n, uint32_t *ret)
     }
 }
 
-static void test_order_of_any_number_of_things_has_each_once(void **state)
+TEST(test_order_of_any_number_of_things_has_each_once)
 {
     bool seen[1000];
 
-    (void)state;
     for (uint64_t n = 1; n < ELEMENTS(seen); n += n < 40 ? 1 : 37) {
         const struct permutation order = permutation_of(n, 5, 2);
 
@@ -66,12 +61,11 @@ static void test_order_of_any_number_of_things_has_each_once(void **state)
 }
 
 /* These numbers are promised: edl.sampler(10, 7) gives the same in Python. */
-static void test_order_is_the_one_that_is_promised(void **state)
+TEST(test_order_is_the_one_that_is_promised)
 {
     static const uint64_t promised[2][10] = { { 4, 1, 9, 8, 2, 0, 6, 3, 7, 5 },
                                               { 8, 2, 4, 1, 0, 5, 3, 6, 7, 9 } };
 
-    (void)state;
     for (uint64_t epoch = 0; epoch < ELEMENTS(promised); epoch++) {
         const struct permutation order = permutation_of(10, 7, epoch);
 
@@ -80,13 +74,12 @@ static void test_order_is_the_one_that_is_promised(void **state)
     }
 }
 
-static void test_each_pass_has_an_order_of_its_own(void **state)
+TEST(test_each_pass_has_an_order_of_its_own)
 {
     struct task_queue *queue = make_queue(true, 7);
     uint32_t ids[PASSES][TASKS];
     uint32_t next[4];
 
-    (void)state;
     task_queue_order(queue);
     assert_int_equal(task_queue_next(queue, next, ELEMENTS(next)), ELEMENTS(next));
     for (uint32_t pass = 0; pass < PASSES; pass++) {
@@ -103,12 +96,11 @@ static void test_each_pass_has_an_order_of_its_own(void **state)
     task_queue_free(queue);
 }
 
-static void test_without_a_seed_it_is_that_of_the_ids(void **state)
+TEST(test_without_a_seed_it_is_that_of_the_ids)
 {
     struct task_queue *queue = make_queue(false, 7);
     uint32_t ids[2 * TASKS];
 
-    (void)state;
     task_queue_order(queue);
     do_tasks(queue, ELEMENTS(ids), ids);
     for (uint32_t i = 0; i < ELEMENTS(ids); i++)
@@ -117,14 +109,13 @@ static void test_without_a_seed_it_is_that_of_the_ids(void **state)
 }
 
 /* A restart finds a pass half done; what is left comes in the same order. */
-static void test_restart_goes_on_in_the_same_order(void **state)
+TEST(test_restart_goes_on_in_the_same_order)
 {
     enum { DONE = 40 };
     struct task_queue *queue = make_queue(true, 11);
     struct task_queue *restored = make_queue(true, 11);
     uint32_t before[TASKS + DONE], rest[TASKS - DONE], again[TASKS - DONE];
 
-    (void)state;
     task_queue_order(queue);
     do_tasks(queue, TASKS + DONE, before); /* into the second pass */
     task_queue_restore(restored, 1, &(struct task_queue_counts){ 0 });
@@ -140,17 +131,4 @@ static void test_restart_goes_on_in_the_same_order(void **state)
     assert_memory_equal(rest, again, sizeof rest);
     task_queue_free(queue);
     task_queue_free(restored);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_any_number_of_things_has_each_once),
-        cmocka_unit_test(test_order_is_the_one_that_is_promised),
-        cmocka_unit_test(test_each_pass_has_an_order_of_its_own),
-        cmocka_unit_test(test_without_a_seed_it_is_that_of_the_ids),
-        cmocka_unit_test(test_restart_goes_on_in_the_same_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,15 @@
 /* test_task_queue.c - tasks are leased, finished, failed and counted exactly once; a pass always
  * ends */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/base/task_queue.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
 #include "tests/unit/task_queue_fixture.h"
+#include "tests/unit/test.h"
 
 static struct task_queue *make_queue(uint32_t n_tasks, uint32_t passes, uint32_t failures_max)
 {
@@ -31,7 +27,7 @@ static int finish(struct task_queue *queue, const struct task *task)
                              NULL, NULL);
 }
 
-static void test_pass_with_two_holders_counts_each_record_once(void **state)
+TEST(test_pass_with_two_holders_counts_each_record_once)
 {
     struct task_queue *queue = make_queue(3, 2, 3);
     bool ended = false;
@@ -41,7 +37,6 @@ static void test_pass_with_two_holders_counts_each_record_once(void **state)
     struct task *none = NULL;
     uint32_t known = b->id;
 
-    (void)state;
     assert_int_equal(a->id, 0);
     assert_int_equal(b->id, 1);
     assert_int_equal(c->id, 2);
@@ -61,14 +56,13 @@ static void test_pass_with_two_holders_counts_each_record_once(void **state)
     task_queue_free(queue);
 }
 
-static void test_finish_repeated_is_counted_once_and_stale_is_refused(void **state)
+TEST(test_finish_repeated_is_counted_once_and_stale_is_refused)
 {
     struct task_queue *queue = make_queue(2, 1, 3);
     struct edl_error error = { 0 };
     struct task *task = lease(queue, 7, 0);
     uint32_t old = task->lease;
 
-    (void)state;
     assert_int_equal(task_queue_release_holder(queue, 7, true), 1);
     task = lease(queue, 8, 0);
     assert_int_equal(task->id, 0); /* what a dead holder had comes first */
@@ -83,12 +77,11 @@ static void test_finish_repeated_is_counted_once_and_stale_is_refused(void **sta
     task_queue_free(queue);
 }
 
-static void test_lease_whose_answer_was_lost_is_given_again(void **state)
+TEST(test_lease_whose_answer_was_lost_is_given_again)
 {
     struct task_queue *queue = make_queue(3, 1, 3);
     struct task *first = NULL, *again = NULL, *next = NULL;
 
-    (void)state;
     assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &first), TASK_LEASE_GIVEN);
     assert_int_equal(task_queue_lease(queue, 1, NULL, 0, 0, &again), TASK_LEASE_GIVEN);
     assert_ptr_equal(first, again);
@@ -99,11 +92,10 @@ static void test_lease_whose_answer_was_lost_is_given_again(void **state)
 }
 
 /* B6: with failures_max 3 a task is tried four times; with 1 the second failure discards. */
-static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state)
+TEST(test_failures_beyond_the_limit_discard_and_end_the_pass)
 {
     static const uint32_t limits[] = { 0, 1, 3 };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(limits); i++) {
         struct task_queue *queue = make_queue(2, 2, limits[i]);
         struct task *bad = lease(queue, 1, 0);
@@ -126,13 +118,12 @@ static void test_failures_beyond_the_limit_discard_and_end_the_pass(void **state
 }
 
 /* Another pass would fare no better: nothing follows a pass of which no task was trained. */
-static void test_pass_without_any_trained_task_fails_the_queue(void **state)
+TEST(test_pass_without_any_trained_task_fails_the_queue)
 {
     struct task_queue *queue = make_queue(3, 2, 1);
     struct task_queue *restored = make_queue(3, 2, 1);
     struct task *none = NULL;
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         struct task *task = lease(queue, 1, 0);
 
@@ -154,12 +145,11 @@ static void test_pass_without_any_trained_task_fails_the_queue(void **state)
     task_queue_free(restored);
 }
 
-static void test_returned_tasks_count_no_failure(void **state)
+TEST(test_returned_tasks_count_no_failure)
 {
     struct task_queue *queue = make_queue(1, 1, 0);
     struct task *task;
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         task = lease(queue, 1, 0);
         assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, 0, true, NULL), 0);
@@ -173,11 +163,10 @@ static void test_returned_tasks_count_no_failure(void **state)
     task_queue_free(queue);
 }
 
-static void test_expired_leases_go_to_the_end_in_deadline_order(void **state)
+TEST(test_expired_leases_go_to_the_end_in_deadline_order)
 {
     struct task_queue *queue = make_queue(3, 1, 3);
 
-    (void)state;
     (void)lease(queue, 1, 0);
     (void)lease(queue, 2, 50);
     assert_int_equal(task_queue_next_deadline_us(queue), 100);
@@ -190,11 +179,10 @@ static void test_expired_leases_go_to_the_end_in_deadline_order(void **state)
     task_queue_free(queue);
 }
 
-static void test_one_saver_until_it_is_gone(void **state)
+TEST(test_one_saver_until_it_is_gone)
 {
     struct task_queue *queue = make_queue(1, 1, 3);
 
-    (void)state;
     assert_false(task_queue_elect_saver(queue, 1));
     assert_int_equal(finish(queue, lease(queue, 1, 0)), 0);
     assert_true(task_queue_elect_saver(queue, 1));
@@ -213,13 +201,12 @@ static void test_one_saver_until_it_is_gone(void **state)
 }
 
 /* A copy has the same orders, deadlines and memory of what was counted, and goes its own way. */
-static void test_copy_goes_on_by_itself(void **state)
+TEST(test_copy_goes_on_by_itself)
 {
     struct task_queue *queue = make_queue(5, 2, 3);
     struct task_queue *copy;
     struct task *done, *again = NULL;
 
-    (void)state;
     done = lease(queue, 1, 10);
     assert_int_equal(finish(queue, done), 0);
     (void)lease(queue, 2, 20);
@@ -255,12 +242,11 @@ static void count_task(const struct task *task, void *userdata)
     told->tasks++;
 }
 
-static void test_changed_tasks_are_told_once(void **state)
+TEST(test_changed_tasks_are_told_once)
 {
     struct task_queue *queue = make_queue(2, 2, 3);
     struct told told = { 0 };
 
-    (void)state;
     (void)lease(queue, 1, 0);
     task_queue_take_changed(queue, count_task, &told);
     assert_int_equal(told.tasks, 1);
@@ -275,12 +261,11 @@ static void test_changed_tasks_are_told_once(void **state)
     task_queue_free(queue);
 }
 
-static void test_restore_continues_where_it_was(void **state)
+TEST(test_restore_continues_where_it_was)
 {
     struct task_queue *queue = make_queue(3, 2, 3);
     struct task_queue_counts counts;
 
-    (void)state;
     task_queue_restore(queue, 1,
                        &(struct task_queue_counts){ .records_total = 40, .retries_total = 2 });
     assert_int_equal(task_queue_restore_task(queue, 0, TASK_DONE, 5, 0, 11, 0), 0);
@@ -301,14 +286,13 @@ static void test_restore_continues_where_it_was(void **state)
 
 /* Random events; the truth is kept beside: how often each task's records were counted in each pass.
  */
-static void test_random_history_counts_exactly(void **state)
+TEST(test_random_history_counts_exactly)
 {
     uint64_t seed = the_seed(1);
     enum { TASKS = 13, PASSES = 40, HOLDERS = 5 };
     struct task_queue *queue = make_queue(TASKS, PASSES, 1);
     uint64_t now = 0, counted = 0;
 
-    (void)state;
     for (int step = 0; step < 200000 && !task_queue_is_finished(queue); step++) {
         struct task_queue_counts before = task_queue_counts(queue), after;
         uint32_t random, id, pass = task_queue_pass(queue);
@@ -357,24 +341,4 @@ static void test_random_history_counts_exactly(void **state)
     assert_int_equal(counted + task_queue_counts(queue).records_discarded_total,
                      (uint64_t)TASKS * 10 * PASSES);
     task_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pass_with_two_holders_counts_each_record_once),
-        cmocka_unit_test(test_finish_repeated_is_counted_once_and_stale_is_refused),
-        cmocka_unit_test(test_lease_whose_answer_was_lost_is_given_again),
-        cmocka_unit_test(test_failures_beyond_the_limit_discard_and_end_the_pass),
-        cmocka_unit_test(test_pass_without_any_trained_task_fails_the_queue),
-        cmocka_unit_test(test_returned_tasks_count_no_failure),
-        cmocka_unit_test(test_expired_leases_go_to_the_end_in_deadline_order),
-        cmocka_unit_test(test_one_saver_until_it_is_gone),
-        cmocka_unit_test(test_changed_tasks_are_told_once),
-        cmocka_unit_test(test_copy_goes_on_by_itself),
-        cmocka_unit_test(test_restore_continues_where_it_was),
-        cmocka_unit_test(test_random_history_counts_exactly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task_wishes.c - what holders ask a task queue for: several tasks at once, tasks of one pass
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/base/task_queue.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static struct task_queue *make_queue(uint32_t n_tasks, uint32_t n_chunks)
 {
@@ -44,13 +40,12 @@ static void finish(struct task_queue *queue, const struct task *task)
                      0);
 }
 
-static void test_several_tasks_come_in_order(void **state)
+TEST(test_several_tasks_come_in_order)
 {
     struct task_queue *queue = make_queue(10, 1);
     struct task *tasks[10], *others[10];
     size_t n;
 
-    (void)state;
     assert_int_equal(take(queue, 1, &(struct task_wish){ .n = 4 }, tasks), 4);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(tasks[i]->id, i);
@@ -65,14 +60,13 @@ static void test_several_tasks_come_in_order(void **state)
 }
 
 /* An answer that was lost is given again, with as many more as there is room for. */
-static void test_lost_answer_is_given_again_before_new_tasks(void **state)
+TEST(test_lost_answer_is_given_again_before_new_tasks)
 {
     const uint32_t known[] = { 1, 77 };
     const struct task_wish wish = { .known = known, .n_known = 2, .n = 4 };
     struct task_queue *queue = make_queue(10, 1);
     struct task *tasks[4];
 
-    (void)state;
     assert_int_equal(take(queue, 1, &(struct task_wish){ .n = 3 }, tasks), 3);
     assert_int_equal(take(queue, 1, &wish, tasks), 4);
     assert_int_equal(tasks[0]->id, 0);
@@ -85,13 +79,12 @@ static void test_lost_answer_is_given_again_before_new_tasks(void **state)
     task_queue_free(queue);
 }
 
-static void test_answer_has_a_bound_in_chunks(void **state)
+TEST(test_answer_has_a_bound_in_chunks)
 {
     struct task_queue *queue = make_queue(5, TASK_LEASE_CHUNKS_MAX / 2);
     struct task_queue *large = make_queue(3, TASK_LEASE_CHUNKS_MAX + 1);
     struct task *tasks[5];
 
-    (void)state;
     assert_int_equal(take(queue, 1, &(struct task_wish){ .n = 5 }, tasks), 2);
     assert_int_equal(take(large, 1, &(struct task_wish){ .n = 3 }, tasks), 1);
     task_queue_free(queue);
@@ -108,12 +101,11 @@ static void assert_pass_error(const struct task_queue *queue, uint32_t pass, int
 }
 
 /* The words are those of upstream's master. */
-static void test_pass_that_is_not_under_way_is_told_as_upstream_does(void **state)
+TEST(test_pass_that_is_not_under_way_is_told_as_upstream_does)
 {
     struct task_queue *queue = make_queue(1, 1);
     struct task *task;
 
-    (void)state;
     assert_pass_error(queue, 0, 0, "");
     assert_pass_error(queue, 1, EDL_EPASSAFTER, "pass number larger than master");
     (void)take(queue, 1, &(struct task_wish){ .n = 1 }, &task);
@@ -131,13 +123,12 @@ static void test_pass_that_is_not_under_way_is_told_as_upstream_does(void **stat
 }
 
 /* Behind the last pass there is none that has not begun. */
-static void test_end_of_all_passes_is_no_pass_to_wait_for(void **state)
+TEST(test_end_of_all_passes_is_no_pass_to_wait_for)
 {
     struct task_queue *queue = make_queue(1, 1);
     struct task *task;
     size_t n;
 
-    (void)state;
     for (int pass = 0; pass < 2; pass++) {
         (void)take(queue, 1, &(struct task_wish){ .n = 1 }, &task);
         finish(queue, task);
@@ -148,17 +139,4 @@ static void test_end_of_all_passes_is_no_pass_to_wait_for(void **state)
     assert_int_equal(task_queue_lease_some(queue, 1, &(struct task_wish){ .n = 1 }, 0, &task, &n),
                      TASK_LEASE_FINISHED);
     task_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_several_tasks_come_in_order),
-        cmocka_unit_test(test_lost_answer_is_given_again_before_new_tasks),
-        cmocka_unit_test(test_answer_has_a_bound_in_chunks),
-        cmocka_unit_test(test_pass_that_is_not_under_way_is_told_as_upstream_does),
-        cmocka_unit_test(test_end_of_all_passes_is_no_pass_to_wait_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

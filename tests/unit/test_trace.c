@@ -5,6 +5,7 @@
 #include "simulator/trace/job_time.h"
 #include "simulator/trace/mesh.h"
 #include "simulator/trace/pool.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trace_world.h"
 
 /* ---- CSV ---- */
@@ -14,13 +15,12 @@ static int parse(const char *text, struct csv **ret, struct edl_error *error)
     return csv_parse("a.csv", xstrdup(text), strlen(text), ret, error);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
     struct csv *csv = NULL;
     double number;
     uint64_t count;
 
-    (void)state;
     assert_int_equal(parse("\xef\xbb\xbf"
                            "a,b\r\n1,\"x,\"\"y\"\"\nz\"\n\n2.5,\n\"7\",end",
                            &csv, NULL),
@@ -39,7 +39,7 @@ static void test_csv(void **state)
     (void)csv_free(csv);
 }
 
-static void test_csv_refuses(void **state)
+TEST(test_csv_refuses)
 {
     static const struct {
         const char *text, *says;
@@ -54,7 +54,6 @@ static void test_csv_refuses(void **state)
         { "\na,b,\"b\"\n", "a.csv line 2: columns 2 and 3 are both called \"b\"" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
         struct csv *csv = NULL;
@@ -65,7 +64,7 @@ static void test_csv_refuses(void **state)
     }
 }
 
-static void test_csv_cells_are_refused(void **state)
+TEST(test_csv_cells_are_refused)
 {
     struct edl_error error = { 0 };
     struct csv *csv = NULL;
@@ -73,7 +72,6 @@ static void test_csv_cells_are_refused(void **state)
     uint64_t count = 1;
     size_t column;
 
-    (void)state;
     assert_int_equal(parse("n\n1e3\nx\n-1\nnan\n99999999999999999999\n", &csv, NULL), 0);
     assert_int_equal(csv_number(csv, 1, 0, 0, 9, &number, &error), -EINVAL);
     assert_string_equal(error.text, "a.csv line 3, column \"n\": \"x\" is no number");
@@ -90,13 +88,12 @@ static void test_csv_cells_are_refused(void **state)
     (void)csv_free(csv);
 }
 
-static void test_csv_rows_are_not_repeated(void **state)
+TEST(test_csv_rows_are_not_repeated)
 {
     struct csv_key keys[] = { { { 1, 8 }, 0 }, { { 2, 8 }, 1 }, { { 2, 8 }, 2 }, { { 1, 8 }, 3 } };
     struct edl_error error = { 0 };
     struct csv *csv = NULL;
 
-    (void)state;
     assert_int_equal(parse("a,b\n1,8\n2,8\n02,8\n1,8\n", &csv, NULL), 0);
     assert_int_equal(csv_refuse_repeated(csv, keys, 0, "a and b", "one of them", &error), -EINVAL);
     assert_string_equal(error.text,
@@ -110,12 +107,11 @@ static void test_csv_rows_are_not_repeated(void **state)
 
 /* ---- nodes ---- */
 
-static void test_pool(void **state)
+TEST(test_pool)
 {
     struct pool pool;
     struct shares a = { 0 }, b = { 0 }, c = { 0 };
 
-    (void)state;
     pool_init(&pool, 3, 4);
     pool_most_free(&pool, 6, &a); /* 4 on node 0, 2 on node 1 */
     assert_int_equal(a.n_items, 2);
@@ -147,12 +143,11 @@ static void test_pool(void **state)
 }
 
 /* Against a plain array of flags. */
-static void test_bitset(void **state)
+TEST(test_bitset)
 {
     static const uint32_t sizes[] = { 1, 63, 64, 65, 4096, 4097, 300000 };
     uint64_t random = 5;
 
-    (void)state;
     for (size_t s = 0; s < ELEMENTS(sizes); s++) {
         uint32_t n = sizes[s];
         bool *flags = xcalloc(n, sizeof(*flags));
@@ -183,12 +178,11 @@ static void test_bitset(void **state)
 
 /* ---- mesh ---- */
 
-static void test_mesh_is_linear(void **state)
+TEST(test_mesh_is_linear)
 {
     double points[64][3], values[64][2], at[3] = { 0.5, 2.25, 1.7 }, ret[2];
     struct mesh *mesh = NULL;
 
-    (void)state;
     for (int i = 0; i < 64; i++) {
         for (int k = 0; k < 3; k++)
             points[i][k] = i >> (2 * k) & 3;
@@ -210,13 +204,12 @@ static void test_mesh_is_linear(void **state)
     (void)mesh_free(mesh);
 }
 
-static void test_mesh_refuses_a_plane(void **state)
+TEST(test_mesh_refuses_a_plane)
 {
     double points[9][3], values[9][2] = { 0 };
     struct edl_error error = { 0 };
     struct mesh *mesh = NULL;
 
-    (void)state;
     for (int i = 0; i < 9; i++) {
         points[i][0] = i / 3;
         points[i][1] = i % 3;
@@ -249,9 +242,8 @@ static double rate_of(const char *text, uint32_t n)
     return rate;
 }
 
-static void test_laws(void **state)
+TEST(test_laws)
 {
-    (void)state;
     assert_near(rate_of("power:0.5", 16), 4);
     assert_near(rate_of("amdahl:0.5", 2), 4.0 / 3);
     assert_near(rate_of("amdahl:0", 7), 7);
@@ -264,14 +256,13 @@ static void test_laws(void **state)
     assert_near(rate_of("pserver:resnet-50", 3), 1 / (.1248 + .418 + .421 / 2 + .0074));
 }
 
-static void test_pserver_split(void **state)
+TEST(test_pserver_split)
 {
     struct profile *profile = profile_pserver_new(pserver_model_find("dssm"));
     uint32_t n = 6;
     struct shape shape = { .counts = &n, .n_nodes = 1, .n = n };
     const struct pace *best = profile_pace(profile, &shape, NULL);
 
-    (void)state;
     assert_int_equal(best->pservers, 1); /* it does not gain by servers */
     shape.pservers = 3;
     assert_near(profile_pace(profile, &shape, NULL)->step_s,
@@ -283,11 +274,10 @@ static void test_pserver_split(void **state)
 }
 
 /* The quick search for the best split, against all splits. */
-static void test_pserver_split_is_the_best_of_all(void **state)
+TEST(test_pserver_split_is_the_best_of_all)
 {
     static const uint32_t amounts[] = { 2, 3, 4, 5, 7, 8, 13, 24, 64, 255, 256, 1000, 20000 };
 
-    (void)state;
     for (size_t m = 0; pserver_models[m].name != NULL; m++) {
         struct profile *profile = profile_pserver_new(&pserver_models[m]);
 
@@ -327,7 +317,7 @@ static void free_counted(struct profile *profile)
 
 /* Looking at all amounts of a large cluster must not cost memory; the small ones are asked for all
  * the time. */
-static void test_large_amounts_of_laws_are_not_remembered(void **state)
+TEST(test_large_amounts_of_laws_are_not_remembered)
 {
     static const struct profile_ops ops = {
         .name = "counted", .pace = counted_pace, .free = free_counted, .law = true
@@ -335,7 +325,6 @@ static void test_large_amounts_of_laws_are_not_remembered(void **state)
     struct profile *profile = xcalloc(1, sizeof(*profile));
     struct glance glance;
 
-    (void)state;
     profile_init(profile, &ops, "counted");
     worked_out = 0;
     for (int i = 0; i < 3; i++) {
@@ -355,7 +344,7 @@ static void test_large_amounts_of_laws_are_not_remembered(void **state)
     (void)profile_unref(profile);
 }
 
-static void test_speeds_are_refused(void **state)
+TEST(test_speeds_are_refused)
 {
     static const char *const bad[] = {
         "",          "power",     "power:",        "power:0",    "power:1.1",
@@ -364,7 +353,6 @@ static void test_speeds_are_refused(void **state)
         "pserver:x", "linear:1",  "power:nan",
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
         struct profile *profile = NULL;
@@ -376,12 +364,11 @@ static void test_speeds_are_refused(void **state)
     }
 }
 
-static void test_speeds_as_text(void **state)
+TEST(test_speeds_as_text)
 {
     static const char *const texts[] = { "power:0.5", "amdahl:0.125", "table:1=2.5;4=8",
                                          "pserver:wlm" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(texts); i++) {
         struct profile *profile = NULL;
         char *text;
@@ -411,7 +398,7 @@ static void free_digits(struct profile *profile)
     free(profile);
 }
 
-static void test_shapes_are_turned(void **state)
+TEST(test_shapes_are_turned)
 {
     static const struct profile_ops ops = { .name = "digits",
                                             .pace = digits_pace,
@@ -425,7 +412,6 @@ static void test_shapes_are_turned(void **state)
     };
     struct profile *profile = xcalloc(1, sizeof(*profile));
 
-    (void)state;
     profile_init(profile, &ops, "digits");
     profile->needs_shape = true;
     for (size_t i = 0; i < ELEMENTS(cases); i++)
@@ -442,13 +428,12 @@ static void test_shapes_are_turned(void **state)
 }
 
 /* Of laws that rise two amounts are looked at: the same as of all. */
-static void test_the_best_amount_is_that_of_all(void **state)
+TEST(test_the_best_amount_is_that_of_all)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,min,max,instances\n"
                                    "0,power:0.7,80,2,5,2\n0,amdahl:0.1,7,1,300,1\n"
                                    "0,pserver:vgg-16,9,2,300,2\n0,table:1=2;4=6;9=5,9,1,9,1\n");
 
-    (void)state;
     for (size_t i = 0; i < trace->n; i++)
         for (uint32_t most = 1; most <= 300; most += 7) {
             const struct trace_job *job = &trace->jobs[i];
@@ -471,11 +456,10 @@ static void test_the_best_amount_is_that_of_all(void **state)
 
 /* ---- figures ---- */
 
-static void test_quantile(void **state)
+TEST(test_quantile)
 {
     static const double values[] = { 1, 2, 4, 8 };
 
-    (void)state;
     assert_near(quantile(values, 4, 0), 1);
     assert_near(quantile(values, 4, 1), 8);
     assert_near(quantile(values, 4, 0.5), 3);
@@ -483,12 +467,11 @@ static void test_quantile(void **state)
     assert_true(isnan(quantile(values, 0, 0.5)));
 }
 
-static void test_paired(void **state)
+TEST(test_paired)
 {
     static const double a[] = { 9, 18, 33, 36 }, b[] = { 10, 20, 30, 40 };
     struct paired first, second;
 
-    (void)state;
     paired_of(a, b, 4, 7, &first);
     paired_of(a, b, 4, 7, &second);
     assert_near(first.mean, -1);
@@ -502,7 +485,7 @@ static void test_paired(void **state)
     assert_true(first.low == 0 && first.high == 0 && first.lost == 0);
 }
 
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,max\n"
                                    "0,power:1,80,4\n"
@@ -511,38 +494,10 @@ static void test_bounds(void **state)
     struct run_config config = cluster_of(2, 2);
     struct bounds bounds;
 
-    (void)state;
     assert_int_equal(bounds_of(trace, &config, &bounds, NULL), 0);
     assert_near(bounds.shortest_avg_s, (20 + 4 + 5) / 3.0);
     /* sizes 20, 2 and 1.25 s: the first one is interrupted at 10 */
     assert_near(bounds.srpt_avg_s, (23.25 + 3.25 + 1.25) / 3);
     assert_near(bounds.makespan_s, 23.25);
     (void)trace_free(trace);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_refuses),
-        cmocka_unit_test(test_csv_cells_are_refused),
-        cmocka_unit_test(test_csv_rows_are_not_repeated),
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_bitset),
-        cmocka_unit_test(test_mesh_is_linear),
-        cmocka_unit_test(test_mesh_refuses_a_plane),
-        cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_pserver_split),
-        cmocka_unit_test(test_pserver_split_is_the_best_of_all),
-        cmocka_unit_test(test_large_amounts_of_laws_are_not_remembered),
-        cmocka_unit_test(test_speeds_are_refused),
-        cmocka_unit_test(test_speeds_as_text),
-        cmocka_unit_test(test_shapes_are_turned),
-        cmocka_unit_test(test_the_best_amount_is_that_of_all),
-        cmocka_unit_test(test_quantile),
-        cmocka_unit_test(test_paired),
-        cmocka_unit_test(test_bounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "shared/cleanup.h"
 #include "simulator/trace/generate.h"
 #include "simulator/trace/import.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trace_world.h"
 
 /* ---- files ---- */
@@ -66,14 +67,13 @@ static void put(const char *name, const char *text)
 
 /* ---- our form ---- */
 
-static void test_own_form(void **state)
+TEST(test_own_form)
 {
     struct trace *trace = trace_of("job,submit_s,model,speed,duration_s,instances,min,max,batch,"
                                    "user,weight,deadline_s,family\n"
                                    "late,20,m,power:1,100,4,2,8,64,ann,2,500,f\n"
                                    "early,10,m,power:1,100,,,,,,,,\n");
 
-    (void)state;
     assert_int_equal(trace->n, 2);
     assert_string_equal(trace->name, "test.csv");
     assert_string_equal(trace->jobs[0].name, "early");
@@ -95,7 +95,7 @@ static void test_own_form(void **state)
     (void)trace_free(trace);
 }
 
-static void test_own_form_refuses(void **state)
+TEST(test_own_form_refuses)
 {
     static const struct {
         const char *text, *says, *remedy;
@@ -122,7 +122,6 @@ static void test_own_form_refuses(void **state)
         { "submit_s,speed,work_steps\n1,power:1\n", "t line 2: 2 cells", "as many" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
         struct trace *trace = NULL;
@@ -135,7 +134,7 @@ static void test_own_form_refuses(void **state)
     }
 }
 
-static void test_json_refuses(void **state)
+TEST(test_json_refuses)
 {
     static const struct {
         const char *text, *says;
@@ -149,7 +148,6 @@ static void test_json_refuses(void **state)
         { "{\"jobs\": [{\"submit_s\": 1}]}", "t jobs[0]: speed is missing" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         struct edl_error error = { 0 };
         struct trace *trace = NULL;
@@ -172,11 +170,10 @@ static char *written(const struct trace *trace, bool json)
     return text;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
     static const char *const kinds[] = { "poisson", "pserver" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++) {
         struct generate_options options = {
             .kind = kinds[i], .jobs = 50, .per_hour = 20, .seed = 3
@@ -217,11 +214,10 @@ static void test_round_trip(void **state)
 
 /* ---- made-up traces ---- */
 
-static void test_generators(void **state)
+TEST(test_generators)
 {
     static const char *const kinds[] = { "poisson", "diurnal", "heavy-tailed", "pserver" };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(kinds); i++) {
         struct generate_options options = {
             .kind = kinds[i], .jobs = 4000, .per_hour = 20, .seed = 1
@@ -254,13 +250,12 @@ static void test_generators(void **state)
     }
 }
 
-static void test_no_such_generator(void **state)
+TEST(test_no_such_generator)
 {
     struct generate_options options = { .kind = "normal", .jobs = 1, .per_hour = 1, .seed = 1 };
     struct edl_error error = { 0 };
     struct trace *trace = NULL;
 
-    (void)state;
     assert_int_equal(trace_generate(&options, &trace, &error), -EINVAL);
     assert_non_null(strstr(error.remedy, "heavy-tailed"));
 }
@@ -284,11 +279,10 @@ static int import_log(const char *text, uint64_t seed, struct trace **ret, struc
     return elasticflow_import(path_of("log.csv"), &options, ret, error);
 }
 
-static void test_log(void **state)
+TEST(test_log)
 {
     struct trace *trace = NULL;
 
-    (void)state;
     put_tables();
     assert_int_equal(import_log("job_id,submission_time,duration,num_gpu,model_name,batch_size\n"
                                 "x,5,100,2,a,64\ny,4,10,8,b,32\nz,6,10,3,a,128\n",
@@ -305,13 +299,12 @@ static void test_log(void **state)
     (void)trace_free(trace);
 }
 
-static void test_log_without_models(void **state)
+TEST(test_log_without_models)
 {
     struct trace *trace = NULL, *again = NULL;
     char text[20000] = "job_id,submission_time,duration,num_gpu\n";
     size_t of_b = 0;
 
-    (void)state;
     put_tables();
     for (int i = 0; i < 600; i++)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "j%d,%d,100,%d\n", i, i,
@@ -334,7 +327,7 @@ static void test_log_without_models(void **state)
     (void)trace_free(again);
 }
 
-static void test_log_refuses(void **state)
+TEST(test_log_refuses)
 {
     static const struct {
         const char *text, *says;
@@ -349,7 +342,6 @@ static void test_log_refuses(void **state)
     struct edl_error error = { 0 };
     struct trace *trace = NULL;
 
-    (void)state;
     put_tables();
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         if (import_log(bad[i].text, 1, &trace, &error) != -EINVAL ||
@@ -396,7 +388,7 @@ static int import_workload(const char *text, struct trace **ret, struct edl_erro
     return pollux_import(path_of("w.csv"), &options, ret, error);
 }
 
-static void test_pollux_physics(void **state)
+TEST(test_pollux_physics)
 {
     static const uint32_t apart[] = { 1, 1 }, two_and_one[] = { 2, 1 }, five[] = { 1, 1, 1, 1, 1 };
     struct edl_error error = { 0 };
@@ -405,7 +397,6 @@ static void test_pollux_physics(void **state)
     struct run_result result;
     struct profile *profile;
 
-    (void)state;
     put_models();
     assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\n"
                                      "j,0,x,2,12\nk,0,x,1,32\n",
@@ -440,12 +431,11 @@ static void test_pollux_physics(void **state)
 
 /* A placement may be written from any of its nodes: 31 is 13, and not the mean of all with as many
  * nodes and instances. */
-static void test_placements_are_turned(void **state)
+TEST(test_placements_are_turned)
 {
     static const uint32_t one_and_three[] = { 1, 3 };
     struct trace *trace = NULL;
 
-    (void)state;
     put_models();
     put("m/x/placements.csv",
         "placement," TIMES "1,4,1,0\n1,8,2,0.5\n22,4,9,0\n22,8,9,0\n31,4,7,0\n31,8,9,0\n");
@@ -478,7 +468,7 @@ static void grow_as_shown(void *state, const struct view *view, struct plan *pla
 }
 
 /* The best amount changes with the epoch: a bound takes the best of each. */
-static void test_bounds_are_of_each_phase(void **state)
+TEST(test_bounds_are_of_each_phase)
 {
     static char dir[200];
     struct import_options options = { .dir = dir, .adaptive = true };
@@ -488,7 +478,6 @@ static void test_bounds_are_of_each_phase(void **state)
     struct profile *profile;
     double best_s = 0, one_s = INFINITY;
 
-    (void)state;
     put_models();
     /* without noise a larger batch is of no use, with much of it it is as good as it is large */
     put("m/x/validation-8.csv", VALIDATION "100,100,0,1,0\n200,200,0,1,100000\n");
@@ -516,7 +505,7 @@ static void test_bounds_are_of_each_phase(void **state)
     (void)trace_free(trace);
 }
 
-static void test_speeds_are_learnt(void **state)
+TEST(test_speeds_are_learnt)
 {
     static const struct trace_policy policy = { .name = "spy",
                                                 .uses = USES_SPEEDS,
@@ -526,7 +515,6 @@ static void test_speeds_are_learnt(void **state)
     struct run_result result;
     struct profile *profile;
 
-    (void)state;
     put_models();
     assert_int_equal(import_workload("name,time,application,num_replicas,batch_size\nj,0,x,2,16\n",
                                      &trace, NULL),
@@ -551,7 +539,7 @@ static void test_speeds_are_learnt(void **state)
     (void)trace_free(trace);
 }
 
-static void test_pollux_refuses(void **state)
+TEST(test_pollux_refuses)
 {
     static const struct {
         const char *file, *text, *says;
@@ -586,7 +574,6 @@ static void test_pollux_refuses(void **state)
     struct edl_error error = { 0 };
     struct trace *trace = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(bad); i++) {
         int r;
 
@@ -609,24 +596,4 @@ static void test_pollux_refuses(void **state)
                      -ENOENT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_form),
-        cmocka_unit_test(test_own_form_refuses),
-        cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_generators),
-        cmocka_unit_test(test_no_such_generator),
-        cmocka_unit_test(test_log),
-        cmocka_unit_test(test_log_without_models),
-        cmocka_unit_test(test_log_refuses),
-        cmocka_unit_test(test_pollux_physics),
-        cmocka_unit_test(test_placements_are_turned),
-        cmocka_unit_test(test_bounds_are_of_each_phase),
-        cmocka_unit_test(test_speeds_are_learnt),
-        cmocka_unit_test(test_pollux_refuses),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_ALL(make_folder, remove_folder);

@@ -4,10 +4,13 @@
  * EDL_TRACES_DIR: a folder with pollux/workloads/workload-N.csv and pollux/models (petuum/adaptdl,
  * branch osdi21-artifact, simulator/workloads and simulator/traces). Without it there is nothing to
  * test. */
+#define TEST_OWN_MAIN
+
 #include <stdio.h>
 #include <unistd.h>
 
 #include "simulator/trace/import.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trace_world.h"
 
 #define SKIPPED 77
@@ -40,9 +43,8 @@ static struct trace *workload_of(int number)
     return trace;
 }
 
-static void test_published_figures(void **state)
+TEST(test_published_figures)
 {
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(published); i++) {
         struct trace *trace = workload_of(published[i].workload);
         struct run_config config = cluster_of(16, 4);
@@ -61,9 +63,8 @@ static void test_published_figures(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_published_figures) };
     char path[4096];
 
     folder = getenv("EDL_TRACES_DIR");
@@ -76,5 +77,5 @@ int main(void)
         (void)printf("EDL_TRACES_DIR has no %s\n", path);
         return SKIPPED;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

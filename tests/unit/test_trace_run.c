@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trace_run.c - the laboratory's engine, and policies whose answer can be worked out by hand
  */
+#include "tests/unit/test.h"
 #include "tests/unit/trace_world.h"
 
 /* ---- the engine ---- */
 
-static void test_one_job_at_events(void **state)
+TEST(test_one_job_at_events)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n10,power:1,100,2\n");
     struct run_config config = cluster_of(1, 4);
     struct run_result result = run_of(trace, policy_of("fifo"), &config);
     struct figures figures;
 
-    (void)state;
     assert_near(result.jobs[0].start_s, 10);
     assert_near(result.jobs[0].done_s, 10 + 30 + 50);
     assert_near(result.jobs[0].wait_s, 0);
@@ -35,13 +35,12 @@ static void test_one_job_at_events(void **state)
     (void)trace_free(trace);
 }
 
-static void test_one_job_in_rounds(void **state)
+TEST(test_one_job_in_rounds)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n100000,power:1,100\n");
     struct run_config config = cluster_of(1, 4);
     struct run_result result;
 
-    (void)state;
     config.round_s = 60;
     result = run_of(trace, policy_of("fifo"), &config);
     assert_near(result.jobs[0].start_s, 100020); /* the next multiple of 60 */
@@ -53,7 +52,7 @@ static void test_one_job_in_rounds(void **state)
 }
 
 /* A line has room for work that takes any time, and for one that a round does not change. */
-static void test_a_run_without_end_is_given_up(void **state)
+TEST(test_a_run_without_end_is_given_up)
 {
     static const struct {
         const char *job;
@@ -65,7 +64,6 @@ static void test_a_run_without_end_is_given_up(void **state)
         { "1e12,power:1,1", 1e-6, "fifo", "look at its submit_s" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         char text[100];
         struct run_config config = cluster_of(1, 4);
@@ -85,7 +83,7 @@ static void test_a_run_without_end_is_given_up(void **state)
     }
 }
 
-static void test_fifo_lets_nobody_overtake(void **state)
+TEST(test_fifo_lets_nobody_overtake)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
                                    "0,power:1,300,3\n"  /* until 100 */
@@ -94,7 +92,6 @@ static void test_fifo_lets_nobody_overtake(void **state)
     struct run_config config = cluster_of(1, 4);
     struct run_result result;
 
-    (void)state;
     config.restart_s = 0;
     result = run_of(trace, policy_of("fifo"), &config);
     assert_near(result.jobs[0].done_s, 100);
@@ -108,14 +105,13 @@ static void test_fifo_lets_nobody_overtake(void **state)
     (void)trace_free(trace);
 }
 
-static void test_srtf_stops_the_longer_one(void **state)
+TEST(test_srtf_stops_the_longer_one)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
                                    "0,power:1,100,1\n20,power:1,10,1\n");
     struct run_config config = cluster_of(1, 1);
     struct run_result result = run_of(trace, policy_of("srtf"), &config);
 
-    (void)state;
     assert_near(result.jobs[1].done_s, 20 + 30 + 10);
     assert_near(result.jobs[0].done_s, 60 + 30 + 100); /* it stood still when it was stopped */
     assert_int_equal(result.jobs[0].restarts, 1);
@@ -137,7 +133,7 @@ static void look_and_run(void *state, const struct view *view, struct plan *plan
     plan->counts[0] = 1;
 }
 
-static void test_what_is_not_used_is_not_seen(void **state)
+TEST(test_what_is_not_used_is_not_seen)
 {
     static const struct {
         unsigned uses, speeds, lengths;
@@ -150,7 +146,6 @@ static void test_what_is_not_used_is_not_seen(void **state)
     struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,100\n");
     struct run_config config = cluster_of(1, 4);
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct trace_policy policy = { .name = "spy",
                                        .uses = cases[i].uses,
@@ -199,14 +194,13 @@ static void assert_refused(const struct trace *trace, const struct trace_policy 
         fail_msg("no \"%s\" in \"%s\"", says, error.text);
 }
 
-static void test_policies_are_checked(void **state)
+TEST(test_policies_are_checked)
 {
     struct trace *trace = trace_of(
         "job,submit_s,speed,work_steps,min,instances\na,0,power:1,9,2,2\nb,0,power:1,9,2,2\n");
     struct trace_policy policy = { .name = "bad", .decide = do_nothing };
     struct run_config config = cluster_of(1, 4);
 
-    (void)state;
     assert_refused(trace, &policy, &config, "bad leaves job a of test.csv waiting for ever");
     config.round_s = 1;
     assert_refused(trace, &policy, &config, "waiting for ever");
@@ -276,14 +270,13 @@ static void see_and_give(void *state, const struct view *view, struct plan *plan
     plan->counts[0] = wanted;
 }
 
-static void test_what_was_not_measured_cannot_be_chosen(void **state)
+TEST(test_what_was_not_measured_cannot_be_chosen)
 {
     struct trace *trace = trace_with_gaps((const uint32_t[]){ 4, 3, 9, 2, 0 });
     struct trace_policy policy = { .name = "spy", .decide = see_and_give };
     struct run_config config = cluster_of(1, 8);
     struct run_result result;
 
-    (void)state;
     for (size_t i = 0; trace_policies[i] != NULL; i++) {
         result = run_of(trace, trace_policies[i], &config);
         assert_int_equal(result.n_cut, 2); /* three, nine */
@@ -308,7 +301,7 @@ static void test_what_was_not_measured_cannot_be_chosen(void **state)
     (void)trace_free(trace);
 }
 
-static void test_an_unknown_shape_names_policy_and_job(void **state)
+TEST(test_an_unknown_shape_names_policy_and_job)
 {
     struct trace *trace = trace_with_gaps((const uint32_t[]){ 2, 0 });
     struct trace_policy policy = { .name = "spy", .decide = see_and_give };
@@ -316,7 +309,6 @@ static void test_an_unknown_shape_names_policy_and_job(void **state)
     struct edl_error error = { 0 };
     struct run_result result;
 
-    (void)state;
     wanted = 3; /* although it is not offered */
     assert_int_equal(run_trace(trace, &policy, &config, &result, &error), -ERANGE);
     assert_string_equal(error.text, "spy, job j of gaps: m: unknown: 3 on 1 nodes");
@@ -332,14 +324,13 @@ static void test_an_unknown_shape_names_policy_and_job(void **state)
     (void)trace_free(trace);
 }
 
-static void test_bounds_name_who_cannot_run(void **state)
+TEST(test_bounds_name_who_cannot_run)
 {
     struct trace *trace = trace_with_gaps((const uint32_t[]){ 2, 0 });
     struct run_config config = cluster_of(1, 8);
     struct edl_error error = { 0 };
     struct bounds bounds;
 
-    (void)state;
     trace->jobs[0].min = 6;
     assert_int_equal(bounds_of(trace, &config, &bounds, &error), -ERANGE);
     assert_string_equal(error.text, "gaps, job j: m: unknown: 6 on 1 nodes");
@@ -382,9 +373,8 @@ static void first_plan(const char *policy, const char *text, uint32_t n_nodes, u
     (void)trace_free(trace);
 }
 
-static void test_optimus(void **state)
+TEST(test_optimus)
 {
-    (void)state;
     /* gains of the first: 660 (1 - 1/2), 660 (1/2 - 1/3), 660 (1/3 - 1/4) = 55; the other's is 50
      */
     first_plan("optimus", "submit_s,speed,work_steps\n0,power:1,660\n0,power:1,100\n", 1, 5);
@@ -396,9 +386,8 @@ static void test_optimus(void **state)
     assert_int_equal(counts[1], 4);
 }
 
-static void test_optimus_chooses_servers_and_trainers(void **state)
+TEST(test_optimus_chooses_servers_and_trainers)
 {
-    (void)state;
     first_plan("optimus", "submit_s,speed,work_steps,max\n0,pserver:vgg-16,1000,6\n", 1, 8);
     assert_int_equal(counts[0], 6);
     assert_int_equal(pservers[0], 5); /* one trainer: more of them are slower here */
@@ -406,9 +395,8 @@ static void test_optimus_chooses_servers_and_trainers(void **state)
     assert_int_equal(pservers[0], 1);
 }
 
-static void test_afs(void **state)
+TEST(test_afs)
 {
-    (void)state;
     /* not enough for all: the shortest */
     first_plan("afs-l", "submit_s,speed,work_steps\n0,power:1,30\n0,power:1,10\n0,power:1,20\n", 1,
                2);
@@ -432,9 +420,8 @@ static void test_afs(void **state)
     assert_int_equal(counts[1], 1);
 }
 
-static void test_fulfilment(void **state)
+TEST(test_fulfilment)
 {
-    (void)state;
     /* 50 places, 48 may be taken by growth, 3 are minima: half of 40, of 30 and of 20 */
     first_plan("fulfilment",
                "submit_s,speed,work_steps,max\n0,power:1,9,41\n0,power:1,9,31\n0,power:1,9,21\n",
@@ -444,28 +431,26 @@ static void test_fulfilment(void **state)
     assert_int_equal(counts[2], 11);
 }
 
-static void test_fulfilment_shrinks_for_who_waits(void **state)
+TEST(test_fulfilment_shrinks_for_who_waits)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,min,instances\n"
                                    "0,power:1,1000,1,1\n50,power:1,10,3,3\n");
     struct run_config config = cluster_of(1, 4);
     struct run_result result = run_of(trace, policy_of("fulfilment"), &config);
 
-    (void)state;
     assert_near(result.jobs[1].start_s, 50);
     assert_int_equal(result.jobs[0].restarts, 2); /* shrunk, and grown again */
     run_result_done(&result);
     (void)trace_free(trace);
 }
 
-static void test_tiresias(void **state)
+TEST(test_tiresias)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances\n"
                                    "0,power:1,400000,4\n1000,power:1,4000,4\n");
     struct run_config config = cluster_of(1, 4);
     struct run_result result;
 
-    (void)state;
     config.restart_s = 0;
     result = run_of(trace, policy_of("tiresias"), &config);
     /* 16 instance-hours are 14400 s with four: then the second one goes first */
@@ -530,7 +515,7 @@ static void compare_sia(void *state, const struct view *view, struct plan *plan)
     compared++;
 }
 
-static void test_sia_is_exact(void **state)
+TEST(test_sia_is_exact)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n"
                                    "0,power:0.9,2000\n5,power:0.6,1500\n100,amdahl:0.05,2500\n"
@@ -539,7 +524,6 @@ static void test_sia_is_exact(void **state)
     struct run_config config = cluster_of(2, 4);
     struct run_result result;
 
-    (void)state;
     compared = 0;
     policy.decide = compare_sia;
     result = run_of(trace, &policy, &config);
@@ -550,13 +534,12 @@ static void test_sia_is_exact(void **state)
 
 /* ---- ours ---- */
 
-static void test_goodput_prefers_the_shorter(void **state)
+TEST(test_goodput_prefers_the_shorter)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,1000\n0,power:1,100\n");
     struct run_config config = cluster_of(1, 8);
     struct run_result result;
 
-    (void)state;
     config.restart_s = 0;
     result = run_of(trace, policy_of("goodput"), &config);
     /* everybody has one, and the rest goes to the one that ends first */
@@ -573,7 +556,7 @@ static void test_goodput_prefers_the_shorter(void **state)
 
 /* The first waits for three places while a later one begins in the last one: who began out of turn
  * is forgotten when it ends, or it goes on holding room. */
-static void test_live_forgets_who_ended(void **state)
+TEST(test_live_forgets_who_ended)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,instances,min,max\n"
                                    "0,power:0.9,200000,1,1,8\n0,power:0.9,600,3,3,3\n"
@@ -581,7 +564,6 @@ static void test_live_forgets_who_ended(void **state)
     struct run_config config = cluster_of(1, 8);
     struct run_result result = run_of(trace, policy_of("goodput-live"), &config);
 
-    (void)state;
     assert_true(result.jobs[2].start_s > result.jobs[3].start_s);
     /* alone at last, with all there is */
     assert_true(result.jobs[0].done_s < 1.2 * 200000 / pow(8, 0.9));
@@ -589,13 +571,12 @@ static void test_live_forgets_who_ended(void **state)
     (void)trace_free(trace);
 }
 
-static void test_goodput_pays_for_changes(void **state)
+TEST(test_goodput_pays_for_changes)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,200\n1,power:1,20\n");
     struct run_config config = cluster_of(1, 2);
     struct run_result result;
 
-    (void)state;
     config.restart_s = 15; /* as long as what is left of it would be faster */
     result = run_of(trace, policy_of("goodput"), &config);
     assert_int_equal(result.jobs[1].restarts, 0);
@@ -604,7 +585,7 @@ static void test_goodput_pays_for_changes(void **state)
 }
 
 /* One of each family ended before: then it is known which of two new ones is the longer. */
-static void test_goodput_knows_families(void **state)
+TEST(test_goodput_knows_families)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps,family\n"
                                    "0,power:1,1000,long\n0,power:1,100,short\n"
@@ -612,7 +593,6 @@ static void test_goodput_knows_families(void **state)
     struct run_config config = cluster_of(1, 8);
     struct run_result result;
 
-    (void)state;
     config.restart_s = 0;
     config.information.lengths = false;
     config.information.history = true;
@@ -627,12 +607,11 @@ static void test_goodput_knows_families(void **state)
     (void)trace_free(trace);
 }
 
-static void test_speeds_of_laws_cannot_be_learnt(void **state)
+TEST(test_speeds_of_laws_cannot_be_learnt)
 {
     struct trace *trace = trace_of("submit_s,speed,work_steps\n0,power:1,1000\n");
     struct run_config config = cluster_of(1, 8);
 
-    (void)state;
     config.information.speeds = SPEEDS_LEARNT;
     assert_refused(trace, policy_of("goodput"), &config, "rounds only");
     config.round_s = 60;
@@ -640,7 +619,7 @@ static void test_speeds_of_laws_cannot_be_learnt(void **state)
     (void)trace_free(trace);
 }
 
-static void test_same_run_twice(void **state)
+TEST(test_same_run_twice)
 {
     struct trace *trace =
         trace_of("submit_s,speed,work_steps,instances\n"
@@ -648,7 +627,6 @@ static void test_same_run_twice(void **state)
                  "300,power:1,900,2\n310,amdahl:0.3,700,2\n400,power:0.8,1200,8\n");
     struct run_config config = cluster_of(2, 4);
 
-    (void)state;
     for (size_t p = 0; trace_policies[p] != NULL; p++) {
         struct run_result one = run_of(trace, trace_policies[p], &config);
         struct run_result two = run_of(trace, trace_policies[p], &config);
@@ -660,35 +638,4 @@ static void test_same_run_twice(void **state)
         run_result_done(&two);
     }
     (void)trace_free(trace);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_job_at_events),
-        cmocka_unit_test(test_one_job_in_rounds),
-        cmocka_unit_test(test_a_run_without_end_is_given_up),
-        cmocka_unit_test(test_fifo_lets_nobody_overtake),
-        cmocka_unit_test(test_srtf_stops_the_longer_one),
-        cmocka_unit_test(test_what_is_not_used_is_not_seen),
-        cmocka_unit_test(test_policies_are_checked),
-        cmocka_unit_test(test_what_was_not_measured_cannot_be_chosen),
-        cmocka_unit_test(test_an_unknown_shape_names_policy_and_job),
-        cmocka_unit_test(test_bounds_name_who_cannot_run),
-        cmocka_unit_test(test_optimus),
-        cmocka_unit_test(test_optimus_chooses_servers_and_trainers),
-        cmocka_unit_test(test_afs),
-        cmocka_unit_test(test_fulfilment),
-        cmocka_unit_test(test_fulfilment_shrinks_for_who_waits),
-        cmocka_unit_test(test_tiresias),
-        cmocka_unit_test(test_sia_is_exact),
-        cmocka_unit_test(test_goodput_prefers_the_shorter),
-        cmocka_unit_test(test_live_forgets_who_ended),
-        cmocka_unit_test(test_goodput_pays_for_changes),
-        cmocka_unit_test(test_goodput_knows_families),
-        cmocka_unit_test(test_speeds_of_laws_cannot_be_learnt),
-        cmocka_unit_test(test_same_run_twice),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

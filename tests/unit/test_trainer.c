@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_trainer.c - whole trainers against real servers and a stand-in scheduler, on data whose
  * entropy is known */
+#define TEST_OWN_MAIN
+
 #include "trainer_fixture.h"
 
 #include <cblas.h>
@@ -17,6 +19,7 @@
 
 #include "kernels/kernels.h"
 #include "shared/cleanup.h"
+#include "tests/unit/test.h"
 #include "trainer/dataset.h"
 #include "trainer/job_api.h"
 #include "trainer/model_file.h"
@@ -149,12 +152,11 @@ static void assert_trained(const struct world *world, uint32_t passes, double sl
     assert_true(isfinite(embedding[5]) && embedding[5] != 0.0f);
 }
 
-static void test_two_trainers(void **state)
+TEST(test_two_trainers)
 {
     struct world world;
     pid_t trainers[2];
 
-    (void)state;
     world_open(&world, 4);
     for (uint64_t t = 0; t < 2; t++)
         trainers[t] = trainer_start(&world, t);
@@ -164,12 +166,11 @@ static void test_two_trainers(void **state)
     world_close(&world);
 }
 
-static void test_trainer_killed(void **state)
+TEST(test_trainer_killed)
 {
     struct world world;
     pid_t trainers[2];
 
-    (void)state;
     world_open(&world, 4);
     for (uint64_t t = 0; t < 2; t++)
         trainers[t] = trainer_start(&world, t);
@@ -183,7 +184,7 @@ static void test_trainer_killed(void **state)
 }
 
 /* The same with a network of a file in the model's place. */
-static void test_network(void **state)
+TEST(test_network)
 {
     network = "ngram_lm";
     test_two_trainers(state);
@@ -191,12 +192,11 @@ static void test_network(void **state)
     network = NULL;
 }
 
-static void test_trainer_told_to_stop(void **state)
+TEST(test_trainer_told_to_stop)
 {
     struct world world;
     pid_t first, second;
 
-    (void)state;
     world_open(&world, 3);
     first = trainer_start(&world, 0);
     fake_wait(&world.fake, FAKE_LEASED, 3);
@@ -212,13 +212,12 @@ static void test_trainer_told_to_stop(void **state)
     world_close(&world);
 }
 
-static void test_server_replaced(void **state)
+TEST(test_server_replaced)
 {
     char checkpoint[128];
     struct world world;
     pid_t trainer;
 
-    (void)state;
     world_open(&world, 4);
     (void)snprintf(checkpoint, sizeof checkpoint, "%s/checkpoint/pserver-1.ckpt", world.folder);
     assert_int_equal(server_stop(&world.servers[1]), 0);
@@ -234,11 +233,10 @@ static void test_server_replaced(void **state)
     world_close(&world);
 }
 
-static void test_stale_lease(void **state)
+TEST(test_stale_lease)
 {
     struct world world;
 
-    (void)state;
     world_open(&world, 2);
     world.fake.state->refuse_finish = 3;
     assert_int_equal(child_wait(trainer_start(&world, 0)), 0);
@@ -247,13 +245,12 @@ static void test_stale_lease(void **state)
 }
 
 /* No servers, no scheduler: an error in time, not a wait for ever. */
-static void test_nobody_there(void **state)
+TEST(test_nobody_there)
 {
     struct world world;
     struct trainer_config config;
     struct edl_error error;
 
-    (void)state;
     world_open(&world, 1);
     config = config_of(&world, 0);
     config.hosts_wait_us = 300 * USEC_PER_MSEC;
@@ -266,12 +263,11 @@ static void test_nobody_there(void **state)
     world_close(&world);
 }
 
-static void test_local(void **state)
+TEST(test_local)
 {
     struct world world = { 0 };
     struct trainer_config config;
 
-    (void)state;
     folder_make(world.folder, sizeof world.folder);
     corpus_write(world.folder, TRAIN, HELD_OUT, CHUNK);
     (void)snprintf(world.pattern, sizeof world.pattern, "%s/train-*.recordio", world.folder);
@@ -283,7 +279,7 @@ static void test_local(void **state)
 }
 
 /* A folder that nobody can write to costs no training; one that is not there is made. */
-static void test_output_is_checked_first(void **state)
+TEST(test_output_is_checked_first)
 {
     struct world world = { 0 };
     struct trainer_config config;
@@ -291,7 +287,6 @@ static void test_output_is_checked_first(void **state)
     char file[128], missing[128], made[160];
     int fd;
 
-    (void)state;
     folder_make(world.folder, sizeof world.folder);
     corpus_write(world.folder, TRAIN, HELD_OUT, CHUNK);
     (void)snprintf(world.pattern, sizeof world.pattern, "%s/train-*.recordio", world.folder);
@@ -317,7 +312,7 @@ static void test_output_is_checked_first(void **state)
     folder_remove(world.folder);
 }
 
-static void test_dataset(void **state)
+TEST(test_dataset)
 {
     char folder[64], pattern[128];
     struct dataset *dataset = NULL;
@@ -326,7 +321,6 @@ static void test_dataset(void **state)
     size_t n;
     json_t *tasks = NULL;
 
-    (void)state;
     folder_make(folder, sizeof folder);
     (void)snprintf(pattern, sizeof pattern, "%s/train-*.recordio", folder);
     assert_int_equal(dataset_open(pattern, &dataset, NULL), -ENOMEDIUM);
@@ -356,22 +350,9 @@ static void find_models(void)
     (void)setenv("EDL_MODELS_DIR", path, 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dataset),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_output_is_checked_first),
-        cmocka_unit_test(test_two_trainers),
-        cmocka_unit_test(test_trainer_killed),
-        cmocka_unit_test(test_network),
-        cmocka_unit_test(test_trainer_told_to_stop),
-        cmocka_unit_test(test_server_replaced),
-        cmocka_unit_test(test_stale_lease),
-        cmocka_unit_test(test_nobody_there),
-    };
-
     find_models();
     openblas_set_num_threads(1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_main(argc, argv);
 }

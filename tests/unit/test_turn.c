@@ -11,6 +11,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static const char job[] =
     "{\"metadata\":{\"name\":\"early\"},\"spec\":{\"trainer\":{\"entrypoint\":"
@@ -21,7 +22,9 @@ static const char *const reads[] = { "/jobs",           "/jobs?state=all", "/job
                                      "/jobs/early/why", "/cluster",        "/events?after=0",
                                      "/jobs/1/events" };
 
-static void test_reads_wait_for_the_commit(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_reads_wait_for_the_commit)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, health = { 0 }, seen[ELEMENTS(reads)] = { 0 };
@@ -50,7 +53,7 @@ static void test_reads_wait_for_the_commit(void **state)
     reply_clear(&health);
 }
 
-static void test_reads_know_nothing_of_a_commit_that_fails(void **state)
+TEST(test_reads_know_nothing_of_a_commit_that_fails)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, after = { 0 }, seen[ELEMENTS(reads)] = { 0 };
@@ -90,7 +93,7 @@ static int raw_connect(const struct live *live)
 }
 
 /* Its headers had passed before the commit failed. */
-static void test_a_late_read_knows_nothing_of_a_commit_that_failed(void **state)
+TEST(test_a_late_read_knows_nothing_of_a_commit_that_failed)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, health = { 0 };
@@ -125,7 +128,7 @@ static void test_a_late_read_knows_nothing_of_a_commit_that_failed(void **state)
     reply_clear(&health);
 }
 
-static void test_long_polls_hear_of_the_turn(void **state)
+TEST(test_long_polls_hear_of_the_turn)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, before = { 0 }, within = { 0 };
@@ -148,7 +151,7 @@ static void test_long_polls_hear_of_the_turn(void **state)
 }
 
 /* It may name jobs that are not on disk yet, and so may a refusal. */
-static void test_forecasts_and_refusals_wait_for_the_commit(void **state)
+TEST(test_forecasts_and_refusals_wait_for_the_commit)
 {
     struct live *live = *state;
     struct reply posted = { 0 }, forecast = { 0 }, refusal = { 0 }, health = { 0 };
@@ -191,7 +194,7 @@ static void report_text(char *ret, size_t size, unsigned sent_us, unsigned forei
 }
 
 /* Those that change nothing need no turn; those that do, or come while one is under way, wait. */
-static void test_reports_wait_for_a_turn_that_is_due(void **state)
+TEST(test_reports_wait_for_a_turn_that_is_due)
 {
     struct live *live = *state;
     struct reply joined = { 0 }, posted = { 0 }, first = { 0 }, same = { 0 }, within = { 0 };
@@ -238,7 +241,7 @@ static void test_reports_wait_for_a_turn_that_is_due(void **state)
 }
 
 /* Each agent keeps two connections open: what the operator allows is used. */
-static void test_takes_as_many_connections_as_files_may_be_open(void **state)
+TEST(test_takes_as_many_connections_as_files_may_be_open)
 {
     struct live *live = *state;
     struct rlimit before, limit;
@@ -250,20 +253,4 @@ static void test_takes_as_many_connections_as_files_may_be_open(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_true(limit.rlim_cur >= MIN_OF(before.rlim_max, (rlim_t)65536));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_reads_wait_for_the_commit),
-        T(test_reads_know_nothing_of_a_commit_that_fails),
-        T(test_a_late_read_knows_nothing_of_a_commit_that_failed),
-        T(test_long_polls_hear_of_the_turn),
-        T(test_forecasts_and_refusals_wait_for_the_commit),
-        T(test_reports_wait_for_a_turn_that_is_due),
-        T(test_takes_as_many_connections_as_files_may_be_open),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_unfit.c - nodes that cannot run a job: passed by, and told of */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
@@ -13,6 +8,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 /* Nodes of 1000m, of which the first so many can run no process. */
 static struct world *unfit_world(size_t n_nodes, size_t n_unfit, enum unfit why)
@@ -32,12 +28,11 @@ static const struct job *job_of(const struct world *w, const char *name)
 }
 
 /* It starts on the other node, with none of its restarts spent, however often that happens. */
-static void test_other_nodes_run_it(void **state)
+TEST(test_other_nodes_run_it)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
     char name[16];
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         struct job_spec *spec;
         const struct job *job;
@@ -58,13 +53,12 @@ static void test_other_nodes_run_it(void **state)
 }
 
 /* What runs already is not disturbed by a member of its gang that is placed anew. */
-static void test_a_gang_settles_on_the_nodes_that_are_left(void **state)
+TEST(test_a_gang_settles_on_the_nodes_that_are_left)
 {
     struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
     struct job_spec *spec = world_spec("gang", 2, 2, 800, 0, 0);
     const struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     (void)world_submit(w, spec);
     world_run(w, 5);
@@ -77,13 +71,12 @@ static void test_a_gang_settles_on_the_nodes_that_are_left(void **state)
 }
 
 /* The others were told where to meet rank 0, so it does not move alone. */
-static void test_a_gang_whose_rank_0_is_refused_starts_as_a_whole(void **state)
+TEST(test_a_gang_whose_rank_0_is_refused_starts_as_a_whole)
 {
     struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
     struct job_spec *spec = world_spec("gang", 2, 2, 800, 0, 0);
     const struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     spec->roles[0].n_ports = 1;
     (void)world_submit(w, spec);
@@ -96,7 +89,7 @@ static void test_a_gang_whose_rank_0_is_refused_starts_as_a_whole(void **state)
     world_free(w);
 }
 
-static void test_no_node_is_left(void **state)
+TEST(test_no_node_is_left)
 {
     static const struct {
         enum unfit why;
@@ -105,7 +98,6 @@ static void test_no_node_is_left(void **state)
                   { UNFIT_ACCOUNT_REFUSED, "as its account" },
                   { UNFIT_NO_WORKSPACE, "edl submit --upload ." } };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct world *w = unfit_world(2, 2, cases[i].why);
         const struct job *job;
@@ -123,7 +115,7 @@ static void test_no_node_is_left(void **state)
 
 /* A node that is away may be able to: the job waits for it, and says what is wrong with the other.
  */
-static void test_a_node_that_is_closed_is_waited_for(void **state)
+TEST(test_a_node_that_is_closed_is_waited_for)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_WORKSPACE);
     struct node *other = cluster_node(w->cluster, "node-1");
@@ -131,7 +123,6 @@ static void test_a_node_that_is_closed_is_waited_for(void **state)
     const struct job *job;
     char text[JOB_REASON_SIZE];
 
-    (void)state;
     assert_int_equal(cluster_set_node_state(w->cluster, other, NODE_CORDONED, w->now, NULL), 0);
     (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
     world_run(w, 4);
@@ -159,11 +150,10 @@ static void assert_whole(const char *text)
 }
 
 /* Names of folders are whatever their owners speak. */
-static void test_words_are_cut_between_characters(void **state)
+TEST(test_words_are_cut_between_characters)
 {
     char says[400];
 
-    (void)state;
     for (size_t shift = 0; shift < 2; shift++) {
         struct world *w = unfit_world(2, 2, UNFIT_NO_WORKSPACE);
         const struct job *job;
@@ -197,12 +187,11 @@ static void test_words_are_cut_between_characters(void **state)
 }
 
 /* What was made meanwhile is found: after ten minutes they are tried again. */
-static void test_tried_again_after_a_while(void **state)
+TEST(test_tried_again_after_a_while)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
     const struct job *job;
 
-    (void)state;
     (void)world_submit(w, world_spec("job", 1, 2, 800, 0, 0));
     world_run(w, 6);
     job = job_of(w, "job");
@@ -218,13 +207,12 @@ static void test_tried_again_after_a_while(void **state)
 }
 
 /* A folder is a role's: the servers have none, and run where the trainers cannot. */
-static void test_a_workspace_is_that_of_a_role(void **state)
+TEST(test_a_workspace_is_that_of_a_role)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_WORKSPACE);
     struct job_spec *spec = world_spec("job", 1, 1, 600, 1, 600);
     const struct job *job;
 
-    (void)state;
     spec->roles[1].workspace = xstrdup("/home/ann/work");
     w->agents[0].unfit_roles = 1 << 1;
     (void)world_submit(w, spec);
@@ -237,13 +225,12 @@ static void test_a_workspace_is_that_of_a_role(void **state)
 }
 
 /* A node that is removed is nothing to pass by; a copy passes by the same nodes. */
-static void test_removed_and_copied(void **state)
+TEST(test_removed_and_copied)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
     struct cluster *copy;
     const struct job *job;
 
-    (void)state;
     (void)world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
     world_run(w, 4);
     job = job_of(w, "job");
@@ -260,13 +247,12 @@ static void test_removed_and_copied(void **state)
 
 /* One node lacks the folder, and the gang needs all three: it holds nothing meanwhile, is told
  * which node it is and what to do there, and starts once that is done. */
-static void test_a_gang_that_needs_the_node_waits(void **state)
+TEST(test_a_gang_that_needs_the_node_waits)
 {
     struct world *w = unfit_world(3, 1, UNFIT_NO_WORKSPACE);
     struct job_spec *spec = world_spec("gang", 3, 3, 1000, 0, 0);
     const struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     (void)world_submit(w, spec);
     world_run(w, 8);
@@ -295,13 +281,12 @@ static void test_a_gang_that_needs_the_node_waits(void **state)
 }
 
 /* A larger cluster has others: it goes there. */
-static void test_a_gang_goes_elsewhere(void **state)
+TEST(test_a_gang_goes_elsewhere)
 {
     struct world *w = unfit_world(4, 1, UNFIT_NO_WORKSPACE);
     struct job_spec *spec = world_spec("gang", 3, 3, 1000, 0, 0);
     const struct job *job;
 
-    (void)state;
     spec->fault_tolerant = false;
     (void)world_submit(w, spec);
     world_run(w, 12);
@@ -321,13 +306,12 @@ static void foresee(const struct world *w, const char *user, struct forecast *re
 }
 
 /* Who asks what a submission would do is promised no start where one like it was refused. */
-static void test_a_forecast_knows_what_was_refused(void **state)
+TEST(test_a_forecast_knows_what_was_refused)
 {
     struct world *w = unfit_world(2, 1, UNFIT_NO_ACCOUNT);
     struct forecast forecast;
     const struct job *job;
 
-    (void)state;
     job = world_submit(w, world_spec("job", 1, 1, 100, 0, 0));
     world_run(w, 4);
     assert_int_equal(job->state, JOB_RUNNING);
@@ -364,24 +348,4 @@ static void test_a_forecast_knows_what_was_refused(void **state)
     assert_int_equal(forecast.verdict, FORECAST_NOW);
     forecast_done(&forecast);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_nodes_run_it),
-        cmocka_unit_test(test_a_gang_settles_on_the_nodes_that_are_left),
-        cmocka_unit_test(test_a_gang_whose_rank_0_is_refused_starts_as_a_whole),
-        cmocka_unit_test(test_no_node_is_left),
-        cmocka_unit_test(test_a_node_that_is_closed_is_waited_for),
-        cmocka_unit_test(test_words_are_cut_between_characters),
-        cmocka_unit_test(test_tried_again_after_a_while),
-        cmocka_unit_test(test_a_workspace_is_that_of_a_role),
-        cmocka_unit_test(test_removed_and_copied),
-        cmocka_unit_test(test_a_gang_that_needs_the_node_waits),
-        cmocka_unit_test(test_a_gang_goes_elsewhere),
-        cmocka_unit_test(test_a_forecast_knows_what_was_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_unit_plan.c - what the service manager is asked for, from an order */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "agent/process_limits.h"
 #include "agent/unit_plan.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define KEY "12.trainer.3.7"
 
@@ -59,11 +55,10 @@ static void make(const char *text, const char *const *paths, struct unit_plan *r
     json_decref(order);
 }
 
-static void test_names_tell_job_role_index_and_incarnation(void **state)
+TEST(test_names_tell_job_role_index_and_incarnation)
 {
     struct unit_plan plan;
 
-    (void)state;
     make("{\"job\":\"mnist\"}", no_paths, &plan);
     assert_string_equal(plan.name, "edl-12.trainer.3.7.service");
     assert_string_equal(plan.slice, "edl-12.slice");
@@ -71,11 +66,10 @@ static void test_names_tell_job_role_index_and_incarnation(void **state)
     assert_text(&plan, "Description", "process trainer 3 of EDL job mnist");
 }
 
-static void test_limits_are_what_was_asked_for(void **state)
+TEST(test_limits_are_what_was_asked_for)
 {
     struct unit_plan plan;
 
-    (void)state;
     make("{\"memory_bytes\":1048576,\"cpu_millicores\":2500,\"grace_us\":5000000}", no_paths,
          &plan);
     assert_int_equal(number_of(&plan, "MemoryMax"), 1048576);
@@ -89,12 +83,11 @@ static void test_limits_are_what_was_asked_for(void **state)
     assert_int_equal(number_of(&plan, "CPUWeight"), 10000);
 }
 
-static void test_limits_that_the_node_asks_for(void **state)
+TEST(test_limits_that_the_node_asks_for)
 {
     static const uint8_t far[] = { 0x0f, 0, 0x01, 0x80 };
     struct unit_plan plan;
 
-    (void)state;
     make("{\"cpu_millicores\":2000}", no_paths, &plan);
     assert_null(find(&plan, "CPUQuotaPerSecUSec"));
     assert_int_equal(plan.n_cpu_bytes, 0);
@@ -112,27 +105,25 @@ static void test_limits_that_the_node_asks_for(void **state)
     assert_int_equal(plan.n_cpu_bytes, UNIT_CPU_BYTES);
 }
 
-static void test_limits_are_read_back(void **state)
+TEST(test_limits_are_read_back)
 {
     static const char *const limits[] = { "MemoryMax", "CPUWeight", "CPUQuotaPerSecUSec",
                                           "TasksMax", "DevicePolicy" };
     struct unit_plan plan;
 
-    (void)state;
     make("{\"cpu_millicores\":1000,\"cpu_quota\":true,\"memory_bytes\":4096}", no_paths, &plan);
     for (size_t i = 0; i < ELEMENTS(limits); i++)
         assert_true(unit_property_limits(find(&plan, limits[i])));
     assert_false(unit_property_limits(find(&plan, "Description")));
 }
 
-static void test_tmp_is_private_unless_its_supervisor_needs_the_machines(void **state)
+TEST(test_tmp_is_private_unless_its_supervisor_needs_the_machines)
 {
     static const char *const own[] = { "/run/edl/processes/1", "/tmpfs/state", "", NULL };
     static const char *const shared[] = { "/run/edl/processes/1", "/tmp/workspace", NULL };
     static const char *const shared_too[] = { "/var/tmp/x", NULL };
     struct unit_plan plan;
 
-    (void)state;
     make("{}", own, &plan);
     assert_int_equal(number_of(&plan, "PrivateTmp"), 1);
     make("{}", shared, &plan);
@@ -157,7 +148,7 @@ static void assert_hidden(const struct unit_plan *plan, const char *const *wante
     assert_null(property->texts[n]);
 }
 
-static void test_daemons_and_others_are_hidden(void **state)
+TEST(test_daemons_and_others_are_hidden)
 {
     static const char *const own[] = { "/run/edl-agent/processes/1", "/run/users", "", NULL };
     static const char *const in_one[] = { "/run/edl-agent", "/run/user/0/edl", NULL };
@@ -170,7 +161,6 @@ static void test_daemons_and_others_are_hidden(void **state)
     static const char *const none[] = { NULL };
     struct unit_plan plan;
 
-    (void)state;
     make("{}", own, &plan);
     assert_text(&plan, "ProtectProc", "invisible");
     assert_hidden(&plan, all);
@@ -190,11 +180,10 @@ static void test_daemons_and_others_are_hidden(void **state)
     assert_hidden(&plan, socket);
 }
 
-static void test_devices_are_those_that_were_granted(void **state)
+TEST(test_devices_are_those_that_were_granted)
 {
     struct unit_plan plan;
 
-    (void)state;
     make("{\"env\":{\"EDL_GPUS\":\"\"}}", no_paths, &plan);
     assert_text(&plan, "DevicePolicy", "closed");
     assert_int_equal(plan.n_devices, 0);
@@ -208,7 +197,7 @@ static void test_devices_are_those_that_were_granted(void **state)
     assert_string_equal(plan.devices[1], "/dev/nvidia1");
 }
 
-static void test_what_is_no_order_is_refused(void **state)
+TEST(test_what_is_no_order_is_refused)
 {
     static const struct {
         const char *key, *order;
@@ -223,7 +212,6 @@ static void test_what_is_no_order_is_refused(void **state)
     };
     struct unit_plan plan;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         json_t *order = order_of(rows[i].order);
@@ -234,7 +222,7 @@ static void test_what_is_no_order_is_refused(void **state)
     }
 }
 
-static void test_a_unit_belongs_to_the_process_it_was_made_for(void **state)
+TEST(test_a_unit_belongs_to_the_process_it_was_made_for)
 {
     static const struct {
         const char *cgroup;
@@ -250,24 +238,6 @@ static void test_a_unit_belongs_to_the_process_it_was_made_for(void **state)
         { "", false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         assert_int_equal(unit_is_of(rows[i].cgroup, KEY), rows[i].is);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_tell_job_role_index_and_incarnation),
-        cmocka_unit_test(test_limits_are_what_was_asked_for),
-        cmocka_unit_test(test_limits_that_the_node_asks_for),
-        cmocka_unit_test(test_limits_are_read_back),
-        cmocka_unit_test(test_tmp_is_private_unless_its_supervisor_needs_the_machines),
-        cmocka_unit_test(test_daemons_and_others_are_hidden),
-        cmocka_unit_test(test_devices_are_those_that_were_granted),
-        cmocka_unit_test(test_what_is_no_order_is_refused),
-        cmocka_unit_test(test_a_unit_belongs_to_the_process_it_was_made_for),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

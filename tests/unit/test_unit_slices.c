@@ -2,16 +2,12 @@
 /* test_unit_slices.c - a job's slice weighs what its processes do, and systemd hears of each change
  *
  * That systemd and the kernel keep to it is shown by tests/cluster/035-own-services.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "agent/unit_slices.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 static struct unit_slices *slices;
 static char told[256];
@@ -48,18 +44,18 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_a_slice_is_made_with_its_weight(void **state)
+TEST_EACH(setup, teardown);
+
+TEST(test_a_slice_is_made_with_its_weight)
 {
-    (void)state;
     assert_int_equal(unit_slices_made(slices, 7), 100);
     assert_true(unit_slices_weigh(slices, 7, 250));
     assert_int_equal(unit_slices_made(slices, 7), 250);
     assert_told("");
 }
 
-static void test_a_change_is_told_once(void **state)
+TEST(test_a_change_is_told_once)
 {
-    (void)state;
     assert_true(unit_slices_weigh(slices, 7, 50));
     assert_int_equal(unit_slices_made(slices, 7), 50);
     assert_true(unit_slices_weigh(slices, 7, 100));
@@ -71,9 +67,8 @@ static void test_a_change_is_told_once(void **state)
     assert_told("7:50 ");
 }
 
-static void test_what_was_not_taken_is_told_again(void **state)
+TEST(test_what_was_not_taken_is_told_again)
 {
-    (void)state;
     assert_true(unit_slices_weigh(slices, 7, 50));
     is_there = false;
     assert_told("7:50 ");
@@ -83,9 +78,8 @@ static void test_what_was_not_taken_is_told_again(void **state)
     assert_told("");
 }
 
-static void test_a_slice_that_was_there_is_told(void **state)
+TEST(test_a_slice_that_was_there_is_told)
 {
-    (void)state;
     assert_true(unit_slices_weigh(slices, 7, 50));
     assert_int_equal(unit_slices_made(slices, 7), 50);
     unit_slices_untold(slices, 7);
@@ -93,9 +87,8 @@ static void test_a_slice_that_was_there_is_told(void **state)
     assert_told("7:50 ");
 }
 
-static void test_a_job_without_processes_is_forgotten(void **state)
+TEST(test_a_job_without_processes_is_forgotten)
 {
-    (void)state;
     assert_false(unit_slices_weigh(slices, 7, 0));
     assert_true(unit_slices_weigh(slices, 7, 50));
     assert_false(unit_slices_weigh(slices, 7, 0));
@@ -103,23 +96,8 @@ static void test_a_job_without_processes_is_forgotten(void **state)
     assert_true(unit_slices_weigh(slices, 7, 50));
 }
 
-static void test_weights_are_those_that_systemd_takes(void **state)
+TEST(test_weights_are_those_that_systemd_takes)
 {
-    (void)state;
     assert_true(unit_slices_weigh(slices, 7, UINT64_MAX));
     assert_int_equal(unit_slices_made(slices, 7), 10000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_slice_is_made_with_its_weight, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_change_is_told_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_was_not_taken_is_told_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_slice_that_was_there_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_job_without_processes_is_forgotten, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_weights_are_those_that_systemd_takes, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,6 @@
  * which lies ROOT/secret. Whatever an archive tries, that file stays as it is. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +15,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <cmocka.h>
 
 #include "agent/layout.h"
 #include "agent/workspace_sweep.h"
@@ -29,6 +25,7 @@
 #include "shared/workspace_pack.h"
 #include "shared/workspace_path.h"
 #include "shared/workspace_unpack.h"
+#include "tests/unit/test.h"
 
 #define SECRET "nobody touched this"
 
@@ -117,6 +114,8 @@ static int teardown(void **state)
     free(f);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 /* ---- archives, entry by entry ---- */
 
@@ -209,7 +208,7 @@ static int pack(const struct fixture *f, struct packed *ret, struct edl_error *e
     return workspace_pack(f->from, f->fd, &f->limits, NULL, ret, error);
 }
 
-static void what_is_packed_is_unpacked_the_same(void **state)
+TEST(what_is_packed_is_unpacked_the_same)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *sub = text_format("%s/sub", f->from);
@@ -267,7 +266,7 @@ static void assert_sorted(const struct fixture *f)
     (void)archive_read_free(in);
 }
 
-static void the_same_folder_gives_the_same_archive(void **state)
+TEST(the_same_folder_gives_the_same_archive)
 {
     struct fixture *f = *state;
     struct packed first, second;
@@ -280,7 +279,7 @@ static void the_same_folder_gives_the_same_archive(void **state)
     assert_string_equal(first.sha256, second.sha256);
 }
 
-static void an_empty_folder_is_a_workspace(void **state)
+TEST(an_empty_folder_is_a_workspace)
 {
     struct fixture *f = *state;
     struct packed packed;
@@ -289,7 +288,7 @@ static void an_empty_folder_is_a_workspace(void **state)
     assert_int_equal(unpack(f, packed.sha256), 0);
 }
 
-static void what_cannot_be_packed_is_said(void **state)
+TEST(what_cannot_be_packed_is_said)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *link = text_format("%s/out", f->from);
@@ -306,7 +305,7 @@ static void what_cannot_be_packed_is_said(void **state)
     assert_non_null(strstr(f->error.remedy, "remove the link"));
 }
 
-static void each_filter_is_read(void **state)
+TEST(each_filter_is_read)
 {
     struct fixture *f = *state;
     int (*const filters[])(struct archive *) = { archive_write_add_filter_gzip,
@@ -322,7 +321,7 @@ static void each_filter_is_read(void **state)
     }
 }
 
-static void hard_links_to_its_own_files_are_made(void **state)
+TEST(hard_links_to_its_own_files_are_made)
 {
     struct fixture *f = *state;
 
@@ -331,7 +330,7 @@ static void hard_links_to_its_own_files_are_made(void **state)
     assert_file(f->in, "b", "text");
 }
 
-static void rights_beyond_rwx_are_dropped(void **state)
+TEST(rights_beyond_rwx_are_dropped)
 {
     struct fixture *f = *state;
 
@@ -346,7 +345,7 @@ static void rights_beyond_rwx_are_dropped(void **state)
     assert_int_equal(mode_of(f, "none"), 0601);
 }
 
-static void the_last_of_a_name_counts(void **state)
+TEST(the_last_of_a_name_counts)
 {
     struct fixture *f = *state;
 
@@ -370,7 +369,7 @@ static void assert_refused(struct fixture *f, int r, const char *names)
         fail_msg("\"%s\" does not name %s", f->error.text, names);
 }
 
-static void paths_that_lead_out_are_refused(void **state)
+TEST(paths_that_lead_out_are_refused)
 {
     struct fixture *f = *state;
     static const char *const paths[] = { "../secret", "a/../../secret", "..", "a/..", "a/b/../c" };
@@ -380,7 +379,7 @@ static void paths_that_lead_out_are_refused(void **state)
     assert_refused(f, UNPACK(f, { .path = f->secret, .text = "gotcha" }), f->secret);
 }
 
-static void symbolic_links_that_lead_out_are_refused(void **state)
+TEST(symbolic_links_that_lead_out_are_refused)
 {
     struct fixture *f = *state;
     static const struct {
@@ -399,7 +398,7 @@ static void symbolic_links_that_lead_out_are_refused(void **state)
     assert_false(is_there(f, "l"));
 }
 
-static void links_that_stay_are_taken(void **state)
+TEST(links_that_stay_are_taken)
 {
     struct fixture *f = *state;
 
@@ -413,7 +412,7 @@ static void links_that_stay_are_taken(void **state)
     assert_file(f->in, "d/l/a", "text");
 }
 
-static void nothing_is_written_through_a_link(void **state)
+TEST(nothing_is_written_through_a_link)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *planted = text_format("%s/planted", f->in);
@@ -436,7 +435,7 @@ static void nothing_is_written_through_a_link(void **state)
     assert_file(f->in, "PLANTED/secret", "mine");
 }
 
-static void hard_links_that_lead_out_are_refused(void **state)
+TEST(hard_links_that_lead_out_are_refused)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *planted = text_format("%s/planted", f->in);
@@ -448,7 +447,7 @@ static void hard_links_that_lead_out_are_refused(void **state)
     assert_false(is_there(f, "h"));
 }
 
-static void devices_and_fifos_are_refused(void **state)
+TEST(devices_and_fifos_are_refused)
 {
     struct fixture *f = *state;
     static const mode_t types[] = { AE_IFCHR, AE_IFBLK, AE_IFIFO };
@@ -460,7 +459,7 @@ static void devices_and_fifos_are_refused(void **state)
 
 /* ---- too much ---- */
 
-static void too_many_entries_are_refused(void **state)
+TEST(too_many_entries_are_refused)
 {
     struct fixture *f = *state;
 
@@ -479,7 +478,7 @@ static void too_many_entries_are_refused(void **state)
     assert_false(is_there(f, "100"));
 }
 
-static void a_bomb_is_refused(void **state)
+TEST(a_bomb_is_refused)
 {
     struct fixture *f = *state;
     static char zeros[1 << 20];
@@ -502,7 +501,7 @@ static void a_bomb_is_refused(void **state)
     assert_non_null(strstr(f->error.text, "larger than 104857600 bytes"));
 }
 
-static void holes_count_as_bytes(void **state)
+TEST(holes_count_as_bytes)
 {
     struct fixture *f = *state;
     struct archive_entry *entry = archive_entry_new();
@@ -527,7 +526,7 @@ static void holes_count_as_bytes(void **state)
 
 /* ---- not what was meant ---- */
 
-static void another_archive_is_refused(void **state)
+TEST(another_archive_is_refused)
 {
     struct fixture *f = *state;
     char hex[WORKSPACE_HEX + 1];
@@ -543,7 +542,7 @@ static void another_archive_is_refused(void **state)
     assert_int_equal(unpack(f, hex), 0);
 }
 
-static void what_is_no_archive_is_refused(void **state)
+TEST(what_is_no_archive_is_refused)
 {
     struct fixture *f = *state;
     char hex[WORKSPACE_HEX + 1] = "";
@@ -559,32 +558,4 @@ static void what_is_no_archive_is_refused(void **state)
     assert_int_equal(unpack(f, NULL), -EINVAL);
     assert_int_equal(unpack(f, hex), EDL_ECORRUPT); /* rather than that it cannot be read */
     assert_non_null(strstr(f->error.text, "is damaged"));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_packed_is_unpacked_the_same),
-        TEST(the_same_folder_gives_the_same_archive),
-        TEST(an_empty_folder_is_a_workspace),
-        TEST(what_cannot_be_packed_is_said),
-        TEST(each_filter_is_read),
-        TEST(hard_links_to_its_own_files_are_made),
-        TEST(rights_beyond_rwx_are_dropped),
-        TEST(the_last_of_a_name_counts),
-        TEST(paths_that_lead_out_are_refused),
-        TEST(symbolic_links_that_lead_out_are_refused),
-        TEST(links_that_stay_are_taken),
-        TEST(nothing_is_written_through_a_link),
-        TEST(hard_links_that_lead_out_are_refused),
-        TEST(devices_and_fifos_are_refused),
-        TEST(too_many_entries_are_refused),
-        TEST(a_bomb_is_refused),
-        TEST(holes_count_as_bytes),
-        TEST(another_archive_is_refused),
-        TEST(what_is_no_archive_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

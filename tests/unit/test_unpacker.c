@@ -6,10 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/process_dir.h"
 #include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_MS 10000
 
@@ -89,6 +85,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 /* start_in - body: of the script that unpacks; the program says where it runs, and what is there
  * slot: of one folder for all; NULL: a copy of its own */
 static void start_in(struct fixture *f, const char *slot, const char *body)
@@ -146,7 +144,7 @@ static bool is_there(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static void the_program_starts_in_what_was_unpacked(void **state)
+TEST(the_program_starts_in_what_was_unpacked)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *expected = text_format("%s\nunpack abc: the archive\n", f->copy);
@@ -167,7 +165,7 @@ static void the_program_starts_in_what_was_unpacked(void **state)
     assert_int_equal(record.fault, START_FAULT_NONE);
 }
 
-static void nothing_starts_in_half_a_workspace(void **state)
+TEST(nothing_starts_in_half_a_workspace)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -181,7 +179,7 @@ static void nothing_starts_in_half_a_workspace(void **state)
     assert_true(is_there(f->cached));
 }
 
-static void a_damaged_archive_is_not_used_again(void **state)
+TEST(a_damaged_archive_is_not_used_again)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -194,7 +192,7 @@ static void a_damaged_archive_is_not_used_again(void **state)
     assert_false(is_there(f->cached));
 }
 
-static void a_full_disk_is_told_apart(void **state)
+TEST(a_full_disk_is_told_apart)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -206,7 +204,7 @@ static void a_full_disk_is_told_apart(void **state)
     assert_true(is_there(f->cached));
 }
 
-static void unpacking_is_stopped_at_once(void **state)
+TEST(unpacking_is_stopped_at_once)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -221,7 +219,7 @@ static void unpacking_is_stopped_at_once(void **state)
     assert_false(is_there(f->ran));
 }
 
-static void unpacking_dies_with_its_supervisor(void **state)
+TEST(unpacking_dies_with_its_supervisor)
 {
     struct fixture *f = *state;
     int status;
@@ -234,7 +232,7 @@ static void unpacking_dies_with_its_supervisor(void **state)
     assert_false(is_there(f->ran));
 }
 
-static void a_copy_is_made_once(void **state)
+TEST(a_copy_is_made_once)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -247,7 +245,7 @@ static void a_copy_is_made_once(void **state)
 }
 
 /* It is not made by the supervisor, whose rights are not the job's. */
-static void one_folder_for_all_is_the_programs_to_make(void **state)
+TEST(one_folder_for_all_is_the_programs_to_make)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *expected =
@@ -267,7 +265,7 @@ static void one_folder_for_all_is_the_programs_to_make(void **state)
 }
 
 /* This node cannot run it: another one is asked, with none of its restarts spent. */
-static void a_folder_without_a_place_is_no_workspace(void **state)
+TEST(a_folder_without_a_place_is_no_workspace)
 {
     struct fixture *f = *state;
     struct exit_record record;
@@ -280,22 +278,4 @@ static void a_folder_without_a_place_is_no_workspace(void **state)
                         "cannot unpack the workspace: /home/ann is not there; make it");
     assert_false(is_there(f->ran));
     assert_false(is_there(f->copy));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_program_starts_in_what_was_unpacked),
-        TEST(nothing_starts_in_half_a_workspace),
-        TEST(a_damaged_archive_is_not_used_again),
-        TEST(a_full_disk_is_told_apart),
-        TEST(unpacking_is_stopped_at_once),
-        TEST(unpacking_dies_with_its_supervisor),
-        TEST(a_copy_is_made_once),
-        TEST(one_folder_for_all_is_the_programs_to_make),
-        TEST(a_folder_without_a_place_is_no_workspace),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

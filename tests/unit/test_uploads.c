@@ -20,6 +20,7 @@
 #include "shared/clock.h"
 #include "shared/content_hash.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { MEBIBYTE = 1 << 20, SIZE = 5 * (MEBIBYTE / 2), SYNCS = 4 }; /* two pieces, file, folder */
 
@@ -124,6 +125,8 @@ static int teardown(void **state)
     return live_teardown(state);
 }
 
+TEST_EACH(setup, teardown);
+
 static void await(struct live *live, atomic_uint *n, unsigned wanted)
 {
     uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
@@ -150,7 +153,7 @@ static void release_all(void)
     (void)sem_post(&disk.release);
 }
 
-static void others_are_served_and_the_answer_means_durable(void **state)
+TEST(others_are_served_and_the_answer_means_durable)
 {
     struct live *live = *state;
     struct archive archive = make_archive();
@@ -179,7 +182,7 @@ static void others_are_served_and_the_answer_means_durable(void **state)
     free(archive.data);
 }
 
-static void who_leaves_half_way_leaves_nothing(void **state)
+TEST(who_leaves_half_way_leaves_nothing)
 {
     struct live *live = *state;
     struct archive archive = make_archive();
@@ -212,7 +215,7 @@ static void who_leaves_half_way_leaves_nothing(void **state)
     free(archive.data);
 }
 
-static void a_disk_that_fails_is_told(void **state)
+TEST(a_disk_that_fails_is_told)
 {
     static const unsigned after[] = { 1, 3 }; /* of a piece, of the whole */
     struct live *live = *state;
@@ -240,7 +243,7 @@ static void a_disk_that_fails_is_told(void **state)
 }
 
 /* The end waits for the disk, and for nobody who waits for it. */
-static void the_scheduler_ends_in_between(void **state)
+TEST(the_scheduler_ends_in_between)
 {
     struct live *live = *state;
     struct archive archive = make_archive();
@@ -264,17 +267,4 @@ static void the_scheduler_ends_in_between(void **state)
     }
     reply_clear(&put);
     free(archive.data);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(others_are_served_and_the_answer_means_durable),
-        TEST(who_leaves_half_way_leaves_nothing),
-        TEST(a_disk_that_fails_is_told),
-        TEST(the_scheduler_ends_in_between),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_usage.c - accounting: every second of a grant is of one kind, and of the right one */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "scheduler/core/model/usage.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
 
 #define SECOND USEC_PER_SEC
 
@@ -59,11 +55,10 @@ static void end(struct fixture *f, enum process_state state, int exit_code, uint
     f->process.ended_wall_us = end_s * SECOND;
 }
 
-static void test_what_runs(void **state)
+TEST(test_what_runs)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f);
     f.process.cpu_used_us = 16 * SECOND;
     assert_seconds(&f, 20, 8, 2, 0, 0);
@@ -73,11 +68,10 @@ static void test_what_runs(void **state)
     assert_seconds(&f, 20, 8, 2, 0, 0);
 }
 
-static void test_what_starts(void **state)
+TEST(test_what_starts)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f);
     f.process.state = PROCESS_PREPARING;
     f.process.started_wall_us = 0;
@@ -86,11 +80,10 @@ static void test_what_starts(void **state)
     assert_seconds(&f, 20, 0, 5, 0, 0);
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f);
     f.process.cpu_used_us = 1000 * SECOND;
     end(&f, PROCESS_EXITED, 0, 22);
@@ -103,11 +96,10 @@ static void test_ends(void **state)
     assert_seconds(&f, 99, 8, 2, 2, 0);
 }
 
-static void test_one_that_is_asked_to_stop(void **state)
+TEST(test_one_that_is_asked_to_stop)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f);
     f.process.cpu_used_us = 1000 * SECOND;
     f.process.stop_wanted = true;
@@ -118,11 +110,10 @@ static void test_one_that_is_asked_to_stop(void **state)
     assert_seconds(&f, 99, 8, 7, 0, 0);
 }
 
-static void test_a_clock_that_jumps_back_costs_nothing(void **state)
+TEST(test_a_clock_that_jumps_back_costs_nothing)
 {
     struct fixture f;
 
-    (void)state;
     begin(&f);
     f.process.cpu_used_us = 1000 * SECOND;
     assert_seconds(&f, 5, 0, 0, 0, 0);
@@ -133,7 +124,7 @@ static void test_a_clock_that_jumps_back_costs_nothing(void **state)
 }
 
 /* A trainer that is stopped with a task loses what it did since its last one. */
-static void test_a_job_is_charged_for_what_ended_and_what_lives(void **state)
+TEST(test_a_job_is_charged_for_what_ended_and_what_lives)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
     struct job *job = world_submit(w, world_spec("job", 1, 2, 1000, 0, 0));
@@ -145,7 +136,6 @@ static void test_a_job_is_charged_for_what_ended_and_what_lives(void **state)
     uint64_t sum = 0;
     bool save;
 
-    (void)state;
     world_run(w, 3);
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(40, 1), "aa", w->now, NULL),
                      0);
@@ -169,18 +159,4 @@ static void test_a_job_is_charged_for_what_ended_and_what_lives(void **state)
     assert_int_equal(sum, 2 * 10 * UINT64_C(1000000)); /* two of one core for 10 s */
     world_check(w);
     world_free(w);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_runs),
-        cmocka_unit_test(test_what_starts),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_one_that_is_asked_to_stop),
-        cmocka_unit_test(test_a_clock_that_jumps_back_costs_nothing),
-        cmocka_unit_test(test_a_job_is_charged_for_what_ended_and_what_lives),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

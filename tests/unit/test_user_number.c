@@ -5,10 +5,7 @@
 #include <ftw.h>
 #include <grp.h>
 #include <pwd.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/user_number.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define FIRST 2010000000U
 #define PEOPLE 40
@@ -63,6 +59,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static uid_t number_of(const struct fixture *f, const struct user_range *range, const char *name)
 {
     struct edl_error error = { 0 };
@@ -80,7 +78,7 @@ static void name_of(unsigned i, char ret[NAME_SIZE])
 }
 
 /* a range as full as it can be: whoever comes to another's number takes the next one */
-static void test_each_has_one_and_keeps_it(void **state)
+TEST(test_each_has_one_and_keeps_it)
 {
     const struct user_range range = { FIRST, FIRST + PEOPLE - 1 };
     const struct fixture *f = *state;
@@ -99,7 +97,7 @@ static void test_each_has_one_and_keeps_it(void **state)
     }
 }
 
-static void test_a_full_range_gives_nobody_anothers(void **state)
+TEST(test_a_full_range_gives_nobody_anothers)
 {
     const struct user_range range = { FIRST, FIRST + 1 };
     const struct fixture *f = *state;
@@ -115,7 +113,7 @@ static void test_a_full_range_gives_nobody_anothers(void **state)
 }
 
 /* on another node, which has other people as well */
-static void test_nodes_agree(void **state)
+TEST(test_nodes_agree)
 {
     const struct user_range range = { FIRST, FIRST + 89999999 };
     struct fixture *f = *state;
@@ -129,7 +127,7 @@ static void test_nodes_agree(void **state)
     assert_int_not_equal(number_of(f, &range, "ann"), number_of(f, &range, "bob"));
 }
 
-static void test_no_account_is_anybody_else(void **state)
+TEST(test_no_account_is_anybody_else)
 {
     const struct fixture *f = *state;
     const struct passwd *account = getpwnam("nobody");
@@ -144,7 +142,7 @@ static void test_no_account_is_anybody_else(void **state)
 }
 
 /* an account that came after its number was given away */
-static void test_an_account_that_comes_later(void **state)
+TEST(test_an_account_that_comes_later)
 {
     const struct fixture *f = *state;
     const struct passwd *account = getpwnam("nobody");
@@ -162,7 +160,7 @@ static void test_an_account_that_comes_later(void **state)
     assert_non_null(strstr(error.text, "has by now"));
 }
 
-static void test_a_name_is_no_path(void **state)
+TEST(test_a_name_is_no_path)
 {
     static const char *const names[] = { "", "..", "../ann", "/etc/shadow", "Ann", "a b" };
     const struct user_range range = { FIRST, FIRST + 9 };
@@ -192,7 +190,7 @@ static int take_all(const struct fixture *f, const struct user_range *range, uns
     return 0;
 }
 
-static void test_supervisors_at_once(void **state)
+TEST(test_supervisors_at_once)
 {
     const struct user_range range = { FIRST, FIRST + PEOPLE - 1 };
     const struct fixture *f = *state;
@@ -211,19 +209,4 @@ static void test_supervisors_at_once(void **state)
         assert_int_equal(status, 0);
     }
     test_each_has_one_and_keeps_it(state);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_has_one_and_keeps_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_full_range_gives_nobody_anothers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nodes_agree, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_account_is_anybody_else, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_account_that_comes_later, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_name_is_no_path, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_supervisors_at_once, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

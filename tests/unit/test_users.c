@@ -13,6 +13,7 @@
 #include "scheduler/users.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"fault_tolerant\":true,\"trainer\":"        \
@@ -55,7 +56,9 @@ static void assert_is(struct live *live, const char *user, const char *role)
     reply_clear(&reply);
 }
 
-static void test_jobs_belong_to_who_submits_them(void **state)
+TEST_EACH(live_setup, live_teardown);
+
+TEST(test_jobs_belong_to_who_submits_them)
 {
     struct live *live = *state;
     char ann[65], bob[65], eve[65], otto[65];
@@ -90,7 +93,7 @@ static void test_jobs_belong_to_who_submits_them(void **state)
 }
 
 /* A user can fill its own place only; an admin has no limit but that of all. */
-static void test_jobs_of_a_user_are_bounded(void **state)
+TEST(test_jobs_of_a_user_are_bounded)
 {
     struct live *live = *state;
     struct holding_limits *limits = &live->scheduler->options.limits;
@@ -129,7 +132,7 @@ static void test_jobs_of_a_user_are_bounded(void **state)
     reply_clear(&reply);
 }
 
-static void test_uploads_are_bounded(void **state)
+TEST(test_uploads_are_bounded)
 {
     static const char path[] = "/workspaces/"
                                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -176,7 +179,7 @@ static size_t listed(struct live *live)
 }
 
 /* Its name is in every job that uses it, which everybody may look at. */
-static void test_workspaces_are_of_users(void **state)
+TEST(test_workspaces_are_of_users)
 {
     static const char path[] = "/workspaces/"
                                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -218,7 +221,7 @@ static void test_workspaces_are_of_users(void **state)
     assert_int_equal(listed(live), 0);
 }
 
-static void test_tokens_are_kept_and_go_with_their_user(void **state)
+TEST(test_tokens_are_kept_and_go_with_their_user)
 {
     struct live *live = *state;
     char ann[65];
@@ -253,7 +256,7 @@ static void test_tokens_are_kept_and_go_with_their_user(void **state)
 }
 
 /* The list of those who were removed does not grow for ever; what they hold goes before. */
-static void test_a_user_is_forgotten(void **state)
+TEST(test_a_user_is_forgotten)
 {
     struct live *live = *state;
     struct edl_error error = { 0 };
@@ -287,7 +290,7 @@ static void test_a_user_is_forgotten(void **state)
     users_pending_clear(live->scheduler->users);
 }
 
-static void test_bad_users_are_refused(void **state)
+TEST(test_bad_users_are_refused)
 {
     static const struct {
         const char *body;
@@ -312,7 +315,7 @@ static void test_bad_users_are_refused(void **state)
 }
 
 /* Somebody else's key is another key. */
-static void test_keys_are_of_one_person(void **state)
+TEST(test_keys_are_of_one_person)
 {
     struct live *live = *state;
     char ann[65], bob[65];
@@ -339,7 +342,7 @@ static void assert_entry(const json_t *entries, size_t at, const char *user, con
     assert_string_equal(json_string_value(json_object_get(entry, "target")), target);
 }
 
-static void test_changes_are_on_record_and_nothing_else(void **state)
+TEST(test_changes_are_on_record_and_nothing_else)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -367,7 +370,7 @@ static void test_changes_are_on_record_and_nothing_else(void **state)
 }
 
 /* Each such call is a commit and a line of the audit log. */
-static void test_token_calls_have_a_rate(void **state)
+TEST(test_token_calls_have_a_rate)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -401,7 +404,7 @@ static void test_token_calls_have_a_rate(void **state)
     reply_clear(&reply);
 }
 
-static void test_tokens_expire_and_numbers_are_given_once(void **state)
+TEST(test_tokens_expire_and_numbers_are_given_once)
 {
     struct live *live = *state;
     struct users *users = live->scheduler->users;
@@ -457,7 +460,7 @@ static void assert_group_of_job(const struct live *live, const char *job, const 
     assert_string_equal(all[cluster_find_job(cluster, job)->plan.group].name, group);
 }
 
-static void test_groups_are_kept_and_the_core_is_told(void **state)
+TEST(test_groups_are_kept_and_the_core_is_told)
 {
     struct live *live = *state;
     struct reply reply = { 0 };
@@ -500,25 +503,4 @@ static void test_groups_are_kept_and_the_core_is_told(void **state)
     live_restart(live);
     assert_null(live->scheduler->cluster->config.groups);
     assert_null(users_find(live->scheduler->users, "ann")->group);
-}
-
-int main(void)
-{
-#define T(fn) cmocka_unit_test_setup_teardown(fn, live_setup, live_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_jobs_belong_to_who_submits_them),
-        T(test_jobs_of_a_user_are_bounded),
-        T(test_token_calls_have_a_rate),
-        T(test_uploads_are_bounded),
-        T(test_workspaces_are_of_users),
-        T(test_tokens_are_kept_and_go_with_their_user),
-        T(test_a_user_is_forgotten),
-        T(test_bad_users_are_refused),
-        T(test_keys_are_of_one_person),
-        T(test_changes_are_on_record_and_nothing_else),
-        T(test_tokens_expire_and_numbers_are_given_once),
-        T(test_groups_are_kept_and_the_core_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

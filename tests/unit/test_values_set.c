@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "shared/clock.h"
+#include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
 #include "trainer/local_sgd.h"
 #include "trainer/network_begin.h"
@@ -125,7 +126,7 @@ static void push_one(struct ps_client *client, int expected)
 }
 
 /* Trainer 1 connects first; its calls are refused until trainer 0 has set the values. */
-static void test_values_come_first(void **unused)
+TEST(test_values_come_first)
 {
     struct course c;
     struct ps_client *clients[2];
@@ -133,7 +134,6 @@ static void test_values_come_first(void **unused)
     struct network_begin begin = { 0 };
     struct edl_error error = { 0 };
 
-    (void)unused;
     course_open(&c, false);
     for (uint32_t i = 2; i-- > 0;) {
         clients[i] = client_of(&c, i);
@@ -171,7 +171,7 @@ static void test_values_come_first(void **unused)
 }
 
 /* Trainers of local SGD share values without sparse parameters. */
-static void test_all_dense(void **unused)
+TEST(test_all_dense)
 {
     struct course c;
     struct ps_client *client;
@@ -181,7 +181,6 @@ static void test_all_dense(void **unused)
     struct local_sgd *local = NULL;
     struct declaration own;
 
-    (void)unused;
     course_open(&c, true);
     client = client_of(&c, 0);
     from = learner_of(&c, ps_client_exchange, client);
@@ -204,14 +203,13 @@ static void test_all_dense(void **unused)
 }
 
 /* A checkpoint never has start values in the place of those that were to be set. */
-static void test_no_checkpoint_before(void **unused)
+TEST(test_no_checkpoint_before)
 {
     struct course c;
     struct ps_client *client;
     struct network_learner *from, *to;
     struct network_begin begin = { 0 };
 
-    (void)unused;
     course_open(&c, false);
     client = client_of(&c, 0);
     for (uint32_t s = 0; s < SERVERS; s++) {
@@ -242,14 +240,13 @@ static void test_no_checkpoint_before(void **unused)
 }
 
 /* The same way with the parameters in this process. */
-static void test_in_a_table(void **unused)
+TEST(test_in_a_table)
 {
     struct course c = { .network = network_shipped("recommendation", SMALL) };
     struct network_learner *from, *to;
     struct network_begin begin = { .network = c.network };
     struct table *table = NULL;
 
-    (void)unused;
     assert_int_equal(network_declaration(c.network, 1, &c.declaration, NULL), 0);
     assert_int_equal(table_new(&c.declaration, 0, 1, &table, NULL), 0);
     from = learner_of(&c, table_exchange, table);
@@ -263,16 +260,4 @@ static void test_in_a_table(void **unused)
     (void)network_learner_free(to);
     (void)table_free(table);
     (void)network_free(c.network);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_come_first),
-        cmocka_unit_test(test_all_dense),
-        cmocka_unit_test(test_no_checkpoint_before),
-        cmocka_unit_test(test_in_a_table),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

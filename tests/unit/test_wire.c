@@ -2,17 +2,13 @@
 /* test_wire.c - frames: what is encoded comes back, what is damaged is refused */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "shared/error.h"
+#include "tests/unit/test.h"
 #include "trainer/shard.h"
 #include "trainer/wire.h"
 
@@ -34,14 +30,13 @@ static struct declaration sample_declaration(void)
     return d;
 }
 
-static void test_header(void **state)
+TEST(test_header)
 {
     const struct wire_header header = { WIRE_PUSH_PULL, 77, 123456 };
     struct wire_header back;
     uint8_t bytes[WIRE_HEADER_BYTES];
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(wire_header_encode(&header, bytes), WIRE_HEADER_BYTES);
     assert_memory_equal(bytes, "EDLP\x05\0\0\0\x4d\0\0\0\0\0\0\0\x40\xe2\x01\0\0\0\0\0", 24);
     assert_int_equal(wire_header_decode(bytes, &back, &error), 0);
@@ -62,7 +57,7 @@ static void test_header(void **state)
     assert_int_equal(wire_header_decode(bytes, &back, &error), -EINVAL);
 }
 
-static void test_hello(void **state)
+TEST(test_hello)
 {
     struct wire_hello hello = {
         .job_id = 9, .incarnation = 3, .trainer = 2, .shard = 1, .n_shards = 4, .nonce = "once"
@@ -71,7 +66,6 @@ static void test_hello(void **state)
     uint8_t bytes[WIRE_HELLO_BYTES];
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(wire_hello_encode(&hello, bytes), WIRE_HELLO_BYTES);
     assert_int_equal(wire_hello_decode(bytes, sizeof bytes, &back, &error), 0);
     assert_int_equal(back.job_id, 9);
@@ -87,7 +81,7 @@ static void test_hello(void **state)
     assert_int_equal(wire_hello_decode(bytes, sizeof bytes, &back, &error), -EINVAL);
 }
 
-static void test_challenge_and_proof(void **state)
+TEST(test_challenge_and_proof)
 {
     struct wire_challenge challenge = {
         .incarnation = 3, .shard = 1, .nonce = "once", .proof = "proven"
@@ -96,7 +90,6 @@ static void test_challenge_and_proof(void **state)
     uint8_t bytes[WIRE_CHALLENGE_BYTES + 1] = { 0 }, proof[JOB_PROOF_BYTES] = { 0 };
     struct edl_error error;
 
-    (void)state;
     assert_int_equal(wire_challenge_encode(&challenge, bytes), WIRE_CHALLENGE_BYTES);
     assert_int_equal(wire_challenge_decode(bytes, WIRE_CHALLENGE_BYTES, &back, &error), 0);
     assert_int_equal(back.incarnation, 3);
@@ -113,7 +106,7 @@ static void test_challenge_and_proof(void **state)
 }
 
 /* Whoever is of another release hears which one, and what to do. */
-static void test_other_versions(void **state)
+TEST(test_other_versions)
 {
     struct wire_hello hello = { .job_id = 2, .n_shards = 1 };
     struct wire_challenge challenge = { 0 };
@@ -121,7 +114,6 @@ static void test_other_versions(void **state)
     struct edl_error error;
     char next[64];
 
-    (void)state;
     (void)snprintf(next, sizeof next, "version %d of the protocol", WIRE_VERSION + 1);
     (void)wire_hello_encode(&hello, bytes);
     bytes[0] = WIRE_VERSION + 1;
@@ -142,14 +134,13 @@ static void test_other_versions(void **state)
     assert_non_null(strstr(error.text, next));
 }
 
-static void test_declare(void **state)
+TEST(test_declare)
 {
     struct declaration d = sample_declaration(), back;
     uint8_t bytes[WIRE_DECLARE_MAX];
     struct edl_error error;
     size_t size = wire_declare_encode(&d, bytes);
 
-    (void)state;
     assert_int_equal(size, WIRE_DECLARE_HEAD_BYTES + 3 * WIRE_PARAM_BYTES);
     assert_int_equal(wire_declare_decode(bytes, size, &back, &error), 0);
     assert_true(declaration_equal(&d, &back));
@@ -167,7 +158,7 @@ static void test_declare(void **state)
         assert_int_equal(wire_declare_decode(bytes, cut, &back, &error), -EINVAL);
 }
 
-static void test_declare_refuses(void **state)
+TEST(test_declare_refuses)
 {
     static const struct {
         const char *name;
@@ -190,7 +181,6 @@ static void test_declare_refuses(void **state)
     uint8_t bytes[WIRE_DECLARE_MAX];
     struct edl_error error;
 
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct declaration d = sample_declaration(), back;
 
@@ -206,14 +196,13 @@ static void test_declare_refuses(void **state)
 }
 
 /* As many parameters as there may be, with the longest names: a control frame has room for it. */
-static void test_declare_most(void **state)
+TEST(test_declare_most)
 {
     struct declaration d = sample_declaration(), back;
     uint8_t bytes[WIRE_DECLARE_MAX];
     struct edl_error error;
     size_t size;
 
-    (void)state;
     assert_true(WIRE_DECLARE_MAX <= WIRE_CONTROL_MAX);
     d.n_params = DECLARATION_PARAMS_MAX;
     for (uint32_t p = 0; p < d.n_params; p++) {
@@ -257,7 +246,7 @@ static size_t build_push_pull(const struct shard_shape *shape, uint8_t *bytes)
     return used;
 }
 
-static void test_push_pull(void **state)
+TEST(test_push_pull)
 {
     struct declaration d = sample_declaration();
     struct shard_shape shape;
@@ -266,7 +255,6 @@ static void test_push_pull(void **state)
     uint8_t *bytes = aligned_alloc(64, 1024);
     size_t size;
 
-    (void)state;
     shard_shape_init(&d, 1, 2, &shape);
     size = build_push_pull(&shape, bytes);
     assert_true(size <= wire_push_pull_max(&shape));
@@ -285,7 +273,7 @@ static void test_push_pull(void **state)
     free(bytes);
 }
 
-static void test_push_pull_refuses(void **state)
+TEST(test_push_pull_refuses)
 {
     static const struct {
         size_t at;
@@ -308,7 +296,6 @@ static void test_push_pull_refuses(void **state)
     uint8_t *bytes = aligned_alloc(64, 1024);
     size_t size;
 
-    (void)state;
     shard_shape_init(&d, 1, 2, &shape);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         size = build_push_pull(&shape, bytes);
@@ -318,14 +305,13 @@ static void test_push_pull_refuses(void **state)
     free(bytes);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     struct wire_refused refused = { .code = EDL_ESTALE, .text = "too old" }, back;
     uint8_t bytes[WIRE_REFUSED_MAX + 4];
     struct edl_error error;
     size_t size = wire_refused_encode(&refused, bytes);
 
-    (void)state;
     assert_int_equal(wire_refused_decode(bytes, size, &back, &error), 0);
     assert_int_equal(back.code, EDL_ESTALE);
     assert_string_equal(back.text, "too old");
@@ -334,22 +320,4 @@ static void test_refused(void **state)
     assert_int_equal(wire_refused_decode(bytes, 8, &back, &error), -EINVAL);
     memset(refused.text, 'x', sizeof refused.text); /* no end: cut, not overrun */
     assert_true(wire_refused_encode(&refused, bytes) <= WIRE_REFUSED_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),
-        cmocka_unit_test(test_hello),
-        cmocka_unit_test(test_challenge_and_proof),
-        cmocka_unit_test(test_other_versions),
-        cmocka_unit_test(test_declare),
-        cmocka_unit_test(test_declare_refuses),
-        cmocka_unit_test(test_declare_most),
-        cmocka_unit_test(test_push_pull),
-        cmocka_unit_test(test_push_pull_refuses),
-        cmocka_unit_test(test_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

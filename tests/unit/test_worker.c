@@ -2,15 +2,11 @@
 /* test_worker.c - calls that block, beside the loop: in order, told to the loop, ended or left */
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "scheduler/worker.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 enum { JOBS = 3 };
 
@@ -59,6 +55,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static struct worker *new_worker(sd_event *event)
 {
     struct worker *worker = NULL;
@@ -67,7 +65,7 @@ static struct worker *new_worker(sd_event *event)
     return worker;
 }
 
-static void jobs_are_done_in_order_beside_the_loop(void **state)
+TEST(jobs_are_done_in_order_beside_the_loop)
 {
     sd_event *event = *state;
     struct worker *worker = new_worker(event);
@@ -90,7 +88,7 @@ static void jobs_are_done_in_order_beside_the_loop(void **state)
     assert_null(worker_free(worker));
 }
 
-static void what_was_started_is_done_at_the_end(void **state)
+TEST(what_was_started_is_done_at_the_end)
 {
     struct worker *worker = new_worker(*state);
     struct step steps[JOBS] = { { .wait = NULL } };
@@ -116,7 +114,7 @@ static void start_another(struct worker_job *job)
     worker_start(starter, &step[1].job);
 }
 
-static void what_is_started_at_the_end_is_done_too(void **state)
+TEST(what_is_started_at_the_end_is_done_too)
 {
     struct step steps[2] = { { .wait = NULL } };
 
@@ -127,7 +125,7 @@ static void what_is_started_at_the_end_is_done_too(void **state)
     assert_int_equal(n_done, 2);
 }
 
-static void what_hangs_is_left_alone(void **state)
+TEST(what_hangs_is_left_alone)
 {
     struct worker *worker = new_worker(*state);
 
@@ -143,17 +141,4 @@ static void what_hangs_is_left_alone(void **state)
     (void)sem_post(&release);
     assert_null(worker_abandon(new_worker(*state)));
     assert_null(worker_abandon(NULL));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(jobs_are_done_in_order_beside_the_loop),
-        TEST(what_was_started_is_done_at_the_end),
-        TEST(what_is_started_at_the_end_is_done_too),
-        TEST(what_hangs_is_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

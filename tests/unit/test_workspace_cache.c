@@ -3,17 +3,12 @@
  * bound */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/layout.h"
 #include "agent/workspace_cache.h"
@@ -22,6 +17,7 @@
 #include "shared/content_hash.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define DEADLINE_US (20 * USEC_PER_SEC)
 #define CALLS_MAX 8
@@ -113,6 +109,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static void run_until(struct fixture *f, const unsigned *n, unsigned wanted)
 {
     uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
@@ -185,7 +183,7 @@ static void fetch(struct fixture *f, const char *text)
     answer(f, 200, text);
 }
 
-static void one_fetch_for_all_who_wait(void **state)
+TEST(one_fetch_for_all_who_wait)
 {
     struct fixture *f = *state;
 
@@ -203,7 +201,7 @@ static void one_fetch_for_all_who_wait(void **state)
     assert_int_equal(count_files(f, false), 1);
 }
 
-static void nothing_that_is_not_it_gets_its_name(void **state)
+TEST(nothing_that_is_not_it_gets_its_name)
 {
     struct fixture *f = *state;
 
@@ -221,7 +219,7 @@ static void nothing_that_is_not_it_gets_its_name(void **state)
     assert_true(has(f, "abc"));
 }
 
-static void it_is_not_tried_for_ever(void **state)
+TEST(it_is_not_tried_for_ever)
 {
     struct fixture *f = *state;
 
@@ -232,11 +230,12 @@ static void it_is_not_tried_for_ever(void **state)
     }
     assert_int_equal(f->n_ready, 1);
     assert_int_equal(f->why.code, EDL_ECORRUPT);
-    assert_non_null(strstr(f->why.text, "workspace sha256:ba7816bf8f01...: the archive that came has"));
+    assert_non_null(
+        strstr(f->why.text, "workspace sha256:ba7816bf8f01...: the archive that came has"));
     assert_int_equal(count_files(f, false), 0);
 }
 
-static void what_is_refused_is_told_at_once(void **state)
+TEST(what_is_refused_is_told_at_once)
 {
     struct fixture *f = *state;
 
@@ -255,7 +254,7 @@ static void what_is_refused_is_told_at_once(void **state)
 }
 
 /* The first may not have it, and the second goes while it asks: that says nothing of the third. */
-static void one_refusal_keeps_nobody_else_from_it(void **state)
+TEST(one_refusal_keeps_nobody_else_from_it)
 {
     struct fixture *f = *state;
     struct workspace_wait *second;
@@ -296,7 +295,7 @@ static enum start_fault try_all(struct fixture *f, const struct http_answer *say
 }
 
 /* What the scheduler did is no fault of the node; what breaks on the way to it is. */
-static void whose_fault_it_is(void **state)
+TEST(whose_fault_it_is)
 {
     static const struct {
         unsigned status;
@@ -328,7 +327,7 @@ static void whose_fault_it_is(void **state)
 }
 
 /* Its own files do not say what the scheduler has. */
-static void a_folder_that_went_is_the_nodes(void **state)
+TEST(a_folder_that_went_is_the_nodes)
 {
     struct fixture *f = *state;
 
@@ -341,7 +340,7 @@ static void a_folder_that_went_is_the_nodes(void **state)
     assert_int_equal(workspace_cache_fault(f->why.code), START_FAULT_NODE);
 }
 
-static void what_was_used_longest_ago_goes_first(void **state)
+TEST(what_was_used_longest_ago_goes_first)
 {
     struct fixture *f = *state;
 
@@ -357,7 +356,7 @@ static void what_was_used_longest_ago_goes_first(void **state)
     assert_true(has(f, "dddddddddd"));
 }
 
-static void a_fetch_ends_with_the_last_who_waits(void **state)
+TEST(a_fetch_ends_with_the_last_who_waits)
 {
     struct fixture *f = *state;
     struct workspace_wait *first = wait_for(f, "abc", 0), *second = wait_for(f, "abc", 1);
@@ -371,7 +370,7 @@ static void a_fetch_ends_with_the_last_who_waits(void **state)
     assert_int_equal(f->n_ready, 0);
 }
 
-static void what_a_crash_left_is_removed(void **state)
+TEST(what_a_crash_left_is_removed)
 {
     struct fixture *f = *state;
     char path[200];
@@ -384,23 +383,4 @@ static void what_a_crash_left_is_removed(void **state)
     open_cache(f, 10);
     assert_int_equal(count_files(f, false), 1);
     assert_true(has(f, "abc"));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(one_fetch_for_all_who_wait),
-        TEST(nothing_that_is_not_it_gets_its_name),
-        TEST(it_is_not_tried_for_ever),
-        TEST(what_is_refused_is_told_at_once),
-        TEST(one_refusal_keeps_nobody_else_from_it),
-        TEST(whose_fault_it_is),
-        TEST(a_folder_that_went_is_the_nodes),
-        TEST(what_was_used_longest_ago_goes_first),
-        TEST(a_fetch_ends_with_the_last_who_waits),
-        TEST(what_a_crash_left_is_removed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

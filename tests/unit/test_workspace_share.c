@@ -2,9 +2,6 @@
 /* test_workspace_share.c - one folder for the workspace of a job: whole, or not there */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/layout.h"
 #include "agent/workspace_share.h"
 #include "agent/workspace_sweep.h"
@@ -23,6 +18,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/workspace_pack.h"
+#include "tests/unit/test.h"
 
 #define AT_ONCE 6
 #define NOBODY 65534
@@ -105,6 +101,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static int share(struct fixture *f, const char *slot)
 {
     _cleanup_free_ char *path = text_format("/proc/self/fd/%d", f->fd);
@@ -114,7 +112,7 @@ static int share(struct fixture *f, const char *slot)
     return workspace_share(fd, f->folder, slot, f->packed.sha256, &f->error);
 }
 
-static void the_first_one_unpacks(void **state)
+TEST(the_first_one_unpacks)
 {
     struct fixture *f = *state;
     _cleanup_close_ int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -129,7 +127,7 @@ static void the_first_one_unpacks(void **state)
 }
 
 /* All begin when none has: one gives the name, the others use it. */
-static void several_at_once(void **state)
+TEST(several_at_once)
 {
     struct fixture *f = *state;
     pid_t pids[AT_ONCE];
@@ -170,7 +168,7 @@ static void assert_no_place(struct fixture *f, const char *text, const char *rem
         fail_msg("%s; %s", f->error.text, f->error.remedy);
 }
 
-static void the_folder_above_is_not_made(void **state)
+TEST(the_folder_above_is_not_made)
 {
     struct fixture *f = *state;
 
@@ -181,7 +179,7 @@ static void the_folder_above_is_not_made(void **state)
     assert_no_place(f, "/parent, where it belongs, is not there", "edl deploy");
 }
 
-static void a_closed_folder_is_no_place(void **state)
+TEST(a_closed_folder_is_no_place)
 {
     struct fixture *f = *state;
 
@@ -194,7 +192,7 @@ static void a_closed_folder_is_no_place(void **state)
     assert_int_equal(count(f->parent), 0);
 }
 
-static void what_is_there_must_be_a_folder_of_ones_own(void **state)
+TEST(what_is_there_must_be_a_folder_of_ones_own)
 {
     struct fixture *f = *state;
 
@@ -209,7 +207,7 @@ static void what_is_there_must_be_a_folder_of_ones_own(void **state)
 }
 
 /* Another archive is not taken for this one, also when the folder came while it was unpacked. */
-static void a_folder_of_another_archive_is_refused(void **state)
+TEST(a_folder_of_another_archive_is_refused)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *mark = text_format("%s/.edl-archive", f->folder);
@@ -232,7 +230,7 @@ static void a_folder_of_another_archive_is_refused(void **state)
     assert_int_equal(share(f, "2-trainer-0"), 0);
 }
 
-static void nothing_stays_of_a_bad_archive(void **state)
+TEST(nothing_stays_of_a_bad_archive)
 {
     struct fixture *f = *state;
     char other[sizeof f->packed.sha256];
@@ -246,7 +244,7 @@ static void nothing_stays_of_a_bad_archive(void **state)
 }
 
 /* However deep it is. Another slot may be at it at this moment. */
-static void what_the_same_slot_left_goes(void **state)
+TEST(what_the_same_slot_left_goes)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *left = text_format("%s/.JOB1.edl-1-trainer-0", f->parent);
@@ -270,7 +268,7 @@ static void what_the_same_slot_left_goes(void **state)
     assert_true(is_there(f->parent, ".JOB1.edl-1-trainer-1"));
 }
 
-static void paths_and_slots_are_checked(void **state)
+TEST(paths_and_slots_are_checked)
 {
     struct fixture *f = *state;
 
@@ -279,22 +277,4 @@ static void paths_and_slots_are_checked(void **state)
     f->folder = text_format("%s/../x", f->parent);
     assert_int_equal(share(f, "1-trainer-0"), -EINVAL);
     assert_non_null(strstr(f->error.text, "\"..\""));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_first_one_unpacks),
-        TEST(several_at_once),
-        TEST(the_folder_above_is_not_made),
-        TEST(a_closed_folder_is_no_place),
-        TEST(what_is_there_must_be_a_folder_of_ones_own),
-        TEST(a_folder_of_another_archive_is_refused),
-        TEST(nothing_stays_of_a_bad_archive),
-        TEST(what_the_same_slot_left_goes),
-        TEST(paths_and_slots_are_checked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "agent/kept_outputs.h"
 #include "agent/layout.h"
 #include "agent/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define HOUR_US (3600 * USEC_PER_SEC)
 
@@ -113,6 +109,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 static size_t sweep(const struct fixture *f)
 {
     size_t removed = 0;
@@ -121,7 +119,7 @@ static size_t sweep(const struct fixture *f)
     return removed;
 }
 
-static void only_what_a_process_needs_stays(void **state)
+TEST(only_what_a_process_needs_stays)
 {
     struct fixture *f = *state;
 
@@ -141,7 +139,7 @@ static void only_what_a_process_needs_stays(void **state)
     assert_int_equal(sweep(f), 0);
 }
 
-static void links_are_removed_and_not_followed(void **state)
+TEST(links_are_removed_and_not_followed)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *link = text_format("%s/1.trainer.0.1/link", f->copies);
@@ -157,7 +155,7 @@ static void links_are_removed_and_not_followed(void **state)
     assert_false(is_there(f->copies, "1.trainer.1.1"));
 }
 
-static void depth_is_no_obstacle(void **state)
+TEST(depth_is_no_obstacle)
 {
     struct fixture *f = *state;
     _cleanup_close_ int fd = open(f->copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,7 +177,7 @@ static void depth_is_no_obstacle(void **state)
     assert_int_equal(sweep(f), 0);
 }
 
-static void folders_that_were_shut_are_removed(void **state)
+TEST(folders_that_were_shut_are_removed)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *shut = text_format("%s/1.trainer.0.1/shut", f->copies);
@@ -210,7 +208,7 @@ static void age(const struct fixture *f, const char *name, long mtime_s)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void what_ended_stays_for_a_while(void **state)
+TEST(what_ended_stays_for_a_while)
 {
     struct fixture *f = *state;
     size_t kept;
@@ -235,7 +233,7 @@ static void what_ended_stays_for_a_while(void **state)
     assert_true(is_there(f->copies, "1.trainer.0.2"));
 }
 
-static void what_holds_too_much_goes_oldest_first(void **state)
+TEST(what_holds_too_much_goes_oldest_first)
 {
     struct fixture *f = *state;
     size_t kept;
@@ -253,7 +251,7 @@ static void what_holds_too_much_goes_oldest_first(void **state)
     assert_false(is_there(f->copies, "1.trainer.1.1"));
 }
 
-static void private_workspaces_go_with_their_jobs(void **state)
+TEST(private_workspaces_go_with_their_jobs)
 {
     static const uint64_t over[] = { 1, 7 };
     struct fixture *f = *state;
@@ -281,20 +279,4 @@ static void private_workspaces_go_with_their_jobs(void **state)
     assert_true(is_there(f->private, "7-trainer-"));
     f->work = (struct sweep_work){ .dir = NULL };
     remove_all(f->private);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(only_what_a_process_needs_stays),
-        TEST(links_are_removed_and_not_followed),
-        TEST(depth_is_no_obstacle),
-        TEST(folders_that_were_shut_are_removed),
-        TEST(what_ended_stays_for_a_while),
-        TEST(what_holds_too_much_goes_oldest_first),
-        TEST(private_workspaces_go_with_their_jobs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
  * node would take is refused before it is packed */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "agent/layout.h"
 #include "agent/workspace_sweep.h"
@@ -30,6 +25,7 @@
 #include "shared/workspace_path.h"
 #include "shared/workspace_unpack.h"
 #include "shared/workspace_walk.h"
+#include "tests/unit/test.h"
 
 #define ROUNDS 40
 #define LIST_BYTES ((size_t)1 << 16)
@@ -96,6 +92,8 @@ static int teardown(void **state)
     return 0;
 }
 
+TEST_EACH(setup, teardown);
+
 /* ---- what is taken ---- */
 
 struct list {
@@ -143,7 +141,7 @@ static struct list *walk(struct fixture *f)
     return list;
 }
 
-static void files_of_rules_count_for_what_is_below_them(void **state)
+TEST(files_of_rules_count_for_what_is_below_them)
 {
     struct fixture *f = *state;
     _cleanup_free_ struct list *list = NULL;
@@ -164,7 +162,7 @@ static void files_of_rules_count_for_what_is_below_them(void **state)
                                    "src/d.c by src/.gitignore:2\n");
 }
 
-static void edlignore_has_the_last_word(void **state)
+TEST(edlignore_has_the_last_word)
 {
     struct fixture *f = *state;
     _cleanup_free_ struct list *list = NULL;
@@ -183,7 +181,7 @@ static void edlignore_has_the_last_word(void **state)
     assert_non_null(strstr(list->out, "deep/notes.txt by .edlignore:3\n"));
 }
 
-static void git_itself_stays_unless_edlignore_brings_it_back(void **state)
+TEST(git_itself_stays_unless_edlignore_brings_it_back)
 {
     struct fixture *f = *state;
     _cleanup_free_ struct list *list = NULL, *back = NULL;
@@ -200,7 +198,7 @@ static void git_itself_stays_unless_edlignore_brings_it_back(void **state)
     assert_non_null(strstr(back->text, ".git/config\n"));
 }
 
-static void a_file_of_rules_that_is_a_link_has_none(void **state)
+TEST(a_file_of_rules_that_is_a_link_has_none)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *link = text_format("%s/.gitignore", f->in);
@@ -212,7 +210,7 @@ static void a_file_of_rules_that_is_a_link_has_none(void **state)
     assert_string_equal(list->text, ".gitignore\nrules\n");
 }
 
-static void rules_that_cannot_be_followed_are_named(void **state)
+TEST(rules_that_cannot_be_followed_are_named)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *text = xcalloc(1, 5002);
@@ -329,7 +327,7 @@ static char *sorted(char *text)
     return all;
 }
 
-static void git_takes_the_same_files(void **state)
+TEST(git_takes_the_same_files)
 {
     static const char *const init[] = { "init", "-q", NULL };
     static const char *const files[] = { "ls-files", "--others", "--exclude-standard", "-z", NULL };
@@ -380,7 +378,7 @@ static void assert_told(const struct fixture *f, const char *text, const char *l
         fail_msg("\"%s\" does not offer %s", f->error.remedy, line);
 }
 
-static void more_than_a_node_unpacks_is_refused(void **state)
+TEST(more_than_a_node_unpacks_is_refused)
 {
     struct fixture *f = *state;
 
@@ -406,7 +404,7 @@ static void more_than_a_node_unpacks_is_refused(void **state)
     assert_int_equal(f->scan.out_bytes, 10);
 }
 
-static void what_is_packed_very_small_is_refused(void **state)
+TEST(what_is_packed_very_small_is_refused)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *path = text_format("%s/zeros", f->in);
@@ -434,7 +432,7 @@ static int scan_as_somebody(struct fixture *f)
     return r;
 }
 
-static void what_cannot_be_read_is_named(void **state)
+TEST(what_cannot_be_read_is_named)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *file = text_format("%s/secret", f->in);
@@ -456,7 +454,7 @@ static void what_cannot_be_read_is_named(void **state)
     assert_int_equal(chmod(folder, 0700), 0);
 }
 
-static void what_lies_too_deep_is_named(void **state)
+TEST(what_lies_too_deep_is_named)
 {
     struct fixture *f = *state;
     char path[1000] = "";
@@ -468,7 +466,7 @@ static void what_lies_too_deep_is_named(void **state)
     assert_told(f, "is more than 200 folders deep", "/d/d/");
 }
 
-static void a_link_that_leads_out_is_named(void **state)
+TEST(a_link_that_leads_out_is_named)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *link = text_format("%s/data", f->in);
@@ -497,7 +495,7 @@ static int remove_next(void *userdata, const struct walk_entry *entry, struct ed
     return 0;
 }
 
-static void what_goes_away_meanwhile_was_never_there(void **state)
+TEST(what_goes_away_meanwhile_was_never_there)
 {
     struct fixture *f = *state;
     const struct walk_visitor visitor = { .take = remove_next, .userdata = f->in };
@@ -512,7 +510,7 @@ static void what_goes_away_meanwhile_was_never_there(void **state)
 
 /* ---- a virtual environment ---- */
 
-static void interpreters_have_several_names(void **state)
+TEST(interpreters_have_several_names)
 {
     static const struct {
         const char *path, *target;
@@ -530,13 +528,12 @@ static void interpreters_have_several_names(void **state)
         { "venv/bin/python", "/usr/../python3", false },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         if (workspace_link_is_interpreter(rows[i].path, rows[i].target) != rows[i].is)
             fail_msg("%s -> %s", rows[i].path, rows[i].target);
 }
 
-static void a_virtual_environment_is_sent(void **state)
+TEST(a_virtual_environment_is_sent)
 {
     struct fixture *f = *state;
     _cleanup_free_ char *python = text_format("%s/.venv/bin/python3", f->in);
@@ -567,14 +564,13 @@ static void a_virtual_environment_is_sent(void **state)
 
 /* ---- what is told ---- */
 
-static void what_was_left_out_is_told_in_one_line(void **state)
+TEST(what_was_left_out_is_told_in_one_line)
 {
     struct workspace_scan told = { .out_files = 1204,
                                    .out_bytes = UINT64_C(310) << 20,
                                    .out_by = { [WALK_GITIGNORE] = true } };
     char line[256];
 
-    (void)state;
     assert_string_equal(workspace_tell_out(&told, line, sizeof line),
                         "left out 1,204 files, 310 MiB, by .gitignore");
     told = (struct workspace_scan){
@@ -587,29 +583,4 @@ static void what_was_left_out_is_told_in_one_line(void **state)
     assert_string_equal(workspace_tell_out(&told, line, sizeof line), "");
     told = (struct workspace_scan){ .out_by = { [WALK_GIT] = true } }; /* an empty folder */
     assert_string_equal(workspace_tell_out(&told, line, sizeof line), "");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(files_of_rules_count_for_what_is_below_them),
-        TEST(edlignore_has_the_last_word),
-        TEST(git_itself_stays_unless_edlignore_brings_it_back),
-        TEST(a_file_of_rules_that_is_a_link_has_none),
-        TEST(rules_that_cannot_be_followed_are_named),
-        TEST(git_takes_the_same_files),
-        TEST(more_than_a_node_unpacks_is_refused),
-        TEST(what_is_packed_very_small_is_refused),
-        TEST(what_cannot_be_read_is_named),
-        TEST(what_lies_too_deep_is_named),
-        TEST(a_link_that_leads_out_is_named),
-        TEST(what_goes_away_meanwhile_was_never_there),
-        TEST(interpreters_have_several_names),
-        TEST(a_virtual_environment_is_sent),
-        TEST(what_was_left_out_is_told_in_one_line),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

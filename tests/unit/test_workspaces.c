@@ -3,9 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <systemd/sd-event.h>
 
 #include "scheduler/workspaces.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
 #define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" /* "abc" */
 #define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -78,6 +75,8 @@ static int teardown(void **state)
     free(f);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 static void on_ready(void *userdata)
 {
@@ -150,7 +149,7 @@ static struct workspace *send_abc(struct fixture *f)
     return workspace;
 }
 
-static void it_is_there_when_it_is_whole(void **state)
+TEST(it_is_there_when_it_is_whole)
 {
     struct fixture *f = *state;
     struct workspace *workspace = send_abc(f);
@@ -171,7 +170,7 @@ static void it_is_there_when_it_is_whole(void **state)
     assert_int_equal(f->workspaces.bytes, 3);
 }
 
-static void what_is_not_whole_leaves_nothing(void **state)
+TEST(what_is_not_whole_leaves_nothing)
 {
     struct fixture *f = *state;
     struct workspace_upload *upload = begin(f, ABC);
@@ -196,7 +195,7 @@ static void what_is_not_whole_leaves_nothing(void **state)
     assert_int_equal(count_files(f), 0);
 }
 
-static void they_take_no_more_room_than_they_may(void **state)
+TEST(they_take_no_more_room_than_they_may)
 {
     struct fixture *f = *state;
     static const char piece[60];
@@ -216,7 +215,7 @@ static void they_take_no_more_room_than_they_may(void **state)
     assert_int_equal(new_upload(f, EMPTY, 0, &one), -ENOSPC);
 }
 
-static void two_send_the_same(void **state)
+TEST(two_send_the_same)
 {
     struct fixture *f = *state;
     struct workspace_upload *slow = begin(f, ABC);
@@ -231,7 +230,7 @@ static void two_send_the_same(void **state)
     assert_int_equal(count_files(f), 1);
 }
 
-static void what_nobody_needs_goes(void **state)
+TEST(what_nobody_needs_goes)
 {
     struct fixture *f = *state;
     struct workspace *workspace = send_abc(f);
@@ -249,7 +248,7 @@ static void what_nobody_needs_goes(void **state)
 }
 
 /* The database's disk is not filled, whoever sends how much. */
-static void they_leave_room_on_the_disk(void **state)
+TEST(they_leave_room_on_the_disk)
 {
     struct fixture *f = *state;
     struct workspace_limits *limits = &f->workspaces.limits;
@@ -276,7 +275,7 @@ static void they_leave_room_on_the_disk(void **state)
     assert_int_equal(workspaces_check_disk(&f->workspaces, 1, &f->error), 0);
 }
 
-static void nobody_keeps_more_than_its_part(void **state)
+TEST(nobody_keeps_more_than_its_part)
 {
     struct fixture *f = *state;
     static const char piece[1 << 16];
@@ -309,9 +308,8 @@ static void nobody_keeps_more_than_its_part(void **state)
     assert_int_equal(workspaces_sweep(&f->workspaces, "ann", UINT64_MAX), 1);
 }
 
-static void names_are_checked(void **state)
+TEST_PLAIN(names_are_checked)
 {
-    (void)state;
     assert_string_equal(workspace_hash(WORKSPACE_PREFIX ABC), ABC);
     assert_null(workspace_hash(ABC));
     assert_null(workspace_hash(WORKSPACE_PREFIX "BA"));
@@ -320,21 +318,4 @@ static void names_are_checked(void **state)
     assert_null(workspace_hash(NULL));
     assert_true(workspace_is_kept(WORKSPACE_PREFIX "x"));
     assert_false(workspace_is_kept(""));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(it_is_there_when_it_is_whole),
-        TEST(what_is_not_whole_leaves_nothing),
-        TEST(they_take_no_more_room_than_they_may),
-        TEST(two_send_the_same),
-        TEST(what_nobody_needs_goes),
-        TEST(they_leave_room_on_the_disk),
-        TEST(nobody_keeps_more_than_its_part),
-        cmocka_unit_test(names_are_checked),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,19 @@
 /* test_yaml.c - YAML to JSON: types, and what is refused with which place */
 #include "shared/yaml.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "tests/unit/test.h"
 
-static void test_values(void **state)
+TEST(test_values)
 {
     static const struct {
         const char *yaml, *json;
@@ -40,7 +37,6 @@ static void test_values(void **state)
         { "a: 50%\nb: |\n  %x\n", "{\"a\":\"50%\",\"b\":\"%x\\n\"}" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         json_t *value = NULL;
@@ -55,7 +51,7 @@ static void test_values(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *yaml, *text;
@@ -82,7 +78,6 @@ static void test_refused(void **state)
           "line 2, column 1: did not find expected ',' or ']': while parsing a flow sequence" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         json_t *value = NULL;
@@ -94,13 +89,12 @@ static void test_refused(void **state)
     }
 }
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
     char text[2 * YAML_DEPTH_MAX + 3] = "";
     struct edl_error error = { 0 };
     json_t *value = NULL;
 
-    (void)state;
     memset(text, '[', YAML_DEPTH_MAX);
     memset(text + YAML_DEPTH_MAX, ']', YAML_DEPTH_MAX);
     assert_int_equal(yaml_to_json(text, strlen(text), NULL, &value, &error), 0);
@@ -112,7 +106,7 @@ static void test_depth(void **state)
 }
 
 /* At a bound it is taken, beyond it is not; keys count as texts and not as values. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
     static const struct document_bounds bounds = { .values = 5, .text_bytes = 4 };
     static const struct {
@@ -128,7 +122,6 @@ static void test_bounds(void **state)
         { "a:\n  - abcde", "line 2, column 5: this text has more bytes than one may have: 4" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct edl_error error = { 0 };
         json_t *value = NULL;
@@ -143,7 +136,7 @@ static void test_bounds(void **state)
 
 /* Forty thousand take libyaml seconds; here they take no time, and neither do percent signs that
  * begin no line. */
-static void test_directives_cost_nothing(void **state)
+TEST(test_directives_cost_nothing)
 {
     enum { LINES = 66000, LINE_BYTES = 16 };
     char *text = xcalloc(LINES + 1, LINE_BYTES);
@@ -152,7 +145,6 @@ static void test_directives_cost_nothing(void **state)
     uint64_t begun_us = clock_read_us(CLOCK_THREAD_CPUTIME_ID);
     size_t size = 0;
 
-    (void)state;
     for (unsigned i = 0; i < LINES; i++)
         size += (size_t)snprintf(text + size, LINE_BYTES, "%%TAG !%x! a\n", i);
     (void)stpcpy(text + size, "--- a");
@@ -166,17 +158,4 @@ static void test_directives_cost_nothing(void **state)
     json_decref(value);
     assert_true(clock_read_us(CLOCK_THREAD_CPUTIME_ID) - begun_us < USEC_PER_SEC);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_directives_cost_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

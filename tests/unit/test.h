@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test.h - TEST() writes a unit test and registers it
+ *
+ *     TEST(test_sums_are_kept)
+ *     {
+ *         assert_int_equal(sum(1, 2), 3);
+ *     }
+ *
+ * Tests run in the order of the file. The body sees cmocka's `void **state`. This header has
+ * main(): the program takes names of tests as arguments, or patterns ('test_sums*'), and runs only
+ * those. A program with a main() of its own defines TEST_OWN_MAIN before it includes this header,
+ * and calls tests_main(). One file of a program includes this header: the file of its tests. */
+#pragma once
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct test_entry {
+    const char *name;
+    CMUnitTestFunction run; /* NULL: what TEST_EACH() says */
+    CMFixtureFunction setup, teardown;
+    void *initial_state;
+    bool plain; /* without the fixture of TEST_EACH() */
+    int order;  /* in the file */
+    struct test_entry *next;
+};
+
+static struct test_entry *tests_first;
+static CMFixtureFunction tests_setup, tests_teardown;
+
+/* tests_add - by its place in the file: the linker may call constructors in any order */
+static inline void tests_add(struct test_entry *test)
+{
+    struct test_entry **place = &tests_first;
+
+    while (*place != NULL && (*place)->order < test->order)
+        place = &(*place)->next;
+    test->next = *place;
+    *place = test;
+}
+
+#define TEST_ADDED(id, ...)                                                                        \
+    __attribute__((constructor)) static void tests_add_##id(void)                                  \
+    {                                                                                              \
+        static struct test_entry test = { .order = __COUNTER__, __VA_ARGS__ };                     \
+                                                                                                   \
+        tests_add(&test);                                                                          \
+    }
+
+/* TEST_WITH - a test with members of struct test_entry: .setup, .teardown, .initial_state */
+#define TEST_WITH(function, ...)                                                                   \
+    static void function(void **state);                                                            \
+    TEST_ADDED(function, .name = #function, .run = function, __VA_ARGS__)                          \
+    static void function(void **state __attribute__((unused)))
+
+#define TEST(function) TEST_WITH(function, .plain = false)
+
+/* TEST_PLAIN - a test without the fixture of TEST_EACH() */
+#define TEST_PLAIN(function) TEST_WITH(function, .plain = true)
+
+/* TEST_AGAIN - a test above, once more with other members; its name ends in that word */
+#define TEST_AGAIN(function, word, ...)                                                            \
+    TEST_ADDED(function##_##word, .name = #function "_" #word, .run = function, __VA_ARGS__)       \
+    struct test_entry
+
+/* TEST_EACH - the tests below this line begin with setup_ and end with teardown_ */
+#define TEST_EACH(setup_, teardown_)                                                               \
+    TEST_ADDED(each_##setup_, .setup = setup_, .teardown = teardown_)                              \
+    struct test_entry
+
+/* TEST_ALL - before the first of all tests, and after the last of them */
+#define TEST_ALL(setup_, teardown_)                                                                \
+    __attribute__((constructor)) static void tests_add_fixture_of_all(void)                        \
+    {                                                                                              \
+        tests_setup = setup_;                                                                      \
+        tests_teardown = teardown_;                                                                \
+    }                                                                                              \
+    struct test_entry
+
+static inline bool tests_is_wanted(const char *name, int n, char **patterns)
+{
+    bool wanted = n == 0;
+
+    for (int i = 0; i < n && !wanted; i++)
+        wanted = fnmatch(patterns[i], name, 0) == 0;
+    return wanted;
+}
+
+/* tests_wanted - those whose names fit one of the patterns, or all; their number is in *n_ret */
+static inline struct CMUnitTest *tests_wanted(int n, char **patterns, size_t *n_ret)
+{
+    const struct test_entry *each = NULL;
+    struct CMUnitTest *ret;
+    size_t n_all = 0;
+
+    *n_ret = 0;
+    for (const struct test_entry *test = tests_first; test != NULL; test = test->next)
+        n_all++;
+    ret = calloc(n_all + 1, sizeof *ret);
+    for (const struct test_entry *test = tests_first; ret != NULL && test != NULL;
+         test = test->next) {
+        bool own = test->setup != NULL || test->teardown != NULL || test->plain || each == NULL;
+        const struct test_entry *fixture = own ? test : each;
+
+        if (test->run == NULL)
+            each = test;
+        else if (tests_is_wanted(test->name, n, patterns))
+            ret[(*n_ret)++] = (struct CMUnitTest){ .name = test->name,
+                                                   .test_func = test->run,
+                                                   .setup_func = fixture->setup,
+                                                   .teardown_func = fixture->teardown,
+                                                   .initial_state = test->initial_state };
+    }
+    return ret;
+}
+
+/* tests_main - runs the tests that the arguments name, or all. Returns main()'s status. */
+static inline int tests_main(int argc, char **argv)
+{
+    size_t n;
+    struct CMUnitTest *tests = tests_wanted(argc > 1 ? argc - 1 : 0, argv + 1, &n);
+    int failed = 2;
+
+    if (n > 0) {
+        failed = _cmocka_run_group_tests(program_invocation_short_name, tests, n, tests_setup,
+                                         tests_teardown);
+    } else {
+        (void)fprintf(stderr, "no test has such a name; the names are:\n");
+        for (const struct test_entry *test = tests_first; test != NULL; test = test->next)
+            if (test->run != NULL)
+                (void)fprintf(stderr, "  %s\n", test->name);
+    }
+    free(tests);
+    return failed;
+}
+
+#ifndef TEST_OWN_MAIN
+int main(int argc, char **argv)
+{
+    return tests_main(argc, argv);
+}
+#endif
