@@ -32,9 +32,8 @@ int main(int argc, char **argv)
     journal_open();
     r = options_parse(argc, argv, &options, &error);
     if (r < 0) {
-        (void)fprintf(stderr, "edl-agent: %s\n%s%s%sTry 'edl-agent --help'.\n", error.text,
-                      error.remedy[0] != '\0' ? "try: " : "", error.remedy,
-                      error.remedy[0] != '\0' ? "\n" : "");
+        (void)fprintf(stderr, "edl-agent: %s\ntry: %s\n", error.text,
+                      error.remedy[0] != '\0' ? error.remedy : "edl-agent --help");
         return STATUS_CONFIG;
     }
     if (r > 0)

@@ -7,23 +7,23 @@
 #include <string.h>
 
 #include "agent/core/account_policy.h"
-#include "agent/log_trim.h"
 #include "agent/options.h"
-#include "agent/process_limits.h"
+#include "shared/account_name.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
 #define USER_RANGE_LEAST 65536
-#define TASKS_LEAST 16
-#define TASKS_MOST 4194304 /* more numbers of processes Linux does not have */
 
-int option_ports(const char *text, struct agent_options *options)
+int option_ports(const struct option_value *value, struct edl_error *error)
 {
+    struct agent_options *options = value->options;
+    const char *text = value->text;
     char first_text[8];
     const char *dash = strchr(text, '-');
     uint64_t first, last;
 
+    (void)error;
     if (dash == NULL || (size_t)(dash - text) >= sizeof first_text)
         return -EINVAL;
     (void)snprintf(first_text, sizeof first_text, "%.*s", (int)(dash - text), text);
@@ -36,8 +36,10 @@ int option_ports(const char *text, struct agent_options *options)
 }
 
 /* option_user_range - beyond what accounts, services and network file systems of 16 bits have */
-int option_user_range(const char *text, struct agent_options *options, struct edl_error *error)
+int option_user_range(const struct option_value *value, struct edl_error *error)
 {
+    struct agent_options *options = value->options;
+    const char *text = value->text;
     unsigned long long first, last;
     int n = 0;
 
@@ -50,12 +52,15 @@ int option_user_range(const char *text, struct agent_options *options, struct ed
     return 0;
 }
 
-int option_runtime(const char *text, struct agent_options *options)
+int option_runtime(const struct option_value *value, struct edl_error *error)
 {
+    struct agent_options *options = value->options;
+    const char *text = value->text;
     static const char *const names[] = { [AGENT_RUNTIME_AUTO] = "auto",
                                          [AGENT_RUNTIME_SYSTEMD] = "systemd",
                                          [AGENT_RUNTIME_DIRECT] = "direct" };
 
+    (void)error;
     for (size_t i = 0; i < ELEMENTS(names); i++)
         if (streq(text, names[i])) {
             options->runtime = (enum agent_runtime)i;
@@ -64,8 +69,10 @@ int option_runtime(const char *text, struct agent_options *options)
     return -EINVAL;
 }
 
-int option_gpus(const char *text, struct agent_options *options, struct edl_error *error)
+int option_gpus(const struct option_value *value, struct edl_error *error)
 {
+    struct agent_options *options = value->options;
+    const char *text = value->text;
     int r = parse_u64(text, &options->gpus);
 
     options->gpus_given = true;
@@ -74,13 +81,16 @@ int option_gpus(const char *text, struct agent_options *options, struct edl_erro
     return r;
 }
 
-int option_gpu_numa(const char *text, struct agent_options *options)
+int option_gpu_numa(const struct option_value *value, struct edl_error *error)
 {
+    struct agent_options *options = value->options;
+    const char *text = value->text;
     for (size_t i = 0; i < AGENT_GPUS_MAX; i++) {
         size_t n = strcspn(text, ",");
         char number[8];
         uint64_t numa;
 
+        (void)error;
         (void)snprintf(number, sizeof number, "%.*s", (int)MIN_OF(n, sizeof number - 1), text);
         if (n >= sizeof number || parse_u64(number, &numa) < 0 || numa >= UINT8_MAX)
             return -EINVAL;
@@ -93,33 +103,47 @@ int option_gpu_numa(const char *text, struct agent_options *options)
     return -EINVAL;
 }
 
-/* option_cut_off_kill - 0 would say that it is killed at once, which nobody wants to have by chance
- */
-int option_cut_off_kill(const char *text, struct agent_options *options, struct edl_error *error)
+/* option_token - a list of processes must not show it: it is good until this node has joined */
+int option_token(const struct option_value *value, struct edl_error *error)
 {
-    int r = parse_seconds(text, &options->cut_off_kill_us);
+    struct agent_options *options = value->options;
+    const char *text = value->text;
 
-    if (r == 0 && options->cut_off_kill_us < USEC_PER_SEC)
-        return edl_error_set(error, -ERANGE, "'%.80s' is too short: 1s at least", text);
-    return r;
+    if (options->again && text[0] == '\0')
+        return 0; /* it was wiped when it was read first */
+    if (text[0] == '\0' || strlen(text) >= sizeof options->token)
+        return edl_error_set(error, -EINVAL, "this is not a join token");
+    (void)snprintf(options->token, sizeof options->token, "%s", text);
+    explicit_bzero((char *)(uintptr_t)text, strlen(text)); /* why: argv is ours to write to */
+    return 0;
 }
 
-int option_log_max(const char *text, struct agent_options *options, struct edl_error *error)
+int option_label(const struct option_value *value, struct edl_error *error)
 {
-    int r = parse_bytes(text, &options->log_max_bytes);
-
-    if (r == 0 && options->log_max_bytes < LOG_MAX_LEAST_BYTES)
-        return edl_error_set(error, -ERANGE, "'%.80s' is too little: 256Ki at least", text);
-    return r;
+    return labels_parse(value->field, value->text, error);
 }
 
-/* option_tasks_max - its supervisor counts as well */
-int option_tasks_max(const char *text, struct agent_options *options, struct edl_error *error)
+static int check_account(const char *name, struct edl_error *error)
 {
-    int r = parse_u64(text, &options->tasks_max);
+    if (account_name_valid(name))
+        return 0;
+    return edl_error_set(error, -EINVAL, "'%.80s' cannot be the name of an account", name);
+}
 
-    if (r == 0 && (options->tasks_max < TASKS_LEAST || options->tasks_max > TASKS_MOST))
-        return edl_error_set(error, -ERANGE, "'%.80s' does not lie between %d and %d", text,
-                             TASKS_LEAST, TASKS_MOST);
-    return r;
+int option_account(const struct option_value *value, struct edl_error *error)
+{
+    *(const char **)value->field = value->text;
+    return check_account(value->text, error);
+}
+
+int option_accounts(const struct option_value *value, struct edl_error *error)
+{
+    struct agent_names *names = value->field;
+
+    if (value->first)
+        *names = (struct agent_names){ .n = 0 };
+    if (names->n == AGENT_NAMES_MAX)
+        return edl_error_set(error, -E2BIG, "at most %d can be given", AGENT_NAMES_MAX);
+    names->list[names->n++] = value->text;
+    return check_account(value->text, error);
 }

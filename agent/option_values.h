@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_values.h - what single options of the agent take: ranges, lists, numbers with bounds
+/* option_values.h - kinds of options that the agent alone has: see option_kind in
+ * shared/options_table.h
  *
- * Each stores the value of an option, and returns -EINVAL when the text is none, or another code
- * with error when the text alone does not show what is wrong with it.
- *
- * Used by: options.c. Tests: tests/unit/test_agent_options.c. */
+ * Used by: option_rows.c. Tests: tests/unit/test_agent_options.c. */
 #pragma once
 
-struct agent_options;
-struct edl_error;
+#include "shared/options_table.h"
 
-int option_ports(const char *text, struct agent_options *options);
-int option_user_range(const char *text, struct agent_options *options, struct edl_error *error);
-int option_runtime(const char *text, struct agent_options *options);
-int option_gpus(const char *text, struct agent_options *options, struct edl_error *error);
-int option_gpu_numa(const char *text, struct agent_options *options);
-int option_cut_off_kill(const char *text, struct agent_options *options, struct edl_error *error);
-int option_log_max(const char *text, struct agent_options *options, struct edl_error *error);
-int option_tasks_max(const char *text, struct agent_options *options, struct edl_error *error);
+int option_token(const struct option_value *value, struct edl_error *error);
+int option_label(const struct option_value *value, struct edl_error *error);
+int option_ports(const struct option_value *value, struct edl_error *error);
+int option_account(const struct option_value *value, struct edl_error *error);
+int option_accounts(const struct option_value *value, struct edl_error *error);
+int option_user_range(const struct option_value *value, struct edl_error *error);
+int option_runtime(const struct option_value *value, struct edl_error *error);
+int option_gpus(const struct option_value *value, struct edl_error *error);
+int option_gpu_numa(const struct option_value *value, struct edl_error *error);

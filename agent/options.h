@@ -9,22 +9,18 @@
 #include "agent/core/account_policy.h"
 #include "agent/kept_outputs.h"
 #include "shared/label.h"
+#include "shared/options_table.h"
 
 #define AGENT_GPUS_MAX 64
 
 #define AGENT_NAMES_MAX 64
-
-#define AGENT_SETTINGS_MAX 48
 
 struct edl_error;
 
 struct agent_names { /* NULL-terminated; borrowed as all text is */
     const char *list[AGENT_NAMES_MAX + 1];
     size_t n;
-    unsigned source; /* a file, or the command line: each has the whole of it */
 };
-
-struct agent_text; /* of a file */
 
 /* What starts supervisors. */
 enum agent_runtime {
@@ -33,7 +29,7 @@ enum agent_runtime {
     AGENT_RUNTIME_DIRECT
 };
 
-struct agent_options {           /* text is borrowed from argv and from texts */
+struct agent_options {           /* text is borrowed from argv and from given */
     const char *node;            /* NULL: as it joined; else the host's name */
     const char *join;            /* NULL, or the server to join */
     const char *scheduler;       /* NULL: join, or the one that was joined */
@@ -77,11 +73,8 @@ struct agent_options {           /* text is borrowed from argv and from texts */
     bool overcommit;        /* may offer more than the machine has */
     bool no_foreign;        /* other load of the machine is not reported */
     char default_state_dir[512];
-    unsigned source;                       /* being read: files from 1 on, then the command line */
-    struct agent_text *texts;              /* owned */
-    const char *given[AGENT_SETTINGS_MAX]; /* each setting as text; NULL: its default */
-    unsigned given_source[AGENT_SETTINGS_MAX];
-    int argc; /* to be read again */
+    struct options_given given; /* which owns texts of files */
+    int argc;                   /* to be read again */
     char **argv;
     bool again; /* it is */
 };
@@ -99,15 +92,6 @@ void options_done(struct agent_options *options);
 int options_reread(const struct agent_options *before, struct agent_options *ret,
                    struct edl_error *error);
 
-/* A setting that differs between two readings. */
-struct agent_option_change {
-    const char *name; /* static */
-    const char *text; /* of the newer; borrowed from it; NULL: it has its default again */
-    bool taken;       /* an agent that runs takes it over, else it needs a restart */
-};
-
-/* options_changes - what differs in newer: from now where that can change while the agent runs,
- * else from started; returns how many are in ret */
+/* options_changes - as options_differ */
 size_t options_changes(const struct agent_options *started, const struct agent_options *now,
-                       const struct agent_options *newer,
-                       struct agent_option_change ret[AGENT_SETTINGS_MAX]);
+                       const struct agent_options *newer, struct option_change ret[OPTIONS_MAX]);

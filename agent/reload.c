@@ -45,7 +45,7 @@ json_t *agent_accounts_of(const struct agent_options *o)
                      "allow_root", (int)o->allow_root);
 }
 
-static void tell(const struct agent_option_change *change)
+static void tell(const struct option_change *change)
 {
     const char *text = change->text != NULL ? change->text : "its default";
 
@@ -60,7 +60,7 @@ static void tell(const struct agent_option_change *change)
 
 static void tell_all(const struct agent *a, const struct agent_options *newer)
 {
-    struct agent_option_change changes[AGENT_SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     size_t n = options_changes(a->options, a->now, newer, changes);
 
     for (size_t i = 0; i < n; i++)

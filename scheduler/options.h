@@ -11,13 +11,14 @@
 #include "scheduler/listen_spec.h"
 #include "scheduler/users.h"
 #include "scheduler/workspaces.h"
+#include "shared/options_table.h"
 
 struct edl_error;
 struct policy;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 32
+#define SETTINGS_MAX 40
 #define SETTING_TEXT_BYTES 64
 
 struct scheduler_options {
@@ -42,9 +43,7 @@ struct scheduler_options {
     bool lease_keeper_given;                      /* an option of an earlier version */
     enum user_role socket_role;                   /* of accounts of this machine that have no row */
     char given[SETTINGS_MAX][SETTING_TEXT_BYTES]; /* of each setting, cut; "": its default */
-    unsigned source;                      /* being read: files from 1 on, then the command line */
-    unsigned listen_source, names_source; /* each has the whole of the list */
-    int argc;                             /* to be read again */
+    int argc;                                     /* to be read again */
     char **argv;
 };
 
@@ -58,14 +57,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
  * none was. The next version refuses it. */
 const char *options_gone(const struct scheduler_options *options);
 
-/* A setting that differs between two readings. */
-struct setting_change {
-    const char *name; /* static */
-    const char *text; /* of the newer, cut; borrowed from it; "": it has its default again */
-    bool taken;       /* else it needs a restart */
-};
-
 /* options_take - takes over from newer the options that a running scheduler can change; the
- * differing ones are in ret, as many as are returned */
+ * differing ones are in ret, as many as are returned; the text of a default is "" */
 size_t options_take(struct scheduler_options *options, const struct scheduler_options *newer,
-                    struct setting_change ret[SETTINGS_MAX]);
+                    struct option_change ret[OPTIONS_MAX]);

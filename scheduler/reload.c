@@ -15,7 +15,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 
-static void tell(const struct setting_change *change)
+static void tell(const struct option_change *change)
 {
     const char *text = change->text[0] != '\0' ? change->text : "its default";
 
@@ -30,7 +30,7 @@ static void tell(const struct setting_change *change)
 
 static void take(struct scheduler *scheduler, const struct scheduler_options *newer)
 {
-    struct setting_change changes[SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     size_t n = options_take(&scheduler->options, newer, changes);
 
     for (size_t i = 0; i < n; i++)

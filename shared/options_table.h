@@ -38,7 +38,8 @@ typedef int (*option_kind)(const struct option_value *value, struct edl_error *e
 enum option_use {
     OPTION_AT_START, /* a change needs a restart */
     OPTION_LIVE,     /* a program that runs takes a change over */
-    OPTION_ONCE      /* of the command line only: no setting */
+    OPTION_ONCE,     /* of the command line only: no setting */
+    OPTION_GONE      /* of an earlier version: accepted, also in files, and nothing comes of it */
 };
 
 enum option_count {

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char name[] = "edl-agent", conf[] = "--conf";
-    struct agent_option_change changes[AGENT_SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     struct agent_options options, again;
     struct edl_error error = { 0 };
     char path[32];

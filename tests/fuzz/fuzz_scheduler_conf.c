@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char name[] = "edl-scheduler", conf[] = "--conf";
     static struct scheduler_options options, again; /* large */
-    struct setting_change changes[SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     struct edl_error error = { 0 };
     char path[32];
     _cleanup_close_ int fd = conf_file(data, size, path);

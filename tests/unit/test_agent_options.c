@@ -125,7 +125,7 @@ TEST(test_refused)
           { "--user-range", "70000-70009x" },
           "--user-range: '70000-70009x' is not a valid value" },
         { NULL, { "--tasks-max", "15" }, "--tasks-max: '15' does not lie between 16 and" },
-        { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a valid value" },
+        { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a number" },
         { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
         { NULL, { "--join-only" }, "--join-only without --join" },
         { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
@@ -297,8 +297,8 @@ TEST(test_example)
 }
 
 /* change_of - NULL: it is as it was */
-static const struct agent_option_change *change_of(const struct agent_option_change *changes,
-                                                   size_t n, const char *name)
+static const struct option_change *change_of(const struct option_change *changes, size_t n,
+                                             const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (streq(changes[i].name, name))
@@ -336,8 +336,8 @@ TEST(test_read_again)
                      (char *)(uintptr_t) "/d",
                      NULL,
                      NULL };
-    struct agent_option_change changes[AGENT_SETTINGS_MAX];
-    const struct agent_option_change *change;
+    struct option_change changes[OPTIONS_MAX];
+    const struct option_change *change;
     struct agent_options started, newer, back;
     struct edl_error error = { 0 };
     int argc = 5;

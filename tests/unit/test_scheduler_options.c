@@ -280,7 +280,7 @@ TEST(test_example)
 /* What bounds is taken over, what the state was built with is only told, again each time. */
 TEST(test_take)
 {
-    struct setting_change changes[SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     struct scheduler_options options, newer;
     struct edl_error error;
 
