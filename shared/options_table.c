@@ -28,6 +28,8 @@ option_kind options_kind_of(const struct option_row *row)
         return row->kind;
     if (row->u64 != NULL)
         return option_u64;
+    if (row->flag != NULL)
+        return option_flag;
     if (row->real != NULL)
         return option_real;
     return row->text != NULL ? option_text : NULL;
@@ -37,6 +39,8 @@ static void *field_of(const struct option_row *row, void *options)
 {
     if (row->u64 != NULL)
         return row->u64;
+    if (row->flag != NULL)
+        return row->flag;
     if (row->real != NULL)
         return row->real;
     return row->text != NULL ? (void *)row->text : (char *)options + row->offset;

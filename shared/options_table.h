@@ -63,6 +63,7 @@ struct option_row {
     const char *remedy;       /* of such a value */
     const char **text;        /* in place of kind and offset: the field itself */
     uint64_t *u64;
+    bool *flag;
     float *real; /* finite, >= 0 */
 };
 

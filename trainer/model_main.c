@@ -26,7 +26,7 @@ static const char usage[] =
     "       edl-trainer model nearest DIR WORD [--parameter NAME] [--count N] [--json]\n"
     "       edl-trainer model csv DIR PARAMETER\n\n"
     "Tells parameters, shapes and norms of a saved pass, and names its damaged files; which rows\n"
-    "of an embedding are most like that of a word; a parameter as lines with commas.";
+    "of an embedding are most like that of a word; a parameter as lines with commas.\n\nOptions:\n";
 
 struct request {
     const char *words[WORDS_MAX];
@@ -36,22 +36,16 @@ struct request {
     bool json;
 };
 
-/* Takes the words in front and --json out of argv: the table of options has none such. */
+/* take_words - those in front of the options; returns how many */
 static int take_words(int argc, char **argv, struct request *request)
 {
-    int n = 1, i = 1;
+    int n = 0;
 
-    for (; i < argc && argv[i][0] != '-'; i++)
-        if (request->n_words < WORDS_MAX)
-            request->words[request->n_words++] = argv[i];
-        else
-            argv[n++] = argv[i];
-    for (; i < argc; i++)
-        if (streq(argv[i], "--json"))
-            request->json = true;
-        else
-            argv[n++] = argv[i];
-    argv[n] = NULL;
+    while (n + 1 < argc && n < WORDS_MAX && argv[n + 1][0] != '-') {
+        request->words[n] = argv[n + 1];
+        n++;
+    }
+    request->n_words = (size_t)n;
     return n;
 }
 
@@ -221,7 +215,7 @@ static int run_command(const struct request *request, struct edl_error *error)
 static int start(int argc, char **argv, struct edl_error *error)
 {
     struct request request = { 0 };
-    const struct option_value values[] = {
+    const struct option_row rows[] = {
         { .name = "config_args",
           .text = &request.arguments,
           .help = "NAME=NUMBER,... as it was trained with, for the shapes" },
@@ -232,16 +226,12 @@ static int start(int argc, char **argv, struct edl_error *error)
           .fallback = "0",
           .u64 = &request.columns,
           .help = "of a row, where no network tells; 0: as that says" },
+        { .name = "json", .flag = &request.json, .help = "one JSON object" },
         { .name = "count", .fallback = "10", .u64 = &request.count, .help = "rows that are told" },
     };
-    int r = options_parse(take_words(argc, argv, &request), argv, values, ELEMENTS(values), error);
+    const int n = take_words(argc, argv, &request);
+    int r = options_parse(argc - n, argv + n, "edl-trainer", usage, rows, ELEMENTS(rows), error);
 
-    if (r == OPTIONS_HELP) {
-        options_help(usage, values, ELEMENTS(values));
-        (void)printf("  --%-20s one JSON object\n", "json");
-    }
-    if (r == OPTIONS_VERSION)
-        printf("edl-trainer %s\n", EDL_VERSION);
     return r == OPTIONS_RUN ? run_command(&request, error) : MIN_OF(r, 0);
 }
 

@@ -23,7 +23,8 @@ static const char usage[] =
     "       edl-trainer checkgrad --config=NETWORK\n\n"
     "Trains a network alone, tests a saved pass or prints its outputs, or compares gradients with "
     "differences.\n"
-    "NETWORK is the name of one that ships, a file (edl-network(5)), or a trainer_config.py.";
+    "NETWORK is the name of one that ships, a file (edl-network(5)), or a "
+    "trainer_config.py.\n\nOptions:\n";
 
 static const struct {
     const char *word;
@@ -59,18 +60,6 @@ bool network_main_wants(int argc, char **argv)
                        has(argc, argv, "--data") || getenv("EDL_SOCKET") == NULL;
 
     return command_of(argc, argv) > 0 || (alone && has(argc, argv, "--config"));
-}
-
-/* Takes the command and --local out: here it has no value. */
-static int take_words(int argc, char **argv, size_t command)
-{
-    int n = 1;
-
-    for (int i = 1; i < argc; i++)
-        if (!streq(argv[i], "--local") && !(i == 1 && command > 0))
-            argv[n++] = argv[i];
-    argv[n] = NULL;
-    return n;
 }
 
 /* begin_behind - with start_pass: the pass before, unless another model is named. Trainers that do
@@ -196,16 +185,16 @@ static int read_style(const char *style, struct network_job *job, struct edl_err
     return edl_error_set(error, -EINVAL, "--log-style is \"%.40s\"; it may be edl, or glog", style);
 }
 
-#define OPTIONS_MAX 40
-
 /* What is worked out once the options are read. */
 struct words {
     const char *device, *style;
+    bool local; /* as network_main_wants has seen */
 };
 
-static size_t common_options(struct network_job *job, struct words *words, struct option_value *ret)
+static size_t common_options(struct network_job *job, struct words *words, struct option_row *ret)
 {
-    const struct option_value rows[] = {
+    const struct option_row rows[] = {
+        { .name = "local", .flag = &words->local, .help = "alone, not as a trainer of a job" },
         { .name = "config", .text = &job->config, .help = "name or file of the network" },
         { .name = "config_args",
           .text = &job->arguments,
@@ -286,9 +275,9 @@ static size_t common_options(struct network_job *job, struct words *words, struc
 }
 
 /* Those about parameter servers that a person has started. */
-static size_t server_options(struct network_job *job, struct option_value *ret)
+static size_t server_options(struct network_job *job, struct option_row *ret)
 {
-    const struct option_value rows[] = {
+    const struct option_row rows[] = {
         { .name = "servers",
           .text = &job->servers,
           .help = "host:port,... of parameter servers that are started by hand" },
@@ -351,16 +340,13 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
         .passes = UINT64_MAX, .learning_rate = -1.0f, .l2_rate = -1.0f, .stop = stop
     };
     struct words words;
-    struct option_value values[OPTIONS_MAX];
-    size_t n = common_options(&job, &words, values);
+    struct option_row rows[OPTIONS_MAX];
+    size_t n = common_options(&job, &words, rows);
     int r;
 
-    n += server_options(&job, values + n);
-    r = options_parse(take_words(argc, argv, command), argv, values, n, error);
-    if (r == OPTIONS_HELP)
-        options_help(usage, values, n);
-    if (r == OPTIONS_VERSION)
-        printf("edl-trainer %s\n", EDL_VERSION);
+    n += server_options(&job, rows + n);
+    r = options_parse(argc - (command > 0), argv + (command > 0), "edl-trainer", usage, rows, n,
+                      error);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
     r = read_style(words.style, &job, error);

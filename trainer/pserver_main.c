@@ -213,7 +213,7 @@ static int run(struct settings *settings, struct edl_error *error)
 int main(int argc, char **argv)
 {
     struct settings settings = { .server = { .incarnation = 1 } };
-    const struct option_value values[] = {
+    const struct option_row rows[] = {
         { .name = "listen", .text = &settings.listen, .help = "host:port; port 0 = any" },
         { .name = "address",
           .environment = "EDL_ADDRESS",
@@ -285,17 +285,12 @@ int main(int argc, char **argv)
 
     log_init("edl-pserver");
     openblas_set_num_threads(1);
-    r = options_parse(argc, argv, values, ELEMENTS(values), &error);
-    if (r == OPTIONS_HELP) {
-        options_help(
-            "Usage: edl-pserver [OPTION VALUE]...\n\nKeeps one shard of a job's parameters.",
-            values, ELEMENTS(values));
+    r = options_parse(argc, argv, "edl-pserver",
+                      "Usage: edl-pserver [OPTION VALUE]...\n\n"
+                      "Keeps one shard of a job's parameters.\n\nOptions:\n",
+                      rows, ELEMENTS(rows), &error);
+    if (r == OPTIONS_HELP || r == OPTIONS_VERSION)
         return 0;
-    }
-    if (r == OPTIONS_VERSION) {
-        printf("edl-pserver %s\n", EDL_VERSION);
-        return 0;
-    }
     if (r < 0) {
         (void)log_failure(&error, "command line");
         return EXIT_BAD_USAGE;

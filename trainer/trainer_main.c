@@ -147,7 +147,7 @@ static int run(struct settings *settings, struct edl_error *error)
 static int start(int argc, char **argv, struct settings *s, struct edl_error *error)
 {
     struct trainer_config *t = &s->trainer;
-    const struct option_value values[] = {
+    const struct option_row rows[] = {
         { .name = "config", .text = &t->network, .help = "network, not the n-gram model" },
         { .name = "config_args", .text = &t->network_arguments, .help = "NAME=NUMBER,..." },
         { .name = "batch", .fallback = "0", .u64 = &t->batch, .help = "0: the network's, or 32" },
@@ -230,16 +230,14 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .u64 = &t->incarnation,
           .help = "life of this index" },
     };
-    int r = options_parse(argc, argv, values, ELEMENTS(values), error);
+    int r = options_parse(
+        argc, argv, "edl-trainer",
+        "Usage: edl-trainer [OPTION VALUE]...\n\n"
+        "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
+        "Any other network: edl-trainer --config NAME --help\n"
+        "Data sets are made with: edl-trainer data --help\n\nOptions:\n",
+        rows, ELEMENTS(rows), error);
 
-    if (r == OPTIONS_HELP)
-        options_help("Usage: edl-trainer [OPTION VALUE]...\n\n"
-                     "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
-                     "Any other network: edl-trainer --config NAME --help\n"
-                     "Data sets are made with: edl-trainer data --help",
-                     values, ELEMENTS(values));
-    if (r == OPTIONS_VERSION)
-        printf("edl-trainer %s\n", EDL_VERSION);
     return r == OPTIONS_RUN ? run(s, error) : MIN_OF(r, 0);
 }
 

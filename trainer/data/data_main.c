@@ -28,31 +28,16 @@ struct arguments {
     bool json;
 };
 
-/* Takes words without a value out of argv: the table of options has none such. */
-static bool take_word(int *io_argc, char **argv, const char *word)
-{
-    bool found = false;
-    int n = 1;
-
-    for (int i = 1; i < *io_argc; i++)
-        if (streq(argv[i], word))
-            found = true;
-        else
-            argv[n++] = argv[i];
-    *io_argc = n;
-    return found;
-}
-
-static void print_help(const struct option_value *values, size_t n_values)
+/* usage_text - with the data sets that there are */
+static void usage_text(char *ret, size_t size)
 {
     const struct source_kind *kind;
+    size_t n = (size_t)snprintf(ret, size, "%s\n", usage);
 
-    printf("%s\n", usage);
-    for (size_t i = 0; (kind = source_kind_at(i)) != NULL; i++)
-        printf("  %-22s %s\n", kind->name, kind->summary);
-    options_help("", values, n_values);
-    printf("  --%-20s stars are whole numbers 1 to 5\n  --%-20s one JSON object\n", "rounded",
-           "json");
+    for (size_t i = 0; (kind = source_kind_at(i)) != NULL && n < size; i++)
+        n += (size_t)snprintf(ret + n, size - n, "  %-22s %s\n", kind->name, kind->summary);
+    if (n < size)
+        (void)snprintf(ret + n, size - n, "\n\nOptions:\n");
 }
 
 static void print_summary(const struct arguments *arguments, const json_t *told)
@@ -119,7 +104,7 @@ static int make(struct arguments *arguments, const char *name, struct edl_error 
 /* The first word is the name, what follows goes to the table of options. */
 static int start(int argc, char **argv, struct arguments *a, struct edl_error *error)
 {
-    const struct option_value values[] = {
+    const struct option_row rows[] = {
         { .name = "out", .text = &a->write.out, .help = "folder to make; absent or empty" },
         { .name = "samples",
           .fallback = "0",
@@ -149,18 +134,16 @@ static int start(int argc, char **argv, struct arguments *a, struct edl_error *e
           .fallback = "1000",
           .u64 = &a->write.chunk_records,
           .help = "samples in a chunk; tasks are made of chunks" },
+        { .name = "rounded", .flag = &a->source.rounded, .help = "stars are whole numbers 1 to 5" },
+        { .name = "json", .flag = &a->json, .help = "one JSON object" },
     };
+    char text[2048];
     bool named;
     int r;
 
-    a->json = take_word(&argc, argv, "--json");
-    a->source.rounded = take_word(&argc, argv, "--rounded");
+    usage_text(text, sizeof text);
     named = argc > 1 && argv[1][0] != '-';
-    r = options_parse(argc - named, argv + named, values, ELEMENTS(values), error);
-    if (r == OPTIONS_HELP)
-        print_help(values, ELEMENTS(values));
-    if (r == OPTIONS_VERSION)
-        printf("edl-trainer %s\n", EDL_VERSION);
+    r = options_parse(argc - named, argv + named, "edl-trainer", text, rows, ELEMENTS(rows), error);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
     if (!named) {
