@@ -16,16 +16,10 @@
 #include "agent/user_number.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux */
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text != NULL ? text : "";
-}
 
 static uint32_t number_of(const json_t *object, const char *key)
 {
@@ -113,12 +107,12 @@ static int refuse_unknown(const char *user, const char *submitter, struct edl_er
 static int give_number(const json_t *wanted, const struct account_policy *policy,
                        struct account *account, struct edl_error *error)
 {
-    const char *submitter = text_of(wanted, "submitter");
+    const char *submitter = json_text(wanted, "submitter");
     int r;
 
-    if (!account_is_numbered(policy, text_of(wanted, "user"), submitter))
+    if (!account_is_numbered(policy, json_text(wanted, "user"), submitter))
         return 0;
-    r = user_number_find(text_of(wanted, "users_dir"), &policy->range, submitter, &account->uid,
+    r = user_number_find(json_text(wanted, "users_dir"), &policy->range, submitter, &account->uid,
                          error);
     if (r < 0)
         return r;
@@ -136,7 +130,7 @@ static int give_number(const json_t *wanted, const struct account_policy *policy
 static int resolve_as_root(const json_t *wanted, const struct account_policy *policy,
                            struct account *ret, struct edl_error *error)
 {
-    const char *user = text_of(wanted, "user"), *submitter = text_of(wanted, "submitter");
+    const char *user = json_text(wanted, "user"), *submitter = json_text(wanted, "submitter");
     const char *names[2];
     size_t n = account_candidates(policy, user, submitter, names);
     int r = 0;
@@ -159,7 +153,7 @@ static int resolve_as_root(const json_t *wanted, const struct account_policy *po
 static int resolve_own(const json_t *wanted, struct account *ret, struct edl_error *error)
 {
     const struct passwd *entry = getpwuid(geteuid());
-    const char *user = text_of(wanted, "user");
+    const char *user = json_text(wanted, "user");
     int r = entry != NULL ? take(ret, entry, error) : 0;
 
     if (entry == NULL) {
@@ -183,7 +177,7 @@ int account_resolve(const json_t *wanted, struct account *ret, struct edl_error 
     const struct account_policy policy = {
         .users = users,
         .groups = groups,
-        .fallback = text_of(wanted, "default_user"),
+        .fallback = json_text(wanted, "default_user"),
         .range = { number_of(wanted, "user_first"), number_of(wanted, "user_last") },
         .allow_root = json_is_true(json_object_get(wanted, "allow_root")),
     };

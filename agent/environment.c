@@ -17,6 +17,7 @@
 #include "agent/order_workspace.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 #include "shared/own_address.h"
 #include "shared/parse.h"
@@ -25,13 +26,6 @@
 
 #define CUDA_LIBRARIES "/usr/local/cuda/lib64"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text != NULL ? text : "";
-}
 
 static void set_text(json_t *env, const char *name, const char *value)
 {
@@ -57,7 +51,7 @@ static void add_interface(json_t *env)
 {
     char name[IF_NAMESIZE], exactly[IF_NAMESIZE + 1];
 
-    if (!own_interface(text_of(env, "EDL_ADDRESS"), name))
+    if (!own_interface(json_text(env, "EDL_ADDRESS"), name))
         return;
     (void)snprintf(exactly, sizeof exactly, "=%s", name);
     set_default(env, "GLOO_SOCKET_IFNAME", name);
@@ -79,8 +73,8 @@ static json_t *account_of(const struct layout *layout, const json_t *order,
 
     (void)json_object_set_new(account, "users_dir", json_sprintf("%s/users", layout->state_dir));
 
-    set_text(account, "user", text_of(order, "user"));
-    set_text(account, "submitter", text_of(order, "submitter"));
+    set_text(account, "user", json_text(order, "user"));
+    set_text(account, "submitter", json_text(order, "submitter"));
     return account;
 }
 
@@ -90,14 +84,14 @@ static json_t *folders_to_give(const json_t *order, char *const folders[static 3
 {
     json_t *list = json_pack("[s]", folders[2]);
 
-    if (text_of(order, "workspace")[0] == '\0')
+    if (json_text(order, "workspace")[0] == '\0')
         (void)json_array_append_new(list, json_string(folders[0]));
     return list;
 }
 
 static void add_path(json_t *env, const char *program_dir)
 {
-    const char *ordered = text_of(env, "PATH");
+    const char *ordered = json_text(env, "PATH");
     const char *own = getenv("PATH");
     _cleanup_free_ char *path = NULL;
 
@@ -111,7 +105,7 @@ static void add_path(json_t *env, const char *program_dir)
  * names is looked through first. */
 static void add_python_path(json_t *env)
 {
-    const char *ordered = text_of(env, "PYTHONPATH");
+    const char *ordered = json_text(env, "PYTHONPATH");
     const char *own = getenv("PYTHONPATH");
     _cleanup_free_ char *path = NULL;
 
@@ -125,9 +119,9 @@ static void add_python_path(json_t *env)
  * of that kind with a GPU. Programs that bring their own CUDA must not find these first. */
 static void add_library_path(json_t *env, const char *folder)
 {
-    const char *servers = text_of(env, "PSERVERS");
+    const char *servers = json_text(env, "PSERVERS");
 
-    if (text_of(env, "EDL_GPUS")[0] != '\0' && servers[0] != '\0' && !streq(servers, "0") &&
+    if (json_text(env, "EDL_GPUS")[0] != '\0' && servers[0] != '\0' && !streq(servers, "0") &&
         access(folder, X_OK) == 0)
         set_default(env, "LD_LIBRARY_PATH", folder);
 }
@@ -144,7 +138,7 @@ static int check(const json_t *order, struct edl_error *error)
     size_t i;
     json_t *word;
 
-    if (!environment_job_name_valid(text_of(order, "job")))
+    if (!environment_job_name_valid(json_text(order, "job")))
         return edl_error_set(error, EDL_EBADSPEC, "the order has no usable job name");
     if (json_array_size(argv) == 0)
         return edl_error_set(error, EDL_EBADSPEC, "the order has no command");
@@ -156,17 +150,10 @@ static int check(const json_t *order, struct edl_error *error)
     return order_workspace_check(order, error);
 }
 
-static uint64_t number_of(const json_t *order, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(order, key));
-
-    return value > 0 ? (uint64_t)value : 0;
-}
-
 /* gpu_mask_of - the devices of EDL_GPUS; -EINVAL */
 static int gpu_mask_of(const json_t *order, uint64_t *ret, struct edl_error *error)
 {
-    _cleanup_free_ char *list = xstrdup(text_of(json_object_get(order, "env"), "EDL_GPUS"));
+    _cleanup_free_ char *list = xstrdup(json_text(json_object_get(order, "env"), "EDL_GPUS"));
     char *rest = list, *item;
 
     *ret = 0;
@@ -185,8 +172,8 @@ static int check_wants(const json_t *order, const struct node_limits *limits,
 {
     const json_t *ports = json_object_get(order, "ports");
     _cleanup_free_ int64_t *numbers = xcalloc(json_array_size(ports) + 1, sizeof *numbers);
-    struct order_wants wants = { .cpu_millicores = number_of(order, "cpu_millicores"),
-                                 .memory_bytes = number_of(order, "memory_bytes"),
+    struct order_wants wants = { .cpu_millicores = json_u64(order, "cpu_millicores"),
+                                 .memory_bytes = json_u64(order, "memory_bytes"),
                                  .ports = numbers,
                                  .n_ports = json_array_size(ports) };
     int r = gpu_mask_of(order, &wants.gpu_mask, error);
@@ -219,13 +206,13 @@ char *environment_output_dir(const struct layout *layout, const char *job, uint6
 static int make_folders(const struct layout *layout, const struct process_id *id,
                         const json_t *order, char *ret[static 3], struct edl_error *error)
 {
-    const char *given = text_of(order, "workspace");
+    const char *given = json_text(order, "workspace");
     unsigned long long job_id = id->job_id;
     int r;
 
     ret[0] = environment_workspace(layout, id, given);
     ret[1] = text_format("%s/%llu", layout->logs_dir, job_id);
-    ret[2] = environment_output_dir(layout, text_of(order, "job"), id->job_id);
+    ret[2] = environment_output_dir(layout, json_text(order, "job"), id->job_id);
     r = given[0] != '\0' ? 0 : folder_make(ret[0], 0700, error);
     if (r == 0)
         r = folder_make(ret[1], 0750, error);
@@ -248,7 +235,7 @@ static void add_archive(const struct layout *layout, const struct process_id *id
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     json_t *env = json_object_get(out, "env");
 
-    if (streq(text_of(env, "TRAINER_PACKAGE"), given))
+    if (streq(json_text(env, "TRAINER_PACKAGE"), given))
         set_text(env, "TRAINER_PACKAGE", copy);
     unpack = json_pack("{s:s, s:s, s:s, s:s}", "program", program, "sha256", hex, "archive",
                        archive, "cached", cached);
@@ -291,7 +278,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     set_text(out, "boot_id", facts->boot_id);
     /* one that is to be kept is not fenced: the scheduler starts no other before it knows its end
      */
-    if (streq(text_of(order, "on_disconnect"), "keep"))
+    if (streq(json_text(order, "on_disconnect"), "keep"))
         lease_us = 0;
     (void)json_object_set_new(out, "lease_us", json_integer((json_int_t)lease_us));
     (void)json_object_set_new(out, "cut_off_kill_us",

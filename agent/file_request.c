@@ -12,26 +12,13 @@
 #include "agent/log_file.h"
 #include "agent/process_id_json.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 #include "shared/workspace_id.h"
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text != NULL ? text : "";
-}
-
-static uint64_t number_of(const json_t *object, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(object, key));
-
-    return value > 0 ? (uint64_t)value : 0;
-}
-
 uint64_t file_request_id(const json_t *entry)
 {
-    return number_of(entry, "read");
+    return json_u64(entry, "read");
 }
 
 static int parse_kind(const char *word, enum file_request_kind *ret, struct edl_error *error)
@@ -55,14 +42,14 @@ static int parse_kind(const char *word, enum file_request_kind *ret, struct edl_
 static int find_root(const json_t *entry, const struct layout *layout, struct file_request *request,
                      struct edl_error *error)
 {
-    const char *folder = text_of(entry, "folder");
-    const char *workspace = text_of(entry, "workspace");
+    const char *folder = json_text(entry, "folder");
+    const char *workspace = json_text(entry, "workspace");
 
     if (streq(folder, "output")) {
-        if (!environment_job_name_valid(text_of(entry, "job")))
+        if (!environment_job_name_valid(json_text(entry, "job")))
             return edl_error_set(error, -EINVAL, "'job' is no name of a job");
         request->root =
-            environment_output_dir(layout, text_of(entry, "job"), request->process.job_id);
+            environment_output_dir(layout, json_text(entry, "job"), request->process.job_id);
         return 0;
     }
     if (!streq(folder, "workspace"))
@@ -81,11 +68,11 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
                        struct edl_error *error)
 {
     struct file_request request = { .id = file_request_id(entry),
-                                    .offset = number_of(entry, "offset"),
+                                    .offset = json_u64(entry, "offset"),
                                     .bytes = UINT64_MAX,
-                                    .since_us = number_of(entry, "since_us") };
-    const char *name = text_of(entry, "name");
-    int r = parse_kind(text_of(entry, "what"), &request.kind, error);
+                                    .since_us = json_u64(entry, "since_us") };
+    const char *name = json_text(entry, "name");
+    int r = parse_kind(json_text(entry, "what"), &request.kind, error);
 
     if (r == 0)
         r = process_id_from_json(entry, &request.process, error);
@@ -96,7 +83,7 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
     if (r < 0)
         return r;
     if (json_is_integer(json_object_get(entry, "bytes")))
-        request.bytes = number_of(entry, "bytes");
+        request.bytes = json_u64(entry, "bytes");
     request.name = xstrdup(name);
     *ret = request;
     return 0;

@@ -94,6 +94,17 @@ static int open_folder(int parent_fd, const char *name)
     return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* open_job - the folder of a job's logs, to be listed; NULL: there is none */
+static DIR *open_job(const struct trim *t, const char *job)
+{
+    int fd = open_folder(t->logs_fd, job);
+    DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
+
+    if (folder == NULL)
+        (void)safe_close(fd);
+    return folder;
+}
+
 static void failed(struct trim *t, const char *what, const char *job, const char *name)
 {
     t->result = edl_error_errno(t->error, -errno, "cannot %s the log %s/%s", what, job, name);
@@ -174,20 +185,17 @@ static bool is_job(const char *name)
 
 static void look_at_job(struct trim *t, const char *job)
 {
-    int fd = open_folder(t->logs_fd, job);
-    _cleanup_closedir_ DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
+    _cleanup_closedir_ DIR *folder = open_job(t, job);
     const struct dirent *entry;
 
-    if (folder == NULL) {
-        (void)safe_close(fd);
+    if (folder == NULL)
         return;
-    }
     while ((entry = readdir(folder)) != NULL) {
         if (!is_log(entry->d_name) || entry->d_type == DT_LNK)
             continue;
-        shorten(t, fd, job, entry->d_name);
+        shorten(t, dirfd(folder), job, entry->d_name);
         if (!is_alive(t, job, entry->d_name))
-            add_old(t, fd, job, entry->d_name);
+            add_old(t, dirfd(folder), job, entry->d_name);
     }
 }
 
@@ -207,17 +215,14 @@ static int compare(const void *a, const void *b)
  * it at this moment makes it again */
 static void tidy(struct trim *t, const char *job)
 {
-    int fd = open_folder(t->logs_fd, job);
-    _cleanup_closedir_ DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
+    _cleanup_closedir_ DIR *folder = open_job(t, job);
     const struct dirent *entry;
 
-    if (folder == NULL) {
-        (void)safe_close(fd);
+    if (folder == NULL)
         return;
-    }
     while ((entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_LNK && faccessat(fd, entry->d_name, F_OK, 0) == -1)
-            (void)unlinkat(fd, entry->d_name, 0);
+        if (entry->d_type == DT_LNK && faccessat(dirfd(folder), entry->d_name, F_OK, 0) == -1)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
     (void)unlinkat(t->logs_fd, job, AT_REMOVEDIR);
 }
 

@@ -3,32 +3,27 @@
 #include "agent/order_workspace.h"
 
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/printable.h"
 #include "shared/shared_folder.h"
 #include "shared/workspace_id.h"
 
-static const char *text_of(const json_t *order, const char *key)
-{
-    const char *text = json_string_value(json_object_get(order, key));
-
-    return text != NULL ? text : "";
-}
-
 const char *order_shared_folder(const json_t *order)
 {
-    return shared_folder_of(text_of(order, "workspace"));
+    return shared_folder_of(json_text(order, "workspace"));
 }
 
 const char *order_archive(const json_t *order)
 {
-    const char *name = text_of(order, order_shared_folder(order) != NULL ? "archive" : "workspace");
+    const char *name =
+        json_text(order, order_shared_folder(order) != NULL ? "archive" : "workspace");
 
     return workspace_hash(name) != NULL ? name : NULL;
 }
 
 int order_workspace_check(const json_t *order, struct edl_error *error)
 {
-    const char *workspace = text_of(order, "workspace");
+    const char *workspace = json_text(order, "workspace");
     const char *folder = order_shared_folder(order);
     const char *wrong = folder != NULL ? shared_folder_wrong(folder) : NULL;
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "shared/json_read.h"
 #include "shared/macro.h"
 
 #define SHARES_OF_CORE 1024 /* cpu.shares of version 1: 2 to 262144 */
@@ -14,20 +15,15 @@
 #define PERIOD_US 100000                    /* the kernel's default */
 #define QUOTA_MIN_US 1000                   /* less it does not take */
 
-static uint64_t number_of(const json_t *order, const char *key)
-{
-    return (uint64_t)MAX_OF(json_integer_value(json_object_get(order, key)), 0);
-}
-
 struct process_limits process_limits_of(const json_t *order)
 {
-    uint64_t millicores = MIN_OF(number_of(order, "cpu_millicores"), MILLICORES_MOST);
+    uint64_t millicores = MIN_OF(json_u64(order, "cpu_millicores"), MILLICORES_MOST);
     uint64_t weight = millicores * PROCESS_CPU_WEIGHT_OF_CORE / 1000;
-    uint64_t tasks = number_of(order, "tasks_max");
+    uint64_t tasks = json_u64(order, "tasks_max");
     const char *cpus = json_string_value(json_object_get(order, "cpus"));
     bool has_quota = json_is_true(json_object_get(order, "cpu_quota"));
 
-    return (struct process_limits){ .memory_bytes = number_of(order, "memory_bytes"),
+    return (struct process_limits){ .memory_bytes = json_u64(order, "memory_bytes"),
                                     .cpu_weight = MIN_OF(MAX_OF(weight, 1), PROCESS_CPU_WEIGHT_MAX),
                                     .cpu_quota_millicores = has_quota ? millicores : 0,
                                     .tasks = tasks > 0 ? tasks : PROCESS_TASKS_MAX,

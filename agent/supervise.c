@@ -47,6 +47,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
+#include "shared/json_read.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -85,20 +86,6 @@ static const struct {
     [FENCE_STOPPED] = { EXIT_CAUSE_STOPPED, "stopped" },
     [FENCE_LEASE] = { EXIT_CAUSE_LEASE, "lease ended: the node was cut off" },
 };
-
-static const char *text_of(const json_t *order, const char *key)
-{
-    const char *text = json_string_value(json_object_get(order, key));
-
-    return text != NULL ? text : "";
-}
-
-static uint64_t number_of(const json_t *order, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(order, key));
-
-    return value > 0 ? (uint64_t)value : 0;
-}
 
 static int load_argv(struct supervisor *s, struct edl_error *error)
 {
@@ -165,7 +152,7 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
                              path);
     r = process_dir_read_order(s->dir_fd, &s->order, error);
     if (r == 0)
-        log_node(text_of(json_object_get(s->order, "env"), "EDL_NODE"));
+        log_node(json_text(json_object_get(s->order, "env"), "EDL_NODE"));
     return r;
 }
 
@@ -187,7 +174,7 @@ static int open_file(const char *path)
 /* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
 static int open_log(struct supervisor *s, struct edl_error *error)
 {
-    const char *path = text_of(s->order, "log_path");
+    const char *path = json_text(s->order, "log_path");
 
     s->spec.log_fd = open_file(path);
     if (s->spec.log_fd == -1 && errno == ENOENT) {
@@ -243,11 +230,11 @@ static void keep_to_cpus(const struct supervisor *s)
     struct cpu_mask cpus;
     int r;
 
-    if (cpu_mask_parse(text_of(s->order, "cpus"), &cpus) < 0 || cpu_mask_count(&cpus) == 0)
+    if (cpu_mask_parse(json_text(s->order, "cpus"), &cpus) < 0 || cpu_mask_count(&cpus) == 0)
         return;
     r = cpu_topology_keep_to(&cpus);
     if (r < 0)
-        log_warning("cannot keep to CPUs %s: %s", text_of(s->order, "cpus"), strerror(-r));
+        log_warning("cannot keep to CPUs %s: %s", json_text(s->order, "cpus"), strerror(-r));
 }
 
 /* be_prompt - a unit may have no more than the machine leaves over (edl.slice), and still a program
@@ -266,10 +253,10 @@ static void be_prompt(void)
 static void choose_hidden(struct supervisor *s)
 {
     const json_t *env = json_object_get(s->order, "env");
-    const char *in_use[] = { text_of(env, "EDL_SOCKET"), text_of(env, "EDL_OUTPUT_DIR"),
-                             text_of(s->order, "log_path"), NULL };
+    const char *in_use[] = { json_text(env, "EDL_SOCKET"), json_text(env, "EDL_OUTPUT_DIR"),
+                             json_text(s->order, "log_path"), NULL };
 
-    hidden_paths(in_use, text_of(s->order, "scheduler_socket"), s->hidden);
+    hidden_paths(in_use, json_text(s->order, "scheduler_socket"), s->hidden);
     if (!notify_wanted())
         s->spec.hidden = s->hidden;
 }
@@ -285,8 +272,9 @@ static bool is_in_shm(const char *path)
 static void choose_shm(struct supervisor *s)
 {
     const json_t *env = json_object_get(s->order, "env");
-    const char *in_use[] = { s->path, text_of(env, "EDL_SOCKET"), text_of(env, "EDL_OUTPUT_DIR"),
-                             text_of(s->order, "log_path"), text_of(s->order, "workspace") };
+    const char *in_use[] = { s->path, json_text(env, "EDL_SOCKET"),
+                             json_text(env, "EDL_OUTPUT_DIR"), json_text(s->order, "log_path"),
+                             json_text(s->order, "workspace") };
     bool other = s->spec.account != NULL;
     _cleanup_free_ char *folder = xstrdup(s->path); /* of all processes of this agent */
     struct edl_error error = { 0 };
@@ -330,13 +318,13 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     choose_shm(s);
     keep_to_cpus(s);
     be_prompt();
-    s->spec.workspace = text_of(s->order, "workspace");
+    s->spec.workspace = json_text(s->order, "workspace");
     s->spec.umask = umask_of(s->order);
-    fence_init(&s->fence, number_of(s->order, "lease_us"), number_of(s->order, "grace_us"));
-    log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : number_of(s->order, "log_max"),
+    fence_init(&s->fence, json_u64(s->order, "lease_us"), json_u64(s->order, "grace_us"));
+    log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : json_u64(s->order, "log_max"),
                     clock_read_us(CLOCK_BOOTTIME));
     if (s->fence.lease_us > 0) {
-        r = lease_map_open(text_of(s->order, "lease_path"), false, false, &s->lease, error);
+        r = lease_map_open(json_text(s->order, "lease_path"), false, false, &s->lease, error);
         if (r < 0)
             return r;
     }
@@ -375,7 +363,8 @@ static int start(struct supervisor *s, struct edl_error *error)
         return edl_error_errno(error, r, "cannot read /proc");
     /* as its agent calls it, which looks for it here: where the machine is a container, the /proc
      * of a sandboxed service says something else than ours */
-    (void)snprintf(s->record.boot_id, sizeof s->record.boot_id, "%s", text_of(s->order, "boot_id"));
+    (void)snprintf(s->record.boot_id, sizeof s->record.boot_id, "%s",
+                   json_text(s->order, "boot_id"));
     grouping_choose(&s->grouping, s->order, s->key);
     s->record.cgroup = s->grouping.paths;
     if (s->spec.account == NULL)
@@ -394,7 +383,7 @@ static int start(struct supervisor *s, struct edl_error *error)
     s->record.child_pid = s->child.pid;
     if (r == 0)
         standstill_begin(&s->standstill, &s->fence, s->dir_fd, &s->record, s->grouping.program,
-                         s->lease.has_epoch ? number_of(s->order, "cut_off_kill_us") : 0);
+                         s->lease.has_epoch ? json_u64(s->order, "cut_off_kill_us") : 0);
     return r;
 }
 
@@ -592,7 +581,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
         cgroup_oom_kills(&s->grouping.paths) > 0)
-        cgroup_describe_oom(number_of(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);
+        cgroup_describe_oom(json_u64(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);
     ret->orphans_reaped = s->main_child.orphans;
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);

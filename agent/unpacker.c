@@ -23,6 +23,7 @@
 #include "agent/workspace_share.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 #include "shared/workspace_unpack.h"
 
@@ -30,9 +31,7 @@
 
 static const char *text_of(const json_t *order, const char *key)
 {
-    const char *text = json_string_value(json_object_get(json_object_get(order, "unpack"), key));
-
-    return text != NULL ? text : "";
+    return json_text(json_object_get(order, "unpack"), key);
 }
 
 static void fail(const char *what)

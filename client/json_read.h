@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_read.h - members of the server's answers, with a harmless value for what is missing */
+/* json_read.h - the server's answers: read, freed and printed */
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
 #include <stdio.h>
 
-static inline const char *json_text(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-
-    return text != NULL ? text : "";
-}
-
-static inline uint64_t json_u64(const json_t *object, const char *name)
-{
-    json_int_t value = json_integer_value(json_object_get(object, name));
-
-    return value > 0 ? (uint64_t)value : 0;
-}
+#include "shared/json_read.h"
 
 static inline void cleanup_jsonp(json_t **json)
 {
