@@ -2,15 +2,10 @@
 /* cmd_group.c - `edl group`: groups of users and their shares of the cluster */
 #include <inttypes.h>
 
-#include "client/action.h"
+#include "client/collection.h"
 #include "client/json_read.h"
-#include "client/server.h"
 #include "client/table_print.h"
-#include "client/text.h"
 #include "client/verb.h"
-#include "shared/cleanup.h"
-#include "shared/error.h"
-#include "shared/macro.h"
 #include "shared/parse.h"
 
 struct group_options {
@@ -26,13 +21,6 @@ static const struct option_spec group_options[] = {
       offsetof(struct group_options, weight) },
     { .name = NULL },
 };
-
-static char *group_path(const struct invocation *invocation)
-{
-    _cleanup_free_ char *segment = text_url_segment(invocation->arguments.args[1]);
-
-    return text_format("/groups/%s", segment);
-}
 
 /* NULL: the share is no number, which is said */
 static json_t *group_body(const struct invocation *invocation)
@@ -54,90 +42,35 @@ static json_t *group_body(const struct invocation *invocation)
     return body;
 }
 
-/* One call; prints the answer. */
-static int ask(const struct invocation *invocation, struct server *server, const char *method,
-               const char *path, const json_t *body)
+static void print_group(const json_t *group)
 {
-    _cleanup_json_ json_t *answer = NULL;
-    int status = server_request(server, method, path, body, &answer);
-
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->common->json)
-        json_print(answer);
-    else if (json_object_get(answer, "state") != NULL)
-        (void)printf("%s: %s\n", json_text(answer, "name"), json_text(answer, "state"));
+    if (json_object_get(group, "state") != NULL)
+        (void)printf("%s: %s\n", json_text(group, "name"), json_text(group, "state"));
     else
-        (void)printf("%s: %.1f%% guaranteed, weight %" PRIu64 "\n", json_text(answer, "name"),
-                     (double)json_u64(answer, "guaranteed_permille") / 10,
-                     json_u64(answer, "weight"));
-    return STATUS_OK;
+        (void)printf("%s: %.1f%% guaranteed, weight %" PRIu64 "\n", json_text(group, "name"),
+                     (double)json_u64(group, "guaranteed_permille") / 10,
+                     json_u64(group, "weight"));
 }
 
-static int add(const struct invocation *invocation, struct server *server)
+static void add_row(struct table *table, const json_t *group)
 {
-    _cleanup_json_ json_t *body = group_body(invocation);
-
-    if (body == NULL)
-        return STATUS_BAD_INPUT;
-    (void)json_object_set_new(body, "name", json_string(invocation->arguments.args[1]));
-    return ask(invocation, server, "POST", "/groups", body);
+    table_add(table, "%s", json_text(group, "name"));
+    table_add(table, "%.1f%%", (double)json_u64(group, "guaranteed_permille") / 10);
+    table_add(table, "%.1f%%", (double)json_u64(group, "held_permille") / 10);
+    table_add(table, "%" PRIu64, json_u64(group, "weight"));
+    table_add(table, "%" PRIu64, json_u64(group, "members"));
 }
 
-static int set(const struct invocation *invocation, struct server *server)
-{
-    _cleanup_json_ json_t *body = group_body(invocation);
-    _cleanup_free_ char *path = group_path(invocation);
+static const char *const headers[] = { "GROUP", "GUARANTEED", "HOLDS", "WEIGHT", "USERS", NULL };
 
-    return body == NULL ? STATUS_BAD_INPUT : ask(invocation, server, "PATCH", path, body);
-}
-
-static int take_away(const struct invocation *invocation, struct server *server)
-{
-    _cleanup_free_ char *path = group_path(invocation);
-
-    return ask(invocation, server, "DELETE", path, NULL);
-}
-
-static int list(const struct invocation *invocation, struct server *server)
-{
-    static const char *const headers[] = {
-        "GROUP", "GUARANTEED", "HOLDS", "WEIGHT", "USERS", NULL
-    };
-    _cleanup_json_ json_t *answer = NULL;
-    int status = server_list(server, "/groups?limit=1000", "groups", &answer);
-    size_t i;
-    json_t *group;
-
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->common->json) {
-        json_print(answer);
-        return STATUS_OK;
-    }
-
-    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0x1e);
-
-    json_array_foreach(json_object_get(answer, "groups"), i, group)
-    {
-        table_add(table, "%s", json_text(group, "name"));
-        table_add(table, "%.1f%%", (double)json_u64(group, "guaranteed_permille") / 10);
-        table_add(table, "%.1f%%", (double)json_u64(group, "held_permille") / 10);
-        table_add(table, "%" PRIu64, json_u64(group, "weight"));
-        table_add(table, "%" PRIu64, json_u64(group, "members"));
-    }
-    table_print(table, stdout);
-    return STATUS_OK;
-}
-
-static int run(const struct invocation *invocation)
-{
-    static const struct action actions[] = {
-        { "add", 1, add }, { "set", 1, set }, { "remove", 1, take_away }, { "list", 0, list }
-    };
-
-    return action_run(invocation, actions, ELEMENTS(actions));
-}
+static const struct collection groups = {
+    .name = "groups",
+    .body = group_body,
+    .print = print_group,
+    .headers = headers,
+    .right = 0x1e,
+    .add_row = add_row,
+};
 
 const struct verb verb_group = {
     .name = "group",
@@ -151,7 +84,8 @@ const struct verb verb_group = {
                " GROUP`.",
     .options = group_options,
     .options_size = sizeof(struct group_options),
+    .collection = &groups,
     .min_args = 1,
     .max_args = 2,
-    .run = run,
+    .run = collection_run,
 };

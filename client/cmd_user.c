@@ -2,14 +2,11 @@
 /* cmd_user.c - `edl user`: people and their roles */
 #include <inttypes.h>
 
-#include "client/action.h"
+#include "client/collection.h"
 #include "client/json_read.h"
-#include "client/server.h"
 #include "client/table_print.h"
 #include "client/text.h"
 #include "client/verb.h"
-#include "shared/cleanup.h"
-#include "shared/macro.h"
 
 struct user_options {
     struct common_options common;
@@ -30,13 +27,6 @@ static const struct option_spec user_options[] = {
     { .name = NULL },
 };
 
-static char *user_path(const struct invocation *invocation)
-{
-    _cleanup_free_ char *segment = text_url_segment(invocation->arguments.args[1]);
-
-    return text_format("/users/%s", segment);
-}
-
 static json_t *user_body(const struct invocation *invocation)
 {
     const struct user_options *options = invocation->options;
@@ -44,87 +34,41 @@ static json_t *user_body(const struct invocation *invocation)
     return json_pack("{s:s*,s:s*}", "role", options->role, "group", options->group);
 }
 
-/* One call; prints the answer. */
-static int ask(const struct invocation *invocation, struct server *server, const char *method,
-               const char *path, const json_t *body)
+static void print_user(const json_t *user)
 {
-    _cleanup_json_ json_t *answer = NULL;
-    int status = server_request(server, method, path, body, &answer);
-
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->common->json)
-        json_print(answer);
-    else
-        (void)printf("%s: %s\n", json_text(answer, "name"),
-                     json_text(answer, json_object_get(answer, "role") != NULL ? "role" : "state"));
-    return STATUS_OK;
+    (void)printf("%s: %s\n", json_text(user, "name"),
+                 json_text(user, json_object_get(user, "role") != NULL ? "role" : "state"));
 }
 
-static int add(const struct invocation *invocation, struct server *server)
+static void add_row(struct table *table, const json_t *user)
 {
-    _cleanup_json_ json_t *body = user_body(invocation);
+    char since[32];
 
-    (void)json_object_set_new(body, "name", json_string(invocation->arguments.args[1]));
-    return ask(invocation, server, "POST", "/users", body);
+    table_add(table, "%s", json_text(user, "name"));
+    table_add(table, "%s", json_text(user, "role"));
+    table_add(table, "%s", json_text(user, "group"));
+    table_add(table, "%" PRIu64, json_u64(user, "tokens"));
+    table_add(table, "%s", text_time(json_u64(user, "created_us"), since, sizeof since));
 }
 
-static int set(const struct invocation *invocation, struct server *server)
-{
-    _cleanup_json_ json_t *body = user_body(invocation);
-    _cleanup_free_ char *path = user_path(invocation);
-
-    return ask(invocation, server, "PATCH", path, body);
-}
-
-static int take_away(const struct invocation *invocation, struct server *server)
+static const char *query(const struct invocation *invocation)
 {
     const struct user_options *options = invocation->options;
-    _cleanup_free_ char *user = user_path(invocation);
-    _cleanup_free_ char *path = text_format("%s%s", user, options->forget ? "?forget=1" : "");
 
-    return ask(invocation, server, "DELETE", path, NULL);
+    return options->forget ? "?forget=1" : "";
 }
 
-static int list(const struct invocation *invocation, struct server *server)
-{
-    static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", NULL };
-    _cleanup_json_ json_t *answer = NULL;
-    int status = server_list(server, "/users?limit=1000", "users", &answer);
-    size_t i;
-    json_t *user;
+static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", NULL };
 
-    if (status != STATUS_OK)
-        return status;
-    if (invocation->common->json) {
-        json_print(answer);
-        return STATUS_OK;
-    }
-
-    _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 1 << 3);
-
-    json_array_foreach(json_object_get(answer, "users"), i, user)
-    {
-        char since[32];
-
-        table_add(table, "%s", json_text(user, "name"));
-        table_add(table, "%s", json_text(user, "role"));
-        table_add(table, "%s", json_text(user, "group"));
-        table_add(table, "%" PRIu64, json_u64(user, "tokens"));
-        table_add(table, "%s", text_time(json_u64(user, "created_us"), since, sizeof since));
-    }
-    table_print(table, stdout);
-    return STATUS_OK;
-}
-
-static int run(const struct invocation *invocation)
-{
-    static const struct action actions[] = {
-        { "add", 1, add }, { "set", 1, set }, { "remove", 1, take_away }, { "list", 0, list }
-    };
-
-    return action_run(invocation, actions, ELEMENTS(actions));
-}
+static const struct collection users = {
+    .name = "users",
+    .body = user_body,
+    .query = query,
+    .print = print_user,
+    .headers = headers,
+    .right = 1 << 3,
+    .add_row = add_row,
+};
 
 const struct verb verb_user = {
     .name = "user",
@@ -138,7 +82,8 @@ const struct verb verb_user = {
         " machine its owner needs no token.",
     .options = user_options,
     .options_size = sizeof(struct user_options),
+    .collection = &users,
     .min_args = 1,
     .max_args = 2,
-    .run = run,
+    .run = collection_run,
 };

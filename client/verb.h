@@ -16,6 +16,7 @@ enum status {
     STATUS_NEVER = 5,     /* edl plan: it never fits */
 };
 
+struct collection;
 struct verb;
 
 /* One call of a verb, options parsed. */
@@ -41,6 +42,7 @@ struct verb {
     int (*run)(const struct invocation *invocation); /* returns enum status */
     /* instead of run, of a verb that hands words on: all of them, as they stand */
     int (*run_words)(const struct verb *verb, int argc, char **argv);
+    const struct collection *collection; /* where run is collection_run */
 };
 
 /* For verbs with the common options only. */
