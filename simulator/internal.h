@@ -27,8 +27,7 @@ struct sim_node;
 #define PPM 1000000
 #define WALL_BASE_US UINT64_C(1700000000000000)
 
-/* --- engine.c -----------------------------------------------------------------------------------
- */
+/* --- engine.c --- */
 
 enum event_kind {
     EVENT_DELIVER,      /* p: message, owned */
@@ -91,8 +90,7 @@ void sim_trace(struct sim *sim, const char *format, ...) __attribute__((format(p
 bool violate(struct sim *sim, const char *promise, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* --- network.c ----------------------------------------------------------------------------------
- */
+/* --- network.c --- */
 
 enum call_kind {
     CALL_JOIN,
@@ -189,8 +187,7 @@ struct message *answer_new(struct sim *sim, const struct message *request, int s
 void send_answer(struct sim *sim, struct message *take_answer);
 void network_deliver(struct sim *sim, struct message *take_message);
 
-/* --- machine.c: machines, supervisors, processes ------------------------------------------------
- */
+/* --- machine.c: machines, supervisors, processes --- */
 
 enum unit_life {
     LIFE_STARTING, /* the supervisor was started, the program does not run yet */
@@ -352,8 +349,7 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial);
 void on_supervisor(struct sim *sim, struct sim_node *node, uint64_t serial);
 void machine_done(struct sim_node *node);
 
-/* --- agent_shell.c ------------------------------------------------------------------------------
- */
+/* --- agent_shell.c --- */
 void agent_start(struct sim *sim, struct sim_node *node);
 /* agent_stop - all its processes are ended first; it comes back away_us after it left */
 void agent_stop(struct sim *sim, struct sim_node *node, uint64_t away_us);
@@ -369,8 +365,7 @@ void agent_checkpoint_done(struct sim *sim, struct unit *unit);
 /* text_kept - the same text for as long as the simulation lives */
 const char *text_kept(struct sim *sim, const char *text);
 
-/* --- client.c -----------------------------------------------------------------------------------
- */
+/* --- client.c --- */
 struct submission {
     char name[JOB_NAME_MAX + 1];
     struct job_spec *spec; /* owned */
@@ -398,8 +393,7 @@ struct operation {
 void client_on_event(struct sim *sim, uint32_t op, uint64_t call);
 void client_answer(struct sim *sim, const struct message *answer);
 
-/* --- server.c, server_calls.c -------------------------------------------------------------------
- */
+/* --- server.c, server_calls.c --- */
 enum crash_when { CRASH_NOW, CRASH_IN_COMMIT, CRASH_AFTER_COMMIT };
 
 struct server {
@@ -466,8 +460,7 @@ void server_serve_tasks(struct sim *sim, struct truth_job *job);
 void server_answer_orders(struct sim *sim, struct message *take_request);
 void server_hold(struct sim *sim, struct message *take_answer); /* until the commit */
 
-/* --- ledger*.c: what really is, and the checks against it ---------------------------------------
- */
+/* --- ledger*.c: what really is, and the checks against it --- */
 struct truth_slot {
     struct unit *live; /* list: units of it that are there and not gone */
     bool used;         /* had one before */

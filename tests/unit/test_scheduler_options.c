@@ -308,7 +308,7 @@ TEST(test_take)
 /* Of the version before: it starts, is told of, and a reload finds no change in it. */
 TEST(test_an_option_of_before_is_accepted)
 {
-    struct setting_change changes[SETTINGS_MAX];
+    struct option_change changes[OPTIONS_MAX];
     struct files f = make_files();
     struct scheduler_options options, newer;
     struct edl_error error;
