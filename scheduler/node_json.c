@@ -235,11 +235,23 @@ static json_t *speed_to_json(const struct node *node, enum speed_kind kind)
     return speed->rounds > 0 ? json_real(round(1000 * exp(speed->log)) / 1000) : json_null();
 }
 
+/* longest_standstill_us - of its live processes, in all and so far */
+static uint64_t longest_standstill_us(const struct node *node)
+{
+    const struct process *process;
+    uint64_t us = 0;
+
+    DL_FOREACH2(node->processes, process, node_next)
+    us = MAX_OF(us, process->frozen_us);
+    return us;
+}
+
 json_t *node_to_json(const struct node *node, const struct machine *machine)
 {
     const struct process *process;
     json_t *json;
     uint64_t n = 0;
+    uint64_t frozen_us = longest_standstill_us(node);
     char foreign[256];
 
     DL_FOREACH2(node->processes, process, node_next)
@@ -265,6 +277,8 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
     (void)json_object_set_new(json, "ports_foreign", ports_foreign_to_json(node));
     (void)json_object_set_new(json, "speed", speed_to_json(node, SPEED_CPU));
     (void)json_object_set_new(json, "gpu_speed", speed_to_json(node, SPEED_GPU));
+    if (frozen_us > 0)
+        (void)json_object_set_new(json, "frozen_us", json_integer((json_int_t)frozen_us));
     if (machine != NULL)
         (void)json_object_set_new(json, "machine", machine_to_json(machine));
     return json;

@@ -90,6 +90,16 @@ export function passOf(job) {
     return `pass ${Math.min(job.pass + 1, job.passes)} of ${job.passes}`;
 }
 
+/** That a process stood still for so long; "": it did not. node: its name, "" where that is said elsewhere */
+export function stoodStill(us = 0, node = "") {
+    return us > 0 ? `stood still for ${(us / 1e6).toFixed(1)} s: its node ${node === "" ? "" : node + " "}was cut off` : "";
+}
+
+/** The same of a node, which tells the longest standstill of its processes */
+export function nodeStoodStill(us = 0) {
+    return us > 0 ? `cut off: its processes stood still for up to ${(us / 1e6).toFixed(1)} s` : "";
+}
+
 /** good, waits or bad: how a state of a job, process or node is meant */
 export function mood(state) {
     const bad = ["failed", "killed", "lost", "quarantined"];

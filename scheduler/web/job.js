@@ -2,7 +2,7 @@
 // job.js - one job: what it is, why it is so, its processes, its log as it is written, and what happened to it
 import { get } from "./api.js";
 import { byId, element, fill, setText, show } from "./dom.js";
-import { ago, amounts, bytes, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span } from "./format.js";
+import { ago, amounts, bytes, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
 import { addEvents, fillEvents } from "./overview.js";
 import { insist } from "./stream.js";
 
@@ -53,6 +53,7 @@ function showWhy(why) {
     }));
 
     setText(byId("why-reason"), why.reason);
+    setText(byId("why-still"), why.stood_still.map((one) => `${one.process} ${stoodStill(one.frozen_us, one.node)}`).join("; "));
     setText(byId("why-change"), why.change !== null ? "What would change it: " + why.change.text : "");
     show(byId("why-nodes"), rows.length > 0);
     fill(byId("why-rows"), rows, (row) => row.node, whyRow);
@@ -65,7 +66,7 @@ function processModel(process, nowUs) {
 
     return {
         key: `${process.role}.${process.index}.${process.incarnation}`, name: `${process.role}-${process.index}`,
-        state: process.state, reason: process.reason, node: process.node, gpus: process.gpus.join(", ") || "–",
+        state: process.state, reason: process.reason || stoodStill(process.frozen_us), node: process.node, gpus: process.gpus.join(", ") || "–",
         cpu: span(process.cpu_used_us), memory: bytes(process.memory_used_bytes), since: ago(since, nowUs),
     };
 }
@@ -153,7 +154,7 @@ export function beginJob(job, signal, failed) {
     shown = null;
     for (const id of ["job-events", "job-facts", "job-state", "processes", "why-rows"])
         byId(id).replaceChildren();
-    for (const id of ["job-name", "why-reason", "why-change"])
+    for (const id of ["job-name", "why-reason", "why-still", "why-change"])
         setText(byId(id), "");
     readEvents(job, signal).catch(failed);
     followLog(job, signal).catch(failed);

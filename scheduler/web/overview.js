@@ -2,7 +2,7 @@
 // overview.js - the cluster in a sentence, its nodes, its jobs, and what happened last
 import { get } from "./api.js";
 import { bar, byId, element, fill, said, setText, show, time } from "./dom.js";
-import { ago, amounts, bytes, cores, mood, passOf, percent, progress, roleSize, shares, span } from "./format.js";
+import { ago, amounts, bytes, cores, mood, nodeStoodStill, passOf, percent, progress, roleSize, shares, span } from "./format.js";
 
 const JOBS_PAGE = 100;
 const NODES_SHOWN = 100;
@@ -35,7 +35,8 @@ function usageCell(of) {
 
 function nodeModel(node, nowUs) {
     return {
-        name: node.name, state: node.state, reason: node.reason, processes: node.processes,
+        name: node.name, state: node.state, processes: node.processes,
+        reason: [node.reason, nodeStoodStill(node.frozen_us)].filter((text) => text !== "").join("; "),
         cores: usage(node.cpu_granted_millicores, node.foreign_cpu_millicores, node.cpu_millicores, cores),
         memory: usage(node.memory_granted_bytes, node.foreign_memory_bytes, node.memory_bytes, bytes),
         gpus: usage(node.gpus_granted, node.gpus_foreign.length, node.gpus, String),

@@ -49,6 +49,14 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.equal(format.lost({ ...job, records_lost: 0, chunks_lost: 0 }), "");
 }
 
+// --- what stood still, in the words of edl show and edl why ---
+
+assert.equal(format.stoodStill(24.1 * US), "stood still for 24.1 s: its node was cut off");
+assert.equal(format.stoodStill(24.1 * US, "n2"), "stood still for 24.1 s: its node n2 was cut off");
+assert.equal(format.stoodStill(undefined), ""); // a process that never did is told without
+assert.equal(format.nodeStoodStill(3 * US), "cut off: its processes stood still for up to 3.0 s");
+assert.equal(format.nodeStoodStill(0), "");
+
 // --- lines of a log, in pieces ---
 
 {
