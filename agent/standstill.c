@@ -41,8 +41,9 @@ int standstill_fd(const struct standstill *standstill)
     return is_standing(standstill) ? standstill->freezer.events_fd : -1;
 }
 
-/* tell - after it was done, so a slow disk delays the news alone. A disk that hangs holds the
- * caller, and with it the next look of the fence. */
+/* tell - what the fence says now. A disk that hangs holds the caller, and with it the next look of
+ * the fence. So it is called only while the program stands still, but for a record that a disk
+ * has refused. */
 static void tell(struct standstill *standstill)
 {
     struct supervisor_record *record = standstill->record;
@@ -124,6 +125,7 @@ int standstill_freeze(struct standstill *standstill, uint64_t now_us)
 {
     int r = freezer_freeze(&standstill->freezer);
 
+    standstill->thaw_due = false;
     if (r < 0) {
         log_error("cannot freeze %s: %s", standstill->freezer.group, strerror(-r));
         fence_unfrozen(standstill->fence, now_us);
@@ -131,14 +133,23 @@ int standstill_freeze(struct standstill *standstill, uint64_t now_us)
     return r;
 }
 
-void standstill_thaw(struct standstill *standstill, uint64_t now_us)
+void standstill_goes_on(struct standstill *standstill, uint64_t now_us)
 {
-    int r = freezer_thaw(&standstill->freezer);
+    standstill->stood_us += now_us - standstill->fence->since_us;
+    standstill->thaw_due = true;
+    tell(standstill);
+}
 
+void standstill_thaw(struct standstill *standstill)
+{
+    int r;
+
+    if (!standstill->thaw_due || is_standing(standstill))
+        return;
+    standstill->thaw_due = false;
+    r = freezer_thaw(&standstill->freezer);
     if (r < 0)
         log_error("cannot thaw %s: %s", standstill->freezer.group, strerror(-r));
-    standstill->stood_us += now_us - standstill->fence->since_us;
-    tell(standstill);
 }
 
 uint64_t standstill_us(const struct standstill *standstill)

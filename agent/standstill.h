@@ -20,6 +20,7 @@ struct standstill {
     struct freezer freezer;
     uint64_t stood_us; /* for so long, in all, of what is over */
     bool untold;       /* the record could not be written, and is tried again */
+    bool thaw_due;     /* the record says that it goes on, and it stands still yet */
 };
 
 #define STANDSTILL_NONE                                                                            \
@@ -46,10 +47,15 @@ void standstill_verify(struct standstill *standstill, const struct lease_map *le
 /* standstill_look_at - when standstill_verify is to tell again what it could not; NEVER_US */
 uint64_t standstill_look_at(const struct standstill *standstill, uint64_t now_us);
 
-/* standstill_freeze, standstill_thaw - the fence says so. standstill_freeze: 0, or -errno; then it
- * has to be killed */
+/* standstill_freeze - the fence says so. 0, or -errno; then it has to be killed */
 int standstill_freeze(struct standstill *standstill, uint64_t now_us);
-void standstill_thaw(struct standstill *standstill, uint64_t now_us);
+
+/* standstill_goes_on - the fence says so: its agent is told first, while it stands still. A disk
+ * may hold this for long, so the fence is asked again before standstill_thaw. */
+void standstill_goes_on(struct standstill *standstill, uint64_t now_us);
+
+/* standstill_thaw - it goes on if it is to, and the fence has not changed its mind meanwhile */
+void standstill_thaw(struct standstill *standstill);
 
 /* standstill_us - for so long it stood still, in all and so far */
 uint64_t standstill_us(const struct standstill *standstill);

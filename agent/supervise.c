@@ -406,6 +406,20 @@ static void arm(struct supervisor *s, uint64_t at_us)
         s->armed_us = at_us;
 }
 
+/* judge - what the fence says; asked again when a disk may have held what it said before */
+static struct fence_verdict judge(struct supervisor *s, uint64_t now_us)
+{
+    struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
+    bool term = verdict.term;
+
+    if (!verdict.thaw)
+        return verdict;
+    standstill_goes_on(&s->standstill, now_us);
+    verdict = fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
+    verdict.term = verdict.term || term;
+    return verdict;
+}
+
 /* look - true when everything is to be killed now */
 static bool look(struct supervisor *s)
 {
@@ -413,11 +427,12 @@ static bool look(struct supervisor *s)
     struct fence_verdict verdict;
 
     standstill_verify(&s->standstill, &s->lease, now_us);
-    verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
+    now_us = clock_read_us(CLOCK_BOOTTIME); /* it may have written */
+    verdict = judge(s, now_us);
     if (verdict.freeze && standstill_freeze(&s->standstill, now_us) < 0)
         return true;
-    if (verdict.thaw)
-        standstill_thaw(&s->standstill, now_us);
+    if (!verdict.kill)
+        standstill_thaw(&s->standstill);
     if (verdict.term)
         killtree_ask(&s->main_child, s->child.pidfd);
     log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
@@ -439,7 +454,7 @@ static void on_thaw(struct supervisor *s, const struct signalfd_siginfo *info, u
 {
     if (info->ssi_code == SI_QUEUE &&
         fence_thaw(&s->fence, (uint16_t)info->ssi_int, lease_map_read(&s->lease), now_us))
-        standstill_thaw(&s->standstill, now_us);
+        standstill_goes_on(&s->standstill, now_us);
 }
 
 /* await - a child ended, the agent asks, the time has come, or a freeze is complete or undone */
