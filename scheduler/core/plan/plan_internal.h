@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_internal.h - what the files of planning share: what is kept between two plans, and one plan
+/* plan_internal.h - the common parts of the files of planning: the state between two plans, and one
+ * plan
  *
  * Words: a job is touched when something of it changed; it is lacking when it is started and has
  * less than it must have; a gang is promised when room is being made for it; a class holds the
- * waiting jobs that ask for exactly the same. A room is reserved for what is promised and for what
- * waits for its back-off: those are the takes that stay in the index between two plans. */
+ * waiting jobs that ask for exactly the same. A room is reserved for promises and for instances
+ * that wait for their back-off: those are the takes that stay in the index between two plans. */
 #pragma once
 
 #include "scheduler/core/plan/capacity.h"
@@ -12,8 +13,8 @@
 #include "scheduler/core/speed/servers.h"
 
 /* Classes of waiting jobs that are tried in vain in one plan, so that a long queue of different
- * jobs costs a bounded time (Slurm's bf_max_job_test). Of those behind, as many are tried with what
- * is free now, and only those that the largest holes and the sum of them may hold. */
+ * jobs costs a bounded time (Slurm's bf_max_job_test). Of those behind, as many are tried with the
+ * room that is free now, and only those that the largest holes and the sum of them may hold. */
 #define QUEUE_DEPTH 128
 /* Gangs that room is being made for at a time; the others get their turn when these started. */
 #define PROMISES_MAX 16
@@ -52,7 +53,7 @@ enum queue_fit {
     FIT_EVER,
 };
 
-/* What a gang needs at least: of one node (of each kind, by its largest instance), and in all. */
+/* The least need of a gang: of one node (of each kind, by its largest instance), and in all. */
 struct least {
     struct resources of_one, total;
 };
@@ -92,7 +93,8 @@ struct queue_class {
     bool deep;       /* it was behind the depth when that was looked at last */
     bool fresh;      /* in queue->fresh */
     bool told;       /* in queue->told */
-    /* of which job the family was asked for last, and what it is: by its document, which stays */
+    /* of which job the family was asked for last, and the family itself: by its document, which
+     * stays */
     uint64_t family_of;
     char family[JOB_FAMILY_SIZE];
     struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
@@ -112,13 +114,13 @@ struct queue_key {
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
     uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
-    struct resources minima;     /* of those, but for who never fits: what their gangs need */
+    struct resources minima; /* of those, but for those that never fit: the needs of their gangs */
     bool by_turn;
     /* of each group, by priority, then by turn; and the same as a list */
     struct tree order[POLICY_GROUPS_MAX];
     struct queue_class *in_order[POLICY_GROUPS_MAX];
     uint32_t n_open;                    /* classes in them */
-    bool reordered;                     /* since it was looked at who is behind the depth */
+    bool reordered;                     /* since the look at the jobs behind the depth */
     uint64_t round;                     /* how often it was gone through */
     struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
     struct queue_class *fresh;          /* list: new since the last plan */
@@ -130,7 +132,7 @@ struct queue {
     struct queue_key deep;
     struct job *held; /* the first that waits for ends; its places are kept for it, once there are
                        * some; borrowed; NULL: none */
-    struct placed *kept; /* owned: what the index holds, until it has to hold other places */
+    struct placed *kept; /* owned: the takes of the index, until it has to hold other places */
     size_t n_kept;
     uint64_t n_keeps; /* how often it came to hold others */
     /* capacity.growths when it was gone through the last time; NEVER_US: whatever is seen next is
@@ -145,23 +147,23 @@ struct queue {
 struct planner {
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
-    struct resources total, requested, stopping; /* what the policy is told */
-    struct resources given;          /* of requested, what jobs give up at the end of a task */
-    struct resources held;           /* granted, what is being stopped included, and foreign load */
+    struct resources total, requested, stopping; /* the figures for the policy */
+    struct resources given; /* of requested, the instances that jobs give up at the end of a task */
+    struct resources held;  /* granted, stopping instances included, and foreign load */
     struct node *pressed, *draining; /* lists */
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     struct queue queue;
     struct past_refusals *past_refusals;           /* owned; NULL: none yet (this run) */
-    struct policy_group groups[POLICY_GROUPS_MAX]; /* what each holds, when there are any */
+    struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
-    bool groups_changed;                           /* what they hold, since the queue was wanted */
+    bool groups_changed;                           /* their sums, since the queue was wanted */
     uint64_t n_assigned;                           /* processes, ever */
     uint32_t n_sharing;  /* elastic jobs that are started or in the queue */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };
 
-/* What more servers than the fewest come out of (plan/servers.c). */
+/* The room for more servers than the fewest (plan/servers.c). */
 struct spare {
     bool known;
     struct resources left; /* below 0: those that wait lack so much for their minima */
@@ -187,14 +189,15 @@ struct plan {
     struct planner *planner;
     struct instant now;
     unsigned searches; /* left, of SEARCHES_MAX */
-    bool check_hold;   /* who was started before it may be in the way of what nodes are kept for */
+    bool check_hold;   /* a job that was started before it may be in the way of the gang that nodes
+                          are kept for */
     bool searched;     /* single nodes were looked at for victims */
     bool looked;       /* the same, or for places */
     /* of the rooms: since then nothing was given back to them; NEVER_US: it was */
     uint64_t growths;
-    struct placed *before; /* what the job that is repaired had reserved the last time; owned */
+    struct placed *before; /* the reservations of the repaired job from the last time; owned */
     size_t n_before, at_before;
-    bool remembers;              /* what was refused: */
+    bool remembers;              /* the refused ones: */
     struct refusals refusals[2]; /* if others gave way, and as it is now */
     struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
@@ -202,9 +205,9 @@ struct plan {
 
 /* --- plan.c: one pass
  * ------------------------------------------------------------------------------------- */
-/* plan_pass - one plan; what it makes possible wants another (cluster->plan_wanted)
+/* plan_pass - one plan; new possibilities want another (cluster->plan_wanted)
  * plan_is_quiet - after a restart, until the nodes were heard or a part of a lease is over
- * plan_settle - while it is quiet: what happened is told, and what follows from it waits */
+ * plan_settle - while it is quiet: events are told, and their consequences wait */
 void plan_pass(struct cluster *cluster, struct instant now);
 bool plan_is_quiet(struct cluster *cluster, struct instant now);
 void plan_settle(struct cluster *cluster, struct instant now);
@@ -225,7 +228,7 @@ const struct demand *gang_demands_of(const struct plan *plan, const struct job *
 struct want want_of_slot(const struct job *job, uint32_t role, uint32_t index);
 void near_add(struct near *near, struct room *room);
 void near_job(struct near *near, const struct job *job);
-/* place_one - by the side of what is near, else in its rack, else where it fits best; NULL: nowhere
+/* place_one - by the side of near ones, else in its rack, else where it fits best; NULL: nowhere
  */
 struct room *place_one(const struct capacity *capacity, const struct want *want,
                        const struct near *near, bool now);
@@ -237,8 +240,8 @@ size_t gang_demands_of_job(const struct job *job, struct demand ret[JOB_ROLES_MA
  * demands */
 bool gang_fits_by_count(const struct capacity *capacity, const struct demand *demands, size_t n,
                         bool now);
-/* is_harder - to find a place for: what has one node only, then what wants more labels, then what
- * is larger by GPUs, CPU, memory: the order of repairs and of tight packing */
+/* is_harder - to find a place for: an instance with one node only, then one that wants more labels,
+ * then one that is larger by GPUs, CPU, memory: the order of repairs and of tight packing */
 bool is_harder(const struct want *a, const struct want *b);
 /* demands_hardest_first - the same demands in that order */
 void demands_hardest_first(const struct demand *demands, size_t n,
@@ -277,7 +280,7 @@ void place_in(struct capacity *capacity, struct room *room, const struct demand 
 struct room *place_whole(const struct capacity *capacity, const struct demand *demands, size_t n,
                          bool now);
 
-/* --- plan/victims.c: who gives way
+/* --- plan/victims.c: victims
  * ------------------------------------------------------------------------------------------- */
 /* it is elected to save its job's model, and did not yet */
 bool is_saver(const struct process *process);
@@ -285,10 +288,10 @@ bool is_saver(const struct process *process);
 bool victim_before(const struct process *a, const struct process *b);
 /* of two processes of any jobs: a goes first */
 bool gives_before(const struct plan *plan, const struct process *a, const struct process *b);
-/* it may be shrunk away, and it holds something of what is short */
+/* it may be shrunk away, and it holds something of the short resource */
 bool is_victim(const struct process *process, const struct resources *have,
                const struct resources *need);
-/* who of this role goes first; NULL: nobody is left. counted: of those on nodes that take
+/* the first one of this role to go; NULL: nobody is left. counted: of those on nodes that take
  * processes, which alone are in the totals: to stop another would lower no load */
 struct process *next_victim(const struct job *job, uint32_t role, bool counted);
 
@@ -297,14 +300,14 @@ struct process *next_victim(const struct job *job, uint32_t role, bool counted);
 void plan_count_gives(struct planner *planner, struct job *job);
 bool plan_give(struct plan *plan, struct job *job);
 uint32_t job_gives(const struct job *job, uint32_t role);
-/* what it holds and lacks of a role, by which the policy counts */
+/* its instances and lacking ones of a role, by which the policy counts */
 uint32_t held_of_role(const struct job *job, uint32_t role);
 
 /* --- plan/room.c
  * -------------------------------------------------------------------------------------------- */
-/* --- plan/reason.c: what is not ours
+/* --- plan/reason.c: foreign load
  * ------------------------------------------------------------------------------------------- */
-/* What runs beside jobs on the nodes that take processes, as far as plans reckon with it. */
+/* The foreign load of the nodes that take processes, as far as plans reckon with it. */
 struct foreign_load {
     struct resources sum;
     uint32_t n_nodes;
@@ -323,7 +326,7 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now);
  * nothing changed */
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n);
 
-/* --- plan/refusals.c: what was counted in vain
+/* --- plan/refusals.c: counts that were in vain
  * ------------------------------------------------------------------------------------------ */
 /* around the tries of all that wait, in which rooms are given back by growing only */
 void plan_refusals_begin(struct plan *plan);
@@ -331,7 +334,7 @@ void plan_refusals_end(struct plan *plan);
 /* plan_fits_by_count - as gang_fits_by_count; now false: if all gave way that could */
 bool plan_fits_by_count(struct plan *plan, const struct demand *demands, size_t n, bool now);
 
-/* --- plan/reserve.c: what lacks keeps its place from plan to plan
+/* --- plan/reserve.c: lacking instances keep their place from plan to plan
  * ----------------------------------------------------------------------------------------- */
 /* around the repair of a job: between them its places of before are at hand, and new ones noted */
 void plan_reserve_begin(struct plan *plan, struct job *job);
@@ -360,7 +363,7 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
  * ------------------------------------------------------------------------------------------- */
 struct servers_choice {
     uint32_t placed;               /* 0: its document says how many */
-    struct goodput_servers wanted; /* why: what was wanted */
+    struct goodput_servers wanted; /* why: the wanted thing */
 };
 /* plan_more_servers - as many more than its minimum a job may be started with */
 uint32_t plan_more_servers(const struct job *job);
@@ -397,9 +400,9 @@ uint32_t pins_fill(struct plan *plan, struct job *job, uint32_t role, uint32_t n
 
 /* --- plan/repair.c
  * ------------------------------------------------------------------------------------------- */
-/* place_slot - by the side of its job, as place_one; NULL: nowhere. What failed before may have
- * failed for its node, that lacks a program or a folder: nodes come first on which none of its job
- * failed to start, and this slot's program did not fail at once */
+/* place_slot - by the side of its job, as place_one; NULL: nowhere. A process that failed before
+ * may have failed for its node, that lacks a program or a folder: nodes come first on which none of
+ * its job failed to start, and this slot's program did not fail at once */
 struct room *place_slot(struct plan *plan, const struct job *job, const struct slot *slot,
                         const struct want *want);
 /* fill_role - brings a role up to wanted as far as there is room now; returns how many could not
@@ -414,31 +417,31 @@ uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant 
 void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep);
 /* keeps a touched job within its bounds, and knows whether it lacks something */
 void plan_examine(struct plan *plan, struct job *job);
-/* what lacking jobs lack is placed, or room is made or kept for it */
+/* the lacking instances of jobs are placed, or room is made or kept for them */
 void plan_repair(struct plan *plan);
 /* size and state of a touched job, once everything is decided */
 void plan_finish(struct plan *plan, struct job *job);
-/* by id, so that what comes of them does not depend on the order of the events */
+/* by id, so that the outcome does not depend on the order of the events */
 void jobs_sort(struct job **jobs, size_t n);
 void job_set_lacking(struct cluster *cluster, struct job *job, bool lacking);
 
 /* --- plan/nodes.c: nodes that are emptied or owe
  * ------------------------------------------------------------------------------------------- */
-/* what others stand in for leaves the nodes that drain */
+/* instances for which others stand in leave the nodes that drain */
 void plan_drain(struct plan *plan);
-/* what is left there moves where there is a place; after repairs and before the queue */
+/* the others there move where there is a place; after repairs and before the queue */
 void plan_drain_to_places(struct plan *plan);
 /* and for whom they wait */
 void plan_drain_tell(struct plan *plan);
 void plan_relieve(struct plan *plan);
 
-/* --- plan/hold.c: nodes are kept for who waits for ends
+/* --- plan/hold.c: nodes are kept for a gang that waits for ends
  * ------------------------------------------------------------------------------------------- */
 /* plan_hold - before a gang is tried that is behind the held one: keeps it off the nodes of that
  * one, which are chosen if there are none yet */
 void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n);
-/* plan_hold_works - the places are on nodes that take processes and offer enough; anew: when what
- * never ends there is counted again */
+/* plan_hold_works - the places are on nodes that take processes and offer enough; anew: when
+ * services there are counted again */
 bool plan_hold_works(struct planner *planner, const struct job *job, bool anew);
 /* the index holds nothing any more: a room may go */
 void plan_hold_drop(struct planner *planner);
@@ -446,14 +449,14 @@ void plan_hold_drop(struct planner *planner);
  * and for jobs that grow */
 void plan_hold_on(struct plan *plan);
 void plan_hold_off(struct plan *plan);
-/* these find room only with what is kept for the held gang */
+/* these find room only with the nodes that are kept for the held gang */
 bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
                          const struct demand *demands, size_t n);
 
 /* --- plan/start.c
  * ------------------------------------------------------------------------------------------- */
 void plan_queue(struct plan *plan);
-/* the load of what is being stopped holds some promised job back no longer */
+/* the load of stopping processes holds some promised job back no longer */
 void plan_queue_release(struct plan *plan);
 /* somebody waits who could profit from another look */
 bool plan_queue_waits(const struct cluster *cluster);
@@ -474,7 +477,7 @@ void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict ver
 void queue_might_move(struct planner *planner);
 /* the next job of its class is promised room */
 void queue_promise(struct cluster *cluster, struct job *job);
-/* what a job was promised is forgotten */
+/* the promise of a job is forgotten */
 void queue_forget_places(struct job *job);
 /* all promises are off: everybody is to be tried again */
 void queue_reset(struct cluster *cluster);
@@ -524,11 +527,11 @@ bool job_shares(const struct job *job);
 /* count_sharing - that is counted as it is now */
 void count_sharing(struct planner *planner, struct job *job);
 
-/* --- groups.c: what each group holds
+/* --- groups.c: the sums of groups
  * ------------------------------------------------------------------------------------------- */
 /* the planner's groups, which hold nothing yet */
 void groups_init(struct planner *planner, const struct group_table *table);
-/* that job may hold so much and its group has no more than what is guaranteed to it */
+/* that job may hold so much and its group has no more than its guarantee */
 bool group_may_hold(const struct planner *planner, const struct job *job,
                     const struct resources *holds);
 /* it may be shrunk away and its group keeps what is guaranteed to it */
@@ -538,7 +541,7 @@ void group_give(struct planner *planner, const struct process *process, int sign
 /* as policy_group_level */
 int64_t group_level(const struct planner *planner, uint32_t group);
 bool group_is_below(const struct planner *planner, uint32_t group);
-/* what it holds of the cluster */
+/* its part of the cluster */
 double group_percent(const struct planner *planner, uint32_t group);
 
 /* --- plan/repair.c: nodes on which a job could not be started lately
@@ -550,7 +553,7 @@ struct failed_starts {
 /* could_not_start - want.avoids, with a struct failed_starts */
 bool could_not_start(const struct room *room, const void *userdata);
 
-/* --- plan/straggler.c: who is slow moves
+/* --- plan/straggler.c: slow instances move
  * ------------------------------------------------------------------------------------------- */
 void plan_stragglers(struct plan *plan);
 /* job_can_move - it can spare one for a while, and none was moved lately; process_can_move - it is
@@ -558,12 +561,12 @@ void plan_stragglers(struct plan *plan);
 bool job_can_move(const struct job *job, uint32_t role, struct instant now);
 bool process_can_move(const struct process *process);
 /* move_gain_s - so much earlier its job is over when it works so much faster (as a logarithm) from
- * now on; move_cost_s - so much later, by the move. What it gains has to be so many times as much
+ * now on; move_cost_s - so much later, by the move. Its gain has to be so many times as much
  */
 #define MOVE_WORTH_COSTS 2
 double move_gain_s(const struct process *process, double gain_log);
 double move_cost_s(const struct process *process, struct instant now);
-/* process_tell_move - what happens to it, as its reason, an event and what its job tells of */
+/* process_tell_move - its move, as its reason, an event and its job's decision */
 void process_tell_move(struct plan *plan, struct process *process, const char *event,
                        const char *what);
 
@@ -584,5 +587,5 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
 /* all that changed was told: it may be asked who gives way */
 void plan_prepare_policy(struct plan *plan);
 void plan_ask_policy(struct plan *plan);
-/* what a started job holds and is to have, or the gang that room is made for; else nothing */
+/* the grants of a started job and those to come, or the gang that room is made for; else nothing */
 struct resources wanted_of_job(const struct job *job);
