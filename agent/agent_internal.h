@@ -5,15 +5,15 @@
 #include <systemd/sd-event.h>
 
 #include "agent/core/cpu_pins.h"
-#include "agent/gpus.h"
-#include "agent/inventory.h"
+#include "agent/machine/gpus.h"
+#include "agent/machine/inventory.h"
 #include "agent/layout.h"
-#include "agent/lease.h"
-#include "agent/machine_id.h"
-#include "agent/membership.h"
-#include "agent/orders.h"
-#include "agent/process.h"
-#include "agent/procfs.h"
+#include "agent/link/lease.h"
+#include "agent/machine/machine_id.h"
+#include "agent/link/membership.h"
+#include "agent/link/orders.h"
+#include "agent/processes/process.h"
+#include "agent/machine/procfs.h"
 #include "shared/error.h"
 
 struct agent {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/order_workspace.h"
+#include "agent/workspace/order_workspace.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/json_read.h"

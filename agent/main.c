@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "agent/agent.h"
-#include "agent/open_files.h"
+#include "agent/machine/open_files.h"
 #include "agent/options.h"
 #include "shared/error.h"
 #include "shared/journal.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "agent/core/account_policy.h"
-#include "agent/kept_outputs.h"
+#include "agent/files/kept_outputs.h"
 #include "shared/label.h"
 #include "shared/options_table.h"
 

@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "agent/agent_internal.h"
-#include "agent/cpu_topology.h"
+#include "agent/machine/cpu_topology.h"
 #include "agent/options.h"
 #include "shared/log.h"
 #include "shared/macro.h"

@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "agent/agent_internal.h"
-#include "agent/link.h"
-#include "agent/log_bound.h"
+#include "agent/link/link.h"
+#include "agent/logs/log_bound.h"
 #include "agent/options.h"
-#include "agent/workspaces.h"
+#include "agent/workspace/workspaces.h"
 #include "shared/clock.h"
 #include "shared/log.h"
 #include "shared/macro.h"

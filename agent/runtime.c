@@ -19,10 +19,10 @@
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
 
-#include "agent/cgroup_watch.h"
-#include "agent/launcher.h"
-#include "agent/process_dir.h"
-#include "agent/process_group.h"
+#include "agent/groups/cgroup_watch.h"
+#include "agent/processes/launcher.h"
+#include "agent/processes/process_dir.h"
+#include "agent/processes/process_group.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

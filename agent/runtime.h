@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
-#include "agent/cgroup.h"
+#include "agent/groups/cgroup.h"
 #include "shared/exit_cause.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"

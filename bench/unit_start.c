@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <systemd/sd-bus.h>
 
-#include "agent/unit_plan.h"
+#include "agent/groups/unit_plan.h"
 #include "bench/wire.h"
 #include "shared/error.h"
 #include "shared/macro.h"

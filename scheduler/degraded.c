@@ -19,8 +19,8 @@
 #include <sys/statvfs.h>
 #include <systemd/sd-daemon.h>
 
-#include "scheduler/api_forecast.h"
-#include "scheduler/auth.h"
+#include "scheduler/api/forecast.h"
+#include "scheduler/accounts/auth.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"

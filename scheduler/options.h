@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "scheduler/core/model/holdings.h"
-#include "scheduler/datasets.h"
-#include "scheduler/listen_spec.h"
-#include "scheduler/users.h"
-#include "scheduler/workspaces.h"
+#include "scheduler/workspaces/datasets.h"
+#include "scheduler/calls/listen_spec.h"
+#include "scheduler/accounts/users.h"
+#include "scheduler/workspaces/workspaces.h"
 #include "shared/options_table.h"
 
 struct edl_error;

@@ -12,25 +12,25 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "scheduler/call_rate.h"
+#include "scheduler/calls/call_rate.h"
 #include "scheduler/core/model/cluster.h"
-#include "scheduler/datasets.h"
+#include "scheduler/workspaces/datasets.h"
 #include "scheduler/degraded.h"
-#include "scheduler/file_reads.h"
+#include "scheduler/nodes/file_reads.h"
 #include "scheduler/metrics.h"
-#include "scheduler/denials.h"
-#include "scheduler/body_reads.h"
-#include "scheduler/dispatch.h"
-#include "scheduler/join_tokens.h"
-#include "scheduler/leaving.h"
-#include "scheduler/listeners.h"
-#include "scheduler/machine.h"
+#include "scheduler/calls/denials.h"
+#include "scheduler/calls/body_reads.h"
+#include "scheduler/calls/dispatch.h"
+#include "scheduler/accounts/join_tokens.h"
+#include "scheduler/nodes/leaving.h"
+#include "scheduler/calls/listeners.h"
+#include "scheduler/nodes/machine.h"
 #include "scheduler/options.h"
-#include "scheduler/precondition.h"
-#include "scheduler/progress.h"
-#include "scheduler/pulse.h"
-#include "scheduler/waiters.h"
-#include "scheduler/workspaces.h"
+#include "scheduler/api/precondition.h"
+#include "scheduler/nodes/progress.h"
+#include "scheduler/nodes/pulse.h"
+#include "scheduler/calls/waiters.h"
+#include "scheduler/workspaces/workspaces.h"
 
 struct edl_error;
 struct backup_job;
@@ -47,7 +47,7 @@ struct users;
 #define TOKEN_HEX 64 /* 32 random bytes */
 #define POLL_WAIT_MAX_S 30
 
-/* The members of the generation that was told last (api_rendezvous.c). json NULL: none. */
+/* The members of the generation that was told last (api/rendezvous.c). json NULL: none. */
 struct members_told {
     uint64_t job_id, generation;
     uint32_t role;
@@ -87,7 +87,7 @@ struct scheduler {
     unsigned n_event_streams;
     struct later *later;               /* owned list: topics to wake after the commit */
     struct backup_job *backup;         /* owned; NULL: none is being made */
-    struct forecast_job *forecast;     /* owned; NULL: none is being made (api_forecast.c) */
+    struct forecast_job *forecast;     /* owned; NULL: none is being made (api/forecast.c) */
     sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *drain;            /* owned; archive_drain.c */

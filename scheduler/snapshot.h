@@ -7,7 +7,7 @@
  * child has no descriptor but its answer's, gives way to the scheduler on the processors where it
  * may, is the first to go when memory is short, and dies with the scheduler.
  *
- * Used by: api_forecast.c. Tests: tests/unit/test_snapshot.c. */
+ * Used by: api/forecast.c. Tests: tests/unit/test_snapshot.c. */
 #pragma once
 
 #include <stddef.h>

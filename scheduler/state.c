@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler/auth.h"
-#include "scheduler/log_hub.h"
+#include "scheduler/accounts/auth.h"
+#include "scheduler/nodes/log_hub.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
-#include "scheduler/users.h"
+#include "scheduler/accounts/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

@@ -2,7 +2,8 @@
 /* report_bounds.h - how much the report of a node may hold
  *
  * The scheduler refuses more (scheduler/core/events/node_reports.c), so an agent sends no more
- * (agent/report_fit.c). Older agents and schedulers have the same numbers: they may only rise. */
+ * (agent/link/report_fit.c). Older agents and schedulers have the same numbers: they may only rise.
+ */
 #pragma once
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "agent/core/foreign.h"
 
-#define RENEW_PART_OF_LEASE 8 /* as in agent/link.c */
+#define RENEW_PART_OF_LEASE 8 /* as in agent/link/link.c */
 #define TAIL_US (20 * USEC_PER_MSEC)
 #define TAIL_FAILS_US (5 * USEC_PER_SEC)
 #define RARE_TRIES_US (12 * USEC_PER_SEC) /* of a mutant */
@@ -250,7 +250,7 @@ static void time_out(struct sim *sim, struct sim_node *node)
     }
 }
 
-/* As go_on of agent/link.c. */
+/* As go_on of agent/link/link.c. */
 static void go_on(struct sim *sim, struct sim_node *node)
 {
     struct agent_shell *agent = node->agent;

@@ -10,7 +10,7 @@
 #include <utlist.h>
 
 #define LEASE_REASON "lease ended: the node was cut off"
-/* as agent/process.c and agent/child.c say it */
+/* as agent/processes/process.c and agent/processes/child.c say it */
 #define START_FAILED_REASON "cannot start: cannot execute train: No such file or directory"
 #define AGENT_BOOT_US (2 * USEC_PER_SEC)
 

@@ -118,7 +118,7 @@ void server_hold(struct sim *sim, struct message *take_answer)
         DL_APPEND(sim->server.answers, take_answer);
 }
 
-/* As scheduler/leaving.c: from the instant on in which it was asked. */
+/* As scheduler/nodes/leaving.c: from the instant on in which it was asked. */
 void server_add_away(const struct sim *sim, const struct node *node, struct message *answer)
 {
     uint64_t waited_us = answer->arrived_us != 0 ? sim->now_us - answer->arrived_us : 0;

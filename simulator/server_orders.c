@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_orders.c - what agents are ordered, as scheduler/orders.c */
+/* server_orders.c - what agents are ordered, as scheduler/nodes/orders.c */
 #include "scheduler/core/events/node_orders.h"
 #include "simulator/internal.h"
 

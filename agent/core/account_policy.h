@@ -2,7 +2,7 @@
 /* account_policy.h - under which account a process of a root agent may run; pure
  *
  * What the node's owner decides, whatever the scheduler orders. Who an account is on this machine
- * is looked up by agent/account.c. */
+ * is looked up by agent/machine/account.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct edl_error;
 
 #define ACCOUNT_SYSTEM_BELOW 1000 /* numbers below are the system's own (adduser.conf(5)) */
 
-/* Numbers that nobody else has (agent/user_number.h); both 0: none. */
+/* Numbers that nobody else has (agent/machine/user_number.h); both 0: none. */
 struct user_range {
     uint32_t first, last;
 };

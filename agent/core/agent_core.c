@@ -2,8 +2,7 @@
 /* agent_core.c - everything an agent decides about the processes of its node
  *
  * Every input changes the table, then plan() or plan_slot() compares it with the orders, then
- * leave() looks whether it is time to go. What a plan does is in the table before anybody has
- * carried it out, so that the next plan does not do it again. */
+ * leave() looks whether it is time to go. Each plan is in the table before it is carried out. */
 #include "agent/core/agent_core.h"
 
 #include <stdio.h>

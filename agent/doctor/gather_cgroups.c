@@ -9,8 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "agent/cgroup.h"
-#include "agent/cgroup_home.h"
+#include "agent/groups/cgroup.h"
+#include "agent/groups/cgroup_home.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

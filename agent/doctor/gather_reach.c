@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/layout.h"
-#include "agent/membership.h"
+#include "agent/link/membership.h"
 #include "agent/options.h"
 #include "shared/certificate.h"
 #include "shared/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* judge_cgroups.c - control groups: which layout, whether limits can be held, whether a whole group
  * can be killed at once */
-#include "agent/cgroup.h"
+#include "agent/groups/cgroup.h"
 #include "agent/doctor/facts.h"
 #include "shared/macro.h"
 

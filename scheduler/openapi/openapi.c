@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/auth.h"
+#include "scheduler/accounts/auth.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "scheduler/precondition.h"
+#include "scheduler/api/precondition.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"

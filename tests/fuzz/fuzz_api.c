@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scheduler/api.h"
+#include "scheduler/api/api.h"
 #include "scheduler/core/model/cluster.h"
 #include "shared/http_server.h"
 #include "shared/log.h"

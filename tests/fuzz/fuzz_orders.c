@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "agent/environment.h"
-#include "agent/file_request.h"
+#include "agent/files/file_request.h"
 #include "agent/layout.h"
-#include "agent/orders.h"
-#include "agent/process_dir.h"
+#include "agent/link/orders.h"
+#include "agent/processes/process_dir.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/workspace_sweep.h"
+#include "agent/workspace/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/workspace_unpack.h"
 

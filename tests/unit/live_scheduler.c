@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "scheduler/dispatch.h"
-#include "scheduler/users.h"
+#include "scheduler/calls/dispatch.h"
+#include "scheduler/accounts/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"

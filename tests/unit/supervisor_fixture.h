@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "agent/process_dir.h"
+#include "agent/processes/process_dir.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

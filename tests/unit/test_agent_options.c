@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "agent/inventory.h"
+#include "agent/machine/inventory.h"
 #include "agent/layout.h"
 #include "agent/options.h"
 #include "shared/cleanup.h"

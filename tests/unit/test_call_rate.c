@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/call_rate.h"
+#include "scheduler/calls/call_rate.h"
 #include "tests/unit/test.h"
 
 TEST(test_some_at_once_then_one_in_a_while)

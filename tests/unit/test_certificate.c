@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scheduler/tls_files.h"
+#include "scheduler/calls/tls_files.h"
 #include "shared/certificate.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cgroup.h"
-#include "agent/cgroup_stat.h"
+#include "agent/groups/cgroup.h"
+#include "agent/groups/cgroup_stat.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"

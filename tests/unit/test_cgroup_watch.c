@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/cgroup.h"
-#include "agent/cgroup_watch.h"
+#include "agent/groups/cgroup.h"
+#include "agent/groups/cgroup_watch.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/account.h"
-#include "agent/child.h"
+#include "agent/machine/account.h"
+#include "agent/processes/child.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/core/cpu_pins.h"
-#include "agent/cpu_topology.h"
+#include "agent/machine/cpu_topology.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

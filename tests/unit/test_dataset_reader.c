@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "scheduler/core/base/task_queue.h"
-#include "scheduler/dataset_reader.h"
+#include "scheduler/workspaces/dataset_reader.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/auth.h"
+#include "scheduler/accounts/auth.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,7 @@
 /* test_fair.c - callers in turn, what each may have waiting, and what may be served when */
 #include <stdint.h>
 
-#include "scheduler/fair.h"
+#include "scheduler/calls/fair.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/file_request.h"
+#include "agent/files/file_request.h"
 #include "agent/layout.h"
-#include "agent/log_file.h"
+#include "agent/logs/log_file.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scheduler/users.h"
+#include "scheduler/accounts/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/content_hash.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/file_walk.h"
+#include "agent/files/file_walk.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

@@ -15,12 +15,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "agent/cgroup_home.h"
-#include "agent/freezer.h"
-#include "agent/lease.h"
-#include "agent/process_group.h"
+#include "agent/groups/cgroup_home.h"
+#include "agent/supervisor/freezer.h"
+#include "agent/link/lease.h"
+#include "agent/processes/process_group.h"
 #include "agent/runtime.h"
-#include "agent/spawner.h"
+#include "agent/processes/spawner.h"
 #include "tests/unit/supervisor_fixture.h"
 #include "tests/unit/test.h"
 

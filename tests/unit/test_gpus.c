@@ -3,7 +3,7 @@
  */
 #include <stdint.h>
 
-#include "agent/gpus.h"
+#include "agent/machine/gpus.h"
 #include "agent/options.h"
 #include "shared/label.h"
 #include "shared/macro.h"

@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "scheduler/dispatch.h"
-#include "scheduler/idempotency.h"
+#include "scheduler/calls/dispatch.h"
+#include "scheduler/calls/idempotency.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/job_shm.h"
+#include "agent/processes/job_shm.h"
 #include "agent/layout.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

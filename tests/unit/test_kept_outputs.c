@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/kept_outputs.h"
+#include "agent/files/kept_outputs.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 

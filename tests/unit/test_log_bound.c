@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/log_bound.h"
-#include "agent/process.h"
+#include "agent/logs/log_bound.h"
+#include "agent/processes/process.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"

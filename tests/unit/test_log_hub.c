@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_log_hub.c - log streams on their way from agents to readers */
-#include "scheduler/log_hub.h"
+#include "scheduler/nodes/log_hub.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

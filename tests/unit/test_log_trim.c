@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/log_trim.h"
-#include "agent/log_watch.h"
+#include "agent/logs/log_trim.h"
+#include "agent/logs/log_watch.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/machine.h"
-#include "agent/ports.h"
+#include "agent/machine/machine.h"
+#include "agent/machine/ports.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

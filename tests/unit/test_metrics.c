@@ -3,7 +3,7 @@
  * readiness */
 #include <stdlib.h>
 
-#include "scheduler/exposition.h"
+#include "scheduler/json/exposition.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/process_progress.h"

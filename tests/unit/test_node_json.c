@@ -7,8 +7,8 @@
 
 #include <utlist.h>
 
-#include "scheduler/job_json.h"
-#include "scheduler/node_json.h"
+#include "scheduler/json/job_json.h"
+#include "scheduler/json/node_json.h"
 #include "shared/agent_wire.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"

@@ -3,7 +3,7 @@
  * it was, added up */
 #include <errno.h>
 
-#include "scheduler/machine.h"
+#include "scheduler/nodes/machine.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"
 #include "tests/unit/test.h"

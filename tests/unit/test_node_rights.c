@@ -13,9 +13,9 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/api.h"
-#include "scheduler/auth.h"
-#include "scheduler/log_hub.h"
+#include "scheduler/api/api.h"
+#include "scheduler/accounts/auth.h"
+#include "scheduler/nodes/log_hub.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/nvml.h"
+#include "agent/machine/nvml.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_orders.c - orders, the environment of a process */
-#include "scheduler/log_hub.h"
-#include "scheduler/orders.h"
+#include "scheduler/nodes/log_hub.h"
+#include "scheduler/nodes/orders.h"
 #include "shared/parse.h"
 #include "tests/unit/orders_fixture.h"
 #include "tests/unit/test.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/log_hub.h"
+#include "scheduler/nodes/log_hub.h"
 #include "scheduler/store/store.h"
 #include "shared/clock.h"
 #include "shared/macro.h"

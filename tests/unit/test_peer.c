@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "scheduler/peer.h"
+#include "scheduler/calls/peer.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/cgroup_home.h"
-#include "agent/process_guard.h"
-#include "agent/process_limits.h"
+#include "agent/groups/cgroup_home.h"
+#include "agent/supervisor/process_guard.h"
+#include "agent/supervisor/process_limits.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 

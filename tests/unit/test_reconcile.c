@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "agent/core/foreign.h"
-#include "agent/inventory.h"
-#include "agent/logs.h"
-#include "agent/orders.h"
+#include "agent/machine/inventory.h"
+#include "agent/logs/logs.h"
+#include "agent/link/orders.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
-#include "agent/utf8.h"
+#include "agent/logs/utf8.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/report_fit.h"
+#include "agent/link/report_fit.h"
 #include "shared/document_bounds.h"
 #include "shared/json_text.h"
 #include "shared/process_progress.h"

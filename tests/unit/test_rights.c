@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/auth.h"
-#include "scheduler/users.h"
+#include "scheduler/accounts/auth.h"
+#include "scheduler/accounts/users.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/process_dir.h"
-#include "agent/procfs.h"
+#include "agent/processes/process_dir.h"
+#include "agent/machine/procfs.h"
 #include "agent/runtime.h"
-#include "agent/spawner.h"
+#include "agent/processes/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -4,7 +4,7 @@
 #include "tests/unit/store_fixture.h"
 
 #include "scheduler/core/model/figures.h"
-#include "scheduler/job_json.h"
+#include "scheduler/json/job_json.h"
 #include "tests/unit/test.h"
 
 static void put(struct fixture *f, const struct effect *effects, size_t n)

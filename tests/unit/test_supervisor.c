@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "agent/core/fence.h"
-#include "agent/lease.h"
+#include "agent/link/lease.h"
 #include "agent/runtime.h"
-#include "agent/spawner.h"
+#include "agent/processes/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "tests/unit/supervisor_fixture.h"

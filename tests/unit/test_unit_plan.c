@@ -2,8 +2,8 @@
 /* test_unit_plan.c - what the service manager is asked for, from an order */
 #include <errno.h>
 
-#include "agent/process_limits.h"
-#include "agent/unit_plan.h"
+#include "agent/supervisor/process_limits.h"
+#include "agent/groups/unit_plan.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/unit_slices.h"
+#include "agent/groups/unit_slices.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 

@@ -17,7 +17,7 @@
 #include <archive_entry.h>
 
 #include "agent/layout.h"
-#include "agent/workspace_sweep.h"
+#include "agent/workspace/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/content_hash.h"
 #include "shared/error.h"

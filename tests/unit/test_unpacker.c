@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/process_dir.h"
-#include "agent/workspace_sweep.h"
+#include "agent/processes/process_dir.h"
+#include "agent/workspace/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/user_number.h"
+#include "agent/machine/user_number.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

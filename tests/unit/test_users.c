@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scheduler/auth.h"
+#include "scheduler/accounts/auth.h"
 #include "scheduler/store/store.h"
-#include "scheduler/users.h"
+#include "scheduler/accounts/users.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

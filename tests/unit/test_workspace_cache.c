@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/workspace_cache.h"
+#include "agent/workspace/workspace_cache.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/content_hash.h"

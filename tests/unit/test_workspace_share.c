@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/workspace_share.h"
-#include "agent/workspace_sweep.h"
+#include "agent/workspace/workspace_share.h"
+#include "agent/workspace/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

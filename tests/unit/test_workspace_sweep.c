@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/kept_outputs.h"
+#include "agent/files/kept_outputs.h"
 #include "agent/layout.h"
-#include "agent/workspace_sweep.h"
+#include "agent/workspace/workspace_sweep.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
-#include "agent/workspace_sweep.h"
-#include "agent/workspace_tell.h"
+#include "agent/workspace/workspace_sweep.h"
+#include "agent/workspace/workspace_tell.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/ignore_rules.h"

@@ -12,7 +12,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "scheduler/workspaces.h"
+#include "scheduler/workspaces/workspaces.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

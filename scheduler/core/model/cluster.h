@@ -120,7 +120,7 @@ struct node {
     bool disk_full;              /* as its agent says: nothing starts there */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
     bool disconnected; /* its agent's connection ended, and no report has come since */
-    bool told_away;    /* that this run of the scheduler leaves (scheduler/leaving.c) */
+    bool told_away;    /* that this run of the scheduler leaves (scheduler/nodes/leaving.c) */
     bool heard;        /* since the scheduler started and since it was last lost, a complete report
                           came: until then what it runs and what else runs there is hearsay */
     uint32_t n_stale;  /* what it still runs and should not: nothing new until that is gone */

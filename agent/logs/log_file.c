@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_file.c - see log_file.h
+ *
+ * Of an agent that is not root the folders of logs are the jobs' as well: a job may put a pipe in
+ * the place of a log, whose open(2) waits for a writer, and the agent with it. */
+#include "agent/logs/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/layout.h"
+#include "shared/cleanup.h"
+
+int log_file_open(const struct layout *layout, const struct process_id *id, struct stat *ret)
+{
+    _cleanup_free_ char *path = layout_log_path(layout, id);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd == -1 || fstat(fd, ret) == -1)
+        return -errno;
+    return S_ISREG(ret->st_mode) ? TAKE_FD(fd) : -ENOENT;
+}

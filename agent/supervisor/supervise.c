@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise.c - one process, from its order to its exit record
+ *
+ * Independent of the agent and of the spawn server from the fork on. Happy path: lock the folder,
+ * read order.json, open the log, fork the program, write supervisor.json, let the program run,
+ * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
+ * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
+ * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
+ * core/fence.h. At the end of a lease it stands still instead if it can (standstill.h), until
+ * SIGUSR1 with the lease's epoch attached. It restarts nothing, talks to nobody, and looks at no
+ * other folder. If it is killed, the program dies with it: a free lock without exit.json. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/machine/account.h"
+#include "agent/processes/child.h"
+#include "agent/core/fence.h"
+#include "agent/machine/cpu_topology.h"
+#include "agent/groups/grouping.h"
+#include "agent/processes/hidden.h"
+#include "agent/processes/job_shm.h"
+#include "agent/supervisor/killtree.h"
+#include "agent/link/lease.h"
+#include "agent/supervisor/last_words.h"
+#include "agent/logs/log_file.h"
+#include "agent/logs/log_watch.h"
+#include "agent/supervisor/notify.h"
+#include "agent/processes/process_dir.h"
+#include "agent/supervisor/standstill.h"
+#include "agent/link/subject.h"
+#include "agent/supervisor/supervise.h"
+#include "agent/supervisor/view.h"
+#include "agent/workspace/unpacker.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/json_read.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+/* from its order on: no file system that works takes as long */
+#define START_MAX_US (30 * USEC_PER_SEC)
+
+struct supervisor {
+    const char *path, *key; /* borrowed: its folder, and the name of that */
+    int dir_fd;
+    int signal_fd; /* owned; what is blocked comes here */
+    json_t *order; /* owned; argv and environment point into it */
+    struct child_spec spec;
+    struct account account; /* valid when spec.account is set */
+    char **environment;     /* owned, with its strings */
+    struct lease_map lease;
+    struct fence fence;
+    struct log_watch log_watch;
+    struct child child;
+    struct killtree_main main_child;
+    struct supervisor_record record;
+    timer_t timer; /* valid when has_timer */
+    bool has_timer;
+    uint64_t armed_us; /* what it is set to; 0: nothing */
+    enum unfit unfit;  /* why this node cannot run it, once that is known */
+    bool rest_told;    /* what was born since SIGTERM got its own */
+    struct grouping grouping;
+    struct standstill standstill;
+    const char *hidden[HIDDEN_MAX + 1];
+    struct job_shm shm;
+};
+
+static const struct {
+    enum exit_cause cause;
+    const char *text;
+} fenced[] = {
+    [FENCE_STOPPED] = { EXIT_CAUSE_STOPPED, "stopped" },
+    [FENCE_LEASE] = { EXIT_CAUSE_LEASE, "lease ended: the node was cut off" },
+};
+
+static int load_argv(struct supervisor *s, struct edl_error *error)
+{
+    const json_t *argv = json_object_get(s->order, "argv");
+    size_t n = json_array_size(argv);
+
+    if (n == 0)
+        return edl_error_set(error, EDL_EBADSPEC, "the order has no command");
+    s->spec.argv = xcalloc(n + 1, sizeof *s->spec.argv);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = json_string_value(json_array_get(argv, i));
+
+        if (word == NULL)
+            return edl_error_set(error, EDL_EBADSPEC, "argv[%zu] of the order is not text", i);
+        s->spec.argv[i] = (char *)word; /* why: execvp's type; nothing writes to it */
+    }
+    return 0;
+}
+
+/* add_account - what the job did not say itself */
+static void add_account(const struct supervisor *s, json_t *env)
+{
+    const struct account *a = s->spec.account;
+
+    if (a == NULL)
+        return;
+    (void)json_object_update_missing_new(env,
+                                         json_pack("{s:s,s:s,s:s,s:s}", "HOME", a->home, "USER",
+                                                   a->name, "LOGNAME", a->name, "SHELL", a->shell));
+}
+
+static void load_environment(struct supervisor *s)
+{
+    json_t *env = json_object_get(s->order, "env");
+    const char *name;
+    json_t *value;
+    size_t n = 0;
+
+    add_account(s, env);
+    s->environment = xcalloc(json_object_size(env) + 1, sizeof *s->environment);
+    json_object_foreach(env, name, value)
+    {
+        if (json_is_string(value) &&
+            asprintf(&s->environment[n], "%s=%s", name, json_string_value(value)) != -1)
+            n++;
+    }
+    s->environment[n] = NULL;
+    s->spec.environment = s->environment;
+}
+
+/* claim - this folder is ours, and nothing was ever started from it */
+static int claim(struct supervisor *s, const char *path, struct edl_error *error)
+{
+    int r;
+
+    s->dir_fd = process_dir_open(path, error);
+    if (s->dir_fd < 0)
+        return s->dir_fd;
+    if (process_dir_lock(s->dir_fd) < 0)
+        return edl_error_set(error, -EBUSY, "%s has a supervisor already", path);
+    if (faccessat(s->dir_fd, "exit.json", F_OK, 0) == 0 ||
+        faccessat(s->dir_fd, "supervisor.json", F_OK, 0) == 0)
+        return edl_error_set(error, -EEXIST, "%s was started before; nothing is started twice",
+                             path);
+    r = process_dir_read_order(s->dir_fd, &s->order, error);
+    if (r == 0)
+        log_node(json_text(json_object_get(s->order, "env"), "EDL_NODE"));
+    return r;
+}
+
+/* open_file - what another process of its account may have put there is no log: a pipe, say, whose
+ * open(2) would wait for a reader. -1 with errno. */
+static int open_file(const char *path)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+    _cleanup_close_ int fd = open(path, flags | O_NONBLOCK, LOG_MODE_BEGUN);
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return -1;
+    errno = EEXIST;
+    /* of a regular file it means nothing, but the program may hand it on */
+    return S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, flags) == 0 ? TAKE_FD(fd) : -1;
+}
+
+/* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
+static int open_log(struct supervisor *s, struct edl_error *error)
+{
+    const char *path = json_text(s->order, "log_path");
+
+    s->spec.log_fd = open_file(path);
+    if (s->spec.log_fd == -1 && errno == ENOENT) {
+        _cleanup_free_ char *folder = xstrdup(path);
+
+        folder[strrchr(folder, '/') - folder] = '\0';
+        (void)mkdir(folder, 0750);
+        s->spec.log_fd = open_file(path);
+    }
+    return s->spec.log_fd == -1 ? edl_error_errno(error, -errno, "cannot open the log %s", path)
+                                : 0;
+}
+
+/* The log is its own as well, so that /dev/stderr can be opened; the folder around it is not. */
+static int give(const struct supervisor *s, struct edl_error *error)
+{
+    const struct account *a = s->spec.account;
+    size_t i;
+    json_t *path;
+    int r = 0;
+
+    if (a->is_other && fchown(s->spec.log_fd, a->uid, a->gid) == -1)
+        return edl_error_errno(error, -errno, "cannot give the log to %s", a->name);
+    json_array_foreach(json_object_get(s->order, "folders"), i, path)
+    {
+        r = account_give(a, json_string_value(path), error);
+        if (r < 0)
+            break;
+    }
+    return r;
+}
+
+/* choose_account - an order without "account" runs as we do */
+static int choose_account(struct supervisor *s, struct edl_error *error)
+{
+    const json_t *wanted = json_object_get(s->order, "account");
+    int r;
+
+    if (wanted == NULL)
+        return 0;
+    r = account_resolve(wanted, &s->account, error);
+    s->unfit = r == -ENOENT ? UNFIT_NO_ACCOUNT : r == -EACCES ? UNFIT_ACCOUNT_REFUSED : UNFIT_NOT;
+    if (r < 0)
+        return r;
+    s->spec.account = &s->account;
+    s->record.uid = s->account.uid;
+    return give(s, error);
+}
+
+/* keep_to_cpus - with all it starts; where a unit holds it to them anyway this changes nothing */
+static void keep_to_cpus(const struct supervisor *s)
+{
+    struct cpu_mask cpus;
+    int r;
+
+    if (cpu_mask_parse(json_text(s->order, "cpus"), &cpus) < 0 || cpu_mask_count(&cpus) == 0)
+        return;
+    r = cpu_topology_keep_to(&cpus);
+    if (r < 0)
+        log_warning("cannot keep to CPUs %s: %s", json_text(s->order, "cpus"), strerror(-r));
+}
+
+/* be_prompt - a unit may have no more than the machine leaves over (edl.slice), and still a program
+ * is to be stopped by the deadline of its lease. What it starts is as everything else. Where the
+ * kernel refuses that (a container, RT_GROUP_SCHED) it has to do without. */
+static void be_prompt(void)
+{
+    const struct sched_param least = { .sched_priority = 1 };
+
+    if (notify_wanted())
+        (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+}
+
+/* umask_of - a scheduler of the version before says nothing */
+static mode_t umask_of(const json_t *order)
+{
+    const json_t *value = json_object_get(order, "umask");
+
+    return json_is_integer(value) ? (mode_t)json_integer_value(value) & 0777 : JOB_UMASK;
+}
+
+static int prepare(struct supervisor *s, struct edl_error *error)
+{
+    int r = open_log(s, error);
+
+    if (r == 0)
+        r = load_argv(s, error);
+    if (r == 0)
+        r = choose_account(s, error);
+    if (r == 0 && fchmod(s->spec.log_fd, LOG_MODE_RUNS) == -1)
+        r = edl_error_errno(error, -errno, "cannot mark the log");
+    if (r < 0)
+        return r;
+    load_environment(s);
+    view_choose_hidden(s->order, &s->spec, s->hidden);
+    view_choose_shm(s->order, s->path, s->key, &s->spec, &s->account, &s->shm);
+    keep_to_cpus(s);
+    be_prompt();
+    s->spec.workspace = json_text(s->order, "workspace");
+    s->spec.umask = umask_of(s->order);
+    fence_init(&s->fence, json_u64(s->order, "lease_us"), json_u64(s->order, "grace_us"));
+    log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : json_u64(s->order, "log_max"),
+                    clock_read_us(CLOCK_BOOTTIME));
+    if (s->fence.lease_us > 0) {
+        r = lease_map_open(json_text(s->order, "lease_path"), false, false, &s->lease, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* announce - in the child, before its program runs */
+static int announce(bool in_group, void *userdata, struct edl_error *error)
+{
+    struct supervisor *s = userdata;
+    int r = grouping_enter(&s->grouping, in_group);
+
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot enter the control group %s", s->grouping.program);
+    s->record.child_pid = getpid();
+    return process_dir_write_supervisor(s->dir_fd, &s->record, error);
+}
+
+/* limit_start - a program that the node's lease has no time left for is not started */
+static int limit_start(struct supervisor *s, struct edl_error *error)
+{
+    uint64_t kill_at_us = fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    s->spec.start_by_us = MIN_OF(now_us + START_MAX_US, kill_at_us);
+    return now_us < kill_at_us ? 0
+                               : edl_error_set(error, -ECANCELED, "%s", fenced[FENCE_LEASE].text);
+}
+
+static int start(struct supervisor *s, struct edl_error *error)
+{
+    struct procfs_stat self;
+    int r = procfs_stat(getpid(), &self);
+
+    if (r < 0)
+        return edl_error_errno(error, r, "cannot read /proc");
+    /* as its agent calls it, which looks for it here: where the machine is a container, the /proc
+     * of a sandboxed service says something else than ours */
+    (void)snprintf(s->record.boot_id, sizeof s->record.boot_id, "%s",
+                   json_text(s->order, "boot_id"));
+    grouping_choose(&s->grouping, s->order, s->key);
+    s->record.cgroup = s->grouping.paths;
+    if (s->spec.account == NULL)
+        s->record.uid = geteuid();
+    s->record.pid = getpid();
+    s->record.start_ticks = self.start_ticks;
+    r = limit_start(s, error);
+    if (r < 0)
+        return r;
+    s->spec.group_fd = grouping_open(&s->grouping);
+    s->spec.announce = announce;
+    s->spec.userdata = s;
+    r = child_fork(&s->spec, &s->child, error);
+    s->spec.group_fd = safe_close(s->spec.group_fd);
+    s->main_child.pid = s->child.pid;
+    s->record.child_pid = s->child.pid;
+    if (r == 0)
+        standstill_begin(&s->standstill, &s->fence, s->dir_fd, &s->record, s->grouping.program,
+                         s->lease.has_epoch ? json_u64(s->order, "cut_off_kill_us") : 0);
+    return r;
+}
+
+/* arm - a timer of the kernel that counts on while the machine sleeps, unlike sigtimedwait(2) */
+static void arm(struct supervisor *s, uint64_t at_us)
+{
+    struct sigevent by_signal = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
+    struct itimerspec when = { 0 };
+
+    if (at_us == NEVER_US || at_us == s->armed_us)
+        return;
+    if (!s->has_timer)
+        s->has_timer = timer_create(CLOCK_BOOTTIME, &by_signal, &s->timer) == 0;
+    at_us = MAX_OF(at_us, 1); /* all zero would disarm */
+    when.it_value.tv_sec = (time_t)(at_us / USEC_PER_SEC);
+    when.it_value.tv_nsec = (long)(at_us % USEC_PER_SEC) * 1000;
+    if (!s->has_timer || timer_settime(s->timer, TIMER_ABSTIME, &when, NULL) == -1)
+        log_error("cannot set a timer: %s", strerror(errno));
+    else
+        s->armed_us = at_us;
+}
+
+/* judge - what the fence says; asked again when a disk may have held what it said before */
+static struct fence_verdict judge(struct supervisor *s, uint64_t now_us)
+{
+    struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
+    bool term = verdict.term;
+
+    if (!verdict.thaw)
+        return verdict;
+    standstill_goes_on(&s->standstill, now_us);
+    verdict = fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
+    verdict.term = verdict.term || term;
+    return verdict;
+}
+
+/* look - true when everything is to be killed now */
+static bool look(struct supervisor *s)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    struct fence_verdict verdict;
+
+    standstill_verify(&s->standstill, &s->lease, now_us);
+    now_us = clock_read_us(CLOCK_BOOTTIME); /* it may have written */
+    verdict = judge(s, now_us);
+    if (verdict.freeze && standstill_freeze(&s->standstill, now_us) < 0)
+        return true;
+    if (!verdict.kill)
+        standstill_thaw(&s->standstill);
+    if (verdict.term)
+        killtree_ask(&s->main_child, s->child.pidfd);
+    log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
+    verdict.look_at_us = MIN_OF(verdict.look_at_us, standstill_look_at(&s->standstill, now_us));
+    arm(s, MIN_OF(verdict.look_at_us, s->log_watch.look_at_us));
+    return verdict.kill;
+}
+
+static void on_stop(struct supervisor *s, const struct signalfd_siginfo *info, uint64_t now_us)
+{
+    uint64_t grace_us = s->fence.grace_us;
+
+    if (info->ssi_code == SI_QUEUE && info->ssi_int >= 0)
+        grace_us = (uint64_t)info->ssi_int * USEC_PER_MSEC;
+    fence_stop(&s->fence, grace_us, now_us);
+}
+
+static void on_thaw(struct supervisor *s, const struct signalfd_siginfo *info, uint64_t now_us)
+{
+    if (info->ssi_code == SI_QUEUE &&
+        fence_thaw(&s->fence, (uint16_t)info->ssi_int, lease_map_read(&s->lease), now_us))
+        standstill_goes_on(&s->standstill, now_us);
+}
+
+/* await - a child ended, the agent asks, the time has come, or a freeze is complete or undone */
+static void await(struct supervisor *s)
+{
+    struct pollfd fds[] = { { .fd = s->signal_fd, .events = POLLIN },
+                            { .fd = standstill_fd(&s->standstill), .events = POLLPRI } };
+    struct signalfd_siginfo info;
+
+    (void)poll(fds, ELEMENTS(fds), -1);
+    while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
+        uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+        if (info.ssi_signo == SIGTERM)
+            on_stop(s, &info, now_us);
+        else if (info.ssi_signo == SIGUSR1)
+            on_thaw(s, &info, now_us);
+    }
+}
+
+/* run - until the program is over and nothing is left of it
+ * A program that ends by itself takes everything with it at once. One that was asked to stop may
+ * leave others behind. Those who were asked along with it have the rest of the grace; those who
+ * were born since are asked now, and have it as well. */
+static void run(struct supervisor *s)
+{
+    for (;;) {
+        int left = killtree_reap(&s->main_child);
+
+        if (left == 0 || (s->main_child.reaped && s->fence.cause == FENCE_NONE))
+            break;
+        if (look(s))
+            break;
+        if (s->main_child.reaped && !s->rest_told) {
+            s->rest_told = true;
+            killtree_ask(&s->main_child, -1);
+        }
+        await(s);
+    }
+    grouping_kill(
+        &s->grouping); /* one by one, those who fork faster than they are found would win */
+    killtree_kill_all(&s->main_child);
+}
+
+/* unpack - the workspace, if it comes out of an archive
+ * Until it is done the child is the one that is stopped, by the same rules as the program. */
+static int unpack(struct supervisor *s, struct edl_error *error)
+{
+    int r = 0;
+
+    if (json_object_get(s->order, "unpack") == NULL)
+        return 0;
+    r = unpacker_fork(s->order, s->spec.workspace, s->spec.account, &s->child, error);
+    if (r < 0)
+        return r;
+    s->main_child.pid = s->child.pid;
+    while (killtree_reap(&s->main_child) != 0 && !s->main_child.reaped) {
+        if (look(s))
+            break;
+        await(s);
+    }
+    killtree_kill_all(&s->main_child);
+    if (s->fence.cause != FENCE_NONE)
+        r = edl_error_set(error, -ECANCELED, "%s while its workspace was unpacked",
+                          fenced[s->fence.cause].text);
+    else
+        r = unpacker_end(s->order, &s->child, s->main_child.status, error);
+    if (r < 0)
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", error->text);
+    if (r == -ENOTDIR)
+        s->unfit = UNFIT_NO_WORKSPACE;
+    child_close(&s->child);
+    killtree_done(&s->main_child);
+    s->main_child = (struct killtree_main){ 0 };
+    return r;
+}
+
+/* open_signals - those that await waits for */
+static int open_signals(struct supervisor *s, struct edl_error *error)
+{
+    static const int awaited[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1 };
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ELEMENTS(awaited); i++)
+        (void)sigaddset(&set, awaited[i]);
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signal_fd == -1 ? edl_error_errno(error, -errno, "cannot wait for signals") : 0;
+}
+
+void supervise_block_signals(void)
+{
+    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGINT, SIGHUP, SIGPIPE };
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ELEMENTS(blocked); i++)
+        (void)sigaddset(&set, blocked[i]);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+}
+
+/* is_given - its workspace is a folder of the machine, neither private nor unpacked here */
+static bool is_given(const struct supervisor *s)
+{
+    size_t i;
+    json_t *path;
+
+    json_array_foreach(json_object_get(s->order, "folders"), i,
+                       path) if (streq(json_string_value(path), s->spec.workspace)) return false;
+    return json_object_get(s->order, "unpack") == NULL;
+}
+
+static bool is_lease_over(const struct supervisor *s)
+{
+    return clock_read_us(CLOCK_BOOTTIME) >=
+           fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
+}
+
+/* describe - how it ended, in the words that users read */
+static void describe(struct supervisor *s, struct exit_record *ret)
+{
+    struct edl_error failure = { 0 };
+    int status = s->main_child.status;
+    struct rusage usage;
+    char words[LAST_WORDS_SIZE];
+
+    if (WIFSIGNALED(status)) {
+        ret->exit_signal = WTERMSIG(status);
+        ret->exit_code = 128 + ret->exit_signal;
+        (void)snprintf(ret->reason, sizeof ret->reason, "killed by signal %d (SIG%s)",
+                       ret->exit_signal, sigabbrev_np(ret->exit_signal) ?: "?");
+    } else {
+        ret->exit_code = WEXITSTATUS(status);
+        if (ret->exit_code != 0)
+            (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
+                           ret->exit_code);
+        if (ret->exit_code != 0 && last_words(s->spec.log_fd, words, sizeof words))
+            (void)snprintf(ret->reason, sizeof ret->reason, "its last words: %s", words);
+    }
+    if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
+        cgroup_oom_kills(&s->grouping.paths) > 0)
+        cgroup_describe_oom(json_u64(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);
+    ret->orphans_reaped = s->main_child.orphans;
+    if (child_failure(&s->child, &s->spec, &failure) < 0) {
+        (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
+        if (s->child.late && is_lease_over(s))
+            ret->fault = START_FAULT_PLACE;
+        else if (s->child.no_workspace && is_given(s))
+            ret->unfit = UNFIT_NO_WORKSPACE;
+        else
+            ret->fault = s->child.fault;
+    } else if (s->fence.cause != FENCE_NONE) {
+        ret->cause = fenced[s->fence.cause].cause;
+        (void)snprintf(ret->reason, sizeof ret->reason, "%s", fenced[s->fence.cause].text);
+    } else {
+        ret->cause = EXIT_CAUSE_PROGRAM;
+    }
+    ret->frozen_us = standstill_us(&s->standstill);
+    if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
+        ret->cpu_used_us =
+            (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * USEC_PER_SEC +
+            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* cause_refused - it was stopped before its program began, or failed to start */
+static enum exit_cause cause_refused(const struct supervisor *s, int code)
+{
+    if (code != -ECANCELED)
+        return EXIT_CAUSE_NONE;
+    return s->fence.cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED : EXIT_CAUSE_LEASE;
+}
+
+/* refuse - nothing ran */
+static void refuse(const struct supervisor *s, const struct edl_error *why, struct exit_record *ret)
+{
+    ret->exit_code = 127;
+    ret->cause = cause_refused(s, why->code);
+    ret->unfit = s->unfit;
+    ret->fault = s->unfit == UNFIT_NOT ? start_fault_of_error(why->code) : START_FAULT_NONE;
+    (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
+                   why->remedy[0] != '\0' ? "; " : "", why->remedy);
+    if (s->spec.log_fd >= 0)
+        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", ret->reason);
+}
+
+static int supervise(struct supervisor *s, struct edl_error *error)
+{
+    struct exit_record record = { 0 };
+    int r = prepare(s, error);
+
+    if (r == 0)
+        r = unpack(s, error);
+    if (r == 0)
+        r = start(s, error);
+    if (r == 0) {
+        run(s);
+        describe(s, &record);
+    } else {
+        killtree_kill_all(&s->main_child);
+        refuse(s, error, &record);
+    }
+    grouping_end(&s->grouping);
+    job_shm_leave(&s->shm);
+    record.ended_wall_us = clock_read_us(CLOCK_REALTIME);
+    return process_dir_write_exit(s->dir_fd, &record, error);
+}
+
+static void supervisor_done(struct supervisor *s)
+{
+    child_close(&s->child);
+    killtree_done(&s->main_child);
+    account_done(&s->account);
+    standstill_end(&s->standstill);
+    (void)safe_close(s->signal_fd);
+    lease_map_close(&s->lease);
+    for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
+        free(s->environment[i]);
+    free(s->environment);
+    free(s->spec.argv);
+    json_decref(s->order);
+    (void)safe_close(s->spec.log_fd);
+    (void)safe_close(s->dir_fd);
+}
+
+int supervise_folder(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    struct supervisor s = { .path = path,
+                            .key = name != NULL ? name + 1 : path,
+                            .dir_fd = -1,
+                            .signal_fd = -1,
+                            .standstill = STANDSTILL_NONE,
+                            .spec.log_fd = -1,
+                            .child = { .pidfd = -1, .status_fd = -1 } };
+    struct edl_error error = { 0 };
+    struct process_id id;
+    struct log_subject subject;
+    int r;
+
+    if (process_id_parse(s.key, &id) == 0) {
+        subject = subject_of(&id, MESSAGE_NONE);
+        log_about(&subject);
+    }
+
+    supervise_block_signals();
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored by the spawn server: we want to be told */
+    (void)umask(0027);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
+        r = edl_error_errno(&error, -errno, "cannot become a subreaper");
+    else
+        r = open_signals(&s, &error);
+    if (r == 0)
+        r = claim(&s, path, &error);
+    if (r == 0) {
+        notify_ready();
+        r = supervise(&s, &error);
+    }
+    supervisor_done(&s);
+    if (r < 0)
+        (void)log_failure(&error, "%s", path);
+    log_about(NULL);
+    return r;
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes.c - nodes: join, report, and the questions and changes of people; for orders see
+ * api/orders.c */
+#include "scheduler/api/api.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "scheduler/api/forecast.h"
+#include "scheduler/accounts/auth.h"
+#include "scheduler/calls/body.h"
+#include "scheduler/core/model/cause_text.h"
+#include "scheduler/accounts/join_tokens.h"
+#include "scheduler/json/node_json.h"
+#include "scheduler/api/page.h"
+#include "scheduler/api/precondition.h"
+#include "scheduler/scheduler.h"
+#include "shared/agent_wire.h"
+#include "shared/clock.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/macro.h"
+#include "shared/step_sums_json.h"
+
+/* A century: what a node that is wrong says would be believed of all jobs of a family. */
+#define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
+
+/* --- an agent's report --- */
+
+int api_check_node_name(const char *name, struct edl_error *error)
+{
+    bool good = isalnum((unsigned char)name[0]) != 0;
+
+    for (const char *p = name; *p != '\0'; p++)
+        good = good && (isalnum((unsigned char)*p) || *p == '-' || *p == '.' || *p == '_');
+    /* "join" would be shadowed by POST /nodes/join; ".." has no place in a path */
+    if (good && !streq(name, "join"))
+        return 0;
+    (void)edl_error_at(error, -EINVAL, "/node", "\"%s\" cannot be a node's name", name);
+    return edl_error_remedy(error, "letters, digits, '-', '.' and '_', a letter or digit first");
+}
+
+/* The node that joins, and its credentials. */
+struct join {
+    const char *name;                 /* borrowed from the body, as the next two */
+    const char *machine_id, *boot_id; /* NULL: not told */
+    struct node_offer offer;
+    char credential[TOKEN_HEX + 1], hash[65];
+    bool made_here;                   /* the credential: it goes out with the answer */
+    const struct stored_token *token; /* one-time; NULL: another credential of the caller */
+    bool again;                       /* the answer to the same join was lost */
+    struct node *node;
+};
+
+/* An agent makes its credential itself and keeps it before it asks: then it can ask again. */
+static int read_credential(const json_t *body, struct join *join, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    const char *given = NULL;
+    int r = body_string(&may, "credential", TOKEN_HEX, &given, error);
+
+    if (r < 0)
+        return r;
+    join->made_here = given == NULL;
+    if (given == NULL)
+        return auth_make_token(join->credential, error);
+    if (strlen(given) != TOKEN_HEX || strspn(given, "0123456789abcdef") != TOKEN_HEX)
+        return edl_error_at(error, -EINVAL, "/credential",
+                            "a credential is %d hex digits, 32 random bytes", TOKEN_HEX);
+    (void)snprintf(join->credential, sizeof join->credential, "%s", given);
+    return 0;
+}
+
+/* read_machine_id - "" and NULL: not told, as by agents of before */
+static int read_machine_id(const json_t *body, const char **ret, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+    int r = body_string(&may, "machine_id", MACHINE_ID_MAX, ret, error);
+
+    if (r < 0 || *ret == NULL || strspn(*ret, "0123456789abcdef") == strlen(*ret))
+        return r;
+    return edl_error_at(error, -EINVAL, "/machine_id", "machine_id is at most %d hex digits",
+                        MACHINE_ID_MAX);
+}
+
+static int read_join(const json_t *body, struct join *join, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    struct body_field may = { .object = body, .at = "" };
+    int r = body_string(&must, "node", NODE_NAME_MAX, &join->name, error);
+
+    if (r == 0)
+        r = api_check_node_name(join->name, error);
+    if (r == 0)
+        r = read_machine_id(body, &join->machine_id, error);
+    if (r == 0)
+        r = body_string(&may, "boot_id", 39, &join->boot_id, error);
+    if (r == 0)
+        r = node_offer_from_json(body, &join->offer, error);
+    if (r == 0)
+        r = read_credential(body, join, error);
+    return r == 0 ? auth_hash(join->credential, join->hash, error) : r;
+}
+
+static int check_token(struct scheduler *scheduler, struct join *join, struct edl_error *error)
+{
+    const struct join_wish wish = { .node = join->name,
+                                    .credential_hash = join->hash,
+                                    .machine_id = join->machine_id };
+    int r = join_tokens_check(scheduler, join->token, &wish, clock_read_us(CLOCK_REALTIME), error);
+
+    join->node = cluster_node(scheduler->cluster, join->name);
+    join->again = r == 1;
+    if (r == 1 && (join->node == NULL || !streq(join->node->credential_hash, join->hash)))
+        r = edl_error_set(error, EDL_EUNAUTHENTICATED,
+                          "the join token was used already, and node %s removed since", join->name);
+    return r < 0 ? r : 0;
+}
+
+/* 403, not 409: the obstacle does not go by itself, and the person who typed the join line is
+ * there */
+static int check_machine(struct scheduler *scheduler, const struct http_request *request,
+                         const struct join *join, struct edl_error *error)
+{
+    int r = cluster_check_machine(scheduler->cluster, join->name, join->machine_id, join->boot_id,
+                                  error);
+
+    if (r == 0)
+        return 0;
+    denials_note(&scheduler->denials, request, error);
+    error->code = -EACCES;
+    return error->code;
+}
+
+static int take_node(struct scheduler *scheduler, struct join *join, struct edl_error *error)
+{
+    bool known = cluster_node(scheduler->cluster, join->name) != NULL;
+    int r = cluster_join_node(scheduler->cluster, join->name, join->hash, &join->offer,
+                              clock_instant(), &join->node, error);
+
+    if (r < 0)
+        return r;
+    cluster_note_machine(scheduler->cluster, join->node, join->machine_id);
+    if (!known) /* never a version that an earlier node of this name had */
+        join->node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
+    if (join->token != NULL)
+        join_tokens_use(scheduler, join->token, join->name, join->hash,
+                        clock_read_us(CLOCK_REALTIME));
+    return 0;
+}
+
+/* check_wire - before anything else of a body, which another version may have meant otherwise */
+static int check_wire(const json_t *body, struct edl_error *error)
+{
+    const struct agent_wire own = agent_wire_own();
+
+    return agent_wire_check(body, &own, WIRE_PEER_AGENT, error);
+}
+
+void api_node_join(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct join join = { .token = auth_join_token(scheduler, request) };
+    struct edl_error error = { 0 };
+    json_t *body = NULL, *answer;
+    int r = body_object(request, &body, &error);
+
+    if (r == 0)
+        r = check_wire(body, &error);
+    if (r == 0)
+        r = read_join(body, &join, &error);
+    if (r == 0 && join.token != NULL)
+        r = check_token(scheduler, &join, &error);
+    if (r == 0 && !join.again)
+        r = check_machine(scheduler, request, &join, &error);
+    if (r == 0 && !join.again)
+        r = take_node(scheduler, &join, &error);
+    if (r < 0) {
+        refuse_after_commit(scheduler, request, &error);
+    } else {
+        answer = agent_wire_add(json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
+                                          (json_int_t)scheduler->options.lease_us));
+        if (join.made_here)
+            (void)json_object_set_new(answer, "credential", json_string(join.credential));
+        if (join.again)
+            tell_after_commit(scheduler, request, 201, answer);
+        else
+            held_after_commit(scheduler, held_new(request), 201, answer);
+    }
+    json_decref(body);
+}
+
+static int read_exit(const struct body_field *may, struct process_report *ret,
+                     struct edl_error *error)
+{
+    const json_t *code = json_object_get(may->object, "exit_code");
+    uint64_t signal = 0;
+    int r = body_u64(may, "exit_signal", 128, &signal, error);
+
+    if (r < 0)
+        return r;
+    ret->exit_signal = (int)signal;
+    /* -1: the agent does not know; not a number yet: it still runs */
+    ret->exit_code = json_is_integer(code) ? (int)json_integer_value(code) : -1;
+    return 0;
+}
+
+/* read_steps - what a program says: nonsense is left out, and is no reason to lose its node */
+static void read_steps(const json_t *item, struct steps_told *ret)
+{
+    const json_t *steps = json_object_get(item, "steps");
+    struct body_field may = { .object = steps, .at = "" };
+
+    ret->any = steps != NULL && step_sums_from_json(steps, &ret->sums, NULL) == 0 &&
+               body_u64(&may, "age_us", INT64_MAX, &ret->age_us, NULL) == 0;
+}
+
+static int read_process(const json_t *item, const char *at, struct process_report *ret,
+                        struct edl_error *error)
+{
+    struct body_field must = { .object = item, .at = at, .required = true };
+    struct body_field may = { .object = item, .at = at };
+    const char *state, *unfit = NULL, *fault = NULL, *cause = NULL;
+    uint64_t index, pid = 0;
+    int s;
+    int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
+
+    if (r == 0)
+        r = body_string(&must, "role", ROLE_NAME_MAX, &ret->role, error);
+    if (r == 0)
+        r = body_u64(&must, "index", UINT32_MAX, &index, error);
+    if (r == 0)
+        r = body_u64(&must, "incarnation", INT64_MAX, &ret->incarnation, error);
+    if (r == 0)
+        r = body_string(&must, "state", 32, &state, error);
+    if (r == 0)
+        r = body_u64(&may, "pid", INT32_MAX, &pid, error);
+    if (r == 0)
+        r = body_reported(&may, "reason", 1024, &ret->reason, error);
+    if (r == 0)
+        r = body_u64(&may, "cpu_used_us", INT64_MAX, &ret->cpu_used_us, error);
+    if (r == 0)
+        r = body_u64(&may, "memory_used_bytes", INT64_MAX, &ret->memory_used_bytes, error);
+    if (r == 0)
+        r = body_u64(&may, "memory_peak_bytes", INT64_MAX, &ret->memory_peak_bytes, error);
+    if (r == 0)
+        r = body_u64(&may, "tasks", INT64_MAX, &ret->tasks, error);
+    if (r == 0)
+        r = body_u64(&may, "ran_us", RAN_MAX_US, &ret->ran_us, error);
+    if (r == 0)
+        r = body_u64(&may, "frozen_us", RAN_MAX_US, &ret->frozen_us, error);
+    if (r == 0)
+        r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
+    if (r == 0)
+        r = body_string(&may, "unfit", 63, &unfit, error);
+    if (r == 0)
+        r = body_string(&may, "start_fault", 63, &fault, error);
+    if (r == 0)
+        r = body_string(&may, "cause", 63, &cause, error);
+    if (r == 0)
+        r = read_exit(&may, ret, error);
+    if (r < 0)
+        return r;
+    s = process_state_from_string(state);
+    if (s < 0 || s == PROCESS_LOST)
+        return edl_error_at(error, -EINVAL, at, "%s/state \"%s\" is not an agent's word", at,
+                            state);
+    read_steps(item, &ret->steps);
+    ret->state = (enum process_state)s;
+    ret->index = (uint32_t)index;
+    ret->pid = (int64_t)pid;
+    ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
+    ret->unfit = unfit_from_string(unfit);
+    ret->start_fault = start_fault_from_string(fault, ret->reason);
+    ret->cause =
+        cause != NULL ? cause_of_exit(exit_cause_from_string(cause)) : cause_from_text(ret->reason);
+    return 0;
+}
+
+static int read_report(const json_t *body, struct node_report *ret,
+                       struct process_report **ret_list, uint16_t **ret_ports,
+                       struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    struct body_field may = { .object = body, .at = "" };
+    _cleanup_free_ struct process_report *list = NULL;
+    const json_t *array;
+    size_t n;
+    int r = body_string(&must, "boot_id", 39, &ret->boot_id, error);
+
+    if (r == 0)
+        r = read_machine_id(body, &ret->machine_id, error);
+    if (r == 0)
+        r = body_u64(&may, "sent_us", INT64_MAX, &ret->sent_us, error);
+    if (r == 0)
+        r = body_u64(&may, "session", INT64_MAX, &ret->session, error);
+    if (r == 0)
+        r = node_offer_from_json(body, &ret->offer, error);
+    if (r == 0)
+        r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,
+                     error);
+    if (r == 0)
+        r = body_u64(&may, "foreign_memory_bytes", INT64_MAX / 2, &ret->foreign_memory_bytes,
+                     error);
+    if (r == 0)
+        r = gpus_foreign_from_json(body, &ret->gpus_foreign, error);
+    if (r == 0)
+        r = gpus_idle_from_json(body, &ret->gpus_idle, error);
+    if (r == 0)
+        r = ports_foreign_from_json(body, ret_ports, &ret->n_ports_foreign, error);
+    if (r == 0)
+        r = body_bool(&may, "disk_full", &ret->disk_full, error);
+    if (r == 0)
+        r = body_bool(&may, "complete", &ret->complete, error);
+    if (r == 0)
+        r = body_array(&must, "processes", &array, error);
+    if (r < 0)
+        return r;
+    n = json_array_size(array);
+    list = xcalloc(n, sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        char at[40];
+
+        (void)snprintf(at, sizeof at, "/processes/%zu", i);
+        r = read_process(json_array_get(array, i), at, &list[i], error);
+        if (r < 0)
+            return r;
+    }
+    ret->ports_foreign = *ret_ports;
+    ret->n_processes = n;
+    ret->processes = *ret_list = TAKE_PTR(list);
+    return 0;
+}
+
+static json_t *build_report(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+    json_t *answer;
+
+    (void)id;
+    if (node == NULL)
+        return NULL;
+    answer = json_pack("{s:I,s:I,s:I}", "lease_us", (json_int_t)scheduler->options.lease_us,
+                       "next_report_us", (json_int_t)cluster_next_report_us(scheduler->cluster),
+                       "orders_version", (json_int_t)node->orders_version);
+    if (node->start_session != 0) /* until it repeats it, who knows whether it hears us */
+        (void)json_object_set_new(answer, "session", json_integer((json_int_t)node->start_session));
+    return agent_wire_add(answer);
+}
+
+/* A report of another boot is to come once more, with a number that only the node that runs now can
+ * hear. */
+static void refuse_report(struct http_request *request, const struct node *node,
+                          const struct edl_error *error)
+{
+    if (error->code != EDL_ESTALE || node->session == 0)
+        http_reply_error(request, error);
+    else
+        http_reply_json(request, (unsigned)error_code_http_status(error->code),
+                        json_pack("{s:s,s:s,s:I}", "title", error_code_text(error->code), "detail",
+                                  error->text, "session", (json_int_t)node->session));
+}
+
+/* note_silence - of those that say with their end that no log will follow */
+static void note_silence(struct scheduler *scheduler, const struct node *node, const json_t *body,
+                         const struct node_report *report)
+{
+    const json_t *array = json_object_get(body, "processes");
+
+    for (size_t i = 0; i < report->n_processes; i++)
+        if (report->processes[i].state == PROCESS_EXITED &&
+            json_is_true(json_object_get(json_array_get(array, i), "silent")))
+            api_logs_note_silence(scheduler, node, &report->processes[i]);
+}
+
+/* At once, when the report changed nothing that is to be stored. */
+static void reply_report(struct scheduler *scheduler, struct http_request *request,
+                         const struct node *node)
+{
+    if (scheduler_skip_turn(scheduler))
+        http_reply_json(request, 200, build_report(scheduler, node->name, 0));
+    else
+        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+}
+
+void api_node_report(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    struct node_report report = { .complete = true };
+    _cleanup_free_ struct process_report *list = NULL;
+    _cleanup_free_ uint16_t *ports = NULL;
+    struct machine *machine = NULL;
+    char topic[TOPIC_MAX];
+    json_t *body = NULL;
+    bool heard;
+    int r;
+
+    if (node == NULL)
+        return;
+    heard = node->heard;
+    r = body_object(request, &body, &error);
+    if (r == 0)
+        r = check_wire(body, &error);
+    if (r == 0)
+        r = read_report(body, &report, &list, &ports, &error);
+    if (r == 0)
+        r = machine_from_json(body, &machine, &error);
+    if (r == 0 && !scheduler->degraded.on)
+        r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
+    if (r == 0 && machine != NULL)
+        machines_take(&scheduler->machines, node->name, TAKE_PTR(machine));
+    (void)machine_free(machine);
+    if (r == -EEXIST)
+        denials_note(&scheduler->denials, request, &error);
+    if (r < 0) {
+        refuse_report(request, node, &error);
+    } else if (scheduler->degraded.on) {
+        degraded_report(scheduler, request, node, &report);
+    } else {
+        note_silence(scheduler, node, body, &report);
+        progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
+                        clock_instant().now_us);
+        reply_report(scheduler, request, node);
+    }
+    if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
+        (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+        scheduler_notify(scheduler, topic);
+    }
+    json_decref(body);
+}
+
+/* --- people --- */
+
+static json_t *show_node(const struct scheduler *scheduler, const struct node *node)
+{
+    return node_to_json(node, machines_find(&scheduler->machines, node->name));
+}
+
+static json_t *build_node(struct scheduler *scheduler, const char *key, uint64_t id)
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    return node != NULL ? show_node(scheduler, node) : NULL;
+}
+
+static bool tag_node(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
+{
+    const struct node *node = cluster_node(scheduler->cluster, key);
+
+    (void)id;
+    if (node != NULL)
+        etag_of_node(node, ret, ETAG_MAX);
+    return node != NULL;
+}
+
+static void reply_changed(struct scheduler *scheduler, struct http_request *request,
+                          const struct node *node)
+{
+    struct held *held = held_new(request);
+
+    held->tag = tag_node;
+    held_build_after_commit(scheduler, held, 200, build_node, node->name, 0);
+}
+
+void api_nodes_list(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    struct page page;
+    json_t *nodes, *next;
+
+    if (page_open(request, &page, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+        page_offer(&page, node->name, node);
+    next = page_fill(&page);
+    nodes = json_array();
+    for (size_t i = 0; i < page.n; i++)
+        (void)json_array_append_new(nodes, show_node(scheduler, page.items[i].item));
+    page_close(&page);
+    http_reply_json(request, 200, json_pack("{s:o,s:o}", "nodes", nodes, "next", next));
+}
+
+void api_node_show(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const struct node *node = api_node(scheduler, request);
+    char tag[ETAG_MAX];
+
+    if (node == NULL)
+        return;
+    etag_of_node(node, tag, sizeof tag);
+    http_reply_header(request, "ETag", tag);
+    http_reply_json(request, 200, show_node(scheduler, node));
+}
+
+static int read_state(const json_t *body, enum node_state *ret, struct edl_error *error)
+{
+    struct body_field must = { .object = body, .at = "", .required = true };
+    const char *word;
+    int state;
+    int r = body_known(&must, "state", error);
+
+    if (r == 0)
+        r = body_string(&must, "state", 32, &word, error);
+    if (r < 0)
+        return r;
+    state = node_state_from_string(word);
+    if (state != NODE_READY && state != NODE_CORDONED && state != NODE_DRAINING)
+        return edl_error_at(error, -EINVAL, "/state",
+                            "\"%s\" is not one of ready, cordoned, draining", word);
+    *ret = (enum node_state)state;
+    return 0;
+}
+
+void api_node_set(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    enum node_state state = NODE_READY;
+    json_t *body = NULL;
+    char tag[ETAG_MAX];
+    bool dry_run = false;
+    int r;
+
+    if (node == NULL)
+        return;
+    etag_of_node(node, tag, sizeof tag);
+    r = precondition_check(request, tag, &error);
+    if (r == 0)
+        r = api_dry_run(request, &dry_run, &error);
+    if (r == 0)
+        r = body_object(request, &body, &error);
+    if (r == 0)
+        r = read_state(body, &state, &error);
+    if (r == 0 && dry_run)
+        r = api_forecast_node(scheduler, request, node, state, &error);
+    else if (r == 0)
+        r = cluster_set_node_state(scheduler->cluster, node, state, clock_instant(), &error);
+    if (r < 0)
+        refuse_after_commit(scheduler, request, &error);
+    else if (!dry_run)
+        reply_changed(scheduler, request, node);
+    json_decref(body);
+}
+
+/* ?gone=1: somebody knows that the machine is off for good */
+static int read_gone(const struct http_request *request, bool *ret, struct edl_error *error)
+{
+    const char *given = http_request_query(request, "gone");
+
+    *ret = given != NULL && streq(given, "1");
+    if (given == NULL || *ret || streq(given, "0"))
+        return 0;
+    return edl_error_set(error, -EINVAL, "gone=%.20s is neither 1 nor 0", given);
+}
+
+void api_node_remove(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = api_node(scheduler, request);
+    struct edl_error error = { 0 };
+    char tag[ETAG_MAX];
+    char topic[TOPIC_MAX];
+    bool gone = false;
+    int r;
+
+    if (node == NULL)
+        return;
+    (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+    etag_of_node(node, tag, sizeof tag);
+    r = precondition_check(request, tag, &error);
+    if (r == 0)
+        r = read_gone(request, &gone, &error);
+    if (r == 0 && gone)
+        r = cluster_give_up_node(scheduler->cluster, node, clock_instant(), &error);
+    if (r == 0)
+        r = cluster_remove_node(scheduler->cluster, node, clock_instant(), &error);
+    if (r < 0) {
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    machines_forget(&scheduler->machines, http_request_param(request, "node"));
+    progresses_forget(&scheduler->progresses, http_request_param(request, "node"));
+    held_after_commit(scheduler, held_new(request), 200,
+                      json_pack("{s:s,s:s}", "node", http_request_param(request, "node"), "state",
+                                "removed"));
+    scheduler_notify(scheduler, topic);
+}

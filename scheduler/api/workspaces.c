@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workspaces.c - archives of workspaces over HTTP, and which of them jobs need
+ *
+ * An archive is needed by a job that is not over. Nobody counts: a look walks the jobs, every hour
+ * and when there is no room, so that no restart and no lost event can make a count wrong. A node
+ * gets what a process needs that lives on it, and nothing else; people get what is theirs. A
+ * refused caller hears the same of an archive that is another's as of one that is not there. */
+#include "scheduler/api/workspaces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "scheduler/api/api.h"
+#include "scheduler/accounts/auth.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
+#include "scheduler/workspaces/workspaces.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define LOOK_US (3600 * USEC_PER_SEC)
+#define LOOK_ACCURACY_US (60 * USEC_PER_SEC)
+#define MEDIA "application/octet-stream"
+
+/* ---- which are needed ---- */
+
+/* user: whose job it is */
+static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, const char *user,
+                     uint64_t wall_us)
+{
+    for (uint32_t i = 0; i < spec->n_roles; i++) {
+        const char *hex = workspace_hash(spec->roles[i].workspace);
+        struct workspace *workspace =
+            hex != NULL ? workspaces_find(&scheduler->workspaces, hex) : NULL;
+
+        if (workspace != NULL)
+            workspace_give(workspace, user);
+        if (workspace == NULL || workspace->needed)
+            continue;
+        workspace->needed = true;
+        workspaces_use(&scheduler->workspaces, workspace, wall_us);
+    }
+}
+
+/* sender: whose archives may go; NULL: anybody's */
+static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_us)
+{
+    uint64_t wall_us = clock_read_us(CLOCK_REALTIME);
+    struct workspace *workspace;
+    size_t n;
+
+    if (scheduler->workspaces.all == NULL)
+        return;
+    for (workspace = scheduler->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
+        workspace->needed = false;
+    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+        mark_job(scheduler, job->spec, job->user, wall_us);
+    n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
+    if (n > 0)
+        log_info("%zu workspaces that no job needs were removed", n);
+}
+
+static int on_look(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    (void)time_us;
+    look(userdata, NULL, WORKSPACE_KEEP_US);
+    (void)sd_event_source_set_time_relative(source, LOOK_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(&scheduler->options, "workspaces", path);
+    r = workspaces_open(scheduler->event, path, &scheduler->options.workspaces,
+                        &scheduler->workspaces, error);
+    if (r < 0)
+        return r;
+    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+        mark_job(scheduler, job->spec, job->user, clock_read_us(CLOCK_REALTIME));
+    r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
+                                   LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+void api_workspaces_done(struct scheduler *scheduler)
+{
+    scheduler->workspaces_timer = sd_event_source_disable_unref(scheduler->workspaces_timer);
+    workspaces_close(&scheduler->workspaces);
+}
+
+/* NULL: it is not there, or is none of the caller's business. */
+static struct workspace *find_for(const struct scheduler *scheduler, const char *hex,
+                                  const struct caller *caller)
+{
+    struct workspace *workspace = workspaces_find(&scheduler->workspaces, hex);
+    bool may = workspace != NULL &&
+               (caller->role >= USER_OPERATOR || workspace_is_of(workspace, caller->user));
+
+    return may ? workspace : NULL;
+}
+
+int api_workspaces_check(struct scheduler *scheduler, const struct job_spec *spec,
+                         const struct caller *caller, struct edl_error *error)
+{
+    for (uint32_t i = 0; i < spec->n_roles; i++) {
+        const char *hex = workspace_hash(spec->roles[i].workspace);
+
+        if (hex == NULL || find_for(scheduler, hex, caller) != NULL)
+            continue;
+        (void)edl_error_set(error, EDL_EBADSPEC, "role %s: there is no workspace %s of yours",
+                            spec->roles[i].name, spec->roles[i].workspace);
+        return edl_error_remedy(error,
+                                "send it first, PUT /workspaces/%.8s..., or submit with"
+                                " edl submit --upload FOLDER",
+                                hex);
+    }
+    mark_job(scheduler, spec, caller->user, clock_read_us(CLOCK_REALTIME));
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static json_t *workspace_json(const struct workspace *workspace)
+{
+    return json_pack("{s:s+, s:I, s:I, s:b}", "workspace", WORKSPACE_PREFIX, workspace->sha256,
+                     "bytes", (json_int_t)workspace->bytes, "used_us",
+                     (json_int_t)workspace->used_wall_us, "needed", workspace->needed);
+}
+
+static int check_name(const struct http_request *request, const char **ret, struct edl_error *error)
+{
+    const char *hex = http_request_param(request, "sha256");
+
+    if (hex == NULL || !workspace_hex_valid(hex)) {
+        (void)edl_error_set(error, -ENOENT, "there is no workspace %.80s", hex != NULL ? hex : "");
+        return edl_error_remedy(error, "it is named by the SHA-256 of its archive, 64 digits 0-9"
+                                       " and a-f");
+    }
+    *ret = hex;
+    return 0;
+}
+
+/* Archives that nobody needs make room for a new one: of everybody when the room is short, of the
+ * sender when only its quota is. */
+static void make_room(struct scheduler *scheduler, const char *sender, uint64_t bytes)
+{
+    struct workspaces *workspaces = &scheduler->workspaces;
+
+    if (workspaces->bytes > workspaces->limits.max_bytes / 2 ||
+        workspaces_check_disk(workspaces, bytes, NULL) < 0)
+        look(scheduler, NULL, WORKSPACE_KEEP_LEAST_US);
+    else if (workspaces_check_sender(workspaces, sender, bytes, NULL) < 0)
+        look(scheduler, sender, WORKSPACE_KEEP_LEAST_US);
+}
+
+static void on_ready(void *userdata)
+{
+    http_request_go_on(userdata);
+}
+
+static int on_begin(struct http_request *request, void *userdata, struct edl_error *error)
+{
+    struct scheduler *scheduler = userdata;
+    struct workspace_upload *upload = NULL;
+    struct workspace *workspace;
+    struct caller caller = { .role = USER_NOBODY };
+    uint64_t bytes = http_request_announced_bytes(request);
+    const char *sender, *hex;
+    int r = check_name(request, &hex, error);
+
+    if (r < 0)
+        return r;
+    if (scheduler->degraded.on)
+        return degraded_error(scheduler, error);
+    (void)auth_caller(scheduler, request, &caller);
+    workspace = find_for(scheduler, hex, &caller);
+    if (workspace != NULL) { /* a client that asks before sending sends nothing */
+        workspaces_use(&scheduler->workspaces, workspace, clock_read_us(CLOCK_REALTIME));
+        http_reply_json(request, 200, workspace_json(workspace));
+        return 0;
+    }
+    /* whose quota counts: an admin, who sets it, has none */
+    sender = caller.role < USER_ADMIN ? caller.user : "";
+    make_room(scheduler, sender, bytes);
+    r = workspace_upload_new(&scheduler->workspaces, hex, caller.user, sender, bytes, on_ready,
+                             request, &upload, error);
+    if (r == 0)
+        http_request_set_data(request, upload);
+    return r;
+}
+
+static int on_take(struct http_request *request, const void *data, size_t size, void *userdata,
+                   struct edl_error *error)
+{
+    int r = auth_recheck(userdata, request, error); /* gigabytes take their time */
+
+    if (r < 0)
+        return r;
+    return workspace_upload_add(http_request_data(request), data, size, error);
+}
+
+static void on_end(struct http_request *request, void *userdata)
+{
+    (void)userdata;
+    (void)workspace_upload_free(http_request_data(request));
+}
+
+const struct http_sink api_workspace_sink = { .begin = on_begin, .take = on_take, .end = on_end };
+
+/* The sender of an archive, while it is brought to the disk. */
+struct sent {
+    struct scheduler *scheduler; /* borrowed */
+    struct held *held;           /* owned */
+};
+
+static void on_stored(struct workspace *workspace, const struct edl_error *error, void *userdata)
+{
+    struct sent *sent = userdata;
+    struct scheduler *scheduler = sent->scheduler;
+    struct held *held = sent->held;
+    struct edl_error refusal = *error;
+
+    free(sent);
+    if (workspace != NULL)
+        log_info("workspace %s: %" PRIu64 " bytes; %u are kept", workspace->sha256,
+                 workspace->bytes, HASH_COUNT(scheduler->workspaces.all));
+    if (workspace != NULL && scheduler->degraded.on)
+        (void)degraded_error(scheduler, &refusal);
+    else if (workspace != NULL && held->request != NULL)
+        (void)auth_recheck(scheduler, held->request, &refusal);
+    if (refusal.code != 0) /* what is there nevertheless nobody needs: it goes */
+        held_reply_error(held, &refusal);
+    else /* nothing of it is in the database but who sent it */
+        held_after_commit(scheduler, held, 200, workspace_json(workspace));
+}
+
+void api_workspace_put(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    struct sent *sent = xcalloc(1, sizeof *sent);
+
+    sent->scheduler = userdata;
+    if (workspace_upload_finish(http_request_data(request), clock_read_us(CLOCK_REALTIME),
+                                on_stored, sent, &error) < 0) {
+        free(sent);
+        http_reply_error(request, &error);
+        return;
+    }
+    sent->held = held_new(request);
+}
+
+static int refuse_name(const char *hex, struct edl_error *error)
+{
+    (void)edl_error_set(error, -ENOENT, "there is no workspace %s of yours", hex);
+    return edl_error_remedy(error, "what no job needs is removed: send it again; what others sent"
+                                   " is theirs");
+}
+
+/* People may what is theirs; a node for a process of the role that names it. */
+static int check_caller(struct scheduler *scheduler, const struct http_request *request,
+                        const char *hex, struct edl_error *error)
+{
+    struct process *process = NULL;
+    const char *needed;
+    struct caller caller;
+    int r;
+
+    if (auth_caller(scheduler, request, &caller) == 1)
+        return find_for(scheduler, hex, &caller) != NULL ? 0 : refuse_name(hex, error);
+    r = auth_process(scheduler, request, &process, error);
+    if (r < 0)
+        return r;
+    needed = workspace_hash(process->job->spec->roles[process->role].workspace);
+    if (needed != NULL && streq(needed, hex))
+        return 0;
+    return edl_error_set(error, -EACCES, "process %s does not need that workspace",
+                         http_request_header(request, "X-EDL-Process"));
+}
+
+/* A user who was lowered or removed since gets no more of it, nor a node whose process is over. */
+static bool may_read_on(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+    const char *hex;
+    bool may = auth_recheck(userdata, request, &error) == 0 &&
+               check_name(request, &hex, &error) == 0 &&
+               check_caller(userdata, request, hex, &error) == 0;
+
+    if (!may)
+        log_warning("the answer with a workspace was cut off: %s", error.text);
+    return may;
+}
+
+static int send_archive(struct scheduler *scheduler, struct http_request *request,
+                        struct edl_error *error)
+{
+    struct workspace *workspace;
+    const char *hex;
+    struct stat st;
+    int fd, r = check_name(request, &hex, error);
+
+    if (r == 0)
+        r = check_caller(scheduler, request, hex, error);
+    if (r < 0)
+        return r;
+    workspace = workspaces_find(&scheduler->workspaces, hex);
+    if (workspace == NULL) { /* a node asks */
+        (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
+        return edl_error_remedy(error, "what no job needs is removed: send it again");
+    }
+    fd = workspaces_file(&scheduler->workspaces, workspace, error);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == -1) {
+        (void)safe_close(fd);
+        return edl_error_errno(error, -errno, "the archive %s", hex);
+    }
+    http_reply_file_while(request, 200, MEDIA, fd, (uint64_t)st.st_size, may_read_on, scheduler);
+    return 0;
+}
+
+void api_workspace_get(struct http_request *request, void *userdata)
+{
+    struct edl_error error = { 0 };
+
+    if (send_archive(userdata, request, &error) < 0)
+        http_reply_error(request, &error);
+}
+
+void api_workspaces_list(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct caller caller = { .role = USER_NOBODY };
+    json_t *list = json_array();
+
+    (void)auth_caller(scheduler, request, &caller);
+    look(scheduler, NULL, WORKSPACE_KEEP_US);
+    for (const struct workspace *workspace = scheduler->workspaces.all; workspace != NULL;
+         workspace = workspace->hh.next)
+        if (find_for(scheduler, workspace->sha256, &caller) != NULL)
+            (void)json_array_append_new(list, workspace_json(workspace));
+    http_reply_json(request, 200,
+                    json_pack("{s:o, s:I, s:I}", "workspaces", list, "bytes",
+                              (json_int_t)scheduler->workspaces.bytes, "max_bytes",
+                              (json_int_t)scheduler->workspaces.limits.max_bytes));
+}
