@@ -70,7 +70,7 @@ pserver: {entrypoint: exec sleep 1000}
 trainer: {entrypoint: 'true'}
 YAML
 edl submit "$work/kept.yaml" >/dev/null
-await 120 'kept has ended' sh -c 'edl show kept | grep -q "stays until it is killed"'
+await 120 'kept has ended' sh -c 'edl show kept | grep -q "stay until it is killed"'
 edl show kept | grep -q running || fail "its pserver does not run: $(edl show kept)"
 edl kill kept >/dev/null
 edl wait kept --timeout 120 >/dev/null || fail "kept: $(edl show kept)"

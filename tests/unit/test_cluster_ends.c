@@ -113,7 +113,7 @@ TEST(test_remains_stay_until_killed)
         job = cluster_find_job(w->cluster, "one");
         assert_int_equal(job->state, JOB_STOPPING);
         assert_code(job, rows[i].code);
-        assert_non_null(strstr(job->reason, "stays until it is killed"));
+        assert_non_null(strstr(job->reason, "stay until it is killed"));
         assert_int_equal(job_count(job, 0, false) + job_count(job, 1, false), rows[i].kept);
         /* one of them ends by itself: nothing is started in its place */
         world_exit(w, world_live(job, "pserver", 1), 1, 0);

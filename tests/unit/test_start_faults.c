@@ -81,8 +81,8 @@ TEST(test_a_bad_job_blames_no_node)
             job = submit(w, name, 1, 100, fault_tolerant != 0);
             assert_int_equal(job->state, JOB_FAILED);
             assert_string_equal(job->reason_code, "process-failed");
-            assert_non_null(strstr(job->reason, "no node can start trainer-0, for what its job "
-                                                "asks: "));
+            assert_non_null(strstr(job->reason, "no node can start trainer-0, for its job's "
+                                                "request: "));
             assert_int_equal(job->next_incarnation, 2);
         }
         assert_int_equal(state_of(w, "node-0"), NODE_READY);
