@@ -107,7 +107,7 @@ void ledger_task_leased(struct sim *sim, const struct job *job, const struct tas
 {
     struct pending *pending = pend(sim, PENDING_LEASE, job);
 
-    pending->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease };
+    pending->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease, 0 };
     pending->holder = holder;
     pending->at_us = sim->now_us;
 }

@@ -295,7 +295,7 @@ static bool poll_lease(struct sim *sim, const struct message *request, bool last
         return false;
     answer = answer_new(sim, request, status_of(r));
     if (r == 0 && result == TASK_LEASE_GIVEN) {
-        answer->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease };
+        answer->ref = (struct task_ref){ task->id, task_queue_pass(job->queue), task->lease, 0 };
         ledger_task_leased(sim, job, task, holder->incarnation);
     }
     answer->finished = r == 0 && result == TASK_LEASE_FINISHED;
