@@ -52,7 +52,7 @@ grep -qxF "model      saved: $model" "$work/told" || fail "edl show: $(cat "$wor
 edl show --json some | holds --arg model "$model" \
     '.job.tasks_discarded == 4 and .job.records_discarded == 40 and .tasks.tasks_discarded == 4 and .tasks.model_path == $model' ||
     fail "$(edl show --json some)"
-api GET /jobs/some/why | holds '.skipped == {tasks: 4, records: 40}' || fail "$(api GET /jobs/some/why)"
+api GET /jobs/some/why | holds '.skipped == {tasks: 4, records: 40, chunks_lost: 0, records_lost: 0}' || fail "$(api GET /jobs/some/why)"
 [ "$(job_field some '[.records_total, .tasks_discarded] | @csv')" = '80,4' ] || fail "$(job_field some .)"
 
 # nothing was: nothing is said of it, and where the model is stands in the end
