@@ -18,7 +18,7 @@ static int refuse_key(const struct options_table *table, const char *key, struct
     const char *known[OPTIONS_MAX] = { NULL };
 
     for (size_t i = 0; i < table->n_rows; i++)
-        if (is_setting(&table->rows[i]))
+        if (is_setting(&table->rows[i]) && table->rows[i].use != OPTION_GONE)
             known[i] = table->rows[i].name;
     return conf_refuse_key(key, known, table->n_rows, table->page, error);
 }

@@ -234,6 +234,7 @@ TEST(test_files_refused)
     } rows[] = {
         { "state-dir: /s\nmax-jbos: 1\n", ":2: max-jbos: there is no such key", "max-jobs" },
         { "restore: /b\n", ":1: restore: there is no such key", "edl-scheduler(8)" },
+        { "lease-keepr: /b\n", ":1: lease-keepr: there is no such key", "leave it out" },
         { "conf: /b\n", ":1: conf: there is no such key", "edl-scheduler(8)" },
         { "version: true\n", ":1: version: there is no such key", "edl-scheduler(8)" },
         { "keep-jobs: some\n", ":1: keep-jobs: some is not a whole number", "0 keeps all of it" },
