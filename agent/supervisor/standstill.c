@@ -140,6 +140,21 @@ void standstill_goes_on(struct standstill *standstill, uint64_t now_us)
     tell(standstill);
 }
 
+struct fence_verdict standstill_judge(struct standstill *standstill, struct fence *fence,
+                                      const struct lease_map *lease)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    struct fence_verdict verdict = fence_look(fence, lease_map_read(lease), now_us);
+    bool term = verdict.term;
+
+    if (!verdict.thaw)
+        return verdict;
+    standstill_goes_on(standstill, now_us);
+    verdict = fence_look(fence, lease_map_read(lease), clock_read_us(CLOCK_BOOTTIME));
+    verdict.term = verdict.term || term;
+    return verdict;
+}
+
 void standstill_thaw(struct standstill *standstill)
 {
     int r;

@@ -54,6 +54,11 @@ int standstill_freeze(struct standstill *standstill, uint64_t now_us);
  * may hold this for long, so the fence is asked again before standstill_thaw. */
 void standstill_goes_on(struct standstill *standstill, uint64_t now_us);
 
+/* standstill_judge - the verdict of the fence; one to go on is followed by standstill_goes_on and
+ * by another look, as a disk may have held the first */
+struct fence_verdict standstill_judge(struct standstill *standstill, struct fence *fence,
+                                      const struct lease_map *lease);
+
 /* standstill_thaw - it goes on if it is to, and the fence has not changed its mind meanwhile */
 void standstill_thaw(struct standstill *standstill);
 

@@ -362,20 +362,6 @@ static void arm(struct supervisor *s, uint64_t at_us)
         s->armed_us = at_us;
 }
 
-/* judge - what the fence says; asked again when a disk may have held what it said before */
-static struct fence_verdict judge(struct supervisor *s, uint64_t now_us)
-{
-    struct fence_verdict verdict = fence_look(&s->fence, lease_map_read(&s->lease), now_us);
-    bool term = verdict.term;
-
-    if (!verdict.thaw)
-        return verdict;
-    standstill_goes_on(&s->standstill, now_us);
-    verdict = fence_look(&s->fence, lease_map_read(&s->lease), clock_read_us(CLOCK_BOOTTIME));
-    verdict.term = verdict.term || term;
-    return verdict;
-}
-
 /* look - true when everything is to be killed now */
 static bool look(struct supervisor *s)
 {
@@ -383,8 +369,7 @@ static bool look(struct supervisor *s)
     struct fence_verdict verdict;
 
     standstill_verify(&s->standstill, &s->lease, now_us);
-    now_us = clock_read_us(CLOCK_BOOTTIME); /* it may have written */
-    verdict = judge(s, now_us);
+    verdict = standstill_judge(&s->standstill, &s->fence, &s->lease);
     if (verdict.freeze && standstill_freeze(&s->standstill, now_us) < 0)
         return true;
     if (!verdict.kill)
