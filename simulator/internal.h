@@ -496,8 +496,8 @@ struct truth_process {
     uint64_t start_failure;      /* which one of its node's; 0: it could be started */
     uint64_t heard_us, heard_by; /* when its end was committed, and by which run of the scheduler */
     bool unheard_of;             /* when it was asked to end, its agent had not told of it */
-    uint64_t stood_us, frozen_since_us; /* it stood still for so long before, and since then; 0:
-                                           it does not */
+    uint64_t stood_us,
+        frozen_since_us; /* it stood still so long before, and does since then; or 0 */
 };
 
 /* One task of one pass. */
@@ -604,13 +604,10 @@ void ledger_task_ended(struct sim *sim, enum pending_kind kind, const struct job
                        const struct task_ref *ref, uint64_t holder);
 /* ledger_saver - kind: SAVER, told to save the model, or SAVED, said that it did */
 void ledger_saver(struct sim *sim, enum pending_kind kind, const struct job *job, uint64_t holder);
-/* ledger_tasks.c: what was committed of a job's data */
-/* ledger_stands_still, ledger_goes_on - it does, on a machine that goes on */
+/* ledger_tasks.c: a job's data as committed; how long a holder stood still, in all and so far */
 void ledger_stands_still(struct sim *sim, const struct unit *unit);
 void ledger_goes_on(struct sim *sim, const struct unit *unit);
-/* ledger_stood_us - for how long it stood still, in all and so far */
-uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth,
-                         uint64_t incarnation);
+uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, uint64_t holder);
 void ledger_apply_task(struct sim *sim, const struct pending *pending);
 void ledger_check_records(struct sim *sim, struct truth_job *truth, const struct job *job);
 /* ledger_killed - the core took it for a job that was not ending already */

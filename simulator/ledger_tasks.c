@@ -41,9 +41,9 @@ void ledger_goes_on(struct sim *sim, const struct unit *unit)
     process->frozen_since_us = 0;
 }
 
-uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, uint64_t incarnation)
+uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, uint64_t holder)
 {
-    const struct truth_process *process = &truth->processes[incarnation];
+    const struct truth_process *process = &truth->processes[holder];
 
     return process->stood_us +
            (process->frozen_since_us > 0 ? sim->now_us - process->frozen_since_us : 0);

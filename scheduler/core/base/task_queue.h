@@ -189,13 +189,13 @@ uint64_t task_queue_held_since_us(const struct task_queue *queue, uint64_t holde
 size_t task_queue_expire(struct task_queue *queue, uint64_t now_us);
 uint64_t task_queue_next_deadline_us(const struct task_queue *queue); /* NEVER_US when none */
 
-/* task_queue_stood_still - this holder stood still for so long until now: what it holds counts as
- * taken up so much later, for its deadline and for what its tasks took. Linear in what it holds. */
+/* task_queue_stood_still - this holder stood still for so long until now. Its tasks count as taken
+ * up so much later, for its deadline and for their measured times. Linear in its tasks. */
 void task_queue_stood_still(struct task_queue *queue, uint64_t holder, uint64_t us,
                             uint64_t now_us);
 
 /* task_queue_unheard - nobody could hear this holder for so long until now: its deadline is so much
- * later, a whole lease from now at most. What its tasks took is as before. */
+ * later, a whole lease from now at most. The measured times of its tasks stay. */
 void task_queue_unheard(struct task_queue *queue, uint64_t holder, uint64_t us, uint64_t now_us);
 
 /* task_queue_due_us - when this holder should have ended a task; NEVER_US when it holds none

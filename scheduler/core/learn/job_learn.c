@@ -331,7 +331,7 @@ static void count_units(struct job *job, double *ret_done, double *ret_left)
         fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
 }
 
-/* Work of that time was none, and a change of size that it is a part of costs nobody knows what. */
+/* Nobody worked in that time, and it is no part of the price of a change of size. */
 static void take_standstill(struct job *job, struct instant now)
 {
     double still_s = job->learned->still_s;

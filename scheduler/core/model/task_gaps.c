@@ -10,7 +10,7 @@
 #include <utlist.h>
 
 #define REPORTS_IN_LEASE 4
-/* After so many that did not come, what a node runs is about to stand still, or somebody could not
+/* After so many late ones the processes of a node are about to stand still, or somebody could not
  * listen: no node is always as late as that. */
 #define SILENT_REPORTS 3
 
