@@ -93,7 +93,7 @@ static const struct mutant_case {
     { SIM_MUTANT_EPOCH_KEPT, "network", "thaw", NULL, 22, 60 },
     { SIM_MUTANT_AWAY_BEFORE_COMMIT, "away", "one-incarnation", NULL, 347, 400 },
     { SIM_MUTANT_AWAY_FORGOTTEN, "away", "one-incarnation", NULL, 10, 100 },
-    { SIM_MUTANT_AWAY_SHARE_EARLY, "away", "one-incarnation", NULL, 232, 400 },
+    { SIM_MUTANT_AWAY_SHARE_EARLY, "away", "one-incarnation", NULL, 46, 100 },
     { SIM_MUTANT_START_GRANTS, "crash", "one-incarnation", NULL, 1, 100 },
     { SIM_MUTANT_START_FLOOR_SHORT, "gone", "undisturbed", "is another's", 18, 100 },
     { SIM_MUTANT_STANDSTILL_UNTOLD, "gaps", "tasks", "is taken from", 10, 400 },
