@@ -9,7 +9,6 @@
 
 #include <utlist.h>
 
-#define LEASE_REASON "lease ended: the node was cut off"
 /* as agent/processes/process.c and agent/processes/child.c say it */
 #define START_FAILED_REASON "cannot start: cannot execute train: No such file or directory"
 #define AGENT_BOOT_US (2 * USEC_PER_SEC)
@@ -207,13 +206,10 @@ void unit_exit(struct sim *sim, struct unit *unit, int code, int signal, const c
     count_end(sim, unit, signal);
     unit->life = LIFE_GONE;
     unit->exit_signal = signal;
-    unit->exit_cause = unit->fence.cause == FENCE_LEASE     ? EXIT_CAUSE_LEASE
-                       : unit->fence.cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED
-                                                            : EXIT_CAUSE_PROGRAM;
-    unit->exit_reason = unit->fence.cause == FENCE_LEASE     ? LEASE_REASON
-                        : unit->fence.cause == FENCE_STOPPED ? "stopped"
-                        : reason != NULL                     ? reason
-                                                             : "";
+    unit->exit_cause = fence_exit_cause(unit->fence.cause, EXIT_CAUSE_PROGRAM);
+    unit->exit_reason = unit->fence.cause != FENCE_NONE ? fence_say(unit->fence.cause)
+                        : reason != NULL                ? reason
+                                                        : "";
     unit->call = 0;
     unit->program_at = NEVER_US;
     agent_unit_changed(sim, unit);

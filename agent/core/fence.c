@@ -172,3 +172,19 @@ struct fence_verdict fence_look(struct fence *fence, struct lease_word lease, ui
         verdict.look_at_us = MIN_OF(fence->kill_at_us, next_us);
     return verdict;
 }
+
+const char *fence_say(enum fence_cause cause)
+{
+    static const char *const texts[] = { [FENCE_NONE] = "",
+                                         [FENCE_STOPPED] = "stopped",
+                                         [FENCE_LEASE] = "lease ended: the node was cut off" };
+
+    return texts[cause];
+}
+
+enum exit_cause fence_exit_cause(enum fence_cause cause, enum exit_cause otherwise)
+{
+    return cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED
+           : cause == FENCE_LEASE ? EXIT_CAUSE_LEASE
+                                  : otherwise;
+}

@@ -42,6 +42,7 @@
 #include <stdint.h>
 
 #include "agent/core/lease_word.h"
+#include "shared/exit_cause.h"
 
 /* A frozen process is looked at so often, while its lease may be renewed without a gap. */
 #define FENCE_POLL_US (UINT64_C(50) * 1000)
@@ -118,3 +119,9 @@ bool fence_thaw(struct fence *fence, uint16_t epoch, struct lease_word lease, ui
 
 /* fence_look - what has to be done now; lease: as the lease file has it at this moment */
 struct fence_verdict fence_look(struct fence *fence, struct lease_word lease, uint64_t now_us);
+
+/* fence_say - why, for people; "" of FENCE_NONE */
+const char *fence_say(enum fence_cause cause);
+
+/* fence_exit_cause - why a process ended of that cause; of FENCE_NONE: otherwise */
+enum exit_cause fence_exit_cause(enum fence_cause cause, enum exit_cause otherwise);

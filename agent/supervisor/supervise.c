@@ -80,14 +80,6 @@ struct supervisor {
     struct job_shm shm;
 };
 
-static const struct {
-    enum exit_cause cause;
-    const char *text;
-} fenced[] = {
-    [FENCE_STOPPED] = { EXIT_CAUSE_STOPPED, "stopped" },
-    [FENCE_LEASE] = { EXIT_CAUSE_LEASE, "lease ended: the node was cut off" },
-};
-
 static int load_argv(struct supervisor *s, struct edl_error *error)
 {
     const json_t *argv = json_object_get(s->order, "argv");
@@ -306,8 +298,7 @@ static int limit_start(struct supervisor *s, struct edl_error *error)
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
     s->spec.start_by_us = MIN_OF(now_us + START_MAX_US, kill_at_us);
-    return now_us < kill_at_us ? 0
-                               : edl_error_set(error, -ECANCELED, "%s", fenced[FENCE_LEASE].text);
+    return now_us < kill_at_us ? 0 : edl_error_set(error, -ECANCELED, "%s", fence_say(FENCE_LEASE));
 }
 
 static int start(struct supervisor *s, struct edl_error *error)
@@ -460,7 +451,7 @@ static int unpack(struct supervisor *s, struct edl_error *error)
     killtree_kill_all(&s->main_child);
     if (s->fence.cause != FENCE_NONE)
         r = edl_error_set(error, -ECANCELED, "%s while its workspace was unpacked",
-                          fenced[s->fence.cause].text);
+                          fence_say(s->fence.cause));
     else
         r = unpacker_end(s->order, &s->child, s->main_child.status, error);
     if (r < 0)
@@ -548,11 +539,10 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             ret->unfit = UNFIT_NO_WORKSPACE;
         else
             ret->fault = s->child.fault;
-    } else if (s->fence.cause != FENCE_NONE) {
-        ret->cause = fenced[s->fence.cause].cause;
-        (void)snprintf(ret->reason, sizeof ret->reason, "%s", fenced[s->fence.cause].text);
     } else {
-        ret->cause = EXIT_CAUSE_PROGRAM;
+        ret->cause = fence_exit_cause(s->fence.cause, EXIT_CAUSE_PROGRAM);
+        if (s->fence.cause != FENCE_NONE)
+            (void)snprintf(ret->reason, sizeof ret->reason, "%s", fence_say(s->fence.cause));
     }
     ret->frozen_us = standstill_us(&s->standstill);
     if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
@@ -561,19 +551,12 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* cause_refused - it was stopped before its program began, or failed to start */
-static enum exit_cause cause_refused(const struct supervisor *s, int code)
-{
-    if (code != -ECANCELED)
-        return EXIT_CAUSE_NONE;
-    return s->fence.cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED : EXIT_CAUSE_LEASE;
-}
-
 /* refuse - nothing ran */
 static void refuse(const struct supervisor *s, const struct edl_error *why, struct exit_record *ret)
 {
     ret->exit_code = 127;
-    ret->cause = cause_refused(s, why->code);
+    if (why->code == -ECANCELED)
+        ret->cause = fence_exit_cause(s->fence.cause, EXIT_CAUSE_LEASE);
     ret->unfit = s->unfit;
     ret->fault = s->unfit == UNFIT_NOT ? start_fault_of_error(why->code) : START_FAULT_NONE;
     (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
