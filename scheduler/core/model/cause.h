@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cause.h - why something is as it is, and how a stopping job is to end: what is decided by
+/* cause.h - causes and intents: words for decisions, beside the sentences for people
  *
  * Every sentence that people read (reason) has a cause beside it. Programs decide by the cause
  * alone. Its word stands in the API, the store and the log, and never changes.
@@ -28,8 +28,8 @@ enum cause {
     /* a process was asked to stop */
     CAUSE_JOB_ENDS,
     CAUSE_SHRUNK,       /* its job wants fewer, or others gain more */
-    CAUSE_MAKES_ROOM,   /* a job that starts needs what it held */
-    CAUSE_OWN_SERVICES, /* its node needs what it held for its own services */
+    CAUSE_MAKES_ROOM,   /* a starting job needs its resources */
+    CAUSE_OWN_SERVICES, /* its node needs its resources for own services */
     CAUSE_DRAINED,      /* its node is being drained */
     CAUSE_OFFERS_LESS,  /* its node offers less than before */
     CAUSE_MOVED,        /* it starts again elsewhere */
@@ -44,10 +44,10 @@ enum cause {
     CAUSE_NO_NODE_RUNS_IT, /* each node that has room cannot run it */
     CAUSE_DEPENDENCY_FAILED,
     /* a job goes back to the queue */
-    CAUSE_MEMBER_LOST,     /* those that are left cannot go on with a new one among them */
+    CAUSE_MEMBER_LOST,     /* the others cannot go on with a new one among them */
     CAUSE_HALF_GANG,       /* neither it nor another job found room for its minimum */
     CAUSE_SERVERS_NO_ROOM, /* likewise, with more parameter servers than it asks for */
-    CAUSE_TOO_FEW_NODES,   /* those that can run it are not enough; a queued job waits for it */
+    CAUSE_TOO_FEW_NODES,   /* too few can run it; a queued job waits for more */
     /* a job waits in the queue */
     CAUSE_QUEUED,
     CAUSE_RESTORED,
@@ -80,18 +80,18 @@ enum intent {
     _INTENTS
 };
 
-/* cause_to_string - "lease-ended"; "" for CAUSE_NONE, "?" for what is none */
+/* cause_to_string - "lease-ended"; "" for CAUSE_NONE, "?" for another number */
 const char *cause_to_string(enum cause cause);
-/* cause_from_string - the cause of a word; -EINVAL for what is none */
+/* cause_from_string - the cause of a word; -EINVAL for another word */
 int cause_from_string(const char *word);
-/* cause_of_exit - what an agent told */
+/* cause_of_exit - the cause that an agent told */
 enum cause cause_of_exit(enum exit_cause told);
 /* cause_is_nodes - its node ended the process: neither its success nor its failure */
 bool cause_is_nodes(enum cause cause);
 
-/* intent_to_string - "requeued"; "" for INTENT_NONE, "?" for what is none */
+/* intent_to_string - "requeued"; "" for INTENT_NONE, "?" for another number */
 const char *intent_to_string(enum intent intent);
-/* intent_from_string - the intent of a word; -EINVAL for what is none */
+/* intent_from_string - the intent of a word; -EINVAL for another word */
 int intent_from_string(const char *word);
 /* intent_end - the state that a stopping job takes when its last process is gone */
 enum job_state intent_end(enum intent intent);

@@ -2,7 +2,7 @@
 /* cause_text.c - see cause_text.h
  *
  * The sentences are those of versions before, and stay as they were. Nothing is added here when a
- * sentence changes: what is told now has a cause. */
+ * sentence changes: reports and rows of now have a cause. */
 #include "scheduler/core/model/cause_text.h"
 
 #include <stddef.h>

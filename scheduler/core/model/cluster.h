@@ -169,7 +169,7 @@ struct process {
     int exit_code;     /* valid when EXITED and exit_signal == 0; -1 unknown */
     int exit_signal;
     bool stop_wanted; /* we asked it to stop: its end is neither success nor failure */
-    enum cause cause; /* why it was stopped, or how it ended: what is decided by */
+    enum cause cause; /* why it was stopped or ended: decides */
     char reason[PROCESS_REASON_SIZE]; /* the same as a sentence, for people */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
@@ -256,7 +256,7 @@ struct job {
     struct job_spec *spec; /* owned */
     enum job_state state;
     enum intent intent;   /* STOPPING: how it is to end; over: how it ended; else INTENT_NONE */
-    enum cause cause;     /* why it is in this state: what is decided by */
+    enum cause cause;     /* why it is in this state: decides */
     char reason_code[32]; /* its word: "gang-does-not-fit" (cause_code) */
     uint32_t resizes;     /* grown or shrunk after the start */
     char *reason;         /* the same as a sentence; owned, never NULL */
