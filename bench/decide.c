@@ -28,8 +28,10 @@
 #include <utlist.h>
 
 #include "bench/samples.h"
+#include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -263,7 +265,8 @@ static void teach(struct bench *b, struct job *job)
     double each_s = exp(3 * random_unit(&b->seed)), serial_s = 0.3 * each_s * random_unit(&b->seed);
     struct job_learned *learned;
 
-    job_learn_begin(b->cluster, job, b->now);
+    fact_of_job(b->cluster, FACT_JOB_BEGUN, job, b->now);
+    learn_take(b->cluster);
     learned = job->learned;
     if (learned == NULL)
         return;

@@ -429,7 +429,7 @@ static void plan(struct scheduler *scheduler)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
 
-    if (!scheduler->cluster->plan_wanted)
+    if (!cluster_wants_plan(scheduler->cluster))
         return;
     cluster_plan(scheduler->cluster, clock_instant());
     histogram_observe(&scheduler->metrics.plans, clock_read_us(CLOCK_MONOTONIC) - start_us);

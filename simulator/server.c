@@ -315,7 +315,7 @@ static void turn(struct sim *sim)
     size_t n;
 
     server->turns++;
-    if (server->cluster->plan_wanted) {
+    if (cluster_wants_plan(server->cluster)) {
         server->planned = true;
         forget_incarnations(sim);
         forget_gangs(sim);

@@ -3,6 +3,7 @@
  *
  * The one file that may use every room. */
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/learn/take.h"
 #include "scheduler/core/plan/plan_internal.h"
 
 #include <utlist.h>
@@ -74,6 +75,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     (void)goodput_families_free(cluster->families);
     (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);
+    free(cluster->facts);
     free(cluster);
     return NULL;
 }
@@ -125,6 +127,7 @@ void cluster_tick(struct cluster *cluster, struct instant now)
 {
     struct node *node;
 
+    learn_take(cluster);
     while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us)
         node_lost(cluster, node, now);
     deadlines_fire(cluster, now);
@@ -145,14 +148,32 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
  * so many passes stays wanted: the next turn, which each report brings, goes on with it. */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
+    learn_take(cluster);
     if (plan_is_quiet(cluster, now)) {
         plan_settle(cluster, now);
         return;
     }
     for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++) {
         deadlines_fire(cluster, now);
+        learn_take(cluster);
         plan_pass(cluster, now);
     }
+    learn_take(cluster);
+}
+
+/* cluster_wants_plan - see cluster.h */
+bool cluster_wants_plan(struct cluster *cluster)
+{
+    learn_take(cluster);
+    return cluster->plan_wanted;
+}
+
+/* cluster_effects - borrowed; valid until the next event. What is learnt has effects as well */
+const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n)
+{
+    learn_take(cluster);
+    *ret_n = cluster->n_effects;
+    return cluster->effects;
 }
 
 /* cluster_replan - see cluster.h */

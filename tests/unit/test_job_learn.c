@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_learn.c - what the core learns of a job from its processes and its task queue */
 
+#include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
@@ -31,6 +33,7 @@ static void set_dataset(struct world *w, struct job *job)
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(1000, 100), "d", w->now,
                                          NULL),
                      0);
+    learn_take(w->cluster);
 }
 
 static void end(struct world *w)
@@ -54,6 +57,7 @@ static struct task *lease(struct world *w, const struct job *job, uint32_t index
     assert_int_equal(cluster_lease_task(w->cluster, world_live(job, "trainer", index), NULL, 0,
                                         w->now, &result, &task, &save, NULL),
                      0);
+    learn_take(w->cluster);
     world_check(w);
     return task;
 }
@@ -63,6 +67,7 @@ static void finish(struct world *w, const struct job *job, uint32_t index, const
     assert_int_equal(cluster_finish_task(w->cluster, world_live(job, "trainer", index), task->id,
                                          task_queue_pass(job->queue), task->lease, w->now, NULL),
                      0);
+    learn_take(w->cluster);
     world_check(w);
 }
 
@@ -431,7 +436,8 @@ TEST(test_crowd_is_who_could_run)
     (void)world_submit(w, spec);
     assert_int_equal(job->learned->crowd, 1);
     world_advance(w, 600 * USEC_PER_SEC);
-    job_learn_seen(w->cluster, job->slots[0][0].newest, w->now);
+    fact_seen(w->cluster, job->slots[0][0].newest, w->now);
+    learn_take(w->cluster);
     assert_int_equal(job->learned->crowd, 2);
     end(w);
 }

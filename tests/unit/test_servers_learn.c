@@ -2,6 +2,8 @@
 /* test_servers_learn.c - what is learnt of jobs whose number of parameter servers was chosen, and
  * who is told of it */
 #include "scheduler/core/ask/admission.h"
+#include "scheduler/core/learn/take.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/servers_world.h"
 #include "tests/unit/test.h"
@@ -139,7 +141,8 @@ TEST(test_another_number_begins_with_what_is_known_of_that)
     assert_int_equal(job_servers(job), 6);
     teach_curve(w, job->spec, 6);
     teach_curve(w, job->spec, 2);
-    job_learn_begin(w->cluster, job, w->now);
+    fact_of_job(w->cluster, FACT_JOB_BEGUN, job, w->now);
+    learn_take(w->cluster);
     job_curve_name(job, 6, name);
     assert_string_equal(job->learned->curve, name);
     close_nodes(w, NODE_CORDONED);
@@ -169,7 +172,8 @@ TEST(test_own_measurements_stay)
     struct world *w = world_of(&policy_goodput, 8);
     struct job *job = submit_taught(w);
 
-    job_learn_begin(w->cluster, job, w->now);
+    fact_of_job(w->cluster, FACT_JOB_BEGUN, job, w->now);
+    learn_take(w->cluster);
     close_nodes(w, NODE_CORDONED);
     job_stop(w->cluster, job, w->now, INTENT_REQUEUED, CAUSE_HALF_GANG, "for a test");
     world_run(w, 6);

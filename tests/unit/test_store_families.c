@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_families.c - what is learnt of families of jobs is there again after a restart */
+#include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 
@@ -108,7 +110,8 @@ TEST(test_policy_that_does_not_learn_leaves_them)
         fail_msg("%s", error.text);
     (void)cluster_report(f->cluster, cluster_node(f->cluster, "n1"),
                          &(struct node_report){ .boot_id = "boot" }, start, &error);
-    job_learn_begin(f->cluster, the_job(f), start);
+    fact_of_job(f->cluster, FACT_JOB_BEGUN, the_job(f), start);
+    learn_take(f->cluster);
     assert_int_equal(the_job(f)->learned->told.largest, 4);
 }
 
@@ -314,7 +317,8 @@ TEST_PLAIN(test_damaged_row_leaves_the_others)
         know(f->cluster->families, names[i % 3]);
         (void)cluster_report(f->cluster, cluster_node(f->cluster, "n1"),
                              &(struct node_report){ .boot_id = "boot" }, start, &error);
-        job_learn_begin(f->cluster, the_job(f), start);
+        fact_of_job(f->cluster, FACT_JOB_BEGUN, the_job(f), start);
+        learn_take(f->cluster);
         effect_save_family(f->cluster, the_job(f));
         commit(f);
         if (load_again(f, learning_cluster(), &error) < 0)

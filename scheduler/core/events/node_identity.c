@@ -8,6 +8,7 @@
  * after a restart of the scheduler it is known again with the first reports, which are checked for
  * that reason. */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/facts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ static bool take_boot_id(struct cluster *cluster, struct node *node, const char 
         return false;
     again = *node->boot_id != '\0';
     if (again)
-        node_forget_speed(cluster, node);
+        fact_machine_changed(cluster, node);
     memcpy(node->former_boot_id, node->boot_id, sizeof id);
     memcpy(node->boot_id, id, sizeof id);
     effect_save_node(cluster, node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_report.c - nodes join, report, are cordoned, drained and removed */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/events/node_orders.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static void take_offer(struct cluster *cluster, struct node *node, const struct 
 
     if (!node_offers_same(&bounded, &node->offer)) {
         node->offer = bounded;
-        node_forget_speed(cluster, node);
+        fact_machine_changed(cluster, node);
         node_offer_changed(cluster, node);
         node_note_reachable(cluster, node); /* elsewhere, it may be */
         withdraw(cluster, node, now);
@@ -181,7 +182,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process_take_frozen(cluster, process, report, now);
     process->told_progress |= report->told_progress;
     process_take_steps(cluster, process, &report->steps, now);
-    job_learn_seen(cluster, process, now);
+    fact_seen(cluster, process, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {
         process->pid = report->pid;

@@ -5,6 +5,7 @@
  * That time says nothing about a program, a node or a job: it is told, it is idle in the usage, and
  * a measurement across it is not learnt from. */
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 
 #include <stdio.h>
 
@@ -34,17 +35,6 @@ static void excuse_tasks(struct cluster *cluster, const struct process *process,
     job_tasks_changed(cluster, job);
 }
 
-static void note_standstill(const struct process *process, uint64_t us)
-{
-    struct job_learned *learned = process->job->learned;
-
-    if (learned == NULL)
-        return;
-    learned->stood_still = true;
-    if (process->at_work && job_elastic_role(process->job) == (int)process->role)
-        learned->still_s += (double)us / USEC_PER_SEC;
-}
-
 void process_take_frozen(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now)
 {
@@ -58,7 +48,7 @@ void process_take_frozen(struct cluster *cluster, struct process *process,
     process->stands_still = stands;
     if (more) {
         excuse_tasks(cluster, process, report->frozen_us - process->frozen_us, now);
-        note_standstill(process, report->frozen_us - process->frozen_us);
+        fact_stood_still(cluster, process, report->frozen_us - process->frozen_us, now);
         if (!stood)
             process->frozen_before_us = process->frozen_us;
         process->frozen_us = report->frozen_us;
@@ -74,9 +64,4 @@ void process_take_frozen(struct cluster *cluster, struct process *process,
         tell(cluster, process, "process-thawed", "stood still and then ended, after", now);
     else if (report->state == PROCESS_RUNNING)
         tell(cluster, process, "process-thawed", "stood still for", now);
-}
-
-bool process_stood_still_since(const struct process *process, uint64_t since_us)
-{
-    return process->still_seen_us != 0 && process->still_seen_us >= since_us;
 }

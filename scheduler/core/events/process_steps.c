@@ -4,6 +4,7 @@
  * Of a job with a queue only the tasks are learnt from, as the queue counts them and nobody has to
  * be believed. Steps count where there is none: jobs whose processes train all together. */
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 
 /* One process says no more than this between two reports, of each figure. */
 #define COUNTED_MAX STEPS_NOTE_SAMPLES_MAX
@@ -31,7 +32,7 @@ static void begin(struct cluster *cluster, struct process *process, const struct
     process->told_progress = true;
     job->tells_steps = true;
     if (job->queue == NULL && rendezvous_of(job, process->role) == NULL)
-        process_works(process, now);
+        process_works(cluster, process, now);
 }
 
 void process_take_steps(struct cluster *cluster, struct process *process,
@@ -57,6 +58,5 @@ void process_take_steps(struct cluster *cluster, struct process *process,
     }
     if (!noted || process->job->queue != NULL)
         return;
-    job_pace_stepped(cluster, process, now);
-    job_learn_steps(cluster, process, now);
+    fact_steps(cluster, process, now);
 }

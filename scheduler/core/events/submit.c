@@ -317,7 +317,7 @@ static void scale(struct cluster *cluster, struct job *job, uint32_t role, uint3
                  spec->max, min, max);
     job_retry_given_up(cluster, job, role);
     if ((int)role == spec_servers(job->spec)) { /* its owner says how many */
-        job_forget_servers(job);
+        job_forget_servers(cluster, job);
         if (spec->min != min && job_is_started(job))
             job_mend_servers(cluster, job);
     }

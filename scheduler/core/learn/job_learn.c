@@ -4,7 +4,7 @@
  * The counts are those of the task queue anyway; a program need not say anything. Of a job without
  * a queue they are the steps that its instances tell of. The speed of one job is noted of its
  * family, and a new one begins with that. With another policy nothing is kept. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/learn/job_learn.h"
 
 #include <math.h>
 
@@ -20,88 +20,34 @@ static double seconds_of(struct instant now)
     return (double)now.now_us / USEC_PER_SEC;
 }
 
-/* How many there are when all of them run and nobody is being stopped, else 0 */
-static uint32_t steady_instances(const struct job *job, uint32_t role)
+void job_learn_size(struct job *job, const struct fact *fact)
 {
-    uint32_t live = job_count(job, role, true);
-
-    return live == job_count_running(job, role) && live == job_count(job, role, false) ? live : 0;
-}
-
-/* It lacks instances for another reason than a change of its size, or is about to be over. */
-static bool is_disturbed(const struct job *job, uint32_t role)
-{
-    return !(job->state == JOB_RUNNING || job->state == JOB_RESIZING) || job->finishing ||
-           job->waits_for_room || job_count_due(job, role) > 0 || job->learned->stood_still;
-}
-
-/* Of a program that neither takes tasks nor meets others nor tells of steps it is only known that
- * it runs. */
-static uint32_t working_instances(const struct job *job, uint32_t role)
-{
-    bool tells = job->queue != NULL || rendezvous_of(job, role) != NULL || job->tells_steps;
-
-    return tells ? job->counts[role].at_work : job_count_running(job, role);
-}
-
-void job_learn_size(struct job *job, struct instant now)
-{
-    int elastic = job_elastic_role(job);
-    uint32_t role = (uint32_t)elastic;
-    const struct rendezvous *rendezvous;
     struct goodput_size size;
 
-    if (job->learned == NULL || elastic < 0)
+    if (job->learned == NULL || fact->elastic < 0)
         return;
-    rendezvous = rendezvous_of(job, role);
-    size = (struct goodput_size){
-        .now_s = seconds_of(now),
-        .wanted = job_count(job, role, false),
-        .working = working_instances(job, role),
-        /* a member that is left of a generation that is over is about to wait for the next one */
-        .stopping = job->counts[role].stopping > 0 || (rendezvous != NULL && rendezvous->over),
-        .disturbed = is_disturbed(job, role),
-    };
+    size = (struct goodput_size){ .now_s = seconds_of(fact->now),
+                                  .wanted = fact->wanted,
+                                  .working = fact->at_work,
+                                  .stopping = fact->stopping,
+                                  .disturbed = fact->disturbed || job->learned->stood_still };
     goodput_learn_size(&job->learned->of, &size);
-    if (!job_servers_run(job)) /* the figures so far are not those of so many */
+    if (!fact->servers_run) /* the figures so far are not those of so many */
         job->learned->of.instances = 0;
 }
 
-void process_works(struct process *process, struct instant now)
+void job_learn_still(struct job *job, const struct fact *fact)
 {
-    if (process->at_work || process->state >= PROCESS_STOPPING)
+    if (job->learned == NULL)
         return;
-    process_set_at_work(process, true);
-    job_learn_size(process->job, now);
+    job->learned->stood_still = true;
+    job->learned->still_s += (double)fact->us / USEC_PER_SEC;
 }
 
-void process_waits(struct process *process, struct instant now)
+void job_learn_lost(struct job *job, const struct fact *fact)
 {
-    if (!process->at_work)
-        return;
-    process_set_at_work(process, false);
-    job_learn_size(process->job, now);
-}
-
-void job_learn_lost(const struct process *process, struct instant now)
-{
-    const struct job *job = process->job;
-
-    if (job->learned != NULL && process->stop_wanted && job_elastic_role(job) == (int)process->role)
-        goodput_learn_lost(&job->learned->of,
-                           (double)task_queue_held_us(job->queue, process->incarnation,
-                                                      now.now_us) /
-                               USEC_PER_SEC);
-}
-
-uint32_t job_learn_crowd(const struct cluster *cluster)
-{
-    static const enum job_state states[] = { JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
-    uint64_t n = cluster->planner->queue.n_jobs;
-
-    for (size_t i = 0; i < ELEMENTS(states); i++)
-        n += cluster->figures.jobs[states[i]];
-    return (uint32_t)n;
+    if (job->learned != NULL)
+        goodput_learn_lost(&job->learned->of, (double)fact->us / USEC_PER_SEC);
 }
 
 /* Its length is guessed from the work of jobs of its family that run still. */
@@ -126,9 +72,10 @@ static void rank(const struct job *job, struct job_learned *learned)
 }
 
 /* The policy knows the beliefs of this moment. */
-static void tell(struct cluster *cluster, struct job *job, struct instant now)
+static void tell(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     struct job_learned *learned = job->learned;
+    struct instant now = fact->now;
     struct goodput_family_facts family;
 
     goodput_prior_renew(goodput_family_prior(cluster->families, learned->curve), &learned->of);
@@ -144,61 +91,25 @@ static void tell(struct cluster *cluster, struct job *job, struct instant now)
     learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
-    learned->of.silent = job->queue == NULL && !job->tells_steps && learned->of.largest == 0 &&
-                         now.now_us - learned->since_us >= TOLD_LEAST_US;
+    learned->of.silent =
+        !fact->tells && learned->of.largest == 0 && now.now_us - learned->since_us >= TOLD_LEAST_US;
     rank(job, learned);
     learned->told = learned->of;
     learned->told_us = now.now_us;
     learned->elapsed_s =
         (double)(now.wall_us - MIN_OF(after_ready_wall_us(cluster, job), now.wall_us)) /
         USEC_PER_SEC;
-    learned->crowd = job_learn_crowd(cluster);
+    learned->crowd = fact->crowd;
     job_touch(cluster, job);
-}
-
-/* Of so much time that a process was there. */
-static uint64_t less_still_us(const struct process *process, uint64_t us)
-{
-    return us - MIN_OF(process->frozen_us, us);
-}
-
-static uint64_t worked_us(const struct process *process)
-{
-    return less_still_us(process, process->ran_us);
 }
 
 /* Of one that has run before anybody learnt: the time that its living instances have run, together.
  * By their agents' reports: the wall clock of a start may have been wrong, or be so now. */
-static double work_before(const struct job *job, const struct goodput_learned *learned)
+static double work_before(const struct fact *fact, const struct goodput_learned *learned)
 {
-    uint32_t role = (uint32_t)job_elastic_role(job);
-    uint32_t running = job_count_running(job, role);
-    uint32_t told = 0;
-    double ran_s = 0;
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct process *process = job->slots[role][i].live;
-
-        if (process == NULL || process->ran_us == 0)
-            continue;
-        told++;
-        ran_s += (double)worked_us(process) / USEC_PER_SEC;
-    }
-    return told > 0 ? ran_s / told * goodput_learn_speedup(learned, running) : 0;
-}
-
-/* It runs since before a restart, and no agent has spoken of it yet. */
-static bool is_unheard(const struct job *job)
-{
-    uint32_t role = (uint32_t)job_elastic_role(job);
-
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct process *process = job->slots[role][i].live;
-
-        if (process != NULL && process->listed)
-            return false;
-    }
-    return job_count_running(job, role) > 0;
+    return fact->n_ran > 0
+               ? fact->ran_s / fact->n_ran * goodput_learn_speedup(learned, fact->running)
+               : 0;
 }
 
 /* A start that learns the same again costs little: now and then is enough. */
@@ -228,12 +139,11 @@ static void name_curves(const struct job *job, struct job_learned *learned)
     job_program_name(job, job_servers(job), learned->program);
 }
 
-void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now)
+void job_learn_begin(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     struct job_learned *learned;
 
-    if (cluster->families == NULL || job->learned != NULL || job_elastic_role(job) < 0 ||
-        is_unheard(job))
+    if (job->learned != NULL || fact->elastic < 0 || fact->unheard)
         return;
     learned = xcalloc(1, sizeof *learned);
     job_family_name(job, learned->family);
@@ -243,12 +153,39 @@ void job_learn_begin(struct cluster *cluster, struct job *job, struct instant no
         goodput_family_begun(cluster->families, learned->family);
     learned->units_left = -1;
     learned->evenness = 1;
-    learned->since_us = now.now_us;
+    learned->since_us = fact->now.now_us;
     learned->families = cluster->families;
-    learned->of.work_s = work_before(job, &learned->of);
+    learned->of.work_s = work_before(fact, &learned->of);
     job->learned = learned;
-    job_believe_types(cluster, job, now);
-    tell(cluster, job, now);
+    job_believe_types(cluster, job, fact->now);
+    tell(cluster, job, fact);
+}
+
+/* It may have been learnt of before it was queued again. */
+void job_learn_start(struct cluster *cluster, struct job *job, const struct fact *fact)
+{
+    job_learn_begin(cluster, job, fact);
+    if (job->learned != NULL)
+        job_believe_types(cluster, job, fact->now);
+}
+
+/* Learnt before it was queued again, without having run: that was for another number. Or its owner
+ * says how many: what it shows from now on is of no number. */
+void job_learn_servers(struct cluster *cluster, struct job *job, const struct fact *fact)
+{
+    struct job_learned *learned = job->learned;
+
+    if (learned == NULL)
+        return;
+    if (fact->wanted == 0) {
+        memcpy(learned->curve, learned->family, sizeof learned->curve);
+        learned->program[0] = '\0';
+        return;
+    }
+    job_curve_name(job, fact->wanted, learned->curve);
+    job_program_name(job, fact->wanted, learned->program);
+    if (learned->of.windows == 0)
+        goodput_prior_begin(goodput_family_prior(cluster->families, learned->curve), &learned->of);
 }
 
 /* --- of a job of fixed size its length alone, which is not kept through a restart
@@ -260,56 +197,41 @@ static double length_of(const struct job *job, uint64_t ran_us)
 }
 
 /* Each time that it has run twice as long: names of families cost a look at the document. */
-static void note_length(struct cluster *cluster, const struct process *process)
-{
-    struct job *job = process->job;
-    char name[JOB_FAMILY_SIZE];
-
-    if (job_elastic_role(job) >= 0 ||
-        worked_us(process) < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
-        return;
-    job_length_name(job, name);
-    job->plan.noted_us = worked_us(process);
-    goodput_family_done(cluster->families, name, length_of(job, worked_us(process)));
-}
-
-/* Those that run now, or did last, for the longest. */
-static uint64_t longest_us(const struct job *job, struct instant now)
-{
-    uint64_t us = 0;
-
-    for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        for (uint32_t i = 0; i < job->n_slots[r]; i++)
-            if (job->slots[r][i].newest != NULL)
-                us = MAX_OF(us, less_still_us(job->slots[r][i].newest,
-                                              process_ran_for_us(job->slots[r][i].newest, now)));
-    return us;
-}
-
-static void end_length(struct cluster *cluster, const struct job *job, struct instant now)
+static void note_length(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     char name[JOB_FAMILY_SIZE];
 
-    if (cluster->families == NULL || job->state != JOB_SUCCEEDED || job_elastic_role(job) >= 0)
+    if (fact->elastic >= 0 || fact->us < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
         return;
     job_length_name(job, name);
-    goodput_family_ended(cluster->families, name, length_of(job, longest_us(job, now)));
+    job->plan.noted_us = fact->us;
+    goodput_family_done(cluster->families, name, length_of(job, fact->us));
 }
 
-void job_learn_end(struct cluster *cluster, struct job *job, struct instant now)
+static void end_length(struct cluster *cluster, const struct job *job, const struct fact *fact)
+{
+    char name[JOB_FAMILY_SIZE];
+
+    if (job->state != JOB_SUCCEEDED || fact->elastic >= 0)
+        return;
+    job_length_name(job, name);
+    goodput_family_ended(cluster->families, name, length_of(job, fact->us));
+}
+
+void job_learn_end(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     const struct job_learned *learned = job->learned;
 
     if (learned == NULL) {
-        end_length(cluster, job, now);
+        end_length(cluster, job, fact);
         return;
     }
-    job_learn_size(job, now);
+    job_learn_size(job, fact);
     if (job->state == JOB_SUCCEEDED)
         goodput_family_ended(cluster->families, learned->family, learned->of.work_s);
     else
         goodput_family_done(cluster->families, learned->family, learned->of.work_s);
-    save_family(cluster, job, now);
+    save_family(cluster, job, fact->now);
 }
 
 /* Its last figure is not older than a part of its age: few times of a long job. */
@@ -320,48 +242,38 @@ static bool is_outdated(const struct job_learned *learned, struct instant now)
     return now.now_us - learned->told_us >= MAX_OF(age_us / TOLD_PART, TOLD_LEAST_US);
 }
 
-/* How far its queue is. */
-static void count_units(struct job *job, double *ret_done, double *ret_left)
+static void take_progress(struct job_learned *learned, const struct fact *fact)
 {
-    struct task_queue_counts counts = task_queue_counts(job->queue);
-
-    *ret_done =
-        (double)(counts.records_total + counts.records_discarded_total + counts.records_lost_total);
-    *ret_left =
-        fmax((double)task_queue_passes(job->queue) * (double)counts.records_pass - *ret_done, 0);
+    learned->units_done = (double)fact->units;
+    learned->units_left = fact->units_left;
 }
 
 /* Nobody worked in that time, and it is no part of the price of a change of size. */
-static void take_standstill(struct job *job, struct instant now)
+static void take_standstill(struct job *job, const struct fact *fact)
 {
     double still_s = job->learned->still_s;
 
     if (still_s <= 0)
         return;
     job->learned->still_s = 0;
-    job_learn_size(job, now);
+    job_learn_size(job, fact);
     goodput_learn_stood_still(&job->learned->of, still_s);
 }
 
-void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now)
+void job_learn_seen(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
-    struct job *job = process->job;
-
-    if (cluster->families == NULL || !job_is_started(job))
-        return;
-    job_learn_begin(cluster, job, now);
+    job_learn_begin(cluster, job, fact);
     if (job->learned == NULL)
-        note_length(cluster, process);
+        note_length(cluster, job, fact);
     if (job->learned != NULL)
-        take_standstill(job, now);
-    if (job->learned == NULL || !is_outdated(job->learned, now))
+        take_standstill(job, fact);
+    if (job->learned == NULL || !is_outdated(job->learned, fact->now))
         return;
-    job_learn_size(job, now);
-    if (job->learned->units_left >= 0 && job->queue != NULL &&
-        !task_queue_is_closed(
-            job->queue)) /* tasks that take long measure nothing, but it gets on */
-        count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell(cluster, job, now);
+    job_learn_size(job, fact);
+    /* tasks that take long measure nothing, but it gets on */
+    if (job->learned->units_left >= 0 && fact->has_data)
+        take_progress(job->learned, fact);
+    tell(cluster, job, fact);
     cluster->plan_wanted = true;
 }
 
@@ -379,82 +291,64 @@ static void note_family(struct cluster *cluster, struct job *job, struct instant
 
 /* True when that completed a measurement. */
 static bool measure(struct cluster *cluster, struct job *job,
-                    const struct goodput_progress *progress, struct instant now)
+                    const struct goodput_progress *progress, const struct fact *fact)
 {
     struct goodput_progress seen = *progress;
     bool measured;
 
-    job_learn_size(job, now);
+    job_learn_size(job, fact);
     if (job->learned->stood_still)
         seen.instances = 0; /* from here on anew */
     job->learned->stood_still = false;
     measured = goodput_learn_note(&job->learned->of, &seen);
     if (measured)
-        note_family(cluster, job, now);
+        note_family(cluster, job, fact->now);
     return measured;
 }
 
-/* So many at a size that can be measured; 0: it is being resized. */
-static uint32_t measured_instances(const struct job *job, uint32_t role)
+void job_learn_tasks(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
-    return job_servers_run(job) ? steady_instances(job, role) : 0;
-}
-
-void job_learn(struct cluster *cluster, struct job *job, struct instant now)
-{
-    int role = job_elastic_role(job);
-    struct task_queue_counts counts;
     struct goodput_progress progress;
     bool first, measured;
 
-    if (role < 0 || job->queue == NULL || task_queue_is_closed(job->queue))
-        return;
-    job_learn_begin(cluster, job, now);
+    job_learn_begin(cluster, job, fact);
     if (job->learned == NULL)
         return;
-    counts = task_queue_counts(job->queue);
-    progress = (struct goodput_progress){
-        .now_s = seconds_of(now),
-        .instances = measured_instances(job, (uint32_t)role),
-        .evenness = job->learned->evenness,
-        .tasks = (uint64_t)task_queue_pass(job->queue) * task_queue_n_tasks(job->queue) +
-                 counts.done + counts.discarded,
-        .units = (double)(counts.records_total + counts.records_discarded_total +
-                          counts.records_lost_total),
-    };
+    progress = (struct goodput_progress){ .now_s = seconds_of(fact->now),
+                                          .instances = fact->steady,
+                                          .evenness = job->learned->evenness,
+                                          .tasks = fact->tasks,
+                                          .units = (double)fact->units };
     first = job->learned->units_left < 0;
-    measured = measure(cluster, job, &progress, now);
+    measured = measure(cluster, job, &progress, fact);
     if (!measured && !first)
         return;
-    count_units(job, &job->learned->units_done, &job->learned->units_left);
-    tell(cluster, job, now);
+    take_progress(job->learned, fact);
+    tell(cluster, job, fact);
     cluster->plan_wanted = true;
 }
 
 /* A note is of the moment when its last step was told, not of the report that brought it. Notes of
  * several instances come in any order, and time goes on all the same. */
-void job_learn_steps(struct cluster *cluster, const struct process *process, struct instant now)
+void job_learn_steps(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
-    struct job *job = process->job;
     struct job_learned *learned;
     struct goodput_progress progress;
 
-    if (job_elastic_role(job) != (int)process->role)
-        return;
-    job_learn_begin(cluster, job, now);
+    job_learn_begin(cluster, job, fact);
     learned = job->learned;
     if (learned == NULL)
         return;
     learned->step_notes++;
-    learned->step_units += (double)process->steps->last.samples;
-    learned->step_s = fmax(learned->step_s, (double)process->steps->at_us / USEC_PER_SEC);
+    learned->step_units += (double)fact->units;
+    learned->step_s = fmax(learned->step_s, (double)fact->at_us / USEC_PER_SEC);
     progress = (struct goodput_progress){ .now_s = learned->step_s,
-                                          .instances = measured_instances(job, process->role),
+                                          .instances = fact->steady,
                                           .evenness = learned->evenness,
                                           .tasks = learned->step_notes,
                                           .units = learned->step_units };
-    if (!measure(cluster, job, &progress, now))
+    if (!measure(cluster, job, &progress, fact))
         return;
-    tell(cluster, job, now);
+    tell(cluster, job, fact);
     cluster->plan_wanted = true;
 }

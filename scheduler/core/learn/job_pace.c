@@ -10,7 +10,7 @@
  * Instances that wait for each other in every step finish alike however fast each of them is: no
  * queue would tell who is slow. Their steps do: the time that each computed for a sample, without
  * its waits. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/learn/job_learn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 
 struct runner {
     struct process *process;
+    struct node *node;
     double log_s;
 };
 
@@ -35,24 +36,35 @@ static int compare_runners(const void *a, const void *b)
 {
     const struct runner *x = a;
     const struct runner *y = b;
-    int r = strcmp(x->process->node->name, y->process->node->name);
+    int r = strcmp(x->node->name, y->node->name);
 
     return r != 0 ? r : compare_numbers(&x->log_s, &y->log_s);
 }
 
-static size_t gather(const struct job *job, uint32_t role, struct runner *ret)
+/* One that has ended since then has none any more. */
+static struct node *node_of(const struct cluster *cluster, const struct process *process)
 {
-    uint32_t left = job->counts[role].live; /* it may have had many more once */
+    return process->node != NULL ? process->node : cluster_node(cluster, process->node_name);
+}
+
+/* Those that ran when it happened: some may have been stopped in the same turn. */
+static size_t gather(const struct cluster *cluster, const struct job *job, const struct fact *fact,
+                     struct runner *ret)
+{
+    uint32_t left = fact->running; /* it may have had many more slots once */
     size_t n = 0;
 
-    for (uint32_t i = 0; left > 0 && i < job->n_slots[role]; i++) {
-        struct process *process = job->slots[role][i].live;
+    for (uint32_t i = 0; left > 0 && i < job->n_slots[fact->role]; i++) {
+        struct process *process = job->slots[fact->role][i].newest;
+        struct node *node;
 
-        left -= process != NULL;
-        if (process == NULL || process->state != PROCESS_RUNNING ||
-            !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
+        if (process == NULL || !process->runs)
             continue;
-        ret[n++] = (struct runner){ process, goodput_pace_log_s(&process->pace) };
+        left--;
+        node = node_of(cluster, process);
+        if (node == NULL || !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
+            continue;
+        ret[n++] = (struct runner){ process, node, goodput_pace_log_s(&process->pace) };
     }
     return n;
 }
@@ -135,10 +147,10 @@ static size_t stays_of(const struct cluster *cluster, const struct job *job, uin
     size_t n_stays = 0;
 
     for (size_t first = 0, next; first < n; first = next) {
-        struct node *node = runners[first].process->node;
+        struct node *node = runners[first].node;
         double log_s;
 
-        for (next = first; next < n && runners[next].process->node == node;)
+        for (next = first; next < n && runners[next].node == node;)
             next++;
         log_s = runners[first + (next - first - 1) / 2].log_s;
         ret[n_stays] = (struct node_stay){ .node = node, .log_s = log_s };
@@ -173,10 +185,12 @@ static void compare_nodes(struct cluster *cluster, const struct node_stay *stays
     free(sorted);
 }
 
-static void compare(struct cluster *cluster, struct job *job, uint32_t role, struct instant now)
+static void compare(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
-    struct runner *runners = xcalloc(job_count(job, role, true) + 1, sizeof *runners);
-    size_t n = gather(job, role, runners);
+    uint32_t role = fact->role;
+    struct instant now = fact->now;
+    struct runner *runners = xcalloc(fact->running + 1, sizeof *runners);
+    size_t n = gather(cluster, job, fact, runners);
     enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
     struct node_stay *stays = xcalloc(n + 1, sizeof *stays);
     size_t n_stays = 0;
@@ -203,51 +217,42 @@ static void compare(struct cluster *cluster, struct job *job, uint32_t role, str
     cluster->plan_wanted = true;
 }
 
-static bool is_compared(const struct cluster *cluster, const struct process *process)
+static bool is_compared(const struct cluster *cluster, const struct job *job)
 {
-    const struct job *job = process->job;
-
-    return job->learned != NULL && job_elastic_role(job) == (int)process->role &&
-           !cluster->config.ignores_speed;
+    return job->learned != NULL && !cluster->config.ignores_speed;
 }
 
-static void note_pace(struct cluster *cluster, struct process *process, uint64_t units,
-                      uint64_t busy_us, struct instant now)
+static void note_pace(struct cluster *cluster, struct process *process, uint64_t busy_us,
+                      const struct fact *fact)
 {
     struct job *job = process->job;
-    uint32_t n;
 
-    if (!goodput_pace_note(&process->pace, job->learned->of.sizes, (double)units,
+    if (!goodput_pace_note(&process->pace, job->learned->of.sizes, (double)fact->units,
                            (double)busy_us / USEC_PER_SEC))
         return;
-    n = job_count_running(job, process->role);
-    if (++job->learned->paces < MAX_OF(TASKS_PER_INSTANCE * n, (uint32_t)TASKS_MIN))
+    if (++job->learned->paces < MAX_OF(TASKS_PER_INSTANCE * fact->running, (uint32_t)TASKS_MIN))
         return;
     job->learned->paces = 0;
-    compare(cluster, job, process->role, now);
+    compare(cluster, job, fact);
 }
 
-void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
-                       uint64_t units, struct instant now)
+void job_pace_finished(struct cluster *cluster, struct process *process, const struct fact *fact)
 {
     struct goodput_pace *pace = &process->pace;
-    uint64_t busy_us = held_us;
+    uint64_t busy_us = fact->us;
 
-    if (!is_compared(cluster, process))
+    if (!is_compared(cluster, process->job))
         return;
     /* of two tasks that it holds it works on one after the other */
     if (pace->finished_us != 0)
-        busy_us = MIN_OF(busy_us, now.now_us - pace->finished_us);
-    pace->finished_us = now.now_us;
-    if (process_stood_still_since(process, now.now_us - MIN_OF(held_us, now.now_us)))
-        return;
-    note_pace(cluster, process, units, busy_us, now);
+        busy_us = MIN_OF(busy_us, fact->now.now_us - pace->finished_us);
+    pace->finished_us = fact->now.now_us;
+    if (!fact->stood_still)
+        note_pace(cluster, process, busy_us, fact);
 }
 
-void job_pace_stepped(struct cluster *cluster, struct process *process, struct instant now)
+void job_pace_stepped(struct cluster *cluster, struct process *process, const struct fact *fact)
 {
-    const struct step_sums *note = &process->steps->last;
-
-    if (is_compared(cluster, process))
-        note_pace(cluster, process, note->samples, note->compute_us, now);
+    if (is_compared(cluster, process->job))
+        note_pace(cluster, process, fact->us, fact);
 }

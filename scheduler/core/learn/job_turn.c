@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+#include "scheduler/core/learn/take.h"
 #include "scheduler/core/speed/length.h"
 
 #define OUTRUN 2 /* as in speed/family.c: as much again */
@@ -96,6 +97,7 @@ bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job)
 
 void job_take_turn(struct cluster *cluster, struct job *job)
 {
+    learn_take(cluster); /* how long jobs of its family took that are just over */
     cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     job->turn_wall_us = cluster->newest_wall_us;
     if (cluster->families != NULL)

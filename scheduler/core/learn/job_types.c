@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #define KEPT_US (6 * 60 * 60 * USEC_PER_SEC)
-#define CLEARLY 0.405 /* logarithm of 1.5: by which its types have to differ from all jobs' */
+#define CLEARLY 0.405  /* logarithm of 1.5: by which its types have to differ from all jobs' */
 #define NOT_EQUAL 0.14 /* of 1.15: instances that wait for each other may look so equal */
 
 bool cluster_minds_types(const struct cluster *cluster)

@@ -190,6 +190,7 @@ struct process {
     bool arrived; /* it waits for the next generation of its role */
     char *note;   /* that it brings there; NULL: none; owned */
     struct goodput_pace pace;    /* of its tasks or steps, when its job learns */
+    bool runs;                   /* as the facts say that are learnt from: pace counts */
     struct process_steps *steps; /* what it told of them; NULL: nothing, to this run; owned */
     bool idles;          /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
@@ -397,6 +398,8 @@ struct cluster {
     char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
     struct effect *effects;
     size_t n_effects, cap_effects;
+    struct fact *facts; /* of which nothing is learnt yet: facts.h, learn/take.h; owned */
+    size_t n_facts, cap_facts;
     struct deadlines deadlines; /* what time will bring */
     struct deadline quiet;      /* until then plans wait for the nodes that have not been heard */
     uint32_t n_unheard;
@@ -626,6 +629,9 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
  * in a larger cluster, at most a quarter of the lease */
 uint64_t cluster_next_report_us(const struct cluster *cluster);
 
+/* cluster_wants_plan - something changed that a plan has to look at, or something was learnt of it.
+ * A turn asks this, then plans */
+bool cluster_wants_plan(struct cluster *cluster);
 /* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
  * what changed (scheduler/core/plan/plan.c), not the size of the cluster. */
 void cluster_plan(struct cluster *cluster, struct instant now);
@@ -636,7 +642,7 @@ void cluster_replan(struct cluster *cluster, struct instant now);
 /* --- effects
  * ------------------------------------------------------------------------------------------ */
 /* The array is the cluster's; valid until the next event. SAVE_* are deduplicated. */
-const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_n);
+const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n);
 void cluster_effects_clear(struct cluster *cluster);
 
 /* --- restart: rebuild from the stored records, then cluster_restored

@@ -260,10 +260,9 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
 void node_end_lease(struct cluster *cluster, struct node *node);
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
 void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);
-/* process_frozen.c; process_stood_still_since - by a report that came at since_us or later */
+/* process_frozen.c */
 void process_take_frozen(struct cluster *cluster, struct process *process,
                          const struct process_report *report, struct instant now);
-bool process_stood_still_since(const struct process *process, uint64_t since_us);
 /* away.c; away_wait_us - from a start on; away_settle - one node fewer is waited for */
 uint64_t away_wait_us(const struct cluster *cluster);
 void away_settle(struct cluster *cluster);
@@ -386,7 +385,7 @@ void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers
 /* job_free_servers - it is queued again and has never run: as its document said */
 void job_free_servers(struct cluster *cluster, struct job *job);
 /* job_forget_servers - its owner says how many: what it shows from now on is of no number */
-void job_forget_servers(struct job *job);
+void job_forget_servers(struct cluster *cluster, struct job *job);
 /* job_servers_laid - on how many servers its parameters lie; 0: on none yet, or it has no servers.
  * Linear in its processes */
 uint32_t job_servers_laid(const struct job *job);
@@ -451,46 +450,15 @@ struct job_learned {
     char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };
 
-/* --- job_learn.c
+/* --- at_work.c
  * ------------------------------------------------------------------------------------------ */
-/* job_learn_crowd - those that are to share what there is; who waits for another job is not there
- * yet */
-uint32_t job_learn_crowd(const struct cluster *cluster);
-/* job_learn_begin - it starts, or started before anybody learnt: then when a node has told of it;
- * with what its family knows.
- * Idempotent; nothing when there is nothing to learn */
-void job_learn_begin(struct cluster *cluster, struct job *job, struct instant now);
-/* job_learn_end - it is over */
-void job_learn_end(struct cluster *cluster, struct job *job, struct instant now);
-/* job_learn_seen - its agent tells that a process of it goes on: a policy is told now and then how
- * far a job is whose tasks do not tell */
-void job_learn_seen(struct cluster *cluster, const struct process *process, struct instant now);
-/* job_learn - the queue came, a task was finished: a policy that learns is told when that completed
- * a measurement */
-void job_learn(struct cluster *cluster, struct job *job, struct instant now);
-/* job_learn_steps - process->steps has a new note: the same of a job without a queue, of which a
- * note is what a task is of others */
-void job_learn_steps(struct cluster *cluster, const struct process *process, struct instant now);
 bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now);
-/* job_learn_size - its processes may be others, or do something else. O(1) */
-void job_learn_size(struct job *job, struct instant now);
 /* process_works - it took a task, or is together with others; process_waits - it has arrived and
  * waits for others. Idempotent */
-void process_works(struct process *process, struct instant now);
-void process_waits(struct process *process, struct instant now);
-/* job_learn_lost - the tasks that the process holds go back, and it was asked to stop */
-void job_learn_lost(const struct process *process, struct instant now);
-/* --- job_pace.c: who is slow
- * ------------------------------------------------------------------------------------------ */
+void process_works(struct cluster *cluster, struct process *process, struct instant now);
+void process_waits(struct cluster *cluster, struct process *process, struct instant now);
 /* So much slower than its others (times) it is looked for a better place; see plan/straggler.c */
 #define PROCESS_STRAGGLES 0.6
-/* job_pace_finished - the process finished a task of so many units, which it took up held_us ago.
- * O(log n) amortized, n: instances of the job */
-void job_pace_finished(struct cluster *cluster, struct process *process, uint64_t held_us,
-                       uint64_t units, struct instant now);
-/* job_pace_stepped - process->steps has a new note: of a job without a queue, the same by the time
- * that its instance computed, for they may wait for each other in every step */
-void job_pace_stepped(struct cluster *cluster, struct process *process, struct instant now);
 /* --- process_steps.c
  * --------------------------------------------------------------------------------------- */
 /* process_take_steps - what its node's report says of its steps; see steps.h */

@@ -180,13 +180,6 @@ void effect_process_event(struct cluster *cluster, struct instant now,
     va_end(ap);
 }
 
-/* cluster_effects - borrowed; valid until the next event */
-const struct effect *cluster_effects(const struct cluster *cluster, size_t *ret_n)
-{
-    *ret_n = cluster->n_effects;
-    return cluster->effects;
-}
-
 /* Every end of a process is an event of its job, so each job that may have to forget is among the
  * effects. The next turn says which are forgotten: this one's effects are over. */
 static void trim_histories(struct cluster *cluster)

@@ -120,6 +120,16 @@ struct node_sums figures_sum_nodes(const struct cluster *cluster)
     return sums;
 }
 
+uint32_t cluster_crowd(const struct cluster *cluster)
+{
+    static const enum job_state states[] = { JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
+    uint64_t n = cluster->planner->queue.n_jobs;
+
+    for (size_t i = 0; i < ELEMENTS(states); i++)
+        n += cluster->figures.jobs[states[i]];
+    return (uint32_t)n;
+}
+
 uint64_t figures_oldest_wait_us(const struct cluster *cluster, struct instant now)
 {
     const struct job *job = cluster->first_queued;

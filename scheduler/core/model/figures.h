@@ -104,6 +104,10 @@ void figures_resized(struct cluster_figures *figures, enum resize_direction dire
 /* figures_sum_nodes - linear in the nodes */
 struct node_sums figures_sum_nodes(const struct cluster *cluster);
 
+/* cluster_crowd - jobs that are to share what there is; who waits for another job is not there yet.
+ * O(1) */
+uint32_t cluster_crowd(const struct cluster *cluster);
+
 /* figures_oldest_wait_us - of the waiting job that was submitted first; 0: none waits. O(1) */
 uint64_t figures_oldest_wait_us(const struct cluster *cluster, struct instant now);
 

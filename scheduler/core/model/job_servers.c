@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/learn/outlook.h"
 
 bool job_chooses_servers(const struct job *job)
@@ -39,18 +40,6 @@ bool job_servers_run(const struct job *job)
            (job_count_running(job, role) == wanted && job_count(job, role, true) == wanted);
 }
 
-/* Learnt before it was queued again, without having run: that was for another number. */
-static void learn_anew(struct cluster *cluster, struct job *job)
-{
-    if (job->learned == NULL || job->servers_max == 0)
-        return;
-    job_curve_name(job, job_servers(job), job->learned->curve);
-    job_program_name(job, job_servers(job), job->learned->program);
-    if (job->learned->of.windows == 0)
-        goodput_prior_begin(goodput_family_prior(cluster->families, job->learned->curve),
-                            &job->learned->of);
-}
-
 void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers)
 {
     struct role_spec *role;
@@ -67,7 +56,7 @@ void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers
         holdings_grow(&cluster->holdings, job, pservers - job->n_slots[at]);
     job_grow_slots(job, at, pservers);
     job->plan.servers_until_us = 0;
-    learn_anew(cluster, job);
+    fact_servers_fixed(cluster, job, pservers);
     effect_save_spec(cluster, job);
 }
 
@@ -83,13 +72,10 @@ void job_free_servers(struct cluster *cluster, struct job *job)
     effect_save_spec(cluster, job);
 }
 
-void job_forget_servers(struct job *job)
+void job_forget_servers(struct cluster *cluster, struct job *job)
 {
     job->servers_min = job->servers_max = 0;
-    if (job->learned == NULL)
-        return;
-    memcpy(job->learned->curve, job->learned->family, sizeof job->learned->curve);
-    job->learned->program[0] = '\0';
+    fact_servers_fixed(cluster, job, 0);
 }
 
 /* A job that waits and has never run has no parameters anywhere, and no checkpoint of them: one

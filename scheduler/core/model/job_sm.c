@@ -12,6 +12,7 @@
  * told by its intent alone (cause.h), which the store keeps, so that a restart in the middle ends
  * it the same way. */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/facts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,9 +90,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         after_name(cluster, job, 1);
     job_touch(cluster, job);
     if (to == JOB_STARTING)
-        job_learn_begin(cluster, job, now);
-    if (to == JOB_STARTING && job->learned != NULL) /* from before it was queued again */
-        job_believe_types(cluster, job, now);
+        fact_of_job(cluster, FACT_JOB_BEGUN, job, now);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
@@ -107,7 +106,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job_forget_idle(cluster, job);
         job_hasty_forget(job);
         job_forget_unfit(cluster, job);
-        job_learn_end(cluster, job, now);
+        fact_of_job(cluster, FACT_JOB_ENDED, job, now);
         job_close_queue(cluster, job);
     }
     effect_save_job(cluster, job);
@@ -518,7 +517,7 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now)
     char text[JOB_REASON_SIZE];
     enum job_state to;
 
-    job_learn_size(job, now);
+    fact_of_job(cluster, FACT_SIZE, job, now);
     if (job->state == JOB_STOPPING) {
         end_when_empty(cluster, job, now);
         return;

@@ -14,6 +14,7 @@
  * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
  * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_hasty.h"
 
 #include <stdarg.h>
@@ -204,6 +205,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (process_state_is_final(to))
         account(cluster, process, now);
     rendezvous_moved(cluster, process);
+    fact_process_moved(cluster, process, now);
     effect_save_process(cluster, process);
     effect_process_event(cluster, now, process, event_names[to], "%s%s%s", name,
                          *process->reason != '\0' ? ": " : "", process->reason);
@@ -286,7 +288,7 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
 
     if (job->queue == NULL)
         return;
-    job_learn_lost(process, now);
+    fact_tasks_lost(cluster, process, now);
     n = task_queue_release_holder(job->queue, process->incarnation, failed);
     cluster->figures.task_ends[TASK_END_RELEASED] += n;
     /* after the last pass it may have been the elected saver, which is stored as well */

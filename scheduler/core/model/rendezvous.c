@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 #include "shared/cleanup.h"
 
 #define ULL(value) ((unsigned long long)(value))
@@ -126,14 +127,14 @@ static void agree(struct cluster *cluster, struct job *job, uint32_t role, struc
         process->generation = rendezvous->generation;
         members[rank++] =
             (struct rendezvous_member){ i, process->incarnation, TAKE_PTR(process->note) };
-        process_works(process, now);
+        process_works(cluster, process, now);
     }
     rendezvous_members_free(rendezvous->members, rendezvous->n_members);
     rendezvous->members = members;
     rendezvous->n_members = rendezvous->n_standing = n;
     rendezvous->n_arrived = rendezvous->n_newcomers = 0;
     rendezvous->over = false;
-    job_learn_size(job, now);
+    fact_of_job(cluster, FACT_SIZE, job, now);
     effect_save_rendezvous(cluster, job);
     effect_membership(cluster, job);
     effect_event(cluster, now, job, "", "generation-agreed", "%s: generation %llu has %u members",
@@ -202,7 +203,7 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
     bring_note(process, note);
     if (!process->arrived) {
         process->arrived = true;
-        process_waits(process, now);
+        process_waits(cluster, process, now);
         rendezvous->n_arrived++;
         rendezvous->n_newcomers += !member;
     }

@@ -4,6 +4,7 @@
  * A caller that is no longer the live incarnation of its slot is refused with EDL_ESTALE, always.
  */
 #include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/facts.h"
 
 #include <stdio.h>
 
@@ -117,7 +118,7 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     task_queue_order(take_queue);
     job->queue = take_queue;
     job_touch(cluster, job); /* the work left decides how many may be taken from it */
-    job_learn(cluster, job, now);
+    fact_of_queue(cluster, FACT_DATA_CAME, job, now);
     cluster->plan_wanted = true;
     job->dataset_digest = xstrdup(digest);
     holdings_data(&cluster->holdings, job);
@@ -163,7 +164,7 @@ int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
             ret->result = TASK_LEASE_FINISHED;
         return 0;
     }
-    process_works(holder, now);
+    process_works(cluster, holder, now);
     ret->result = task_queue_lease_some(job->queue, holder->incarnation, wish, now.now_us,
                                         ret->tasks, &ret->n);
     if (ret->result == TASK_LEASE_FINISHED && !task_queue_is_model_saved(job->queue))
@@ -208,7 +209,7 @@ static int finish_one(struct cluster *cluster, struct process *holder,
     lost = after.records_lost_total - before.records_lost_total;
     holder->credited_wall_us = now.wall_us;
     if (records > 0)
-        job_pace_finished(cluster, holder, took_us, records, now);
+        fact_task_timed(cluster, holder, took_us, records, now);
     cluster->figures.task_records += records;
     cluster->figures.task_records_lost += lost;
     cluster->figures.task_ends[TASK_END_FINISHED] += records + lost > 0;
@@ -219,7 +220,7 @@ static int finish_one(struct cluster *cluster, struct process *holder,
 static void ends_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
                          struct instant now)
 {
-    job_learn(cluster, job, now);
+    fact_of_queue(cluster, FACT_TASKS_DONE, job, now);
     tasks_changed(cluster, job, before, now);
     tasks_settle(cluster, job, now);
 }
@@ -293,7 +294,7 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
     int r = check_holder(holder, true, error);
 
     if (r >= 0 && returned)
-        job_learn_lost(holder, now);
+        fact_tasks_lost(cluster, holder, now);
     if (r >= 0)
         r = task_queue_fail(job->queue, task, pass, lease, holder->incarnation, now.now_us,
                             returned, error);

@@ -18,6 +18,7 @@
  * the deadlines. cluster_replan proves that this comes to the same as looking at everything: it
  * touches all, and after a plan it changes nothing. */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/learn/take.h"
 
 #include <utlist.h>
 
@@ -150,6 +151,7 @@ void plan_pass(struct cluster *cluster, struct instant now)
     plan_queue_release(&plan);
     note_groups(plan.planner);
     plan_queue(&plan);
+    learn_take(cluster);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     plan_stragglers(&plan);

@@ -20,6 +20,7 @@
  * Each time most classes fail as they did before, by sums: such a one costs those sums, of which
  * few have to be counted (plan/refusals.c), or nothing when no room has more than the last time. */
 #include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/learn/take.h"
 
 #include <utlist.h>
 
@@ -40,6 +41,7 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
 
     job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started", n);
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
+    learn_take(plan->cluster); /* this plan gives it what its family makes of more */
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         job_set_target(plan->cluster, job, r, job->spec->roles[r].min, plan->now);
     for (size_t i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/record/records.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_hasty.h"
 
 #include <utlist.h>
@@ -172,6 +173,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     {
         other->reported = process->reported;
         other->pace = process->pace;
+        other->runs = process->runs;
         other->speed = process->speed;
         other->idles = process->idles;
         if (other->at_work != process->at_work)
@@ -238,6 +240,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy_promises(copy, cluster);
     past_refusals_copy(copy->planner, cluster->planner);
     cluster_effects_clear(copy);
+    facts_copy(copy, cluster);
     copy->plan_wanted = cluster->plan_wanted;
     return copy;
 }

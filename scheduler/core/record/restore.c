@@ -33,6 +33,7 @@ struct process *cluster_restore_process(struct job *job, uint32_t role, uint32_t
     job_grow_slots(job, role, index + 1);
     process = process_new(job, role, index, incarnation);
     process->state = state;
+    process->runs = state == PROCESS_RUNNING;
     (void)snprintf(process->node_name, sizeof process->node_name, "%s",
                    node_name != NULL ? node_name : "");
     return process;
