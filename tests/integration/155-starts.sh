@@ -41,7 +41,7 @@ for i in 1 2 3 4 5 6; do
     edl submit --name "typo-$i" --workspace "$long" -- true >/dev/null 2>&1
     await 20 "typo-$i fails" state_is "typo-$i" failed
     case $(job "typo-$i" .reason) in
-    *'no node can start trainer-0, for its job's request: '*'cannot enter the workspace '*) ;;
+    *"no node can start trainer-0, for its job's request: "*'cannot enter the workspace '*) ;;
     *) fail "typo-$i: $(job "typo-$i" .reason)" ;;
     esac
 done
