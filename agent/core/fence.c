@@ -101,6 +101,18 @@ bool fence_thaw(struct fence *fence, uint16_t epoch, struct lease_word lease, ui
         !is_held(fence, lease, now_us))
         return false;
     fence->stance = FENCE_RUNS;
+    fence->epoch = epoch;
+    return true;
+}
+
+bool fence_outlived(struct fence *fence, struct lease_word lease, uint64_t now_us)
+{
+    if (fence->stance != FENCE_RUNS || fence->epoch == lease.epoch)
+        return false;
+    fence->stance = FENCE_FROZEN;
+    fence->since_us = now_us;
+    if (fence->cause != FENCE_NONE)
+        end_frozen(fence, fence->cause, now_us);
     return true;
 }
 

@@ -117,6 +117,11 @@ void fence_unfrozen(struct fence *fence, uint64_t now_us);
  * near its end again; the agent says so again if it still holds. */
 bool fence_thaw(struct fence *fence, uint16_t epoch, struct lease_word lease, uint64_t now_us);
 
+/* fence_outlived - of one that was let go on, and still stands: it took so long that the lease
+ * ended and was given anew. Orders of the new one decide, so it stands on; one that was asked to
+ * end meanwhile has no grace. true: so it was, and its group is not to be thawed */
+bool fence_outlived(struct fence *fence, struct lease_word lease, uint64_t now_us);
+
 /* fence_look - what has to be done now; lease: as the lease file has it at this moment */
 struct fence_verdict fence_look(struct fence *fence, struct lease_word lease, uint64_t now_us);
 

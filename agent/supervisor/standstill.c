@@ -143,15 +143,23 @@ void standstill_goes_on(struct standstill *standstill, uint64_t now_us)
 struct fence_verdict standstill_judge(struct standstill *standstill, struct fence *fence,
                                       const struct lease_map *lease)
 {
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    struct fence_verdict verdict = fence_look(fence, lease_map_read(lease), now_us);
-    bool term = verdict.term;
+    struct fence_verdict verdict;
+    bool term = false;
 
-    if (!verdict.thaw)
-        return verdict;
-    standstill_goes_on(standstill, now_us);
-    verdict = fence_look(fence, lease_map_read(lease), clock_read_us(CLOCK_BOOTTIME));
-    verdict.term = verdict.term || term;
+    do {
+        const struct lease_word word = lease_map_read(lease);
+        const uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+        if (standstill->thaw_due && fence_outlived(fence, word, now_us)) {
+            standstill->thaw_due = false;
+            tell(standstill);
+        }
+        verdict = fence_look(fence, word, now_us);
+        term = term || verdict.term;
+        if (verdict.thaw)
+            standstill_goes_on(standstill, now_us);
+    } while (verdict.thaw);
+    verdict.term = term;
     return verdict;
 }
 

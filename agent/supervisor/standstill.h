@@ -55,7 +55,7 @@ int standstill_freeze(struct standstill *standstill, uint64_t now_us);
 void standstill_goes_on(struct standstill *standstill, uint64_t now_us);
 
 /* standstill_judge - the verdict of the fence; one to go on is followed by standstill_goes_on and
- * by another look, as a disk may have held the first */
+ * by another look, as a disk may have held the first, even until the next lease */
 struct fence_verdict standstill_judge(struct standstill *standstill, struct fence *fence,
                                       const struct lease_map *lease);
 

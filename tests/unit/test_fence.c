@@ -167,6 +167,24 @@ TEST(test_a_thaw_is_of_the_present_epoch)
     assert_int_equal(look_in(&fence, 8, 300000, 298000, &next), 4);
 }
 
+/* Between the word that it may go on and the thaw, its supervisor may wait for a disk. */
+TEST(test_a_thaw_that_takes_longer_than_a_lease_is_none)
+{
+    struct fence fence = frozen();
+    uint64_t next;
+
+    assert_true(fence_thaw(&fence, 8, (struct lease_word){ 300000, 8 }, 250000));
+    assert_false(fence_outlived(&fence, (struct lease_word){ 400000, 8 }, 350000));
+    assert_true(fence_outlived(&fence, (struct lease_word){ 900000, 9 }, 800000));
+    assert_int_equal(fence.stance, FENCE_FROZEN);
+    assert_false(fence_outlived(&fence, (struct lease_word){ 900000, 9 }, 800000));
+    assert_false(fence_thaw(&fence, 8, (struct lease_word){ 900000, 9 }, 800000));
+    assert_true(fence_thaw(&fence, 9, (struct lease_word){ 900000, 9 }, 800000));
+    fence_stop(&fence, 100000, 810000); /* with its grace, as it was to go on */
+    assert_true(fence_outlived(&fence, (struct lease_word){ 1900000, 10 }, 1800000));
+    assert_int_equal(look(&fence, 1900000, 1800000, &next), 2); /* now, and without SIGTERM */
+}
+
 TEST(test_a_stop_kills_what_is_frozen)
 {
     struct fence fence = frozen();
