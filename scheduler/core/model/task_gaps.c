@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #define REPORTS_IN_LEASE 4
+#define PUT_OFF_MOST_US USEC_PER_SEC /* then it is looked at again, also with a lease of hours */
 /* After so many late ones the processes of a node are about to stand still, or somebody could not
  * listen: no node is always as late as that. */
 #define SILENT_REPORTS 3
@@ -55,7 +56,8 @@ static bool waits_for_report(const struct job *job, const struct process *proces
 
 void tasks_put_off(const struct cluster *cluster, struct job *job, struct instant now)
 {
-    uint64_t until_us = now.now_us + cluster->config.lease_us / REPORTS_IN_LEASE;
+    uint64_t until_us =
+        now.now_us + MIN_OF(cluster->config.lease_us / REPORTS_IN_LEASE, PUT_OFF_MOST_US);
 
     for (uint32_t role = 0; role < job->spec->n_roles; role++)
         for (uint32_t i = 0; i < job->n_slots[role]; i++) {
