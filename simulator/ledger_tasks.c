@@ -57,7 +57,10 @@ static uint64_t worked_us(const struct sim *sim, const struct truth_job *truth,
     uint64_t stood_us = ledger_stood_us(sim, truth, task->holder) - task->stood_us;
     uint64_t known_us = stood_us - stood_us / CLOCK_PART;
 
-    return until_us - task->leased_us - (known_us > REPORT_US ? known_us - REPORT_US : 0);
+    uint64_t held_us = until_us - MIN_OF(task->leased_us, until_us);
+    uint64_t off_us = known_us > REPORT_US ? known_us - REPORT_US : 0;
+
+    return held_us - MIN_OF(off_us, held_us);
 }
 
 static void time_out(struct sim *sim, struct truth_task *task)
