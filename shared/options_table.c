@@ -101,7 +101,7 @@ static int refuse_value(const struct option_row *row, const char *text, int code
 {
     if (row->wrong != NULL)
         return edl_error_set(error, -EINVAL, "%.80s %s", text, row->wrong);
-    if (code != -ERANGE)
+    if (code != -ERANGE || (row->least == NULL && row->most == NULL))
         return edl_error_set(error, -EINVAL, "'%.80s' %s", text, default_wrong(row));
     if (row->most == NULL)
         return edl_error_set(error, -EINVAL, "'%.80s' is too %s: %s at least", text,
