@@ -76,6 +76,12 @@ int one_reader_claim(struct one_reader *reader, struct edl_error *error)
 
 void one_reader_release(struct one_reader *reader)
 {
+    struct flock unlock = { .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+    /* a forked child may have the same open file, which would keep the lock */
+    unlock.l_start = lock_byte();
+    if (reader->fd >= 0 && reader->pid == getpid())
+        (void)fcntl(reader->fd, F_OFD_SETLK, &unlock);
     reader->fd = safe_close(reader->fd);
     reader->pid = 0;
 }
