@@ -300,6 +300,23 @@ static int cut_lines(struct making *making, int fd, const char *path, struct edl
     return 0;
 }
 
+/* is_framed - also of a file whose first header is damaged: it has chunks further on, and no text
+ * has a zero byte where a header has some */
+static bool is_framed(const struct making *making, const char *path, int fd)
+{
+    struct recordio_survey survey = { 0 };
+    char header[RECORDIO_HEADER_BYTES];
+    bool found = recordio_begins(fd);
+    ssize_t n = found ? 0 : pread(fd, header, sizeof header, 0);
+
+    if (n <= 0 || making->kind == EDL_RECORD_LINES ||
+        (making->kind != EDL_RECORD_RECORDIO && memchr(header, 0, (size_t)n) == NULL))
+        return found;
+    found = recordio_survey(path, &survey, NULL) == 0 && survey.n_chunks > 0;
+    recordio_survey_clear(&survey);
+    return found;
+}
+
 static int cut_file(struct making *making, const char *path, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
@@ -316,7 +333,7 @@ static int cut_file(struct making *making, const char *path, struct edl_error *e
         return cannot_read(path, -errno, error);
     making->file_bytes = (uint64_t)st.st_size;
     making->mtime_us = record_file_mtime_us(&st);
-    framed = recordio_begins(fd);
+    framed = is_framed(making, path, fd);
     if (making->kind == EDL_RECORD_RECORDIO && !framed && st.st_size > 0) {
         (void)edl_error_set(error, -EIO, "%.200s is no RecordIO file", path);
         return edl_error_remedy(

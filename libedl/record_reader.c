@@ -99,7 +99,8 @@ static int begin_framed(struct record_reader *reader, const struct edl_chunk *ch
 {
     int r;
 
-    if (!recordio_chunk_begins(reader->fd, chunk->offset_bytes))
+    /* of a file that is known to be the same, that is damage like any other of a header */
+    if (chunk->mtime_us == 0 && !recordio_chunk_begins(reader->fd, chunk->offset_bytes))
         return changed(chunk->path, "no chunk begins where one did", error);
     r = recordio_read_chunk(chunk->path, chunk->offset_bytes, &reader->records, error);
     if (r == EDL_ECORRUPT) {
@@ -152,8 +153,10 @@ int record_reader_begin(struct record_reader *reader, const struct edl_chunk *ch
     r = check_file(reader, chunk, error);
     if (r < 0)
         return r;
-    reader->framed = reader->kind == EDL_RECORD_RECORDIO ||
-                     (reader->kind == EDL_RECORD_AUTO && recordio_begins(reader->fd));
+    reader->framed =
+        reader->kind == EDL_RECORD_RECORDIO ||
+        (reader->kind == EDL_RECORD_AUTO &&
+         (recordio_begins(reader->fd) || recordio_chunk_begins(reader->fd, chunk->offset_bytes)));
     return reader->framed ? begin_framed(reader, chunk, error) : begin_lines(reader, chunk, error);
 }
 

@@ -159,6 +159,17 @@ def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
             cutter.add(path, chunk.offset, chunk.records, chunk.size)
 
 
+def _is_framed(file: BinaryIO, path: str, kind: Optional[str]) -> bool:
+    """Also of a file whose first header is damaged: it has chunks further on, and no text has a zero byte where a header has some."""
+    if _recordio.is_recordio(file):
+        return True
+    file.seek(0)
+    header = file.read(_survey.HEADER.size)
+    if kind == "lines" or (kind != "recordio" and b"\0" not in header):
+        return False
+    return bool(_survey.survey(file).chunks)
+
+
 def _cut_file(cutter: _Cutter, path: str, kind: Optional[str]) -> None:
     if kind == "files":
         cutter.add(path, 0, 1, 0)
@@ -166,7 +177,7 @@ def _cut_file(cutter: _Cutter, path: str, kind: Optional[str]) -> None:
         return
     with open(path, "rb") as file:
         cutter.begin_file(file)
-        framed = _recordio.is_recordio(file)
+        framed = _is_framed(file, path, kind)
         if kind == "recordio" and not framed and os.path.getsize(path):
             raise NoData(f"{path} is no RecordIO file", f"make one: edl recordio convert {path} --lines --out PREFIX")
         (_cut_chunks if framed and kind != "lines" else _cut_lines)(cutter, file, path)
@@ -255,7 +266,7 @@ class Reader:
 
     def _chunk(self, file: BinaryIO, chunk: Chunk) -> List[bytes]:
         """A damaged one is told of, and loses its records and no others."""
-        if not _recordio.begins_chunk(file, chunk.offset):
+        if not chunk.mtime_us and not _recordio.begins_chunk(file, chunk.offset):  # else it is damage, as the file is the same
             raise Changed(f"{chunk.path} has changed: no chunk begins at {chunk.offset}", AGAIN)
         try:
             records = _recordio.read_chunk(file, chunk.path, chunk.offset)
@@ -275,7 +286,9 @@ class Reader:
             return [chunk.path]
         with open(chunk.path, "rb") as file:
             self._check(file, chunk)
-            framed = self.kind == "recordio" or (self.kind is None and _recordio.is_recordio(file))
+            framed = self.kind == "recordio" or (
+                self.kind is None and (_recordio.is_recordio(file) or _recordio.begins_chunk(file, chunk.offset))
+            )
             return self._chunk(file, chunk) if framed else self._lines(file, chunk)
 
     def batches(self, chunks: Iterable[Chunk]) -> Iterator[Sequence[Union[bytes, str]]]:

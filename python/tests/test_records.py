@@ -186,6 +186,29 @@ class Alone(Folder):
         untold = [edl.Chunk(chunk.path, chunk.offset, chunk.records) for chunk in chunks]  # of an older version
         self.assertEqual(list(_files.Reader().records(untold[0])), [b"a"])
 
+    def test_a_damaged_first_header_makes_no_text_of_the_file(self) -> None:
+        path = self.framed("part-0", [b"a", b"b", b"c"])
+        self.framed("part-1", [b"d"])
+        with open(path, "r+b") as file:
+            file.write(b"XXXX")
+        for kind in (None, "recordio"):
+            with self.assertLogs("edl", logging.WARNING) as told:
+                self.assertEqual(list(edl.cloud_reader(self.path("part-*"), kind=kind)), [b"b", b"c", b"d"])
+            self.assertRegex(told.output[0], "part-0")
+
+    def test_a_rotten_magic_number_of_a_file_that_is_the_same_loses_its_chunk(self) -> None:
+        path = self.framed("part-0", [b"a", b"b", b"c"])
+        chunks = [chunk for task in _files.index(path).tasks for chunk in task]
+        before = os.stat(path)
+        with open(path, "r+b") as file:
+            file.seek(chunks[1].offset)
+            file.write(b"X")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        reader = _files.Reader()
+        with self.assertLogs("edl", logging.WARNING):
+            self.assertEqual([list(reader.records(chunk)) for chunk in chunks], [[b"a"], [], [b"c"]])
+        self.assertEqual((reader.lost, reader.lost_chunks), (1, 1))
+
     def test_where_no_chunk_begins_any_more_nothing_is_damaged(self) -> None:
         path = self.framed("part-0", [b"aaaa", b"b"])
         reader = _files.Reader()
