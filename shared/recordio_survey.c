@@ -170,13 +170,14 @@ static int find_chunk(struct surveying *s, uint64_t from, uint64_t *ret_offset,
  * size may have led past whole chunks */
 static int where_to_look(struct surveying *s, uint64_t damaged, uint64_t *ret_from)
 {
-    const struct recordio_chunk *last = &s->found.chunks[s->found.n_chunks - 1];
+    const struct recordio_chunk *last;
     struct recordio_header h = { 0 };
     int r;
 
     *ret_from = damaged + 1;
     if (s->found.n_chunks <= s->n_whole)
         return 0;
+    last = &s->found.chunks[s->found.n_chunks - 1];
     r = is_chunk(s, last->offset_bytes, &h);
     if (r == 0)
         *ret_from = last->offset_bytes + 1;

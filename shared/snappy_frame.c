@@ -150,7 +150,8 @@ static int frame_at(const uint8_t *framed, size_t size, size_t *io_at, struct fr
         snappy_uncompressed_length((const char *)ret->data + CRC_BYTES, ret->length - CRC_BYTES,
                                    &ret->raw_size) != SNAPPY_OK)
         return -EBADMSG;
-    return ret->raw_size > FRAME_RAW_MAX ? -EBADMSG : 0;
+    /* no writer makes an empty frame, and many of them would cost more than their bytes */
+    return ret->raw_size == 0 || ret->raw_size > FRAME_RAW_MAX ? -EBADMSG : 0;
 }
 
 /* decode_frame - out has room for raw_size bytes */
