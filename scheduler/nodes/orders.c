@@ -64,6 +64,12 @@ static char *entrypoint(const struct role_spec *role)
     return text;
 }
 
+/* passes_of - those that the job makes: of its data set once that is there */
+static uint32_t passes_of(const struct job *job)
+{
+    return job->queue != NULL ? task_queue_passes(job->queue) : job_spec_passes(job->spec);
+}
+
 /* Upstream's list, with values that are true of this job. */
 static void add_upstream(json_t *env, const struct process *process)
 {
@@ -89,7 +95,7 @@ static void add_upstream(json_t *env, const struct process *process)
         set_number(env, "TRAINER_COUNT", trainer->min);
     order_servers(env, process);
     set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);
-    set_number(env, "PADDLE_INIT_NUM_PASSES", job_spec_passes(spec));
+    set_number(env, "PADDLE_INIT_NUM_PASSES", passes_of(process->job));
     set_text(env, "PADDLE_INIT_USE_GPU", trainer->gpus != 0 ? "1" : "0");
     set_number(env, "PADDLE_INIT_TRAINER_ID", process->index);
     set_text(env, "NAMESPACE", "default");
@@ -163,7 +169,7 @@ static void add_own(json_t *env, const struct process *process)
     set_text(env, "EDL_PORTS", ports);
     set_text(env, "EDL_ADDRESS", process_address(process));
     set_text(env, "EDL_DATASET", job->spec->dataset != NULL ? job->spec->dataset : "");
-    set_number(env, "EDL_PASSES", job_spec_passes(job->spec));
+    set_number(env, "EDL_PASSES", passes_of(job));
 }
 
 /* The GPUs of its node that it may see: its grants, and no other; "" hides them all. CUDA by itself
