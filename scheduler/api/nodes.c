@@ -273,7 +273,8 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     ret->pid = (int64_t)pid;
     ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
     ret->unfit = unfit_from_string(unfit);
-    ret->start_fault = start_fault_from_string(fault, ret->reason);
+    ret->start_fault =
+        start_fault_from_string(fault, cause != NULL || unfit != NULL ? NULL : ret->reason);
     ret->cause =
         cause != NULL ? cause_of_exit(exit_cause_from_string(cause)) : cause_from_text(ret->reason);
     return 0;

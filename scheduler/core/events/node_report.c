@@ -162,7 +162,7 @@ static void lost_with_report(struct cluster *cluster, struct process *process,
     if (rebooted)
         process_lost(cluster, process, CAUSE_REBOOTED, SAY_REBOOTED, now);
     else
-        process_lost(cluster, process, cause,
+        process_lost(cluster, process, cause != CAUSE_NONE ? cause : CAUSE_NOT_STARTED,
                      report->reason != NULL ? report->reason : cause_to_string(cause), now);
 }
 
