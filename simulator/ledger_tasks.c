@@ -83,7 +83,9 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
     task->held = false;
     may_expire = worked_us(sim, truth, task, until_us) >= TASK_LEASE_LEAST_US;
     if (ended) {
-        task->failures += has_failed(holder) || may_expire;
+        /* its time may have been over before the end was seen: whether it was is not known here */
+        task->failures +=
+            has_failed(holder) || sim->now_us - task->leased_us >= TASK_LEASE_LEAST_US;
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
     } else if (may_expire) {
         time_out(sim, task);
