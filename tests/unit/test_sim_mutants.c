@@ -64,7 +64,7 @@ static const struct mutant_case {
     { SIM_MUTANT_SAVERS_MANY, "none", "tasks", "is to save the model", 1, 20 },
     { SIM_MUTANT_SAVE_ASSUMED, "none", "tasks", "nobody saved", 1, 20 },
     { SIM_MUTANT_LOSS_IGNORED, "none", "tasks", "records are counted", 1, 20 },
-    { SIM_MUTANT_MARGIN_NONE, "network", "one-incarnation", NULL, 43, 60 },
+    { SIM_MUTANT_MARGIN_NONE, "network", "one-incarnation", NULL, 82, 400 },
     { SIM_MUTANT_NUMBER_REUSED, "none", "incarnation", NULL, 1, 10 },
     { SIM_MUTANT_ORDERS_KEPT, "network", "stale-start", NULL, 144, 300 },
     { SIM_MUTANT_SUM_SPOILED, "none", "core", NULL, 1, 5 },
