@@ -195,8 +195,8 @@ TEST(test_is_stored_slice_by_slice_and_once)
     live_hold(live); /* the first slice is due */
     assert_null(queue_of(live, "a"));
     live_release(live);
-    answered(live, &replies[0], 200, "{\"tasks\":4196}");
-    answered(live, &replies[1], 200, "{\"tasks\":4196}");
+    answered(live, &replies[0], 200, "{\"tasks\":4196,\"passes\":1}");
+    answered(live, &replies[1], 200, "{\"tasks\":4196,\"passes\":1}");
     assert_in_range(commits(live) - before, SLICES + 1, SLICES + 2); /* and each was written once */
     assert_int_equal(rows(live), TASKS);
     give(live, "a", 1, other, &replies[1]);
@@ -223,12 +223,12 @@ TEST(test_refuses_what_is_too_much)
     options->dataset.bytes = 0;
     options->limits.user[HOLDING_TASKS] = 19;
     give(live, "a", 0, body, &replies[0]);
-    answered(live, &replies[0], 200, "{\"tasks\":10}");
+    answered(live, &replies[0], 200, "{\"tasks\":10,\"passes\":1}");
     give(live, "b", 0, body, &replies[1]);
     answered(live, &replies[1], 422, "10 there are, 10 would come, 19 may be");
     options->limits.user[HOLDING_TASKS] = 20;
     give(live, "b", 0, body, &replies[1]);
-    answered(live, &replies[1], 200, "{\"tasks\":10}");
+    answered(live, &replies[1], 200, "{\"tasks\":10,\"passes\":1}");
 }
 
 /* What is under way counts: nobody gets in beside it. */
@@ -245,7 +245,7 @@ TEST(test_counts_what_is_under_way)
     give(live, "b", 0, body, &replies[1]);
     answered(live, &replies[1], 422, "0 there are, 8392 would come, 8391 may be");
     live_release(live);
-    answered(live, &replies[0], 200, "{\"tasks\":4196}");
+    answered(live, &replies[0], 200, "{\"tasks\":4196,\"passes\":1}");
 }
 
 TEST(test_goes_with_its_job)
@@ -288,7 +288,7 @@ TEST(test_comes_again_behind_a_full_disk)
         assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
     }
     give(live, "a", 0, shorter, &reply);
-    answered(live, &reply, 200, "{\"tasks\":5}");
+    answered(live, &reply, 200, "{\"tasks\":5,\"passes\":1}");
     live_restart(live);
     assert_int_equal(task_queue_n_tasks(queue_of(live, "a")), 5);
     assert_int_equal(rows(live), 5);
@@ -307,6 +307,6 @@ TEST(test_ends_with_the_scheduler)
     assert_null(queue_of(live, "a"));
     reply_clear(&reply);
     give(live, "a", 0, body, &reply);
-    answered(live, &reply, 200, "{\"tasks\":4196}");
+    answered(live, &reply, 200, "{\"tasks\":4196,\"passes\":1}");
     assert_int_equal(rows(live), TASKS);
 }

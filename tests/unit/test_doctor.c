@@ -165,7 +165,7 @@ TEST(test_systemd)
     CASE(VERDICT_WARNING, "limits", "not root", "sudo edl doctor", f.systemd.root = false);
     CASE(VERDICT_OK, "limits", "which holds: memory, tasks", "", f.systemd.booted = false;
          set(f.cgroups.own_holds, "memory, tasks"));
-    CASE(VERDICT_WARNING, "limits", "asked for; it is read-only", "give it",
+    CASE(VERDICT_WARNING, "limits", "to their requests; it is read-only", "give it",
          f.systemd.booted = false;
          set(f.cgroups.own_fault, "it is read-only"); set(f.cgroups.own_remedy, "give it"));
     CASE(VERDICT_WARNING, "limits", "as agent.conf says", "runtime: auto",
