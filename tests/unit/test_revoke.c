@@ -406,8 +406,8 @@ TEST(test_a_node_with_processes_keeps_its_row)
     live_stop(live);
     run_sql(live, "taken",
             "PRAGMA foreign_keys = OFF; INSERT INTO process VALUES"
-            " (1, 0, 0, 1, 'running', 'busy', '[]', 7, 0, 0, 0, '', 1, 1, 0, 0, 0, '[]', 0, 0),"
-            " (1, 0, 1, 2, 'exited', 'idle', '[]', 7, 0, 0, 0, '', 1, 1, 1, 0, 0, '[]', 0, 0)");
+            " (1, 0, 0, 1, 'running', 'busy', '[]', 7, 0, 0, 0, '', 1, 1, 0, 0, 0, '[]', 0, 0, ''),"
+            " (1, 0, 1, 2, 'exited', 'idle', '[]', 7, 0, 0, 0, '', 1, 1, 1, 0, 0, '[]', 0, 0, '')");
     run_sql(live, "edl.db", "DELETE FROM node");
     run_sql(live, "taken",
             "INSERT INTO user (name, role, created_wall_us) VALUES ('a', 'user', 1);"
