@@ -96,8 +96,8 @@ static const struct option_row rows[] = {
       "an account that processes may run as; may be repeated. Without\n"
       "it and --allow-group: all but root and those of the system",
       option_accounts, OPTION_LIVE, AT(allow_users), .count = OPTION_LIST },
-    { "allow-group", "NAME", "the same for members of this group; may be repeated",
-      option_accounts, OPTION_LIVE, AT(allow_groups), .count = OPTION_LIST },
+    { "allow-group", "NAME", "the same for members of this group; may be repeated", option_accounts,
+      OPTION_LIVE, AT(allow_groups), .count = OPTION_LIST },
     { "default-user", "NAME", "for jobs of people who have no account on this node", option_account,
       OPTION_LIVE, AT(default_user) },
     { "user-range", "FIRST-LAST", "such people have a number of their own each, of these",

@@ -41,7 +41,7 @@ struct job_options {
        deadline)                                                                                   \
     XX("expected", 0, OPTION_TEXT, "TIME", "how long you think it takes: 20m, 8h", expected)       \
     XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
-    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (its program's, or 1)", passes)                      \
+    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (its program's, or 1)", passes)    \
     XX("shuffle", 0, OPTION_TEXT, "SEED",                                                          \
        "each pass in another order, which follows from the seed", shuffle)
 

@@ -12,7 +12,7 @@
 
 #define RECORD_DIGEST_TEXT_BYTES 65 /* 64 digits */
 
-/* record_digest - SHA-256, in hex digits, of each chunk: path, offset, number of records, size of the
- * file and the second of its last change */
+/* record_digest - SHA-256, in hex digits, of each chunk: path, offset, number of records, size of
+ * the file and the second of its last change */
 void record_digest(const struct edl_chunk *chunks, size_t n_chunks,
                    char ret[RECORD_DIGEST_TEXT_BYTES]);
