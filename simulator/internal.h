@@ -495,6 +495,7 @@ struct truth_process {
     uint64_t stop_commit;        /* that asked it to end, 0 none */
     uint64_t start_failure;      /* which one of its node's; 0: it could be started */
     uint64_t heard_us, heard_by; /* when its end was committed, and by which run of the scheduler */
+    uint64_t ended_us;           /* likewise, also of a lost one */
     bool unheard_of;             /* when it was asked to end, its agent had not told of it */
     uint64_t stood_us,
         frozen_since_us; /* it stood still so long before, and does since then; or 0 */

@@ -360,6 +360,8 @@ static void commit_process(struct sim *sim, const struct process *process)
         known->heard_us = sim->now_us;
         known->heard_by = sim->server.generation;
     }
+    if (process_state_is_final(process->state) && known->ended_us == 0)
+        known->ended_us = sim->now_us;
     if (process->state == PROCESS_RUNNING && known->running_commit == 0)
         known->running_commit = sim->server.commits;
     known->state = process->state;

@@ -52,12 +52,11 @@ uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, u
 /* worked_us - for how long its holder could work on it at least; clocks of nodes are a little fast
  * or slow, and what stands still is known by the last report */
 static uint64_t worked_us(const struct sim *sim, const struct truth_job *truth,
-                          const struct truth_task *task, uint64_t until_us)
+                          const struct truth_task *task)
 {
     uint64_t stood_us = ledger_stood_us(sim, truth, task->holder) - task->stood_us;
     uint64_t known_us = stood_us - stood_us / CLOCK_PART;
-
-    uint64_t held_us = until_us - MIN_OF(task->leased_us, until_us);
+    uint64_t held_us = sim->now_us - task->leased_us;
     uint64_t off_us = known_us > REPORT_US ? known_us - REPORT_US : 0;
 
     return held_us - MIN_OF(off_us, held_us);
@@ -75,19 +74,18 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
 {
     bool ended = has_ended(truth, task->holder);
     const struct truth_process *holder = ended ? &truth->processes[task->holder] : NULL;
-    uint64_t until_us = ended ? holder->heard_us : sim->now_us;
-    bool may_expire;
 
     if (!task->held)
         return;
     task->held = false;
-    may_expire = worked_us(sim, truth, task, until_us) >= TASK_LEASE_LEAST_US;
     if (ended) {
-        /* its time may have been over before the end was seen: whether it was is not known here */
+        /* its time may have been over before its end was on record, whether it stood or not: what
+         * the scheduler knew of that then is not known here */
         task->failures +=
-            has_failed(holder) || sim->now_us - task->leased_us >= TASK_LEASE_LEAST_US;
+            has_failed(holder) ||
+            holder->ended_us - MIN_OF(task->leased_us, holder->ended_us) >= TASK_LEASE_LEAST_US;
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
-    } else if (may_expire) {
+    } else if (worked_us(sim, truth, task) >= TASK_LEASE_LEAST_US) {
         time_out(sim, task);
     } else {
         violate(sim, "tasks",
