@@ -14,6 +14,7 @@ from ._model import Chunk
 
 Record = Union[bytes, str]
 Decode = Callable[[Any], Any]
+SETTLE_S = 2.0  # the longest wait for a question that is under way when a task fails
 ASK_S = 20.0  # the longest wait of one question for a task
 BATCHES_MOST = 2  # read and not consumed yet
 UNREADABLE_MOST = 4  # tasks one behind the other; then it is this machine and not the file
@@ -253,6 +254,12 @@ class Feed:
                 break
             yield from item.records if decode is None else self._decoded(task, item.records, decode)
         self._end(task, item)
+
+    def settle(self) -> None:
+        """A question for the next task may be under way, and get the task that has just failed: it goes back, as nobody
+        is left here to take it. Else the end of this process would fail it again."""
+        if self._thread is not threading.current_thread():
+            self._thread.join(SETTLE_S)
 
     def take_current(self) -> Optional[AnyTask]:
         """The task that is being consumed: its end is up to the caller."""

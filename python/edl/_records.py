@@ -44,6 +44,7 @@ class Data:
         self._lock = threading.Lock()
         self._put: Optional[str] = None  # paths and kind for which it was put
         self._feed: Optional[Feed] = None
+        self._closed: Optional[Feed] = None  # the last one
         self._reader = _files.Reader()
         self._first: Optional[Task] = None  # taken to look at its pass
         self._left: Optional[AnyTask] = None  # under way when an exception left the loop
@@ -101,6 +102,7 @@ class Data:
     def _end_feed(self, give_back: bool) -> None:
         feed, self._feed = self._feed, None
         if feed is not None:
+            self._closed = feed
             feed.close(give_back)
 
     # ---- a loop that an exception left ----
@@ -117,6 +119,8 @@ class Data:
         try:
             if error is None or isinstance(error, Exception):
                 task.failed(f"{what}{where} in the body of the loop")
+                if self._closed is not None and not sys.is_finalizing():
+                    self._closed.settle()
             else:
                 task.give_back(type(error).__name__)
         except Error as other:  # what the body raised is what the program has to hear of
