@@ -89,7 +89,7 @@ def _size(path: str) -> int:
 
 
 def _text_bytes(path: str) -> int:
-    """Of a path as it is sent, about: what is no plain ASCII may become an escape."""
+    """Of a path as it is sent, about: other letters than ASCII may become escapes."""
     size = len(os.fsencode(path))
     return size if path.isascii() and path.isprintable() else size * ESCAPE_BYTES
 
