@@ -241,7 +241,7 @@ struct checked {
     json_t *damaged; /* of the file under way */
 };
 
-/* What was lost at one place of a file. */
+/* The loss at one place of a file. */
 struct damage {
     uint64_t offset_bytes, bytes, n_records;
     bool counted; /* n_records is known */

@@ -289,7 +289,7 @@ int client_tell(struct edl_client *client, const char *path, const json_t *body,
 
 /* ---- a wait ---- */
 
-/* look - one call that waits for wait_s at most: what it says; *limit is spent by it */
+/* look - one call that waits for wait_s at most, and its answer; it spends *limit */
 static int look(struct edl_client *client, const struct client_wait *wait, unsigned wait_s,
                 struct patience *limit)
 {

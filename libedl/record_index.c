@@ -189,7 +189,7 @@ static void end_piece(struct making *making)
     making->ends[index->n_pieces++] = index->n_chunks;
 }
 
-/* text_bytes_of - a path as it is sent, about: what is no plain ASCII may become an escape */
+/* text_bytes_of - a path as it is sent, about: other letters than ASCII may become escapes */
 static uint64_t text_bytes_of(const char *path)
 {
     uint64_t size = strlen(path);

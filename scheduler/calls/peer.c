@@ -2,8 +2,7 @@
 /* peer.c - see peer.h
  *
  * Of each account there is one question under way at most, and of accounts as many as are kept: so
- * what waits for the database is bounded, however slow it is and however often each account
- * calls. */
+ * few questions wait for the database, however slow it is and however often each account calls. */
 #include "scheduler/calls/peer.h"
 
 #include <errno.h>

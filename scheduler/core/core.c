@@ -168,7 +168,7 @@ bool cluster_wants_plan(struct cluster *cluster)
     return cluster->plan_wanted;
 }
 
-/* cluster_effects - borrowed; valid until the next event. What is learnt has effects as well */
+/* cluster_effects - borrowed; valid until the next event. Learning has effects as well */
 const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n)
 {
     learn_take(cluster);

@@ -170,7 +170,7 @@ void job_learn_start(struct cluster *cluster, struct job *job, const struct fact
 }
 
 /* Learnt before it was queued again, without having run: that was for another number. Or its owner
- * says how many: what it shows from now on is of no number. */
+ * says how many: its speed from now on is of no number. */
 void job_learn_servers(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     struct job_learned *learned = job->learned;

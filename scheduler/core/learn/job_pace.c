@@ -8,7 +8,7 @@
  * tasks: O(log n) a task.
  *
  * Instances that wait for each other in every step finish alike however fast each of them is: no
- * queue would tell who is slow. Their steps do: the time that each computed for a sample, without
+ * queue would tell which is slow. Their steps do: the time that each computed for a sample, without
  * its waits. */
 #include "scheduler/core/learn/job_learn.h"
 

@@ -384,7 +384,7 @@ bool job_chooses_servers(const struct job *job);
 void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers);
 /* job_free_servers - it is queued again and has never run: as its document said */
 void job_free_servers(struct cluster *cluster, struct job *job);
-/* job_forget_servers - its owner says how many: what it shows from now on is of no number */
+/* job_forget_servers - its owner says how many: its speed from now on is of no number */
 void job_forget_servers(struct cluster *cluster, struct job *job);
 /* job_servers_laid - on how many servers its parameters lie; 0: on none yet, or it has no servers.
  * Linear in its processes */

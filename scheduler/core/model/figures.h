@@ -104,7 +104,7 @@ void figures_resized(struct cluster_figures *figures, enum resize_direction dire
 /* figures_sum_nodes - linear in the nodes */
 struct node_sums figures_sum_nodes(const struct cluster *cluster);
 
-/* cluster_crowd - jobs that are to share what there is; who waits for another job is not there yet.
+/* cluster_crowd - jobs that are to share the cluster, without those that wait for another job.
  * O(1) */
 uint32_t cluster_crowd(const struct cluster *cluster);
 

@@ -366,7 +366,7 @@ static bool data_has_failed(const struct job *job)
     return job->queue != NULL && task_queue_has_failed(job->queue);
 }
 
-/* What was to be queued again cannot run any more. */
+/* The job was to be queued again, and cannot run any more. */
 static void fail_instead(struct cluster *cluster, struct job *job)
 {
     char text[JOB_REASON_SIZE];
