@@ -51,7 +51,7 @@ begin() { # NAME PATTERN COMMAND...
     # what its processes left standing still at the end of the test would stand for a quarter of an hour
     case "$* " in
     *' --cut-off-kill '*) ;; # it is to stand for as long as that says
-    edl-agent\ *) set -- "$@" --cut-off-kill 1s ;;
+    *edl-agent\ *) set -- "$@" --cut-off-kill 1s ;;
     esac
     rm -f "$work/$name.fifo"
     mkfifo "$work/$name.fifo"
