@@ -15,13 +15,12 @@
  * quarter the first, which is given up after a seventh and sent again, twice. */
 #define REPORT_PART_OF_LEASE 4
 #define TIMEOUT_PART_OF_LEASE 7
+#define SLOW_PART_OF_LEASE 3 /* for a link whose answers take longer than that seventh */
 #define BACKOFF_PART_OF_LEASE 16
 #define QUICK_FAILURES 2
 /* While programs stand still, each second counts. */
 #define EAGER_TIMEOUT_US USEC_PER_SEC
-#define PATIENT_ONE_IN                                                                             \
-    16 /* tries; a scheduler that needs longer than a second is heard by them                      \
-        */
+#define PATIENT_ONE_IN 16 /* tries: a new connection over a slow link takes longer than a second */
 #define EAGER_TRY_US (250 * USEC_PER_MSEC) /* up to twice that */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
@@ -81,11 +80,18 @@ static void act(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
         return;
     sm->reporting = sm->changes;
     sm->sent_us = now_us;
+    sm->eager_tries += sm->eager;
 }
 
 static bool has_lease(const struct link_sm *sm, uint64_t now_us)
 {
     return sm->joined && now_us < sm->lease_end_us;
+}
+
+/* eager_timeout_us - a second, but no connection is given up that answers, only slowly */
+static uint64_t eager_timeout_us(const struct link_sm *sm)
+{
+    return MIN_OF(MAX_OF(EAGER_TIMEOUT_US, 2 * sm->answer_us), LINK_CALL_TIMEOUT_US);
 }
 
 static uint64_t eager_us(uint32_t noise)
@@ -119,13 +125,14 @@ void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noi
     if (sm->eager == eager)
         return;
     sm->eager = eager;
+    sm->eager_tries = 0;
     if (!eager || !sm->joined)
         return;
-    if (sm->main_call != 0 && now_us - sm->sent_us >= EAGER_TIMEOUT_US) {
+    if (sm->main_call != 0 && now_us - sm->sent_us >= eager_timeout_us(sm)) {
         cut(sm, now_us, noise, ret);
     } else if (sm->main_call != 0) {
         sm->cut_call = sm->main_call;
-        arm_main(sm, sm->sent_us + EAGER_TIMEOUT_US, ret);
+        arm_main(sm, sm->sent_us + eager_timeout_us(sm), ret);
     } else if (sm->main_at_us > now_us + EAGER_TRY_US) {
         arm_main(sm, now_us + EAGER_TRY_US, ret);
     }
@@ -186,11 +193,15 @@ uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us)
 {
     unsigned slower = sm->failures > QUICK_FAILURES ? sm->failures - QUICK_FAILURES : 0;
     uint64_t limit_us = MIN_OF(sm->lease_us / TIMEOUT_PART_OF_LEASE, LINK_REPORT_TIMEOUT_US);
+    uint64_t slow_us;
 
     if (sm->eager)
-        return sm->calls % PATIENT_ONE_IN == 0 ? LINK_REPORT_TIMEOUT_US : EAGER_TIMEOUT_US;
-    return has_lease(sm, now_us) ? MIN_OF(limit_us << slower, LINK_CALL_TIMEOUT_US)
-                                 : LINK_CALL_TIMEOUT_US;
+        return sm->eager_tries % PATIENT_ONE_IN == 0 ? LINK_CALL_TIMEOUT_US : eager_timeout_us(sm);
+    if (!has_lease(sm, now_us))
+        return LINK_CALL_TIMEOUT_US;
+    /* A new connection takes some rounds. */
+    slow_us = MIN_OF(2 * sm->answer_us, sm->lease_us / SLOW_PART_OF_LEASE);
+    return MIN_OF(MAX_OF(limit_us << slower, slow_us), LINK_CALL_TIMEOUT_US);
 }
 
 void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result result,
@@ -326,6 +337,7 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         return;
     }
     sm->failures = 0;
+    sm->answer_us = now_us - sm->sent_us;
     sm->lapsed = false;
     if (sm->sent_us >= sm->away_told_us)
         sm->away_until_us = 0;

@@ -84,6 +84,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t cut_call;    /* given up by the main timer while programs stand still; 0: none yet */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
+    uint64_t answer_us;   /* how long the answer to the last one that was taken took; 0: none was */
     uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
     uint64_t
         away_until_us; /* the scheduler has left, and keeps our slots until then; 0: it has not */
@@ -93,6 +94,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t lease_end_us;
     bool lapsed;         /* it had ended before it was kept, and no report was taken since */
     bool eager;          /* programs stand still until the scheduler is heard */
+    unsigned eager_tries; /* reports that were begun since then */
     uint64_t main_at_us; /* what its timer is armed for */
     uint64_t changes;    /* told so far */
     uint64_t reporting;  /* changes in the report in flight */
@@ -163,9 +165,9 @@ void link_sm_renewed(struct link_sm *sm, uint64_t sent_us, uint64_t lease_us, ui
 void link_sm_away(struct link_sm *sm, uint64_t away_us, uint64_t now_us);
 bool link_sm_renew_away(struct link_sm *sm, uint64_t now_us, uint64_t *ret_sent_us);
 
-/* link_sm_eager - whether programs stand still: then a try to report takes 1 s at most (one in 16:
- * 5 s), also one that is under way (the main timer ends it), and the next one comes 250 to 500 ms
- * later */
+/* link_sm_eager - whether programs stand still: then a try to report takes 1 s at most, or twice as
+ * long as the last answer took (one in 16: LINK_CALL_TIMEOUT_US), also one that is under way (the
+ * main timer ends it), and the next one comes 250 to 500 ms later */
 void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
                    struct link_actions *ret);
 

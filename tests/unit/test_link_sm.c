@@ -81,6 +81,24 @@ TEST(test_reports_are_given_up_before_the_lease)
     assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
 }
 
+/* A new connection over a link of 2 s there and back takes four rounds, a report over it one. */
+TEST(test_a_slow_link_gets_the_time_of_a_connection)
+{
+    settle();
+    (void)main_timer(LINK_REPORT);
+    now += 100 * USEC_PER_MSEC;
+    report_taken(1);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 7);
+    (void)main_timer(LINK_REPORT);
+    now += LEASE / 10;
+    report_taken(1);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 10 * 2);
+    (void)main_timer(LINK_REPORT);
+    now += LEASE / 4;
+    report_taken(1);
+    assert_int_equal(link_sm_timeout_us(&sm, now), LEASE / 3);
+}
+
 /* Leases from the shortest to one of a day: what runs gets SIGTERM a third of it before its end. */
 TEST(test_two_lost_reports_cost_no_lease)
 {
