@@ -36,7 +36,7 @@ plain=$(grep -o '127.0.0.1:[0-9]*' "$work/scheduler.log" | head -1)
 export EDL_CA=$work/state/ca.pem EDL_SERVER=https://$tls EDL_TOKEN_FILE=$work/state/admin-token
 for node in n1 n2 n3 n4; do
     # shellcheck disable=SC2046
-    begin $node "joined as $node" with_files 4096 $(edl node add --foreground $node 2>/dev/null) --state-dir "$work/$node" --runtime direct \
+    begin $node "joined as $node" with_files 4096 $(edl node add --foreground $node 2>/dev/null) --state-dir "$work/$node" --runtime direct --cut-off-kill 30s \
         --allow-root --default-user root --no-foreign --address 127.0.0.1 --cpu 8 --overcommit --label "node=$node"
 done
 for one in ann:user mallory:user eve:viewer olga:operator; do
