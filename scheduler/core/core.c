@@ -128,8 +128,10 @@ void cluster_tick(struct cluster *cluster, struct instant now)
     struct node *node;
 
     learn_take(cluster);
-    while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us)
+    while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us) {
+        node_end_lease(cluster, node);
         node_lost(cluster, node, now);
+    }
     deadlines_fire(cluster, now);
 }
 

@@ -88,6 +88,7 @@ TEST(test_moves_of_a_node)
     assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_QUARANTINED, w->now, NULL),
                      -EINVAL);
     assert_string_equal(w->cluster->unlisted, "");
+    node_end_lease(w->cluster, node);
     node_lost(w->cluster, node, w->now);
     node_lost(w->cluster, node, w->now); /* lost -> lost is in no table */
     assert_string_equal(w->cluster->unlisted, "node node-0: lost -> lost");

@@ -294,6 +294,7 @@ void node_start_failed(struct cluster *cluster, struct node *node, struct job *j
 void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now);
 /* node_quarantine - a ready one takes nothing new until an operator sets it ready */
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
+/* node_lost - its lease has ended */
 void node_lost(struct cluster *cluster, struct node *node, struct instant now);
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 /* foreign load that was lower than planned for long enough: the peak of that time is planned with

@@ -139,7 +139,6 @@ void node_lost(struct cluster *cluster, struct node *node, struct instant now)
 {
     struct process *process;
 
-    node_end_lease(cluster, node);
     node->n_stale = 0;
     node->heard = false;
     node->foreign_cpu_millicores = 0;
