@@ -11,14 +11,6 @@
 #include "scheduler/core/plan/pin_wait.h"
 #include "scheduler/core/plan/plan_internal.h"
 
-static const char *const verdicts[ACCOUNT_VERDICTS] = {
-    [ACCOUNT_FITS] = "fits",       [ACCOUNT_FOREIGN] = "foreign-load",
-    [ACCOUNT_FULL] = "full",       [ACCOUNT_TOO_SMALL] = "too-small",
-    [ACCOUNT_UNFIT] = "unfit",     [ACCOUNT_LABELS] = "labels",
-    [ACCOUNT_UNHEARD] = "unheard", [ACCOUNT_DISK_FULL] = "disk-full",
-    [ACCOUNT_CLOSED] = "closed",
-};
-
 static const char *const changes[] = {
     [CHANGE_NONE] = "none",      [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
     [CHANGE_JOB] = "job-before", [CHANGE_FOREIGN] = "foreign-load", [CHANGE_NODE] = "node",
@@ -36,11 +28,6 @@ static const struct kind {
     { offsetof(struct resources, ports), "%.0f more ports", 1 },
 };
 
-const char *account_verdict_to_string(enum account_verdict verdict)
-{
-    return verdicts[verdict];
-}
-
 const char *wait_change_to_string(enum wait_change change)
 {
     return changes[change];
@@ -49,17 +36,6 @@ const char *wait_change_to_string(enum wait_change change)
 static int64_t *kind_of(struct resources *resources, size_t kind)
 {
     return (int64_t *)((char *)resources + kinds[kind].offset);
-}
-
-/* The missing part of need, each kind for itself. */
-static struct resources missing(struct resources have, struct resources need)
-{
-    struct resources lacks = { 0 };
-
-    for (size_t k = 0; k < ELEMENTS(kinds); k++)
-        *kind_of(&lacks, k) =
-            MAX_OF(*kind_of(&need, k) - MAX_OF(*kind_of(&have, k), (int64_t)0), (int64_t)0);
-    return lacks;
 }
 
 /* How far away that is: the sum of the missing parts, in millionths of the need. */
@@ -73,51 +49,7 @@ static uint64_t distance(struct resources lacks, struct resources need)
     return sum;
 }
 
-static uint32_t times(struct resources have, struct resources need)
-{
-    int64_t most = INT32_MAX;
-
-    for (size_t k = 0; k < ELEMENTS(kinds); k++)
-        if (*kind_of(&need, k) > 0)
-            most = MIN_OF(most, MAX_OF(*kind_of(&have, k), (int64_t)0) / *kind_of(&need, k));
-    return (uint32_t)most;
-}
-
 /* --- node by node --- */
-
-struct node_account node_account_of(const struct node *node, const struct want *want, bool promised)
-{
-    struct node_account account = { .node = node };
-    struct resources empty = node->empty_room->now;
-    struct resources ours; /* free but for other jobs */
-
-    if (!node_takes_processes(node)) {
-        account.verdict =
-            node->state == NODE_READY && node->disk_full ? ACCOUNT_DISK_FULL : ACCOUNT_CLOSED;
-        return account;
-    }
-    if (node->n_stale > 0 || !node->heard) {
-        account.verdict = ACCOUNT_UNHEARD;
-        return account;
-    }
-    account.free = promised ? node->room->facts.now : node->room->now;
-    account.lacks = missing(account.free, want->need);
-    account.foreign = plan_foreign_of(node);
-    account.unfit = unfit_nodes_find(want->unfit, node);
-    ours = account.free;
-    resources_add(&ours, &account.foreign, 1);
-    if (want->selector != NULL && !labels_cover(&node->offer.labels, want->selector))
-        account.verdict = ACCOUNT_LABELS;
-    else if (unfit_nodes_hold(want->unfit, node, want->unfit_roles))
-        account.verdict = ACCOUNT_UNFIT;
-    else if (!resources_fit(&empty, &want->need))
-        account.verdict = ACCOUNT_TOO_SMALL;
-    else if (!resources_fit(&account.free, &want->need))
-        account.verdict = resources_fit(&ours, &want->need) ? ACCOUNT_FOREIGN : ACCOUNT_FULL;
-    else
-        account.fits = times(account.free, want->need);
-    return account;
-}
 
 static bool is_nearer(const struct node_account *a, const struct node_account *b,
                       struct resources need)
@@ -217,7 +149,7 @@ static void nearest_node(const struct cluster *cluster, const struct rest *rest,
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
-        struct resources lacks = missing(node->room->now, rest->needs);
+        struct resources lacks = resources_missing(&node->room->now, &rest->needs);
         uint64_t far = distance(lacks, rest->needs);
 
         if (!room_is_listed(node->room) || !node->heard || node->n_stale > 0 ||

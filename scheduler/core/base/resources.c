@@ -6,6 +6,32 @@
 
 #include "shared/macro.h"
 
+static int64_t missing(int64_t have, int64_t need)
+{
+    return MAX_OF(need - MAX_OF(have, (int64_t)0), (int64_t)0);
+}
+
+struct resources resources_missing(const struct resources *have, const struct resources *need)
+{
+    return (struct resources){ .cpu_millicores =
+                                   missing(have->cpu_millicores, need->cpu_millicores),
+                               .memory_bytes = missing(have->memory_bytes, need->memory_bytes),
+                               .gpus = missing(have->gpus, need->gpus),
+                               .ports = missing(have->ports, need->ports) };
+}
+
+static int64_t times(int64_t have, int64_t need)
+{
+    return need > 0 ? MAX_OF(have, (int64_t)0) / need : INT64_MAX;
+}
+
+int64_t resources_times(const struct resources *have, const struct resources *need)
+{
+    return MIN_OF(MIN_OF(times(have->cpu_millicores, need->cpu_millicores),
+                         times(have->memory_bytes, need->memory_bytes)),
+                  MIN_OF(times(have->gpus, need->gpus), times(have->ports, need->ports)));
+}
+
 bool resources_exceed(const struct resources *a, const struct resources *b)
 {
     return a->cpu_millicores > b->cpu_millicores || a->memory_bytes > b->memory_bytes ||

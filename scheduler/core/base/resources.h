@@ -61,6 +61,10 @@ static inline bool resources_equal(const struct resources *a, const struct resou
            a->gpus == b->gpus && a->ports == b->ports;
 }
 
+/* resources_missing - the part of need that have lacks, each figure for itself */
+struct resources resources_missing(const struct resources *have, const struct resources *need);
+/* resources_times - how often need goes into have; INT64_MAX: it needs nothing */
+int64_t resources_times(const struct resources *have, const struct resources *need);
 /* some figure of a is larger than that of b */
 bool resources_exceed(const struct resources *a, const struct resources *b);
 /* some figure is below zero */

@@ -565,22 +565,6 @@ bool capacity_might_fit(const struct capacity *capacity, const struct want *want
     return found != NULL;
 }
 
-/* How often `need` goes into that, which it fits. */
-static int64_t times_in(const struct resources *have, const struct resources *need)
-{
-    int64_t times = INT64_MAX;
-
-    if (need->cpu_millicores > 0)
-        times = MIN_OF(times, have->cpu_millicores / need->cpu_millicores);
-    if (need->memory_bytes > 0)
-        times = MIN_OF(times, have->memory_bytes / need->memory_bytes);
-    if (need->gpus > 0)
-        times = MIN_OF(times, have->gpus / need->gpus);
-    if (need->ports > 0)
-        times = MIN_OF(times, have->ports / need->ports);
-    return times;
-}
-
 struct count {
     const struct want *want;
     uint64_t signature;
@@ -604,7 +588,7 @@ static bool count_open(struct tree_node *at, struct count *count)
         return false;
     open = room_open(count->capacity, room, count->now);
     if (resources_fit(&open, need) && room_carries(room, count->want))
-        count->left -= MIN_OF(count->left, times_in(&open, need));
+        count->left -= MIN_OF(count->left, resources_times(&open, need));
     return count->left > 0 && count_open(at->left, count);
 }
 
@@ -622,7 +606,7 @@ static bool count_possible(struct room *room, void *userdata)
     struct resources could = open_later(room, count->capacity->holding);
 
     resources_add(&could, &room->facts.yield, 1);
-    count->left -= MIN_OF(count->left, times_in(&could, &count->want->need));
+    count->left -= MIN_OF(count->left, resources_times(&could, &count->want->need));
     return count->left > 0;
 }
 

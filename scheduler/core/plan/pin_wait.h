@@ -4,7 +4,7 @@
  * For people who ask why a job waits; plans do not look at it. */
 #pragma once
 
-#include "scheduler/core/ask/account.h"
+#include "scheduler/core/plan/node_account.h"
 #include "scheduler/core/plan/plan_internal.h"
 
 struct pin_wait {
