@@ -96,7 +96,7 @@ uint32_t group_table_index(const struct group_table *table, const char *user)
 
 /* --- the sums of each --- */
 
-static void use(struct policy_group *group, const struct resources *what, int sign)
+void group_use(struct policy_group *group, const struct resources *what, int sign)
 {
     group->cpu_millicores += sign * what->cpu_millicores;
     group->gpus += sign * what->gpus;
@@ -113,8 +113,8 @@ void group_count(struct cluster *cluster, struct job *job)
     used = wanted_of_job(job);
     if (resources_equal(&used, &job->plan.used))
         return;
-    use(group, &job->plan.used, -1);
-    use(group, &used, 1);
+    group_use(group, &job->plan.used, -1);
+    group_use(group, &used, 1);
     job->plan.used = used;
     /* going through the queue takes promises away and gives them again: that is no news to it */
     if (job->state != JOB_QUEUED)
@@ -125,47 +125,7 @@ void group_give(struct planner *planner, const struct process *process, int sign
 {
     const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
 
-    use(&planner->groups[process->job->plan.group], &held, -sign);
-}
-
-int64_t group_level(const struct planner *planner, uint32_t group)
-{
-    return policy_group_level(&planner->groups[group], planner->total.cpu_millicores,
-                              planner->total.gpus);
-}
-
-double group_percent(const struct planner *planner, uint32_t group)
-{
-    return (double)policy_group_part(&planner->groups[group], planner->total.cpu_millicores,
-                                     planner->total.gpus) /
-           1e7;
-}
-
-bool group_is_below(const struct planner *planner, uint32_t group)
-{
-    return planner->n_groups > 1 && group_level(planner, group) < 0;
-}
-
-bool group_may_hold(const struct planner *planner, const struct job *job,
-                    const struct resources *holds)
-{
-    struct policy_group group = planner->groups[job->plan.group];
-
-    if (planner->n_groups <= 1)
-        return true;
-    use(&group, &job->plan.used, -1);
-    use(&group, holds, 1);
-    return policy_group_level(&group, planner->total.cpu_millicores, planner->total.gpus) <= 0;
-}
-
-bool group_may_lend(const struct planner *planner, const struct process *process)
-{
-    const struct job *job = process->job;
-    const struct resources held = resources_of_role(&job->spec->roles[process->role]);
-    struct policy_group left = planner->groups[job->plan.group];
-
-    use(&left, &held, -1);
-    return policy_group_level(&left, planner->total.cpu_millicores, planner->total.gpus) >= 0;
+    group_use(&planner->groups[process->job->plan.group], &held, -sign);
 }
 
 void groups_init(struct planner *planner, const struct group_table *table)
@@ -202,16 +162,4 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
     }
     queue_might_move(cluster->planner);
     cluster->plan_wanted = true;
-}
-
-uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name)
-{
-    const struct planner *planner = cluster->planner;
-
-    for (uint32_t g = 1; g < planner->n_groups; g++)
-        if (streq(planner->groups[g].name, name))
-            return (uint32_t)(policy_group_part(&planner->groups[g], planner->total.cpu_millicores,
-                                                planner->total.gpus) /
-                              1000000);
-    return 0;
 }

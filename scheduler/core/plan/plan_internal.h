@@ -531,18 +531,23 @@ void count_sharing(struct planner *planner, struct job *job);
  * ------------------------------------------------------------------------------------------- */
 /* the planner's groups, which hold nothing yet */
 void groups_init(struct planner *planner, const struct group_table *table);
-/* that job may hold so much and its group has no more than its guarantee */
-bool group_may_hold(const struct planner *planner, const struct job *job,
-                    const struct resources *holds);
-/* it may be shrunk away and its group keeps what is guaranteed to it */
-bool group_may_lend(const struct planner *planner, const struct process *process);
+/* group_use - the group holds so much more (1), or less (-1) */
+void group_use(struct policy_group *group, const struct resources *what, int sign);
 /* its group gives the process away (1), in a search for victims, or has it again (-1) */
 void group_give(struct planner *planner, const struct process *process, int sign);
+
+/* --- plan/group_levels.c: what each group holds, beside its guarantee
+ * ------------------------------------------------------------------------------------------- */
 /* as policy_group_level */
 int64_t group_level(const struct planner *planner, uint32_t group);
 bool group_is_below(const struct planner *planner, uint32_t group);
 /* its part of the cluster */
 double group_percent(const struct planner *planner, uint32_t group);
+/* that job may hold so much and its group has no more than its guarantee */
+bool group_may_hold(const struct planner *planner, const struct job *job,
+                    const struct resources *holds);
+/* it may be shrunk away and its group keeps what is guaranteed to it */
+bool group_may_lend(const struct planner *planner, const struct process *process);
 
 /* --- plan/repair.c: nodes on which a job could not be started lately
  * ------------------------------------------------------------------------------------------- */
