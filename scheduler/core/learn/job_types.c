@@ -11,7 +11,7 @@
  * Those whose instances wait for each other in every step are as fast as the slowest of them: they
  * teach nothing. A comparison is believed for some hours, or an error would keep a family off a
  * type for ever, where alone it could show itself. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/core_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,30 +68,12 @@ void job_believe_types(struct cluster *cluster, struct job *job, struct instant 
     job->learned->bias = bias_of(&cluster->gpu_types, speeds, now.now_us);
 }
 
-/* Each plan asks for that of the first job of a class. */
-static const char *family_of(const struct job *job, char own[JOB_FAMILY_SIZE])
-{
-    struct queue_class *class = job->plan.queue_class;
-
-    if (class == NULL) {
-        job_family_name(job, own);
-        return own;
-    }
-    if (class->family_of != job->id) {
-        class->family_of = job->id;
-        job_family_name(job, class->family);
-    }
-    return class->family;
-}
-
 /* Of one that waits, by its document. */
-static struct type_bias pending_bias(const struct cluster *cluster, const struct job *job,
+static struct type_bias pending_bias(const struct cluster *cluster, const char *family,
                                      struct instant now)
 {
-    const struct gpu_speeds *speeds;
-    char own[JOB_FAMILY_SIZE];
+    const struct gpu_speeds *speeds = goodput_family_speeds(cluster->families, family);
 
-    speeds = goodput_family_speeds(cluster->families, family_of(job, own));
     return speeds != NULL ? bias_of(&cluster->gpu_types, speeds, now.now_us)
                           : (struct type_bias){ 0 };
 }
@@ -116,42 +98,17 @@ bool job_knows_type(const struct cluster *cluster, const struct job *job, const 
 /* --- where it goes
  * --------------------------------------------------------------------------------------- */
 
-static bool prefer(const struct plan *plan, const struct job *job, struct want *want)
+bool job_order_types(const struct cluster *cluster, const struct job *job, const char *family,
+                     struct instant now, struct gpu_order *ret)
 {
-    const struct cluster *cluster = plan->cluster;
-    struct type_bias bias;
+    struct type_bias bias =
+        job->learned != NULL ? job->learned->bias : pending_bias(cluster, family, now);
 
-    if (want->need.gpus == 0 || !cluster->gpu_types.learnt || !cluster_minds_types(cluster))
-        return false;
-    bias = job->learned != NULL ? job->learned->bias : pending_bias(cluster, job, plan->now);
     if (!bias.clear)
         return false;
     for (uint8_t t = 0; t < GPU_TYPES_MAX; t++)
-        want->order.step[t] = gpu_step(bias_on(cluster, &bias, t));
+        ret->step[t] = gpu_step(bias_on(cluster, &bias, t));
     return true;
-}
-
-struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t role)
-{
-    struct want want = want_of(job, role);
-
-    (void)prefer(plan, job, &want);
-    return want;
-}
-
-const struct demand *gang_demands_of(const struct plan *plan, const struct job *job,
-                                     const struct demand *demands, size_t n,
-                                     struct demand own[JOB_ROLES_MAX])
-{
-    bool differs = false;
-
-    if (!plan->cluster->gpu_types.learnt)
-        return demands;
-    for (size_t d = 0; d < n; d++) {
-        own[d] = demands[d];
-        differs |= prefer(plan, job, &own[d].want);
-    }
-    return differs ? own : demands;
 }
 
 /* --- the basis of its judgement

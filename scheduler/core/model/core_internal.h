@@ -477,6 +477,10 @@ struct node_stay {
 /* cluster_minds_types - there are nodes of several types, and the policy wants to know which is
  * faster for whom. O(types) */
 bool cluster_minds_types(const struct cluster *cluster);
+/* job_order_types - the order in which it goes to the types, while cluster_minds_types. family: its
+ * name, of a job that waits. false: it does not differ from others. A look at its family */
+bool job_order_types(const struct cluster *cluster, const struct job *job, const char *family,
+                     struct instant now, struct gpu_order *ret);
 /* job_knows_type - of its family it is known what it makes of the node's type */
 bool job_knows_type(const struct cluster *cluster, const struct job *job, const struct node *node);
 /* job_expect_node - how fast a node is for this job: level and bias, 0 as far as nothing is known.
