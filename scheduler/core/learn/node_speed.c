@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/core_internal.h"
 
 #define LATEST_WEIGHT 0.25 /* of the last round, once there are more */
 #define FORGOTTEN_US (30 * 60 * USEC_PER_SEC)
@@ -53,15 +53,6 @@ static void set_level(struct node *node, enum speed_kind kind)
     node->room->speed[kind] = level;
 }
 
-/* Its known speed is part of that of its type. */
-static void count_speed(struct cluster *cluster, const struct node *node, int sign)
-{
-    const struct node_speed *speed = &node->speeds[SPEED_GPU];
-
-    if (speed->rounds > 0)
-        gpu_types_count_speed(&cluster->gpu_types, node->room->gpu_type, speed->log, sign);
-}
-
 static void watch(struct cluster *cluster, struct node *node)
 {
     uint64_t first_us = NEVER_US;
@@ -84,9 +75,9 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
     uint64_t kept_us = FORGOTTEN_US << MIN_OF(node->moved_away, (uint32_t)DOUBLINGS_MAX);
     bool changed;
 
-    count_speed(cluster, node, -1);
+    node_count_type_speed(cluster, node, -1);
     changed = node_speed_add(&node->speeds[kind], log);
-    count_speed(cluster, node, 1);
+    node_count_type_speed(cluster, node, 1);
     node->speeds[kind].until_us = now.now_us + kept_us;
     watch(cluster, node);
     if (!changed)
@@ -100,13 +91,13 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
 
 static void forget_until(struct cluster *cluster, struct node *node, uint64_t until_us)
 {
-    count_speed(cluster, node, -1);
+    node_count_type_speed(cluster, node, -1);
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
         if (node->speeds[kind].until_us <= until_us) {
             node->speeds[kind] = (struct node_speed){ 0 };
             node->room->speed[kind] = 0;
         }
-    count_speed(cluster, node, 1);
+    node_count_type_speed(cluster, node, 1);
     watch(cluster, node);
     node_refresh(cluster, node);
 }
@@ -122,49 +113,14 @@ void node_forget_speed(struct cluster *cluster, struct node *node)
     forget_until(cluster, node, NEVER_US);
 }
 
-static void set_type(struct cluster *cluster, struct node *node, uint8_t type)
-{
-    if (node->room->gpu_type == type)
-        return;
-    count_speed(cluster, node, -1);
-    gpu_types_count(&cluster->gpu_types, node->room->gpu_type, -1);
-    node->room->gpu_type = node->empty_room->gpu_type = type;
-    gpu_types_count(&cluster->gpu_types, type, 1);
-    count_speed(cluster, node, 1);
-}
-
-void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there)
-{
-    struct gpu_types *types = &cluster->gpu_types;
-    bool has = there && node->offer.gpus > 0;
-
-    if (has && node->room->gpu_type != GPU_TYPE_NONE && node->room->gpu_type != GPU_TYPE_OTHER &&
-        node->room->gpu_type == gpu_types_lookup(types, &node->offer.labels))
-        return;
-    set_type(cluster, node, GPU_TYPE_NONE); /* its entry may be free for the new name now */
-    if (has)
-        set_type(cluster, node, gpu_types_find(types, &node->offer.labels));
-}
-
-/* One that came when the table was full is of no type of its own still. */
-void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from)
-{
-    struct room_facts facts = to->empty_room->facts;
-
-    if (to->room->gpu_type == from->room->gpu_type)
-        return;
-    set_type(copy, to, from->room->gpu_type);
-    (void)capacity_set(&copy->planner->offered, to->empty_room, &facts);
-}
-
 void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from)
 {
-    count_speed(copy, to, -1);
+    node_count_type_speed(copy, to, -1);
     for (int kind = 0; kind < _SPEED_KINDS; kind++) {
         to->speeds[kind] = from->speeds[kind];
         set_level(to, (enum speed_kind)kind);
     }
-    count_speed(copy, to, 1);
+    node_count_type_speed(copy, to, 1);
     to->moved_away = from->moved_away;
     deadline_set(&copy->deadlines, &to->speed_forgotten, DEADLINE_SPEED,
                  deadline_at(&from->speed_forgotten));

@@ -515,11 +515,17 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
 void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now);
 /* node_forget_speed - all of it: it may be another machine */
 void node_forget_speed(struct cluster *cluster, struct node *node);
+void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
+/* --- node_gpu_type.c
+ * ----------------------------------------------------------------------------------------- */
 /* node_set_gpu_type - as it offers now; there: not any more. The caller lists its rooms afresh.
  * node_copy_gpu_type - of the same type as the original. O(types) */
 void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there);
 void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from);
-void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);
+/* node_count_type_speed - the known speed of the node is a part of that of its type (1), or not any
+ * more (-1): away before a change of either, and back after it. O(1) */
+void node_count_type_speed(struct cluster *cluster, const struct node *node, int sign);
+
 /* --- unfit_nodes.c: nodes that cannot run a job
  * ------------------------------------------------------------------------------------------ */
 /* job_note_unfit - the node of the process cannot run it; text: its agent's */
@@ -593,7 +599,9 @@ void job_forget_idle(struct cluster *cluster, struct job *job);
 void job_idle_fell_due(struct cluster *cluster, struct job *job);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
-/* node_offer_changed - the same when it is new or offers something else */
+/* node_list_offer - its room when nothing runs there. O(log nodes) */
+void node_list_offer(struct cluster *cluster, struct node *node);
+/* node_offer_changed - the same as node_refresh when it is new or offers something else */
 void node_offer_changed(struct cluster *cluster, struct node *node);
 struct resources resources_of_role(const struct role_spec *role);
 struct resources resources_of_offer(const struct node_offer *offer);

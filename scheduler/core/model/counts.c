@@ -377,14 +377,20 @@ void node_refresh(struct cluster *cluster, struct node *node)
     note_draining(planner, node, node->state == NODE_DRAINING);
 }
 
-void node_offer_changed(struct cluster *cluster, struct node *node)
+void node_list_offer(struct cluster *cluster, struct node *node)
 {
     struct room_facts empty = { .now = resources_of_offer(&node->offer) };
-    const struct process *process;
 
     empty.later = empty.now;
-    node_set_gpu_type(cluster, node, true);
     (void)capacity_set(&cluster->planner->offered, node->empty_room, &empty);
+}
+
+void node_offer_changed(struct cluster *cluster, struct node *node)
+{
+    const struct process *process;
+
+    node_set_gpu_type(cluster, node, true);
+    node_list_offer(cluster, node);
     cluster->offers_version++;
     queue_might_move(cluster->planner); /* a job that never fitted may, and the other way round */
     /* the range of ports may have moved: the held part of it is summed up afresh */
