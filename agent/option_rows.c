@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
       "scheduler, and goes to others first (default {}; 0: never)",
       option_time, OPTION_AT_START, AT(gpu_idle_us), .fallback = "10m" },
     { "label", "NAME=VALUE",
-      "what jobs may ask for with node-selector; may be repeated, see\n"
+      "for the node-selector of jobs; may be repeated, see\n"
       "also EDL_LABELS (arch and os are there by themselves)",
       option_label, OPTION_LIVE, AT(labels), .count = OPTION_GATHERED },
     { "ports", "FIRST-LAST", "for processes (default {})", option_ports, OPTION_LIVE,
@@ -82,7 +82,7 @@ static const struct option_row rows[] = {
       option_time, OPTION_LIVE, AT(cut_off_kill_us), .fallback = "15m", .least = "1s" },
     { "tasks-max", "N", "threads and processes of one process (default {})", option_u64,
       OPTION_LIVE, AT(tasks_max), .fallback = "4096", .least = "16", .most = "4194304" },
-    { "pin-cores", NULL, "who is granted whole cores gets some for itself, near each other",
+    { "pin-cores", NULL, "a process with whole cores gets some for itself, near each other",
       option_flag, OPTION_AT_START, AT(pin_cores) },
     { "cpu-quota", NULL,
       "no process uses more than it was granted, also of idle cores\n"

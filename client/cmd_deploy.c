@@ -60,11 +60,12 @@ const struct verb verb_deploy = {
     .usage = "[--conf FILE] [--check | --upgrade | --remove] [HOST...]",
     .summary = "Make the machines of a list (conf.py) nodes of this cluster, over ssh",
     .details =
-        "Connects to every host of HOSTS at once, installs edl-agent (and edl-trainer, where there "
-        "is one)\nfrom the host's apt repository or from this machine, gives each a join token of "
-        "its own, starts the\nservice, and tells what edl doctor says there. Doing it again "
-        "changes nothing; a host that fails stops\nno other, and the table says why and what to "
-        "type. After that ssh is not used any more.\n\n"
+        "Connects to every host of HOSTS at once. Installs edl-agent (and edl-trainer, where there "
+        "is "
+        "one) from\nthe host's apt repository or from this machine. Gives each a join token of its "
+        "own, starts the service,\nand tells what edl doctor says there. Doing it again changes "
+        "nothing. A host that fails stops no other,\nand the table says why and what to type. "
+        "After that ssh is not used any more.\n\n"
         "With HOST only these of the list. Keys come from ssh-agent and ~/.ssh, names and jumps "
         "from ~/.ssh/config.\nWhere an account is not root, sudo is used; its password is asked "
         "for "

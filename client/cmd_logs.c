@@ -226,11 +226,11 @@ const struct verb verb_logs = {
         "per line.\n"
         "--all gets all that a process wrote from its node, as far as that keeps it, also of a "
         "job\n"
-        "that has ended; only its owner and admins may.\n"
+        "that has ended. Only its owner and admins may.\n"
         "JOB may name an array: the output of its jobs, one after the other.\n"
         "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
         "progress\n"
-        "bar the last state; --raw, a file or a pipe have the output as it was written.",
+        "bar the last state. With --raw, in a file or a pipe the output is as it was written.",
     .options = logs_options,
     .options_size = sizeof(struct logs_options),
     .min_args = 1,

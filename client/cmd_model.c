@@ -71,7 +71,8 @@ const struct verb verb_model = {
         "Shapes follow the network beside them; one that was trained with arguments of its own\n"
         "needs them again. Exit status: 0 whole, 1 a file is damaged, and named.\n"
         "nearest tells the rows of an embedding that are most like that of WORD (of word_dict) or\n"
-        "of a row number, by the cosine between them. csv prints a parameter, a line for each row.",
+        "of a row number. It goes by the cosine between them. csv prints a parameter, a line for "
+        "each row.",
     .options = model_options,
     .options_size = sizeof(struct model_options),
     .min_args = 2,

@@ -184,11 +184,11 @@ const struct verb verb_plan = {
         "--scale the question is about a node or the bounds of a running job. When a job's end is "
         "waited\n"
         "for, the time is an estimate from the records that it has counted so far.\n\n"
-        "Exit status: 0 it would be done now or within the time that processes take to stop; 4 it "
+        "Exit status: 0 it would be done now or within the time that processes take to stop. 4 it "
         "would\n"
-        "wait, for a job's end or for nobody knows what; 5 it never fits these nodes; else as for "
-        "every\n"
-        "verb (1 when it would be refused).",
+        "wait, for a job's end or for an event that nobody can foresee. 5 it never fits these "
+        "nodes. Else\n"
+        "as for every verb (1 when it would be refused).",
     .options = plan_options,
     .options_size = sizeof(struct plan_options),
     .max_args = 1,

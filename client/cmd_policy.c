@@ -78,10 +78,9 @@ const struct verb verb_policy = {
     .name = "policy",
     .usage = "",
     .summary = "The allocation policy, and the price of cores, memory and GPUs",
-    .details =
-        "The price is by how many seconds all jobs together are over sooner, for each second "
-        "that the\n"
-        "cheapest core, GiB or GPU in use is held.",
+    .details = "The price is by how many seconds all jobs together are over sooner. It is for each "
+               "second that\n"
+               "the cheapest core, GiB or GPU in use is held.",
     .options = no_options,
     .options_size = sizeof(struct common_options),
     .run = run,

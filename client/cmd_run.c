@@ -321,7 +321,7 @@ const struct verb verb_run = {
     .summary = "Train on all hosts of a conf.py, as PaddlePaddle's paddle.py did",
     .details =
         "One job: a parameter server and a trainer on every host of HOSTS, in the folder "
-        "ROOT_DIR/JOB%Y%m%d%H%M%S\nof each, with the files log/train.log, log/server.log, "
+        "ROOT_DIR/JOB%Y%m%d%H%M%S\nof each. Its files are log/train.log, log/server.log, "
         "paddle_trainer.INFO, paddle_pserver2.INFO and nodefile.\nThe output of all is printed, "
         "each line behind its node and process. Every FLAG that is not listed here\ngoes to the "
         "trainer as it stands.\n\n"

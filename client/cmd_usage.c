@@ -77,7 +77,7 @@ const struct verb verb_usage = {
     .usage = "[--user NAME]",
     .summary = "The grants of each user's jobs, and their use",
     .details = "In core-hours: useful; idle, granted and not used; resize, while processes started"
-               " and stopped;\nwasted, work that has to be done again because a process failed, "
+               " and stopped;\nwasted. Wasted work has to be done again because a process failed, "
                "was lost or had to stop.",
     .options = usage_options,
     .options_size = sizeof(struct usage_options),

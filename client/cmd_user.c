@@ -76,8 +76,8 @@ const struct verb verb_user = {
              " remove [--forget] NAME | list",
     .summary = "People who may come in, and their roles",
     .details =
-        "A viewer looks; a user also submits jobs and changes or stops their own; an operator"
-        " changes\nand stops anybody's, and cordons, drains and removes nodes; an admin also "
+        "A viewer looks. A user also submits jobs and changes or stops their own. An operator"
+        " changes\nand stops anybody's, and cordons, drains and removes nodes. An admin also "
         "manages users.\nA name is that of a Unix account: on the scheduler's own"
         " machine its owner needs no token.",
     .options = user_options,

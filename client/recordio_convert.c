@@ -290,7 +290,7 @@ int recordio_convert(const struct recordio_call *call)
     struct output out = { 0 };
 
     if (o->lines == o->files) {
-        (void)edl_error_set(&error, -EINVAL, "what a record is is %s",
+        (void)edl_error_set(&error, -EINVAL, "the shape of a record is %s",
                             o->lines ? "told twice" : "not told");
         (void)edl_error_remedy(&error, "--lines: each line is one; --files: each file is one");
         return report_error(&error);

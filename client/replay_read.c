@@ -146,8 +146,9 @@ static int gone(uint64_t after)
     (void)edl_error_set(&error, EDL_ECOMPACTED,
                         "the events behind %" PRIu64 " were compacted while they were read", after);
     (void)edl_error_remedy(
-        &error, "once more; --keep-events of edl-scheduler(8) keeps more, and what " SAVE_EVENTS
-                " saved in time is read with --events FILE");
+        &error,
+        "once more; --keep-events of edl-scheduler(8) keeps more, and a file that " SAVE_EVENTS
+        " saved in time is read with --events FILE");
     return report_error(&error);
 }
 

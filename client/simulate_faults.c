@@ -206,7 +206,7 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
     }
     (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);
     if (*schedule != '\0')
-        (void)printf("\nWhat was to happen (%" PRIu32 " of %" PRIu32 " entries are enough):\n%s",
+        (void)printf("\nThe faults in order (%" PRIu32 " of %" PRIu32 " entries are enough):\n%s",
                      result->schedule_left, result->schedule_full, schedule);
     if (*history != '\0')
         (void)printf(

@@ -497,7 +497,7 @@ static int check_driver(int device, char *ret_text, size_t size)
         driver.error_string != NULL)
         r = ask_driver(&driver, device, ret_text, size);
     else
-        (void)snprintf(ret_text, size, "libcuda.so.1 has no cuInit, or not what belongs to it");
+        (void)snprintf(ret_text, size, "libcuda.so.1 has no cuInit, or not the calls that belong to it");
     return r; /* the library stays: the runtime takes it next, or nothing does */
 }
 

@@ -237,11 +237,12 @@ static void check_foreign(struct sim *sim, struct sim_node *node)
         owes && !anybody_leaves(node) ? first_that_could_give_way(sim, node) : NULL;
 
     if (settled_lasts(sim, &node->owes_since_us, unit != NULL, FOREIGN_LIMIT_US))
-        violate(sim, "foreign",
-                "%s has not what its own services want, and for %.0f s %s-%u of job %s does not "
-                "give way, which is above its minimum",
-                node->name, (double)(sim->now_us - node->owes_since_us) / 1e6, unit->id.role,
-                unit->id.index, unit->job->name);
+        violate(
+            sim, "foreign",
+            "%s has less than its own services want. Job %s is above its minimum, and for %.0f s "
+            "its %s-%u does not give way",
+            node->name, unit->job->name, (double)(sim->now_us - node->owes_since_us) / 1e6,
+            unit->id.role, unit->id.index);
 }
 
 /* --- growth --- */

@@ -25,8 +25,10 @@ static const char usage[] =
     "Usage: edl-trainer model show DIR [--config_args NAME=NUMBER,...] [--json]\n"
     "       edl-trainer model nearest DIR WORD [--parameter NAME] [--count N] [--json]\n"
     "       edl-trainer model csv DIR PARAMETER\n\n"
-    "Tells parameters, shapes and norms of a saved pass, and names its damaged files; which rows\n"
-    "of an embedding are most like that of a word; a parameter as lines with commas.\n\nOptions:\n";
+    "Tells parameters, shapes and norms of a saved pass, and names its damaged files. Tells which\n"
+    "rows of an embedding are most like that of a word. Prints a parameter as lines with "
+    "commas.\n\n"
+    "Options:\n";
 
 struct request {
     const char *words[WORDS_MAX];

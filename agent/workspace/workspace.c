@@ -40,11 +40,10 @@ static const char usage[] =
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
     "       edl-workspace send-log FOLDER NAME\n"
-    "Packs a folder and tells its SHA-256 and size; lists what it would pack; unpacks an archive\n"
-    "into the working directory, or into a folder unless that is there; removes the copies that "
-    "belong to no process folder; keeps logs "
-    "within their bounds;\n"
-    "reads files of processes for the agent. See edl-workspace(8).\n";
+    "Packs a folder and tells its SHA-256 and size. Lists what it would pack. Unpacks an archive\n"
+    "into the working directory, or into a folder unless that is there. Removes the copies that\n"
+    "belong to no process folder. Keeps logs within their bounds. Reads files of processes for\n"
+    "the agent. See edl-workspace(8).\n";
 
 static int pack(char **arguments, struct edl_error *error)
 {

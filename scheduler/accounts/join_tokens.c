@@ -91,9 +91,9 @@ static int check_number(const struct join_tokens *tokens, const struct join_toke
     else if (n >= most)
         r = edl_error_set(error, -EDQUOT, "there are %zu unused join tokens already", n);
     return r == 0 ? 0
-                  : edl_error_remedy(error, "revoke what is not needed (edl node tokens lists them,"
-                                            " edl node revoke ID takes one back), or wait until "
-                                            "some are used or have expired");
+                  : edl_error_remedy(error, "revoke those that nobody needs (edl node tokens,"
+                                            " edl node revoke ID), or wait until some are used"
+                                            " or have expired");
 }
 
 /* None outlives the token it was made with, which is there: its owner calls with it. */

@@ -117,8 +117,8 @@ static const struct http_route table[] = {
       .handler = api_process_files, .operation = "listFiles", .flags = ROUTE_USER,
       .max_body_bytes = NO_BODY, .query = "pattern folder", .status = 200,
       .gives = "application/jsonl",
-      .summary = "files of a process on its node, a line each with size and SHA-256, behind them a"
-                 " line with \"end\"; without pattern those that it wrote or changed" },
+      .summary = "files of a process on its node, a line each with size and SHA-256, and behind"
+                 " them a line with \"end\". Without pattern: those that it wrote or changed" },
     { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/file",
       .handler = api_process_file, .operation = "readFile", .flags = ROUTE_USER,
       .max_body_bytes = NO_BODY, .query = "path folder offset bytes", .status = 200,

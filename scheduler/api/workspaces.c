@@ -260,8 +260,8 @@ void api_workspace_put(struct http_request *request, void *userdata)
 static int refuse_name(const char *hex, struct edl_error *error)
 {
     (void)edl_error_set(error, -ENOENT, "there is no workspace %s of yours", hex);
-    return edl_error_remedy(error, "what no job needs is removed: send it again; what others sent"
-                                   " is theirs");
+    return edl_error_remedy(error, "a workspace that no job needs is removed: send it again; one"
+                                   " that others sent is theirs");
 }
 
 /* People may what is theirs; a node for a process of the role that names it. */
@@ -314,7 +314,7 @@ static int send_archive(struct scheduler *scheduler, struct http_request *reques
     workspace = workspaces_find(&scheduler->workspaces, hex);
     if (workspace == NULL) { /* a node asks */
         (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
-        return edl_error_remedy(error, "what no job needs is removed: send it again");
+        return edl_error_remedy(error, "a workspace that no job needs is removed: send it again");
     }
     fd = workspaces_file(&scheduler->workspaces, workspace, error);
     if (fd < 0)

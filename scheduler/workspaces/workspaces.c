@@ -258,8 +258,9 @@ int workspaces_check_disk(const struct workspaces *workspaces, uint64_t bytes,
         (void)edl_error_set(error, -ENOSPC,
                             "there is no room for the archive: workspaces may take %llu bytes",
                             (unsigned long long)limits->max_bytes);
-        return edl_error_remedy(error, "send less; what no job needs goes after ten minutes, and"
-                                       " edl-scheduler --max-workspaces sets the room");
+        return edl_error_remedy(
+            error, "send less; an archive that no job needs goes after ten minutes, and"
+                   " edl-scheduler --max-workspaces sets the room");
     }
     if (fstatvfs(workspaces->dir_fd, &disk) == -1)
         return edl_error_errno(error, -errno, "asking for the room for archives");
@@ -303,7 +304,7 @@ int workspaces_check_sender(const struct workspaces *workspaces, const char *sen
     (void)edl_error_set(error, -EDQUOT,
                         "workspaces that %s has sent and no job needs take %llu bytes of %llu",
                         sender, (unsigned long long)held_bytes, (unsigned long long)max_bytes);
-    return edl_error_remedy(error, "submit the jobs that need them; what no job needs goes ten "
+    return edl_error_remedy(error, "submit the jobs that need them; one that no job needs goes ten "
                                    "minutes after it was sent, and edl-scheduler "
                                    "--max-user-workspaces sets the room");
 }

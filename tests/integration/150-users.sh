@@ -57,7 +57,7 @@ silent as eve workspace list || fail "another's archive is listed: $(as eve work
 as ann workspace list | grep -q "${sent##*/}" || fail 'her own archive is not listed'
 status=$(curl -sS -o "$work/got" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/eve")" "$EDL_SERVER$sent")
 [ "$status" = 404 ] || fail "another's archive is answered with $status: $(cat "$work/got")"
-grep -q 'what others sent is theirs' "$work/got" || fail "it is not told why: $(cat "$work/got")"
+grep -q 'one that others sent is theirs' "$work/got" || fail "it is not told why: $(cat "$work/got")"
 jq -n --arg workspace "sha256:${sent##*/}" '{metadata: {name: "stolen"}, spec: {trainer: {entrypoint: "cat x", workspace: $workspace, "min-instance": 1}}}' \
     >"$work/stolen.json"
 if as eve submit "$work/stolen.json" 2>"$work/err"; then fail "a job runs in another's archive"; fi
