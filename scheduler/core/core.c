@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core.c - the root of the core: makes and frees its rooms, and hands what time brings to them
  *
- * The one file that may use every room. */
+ * With submission.c the root, which may use every room. */
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/learn/take.h"
 #include "scheduler/core/plan/plan_internal.h"

@@ -110,37 +110,29 @@ static int check_array_names(const struct cluster *cluster, const char *user,
     return 0;
 }
 
-/* The parts of a submission besides its document. */
-struct submission {
-    const char *user;
-    const struct archived_jobs *archived;
-    bool resolved; /* the jobs that it is to run after have their numbers already */
-    struct instant now;
-};
-
 /* The conditions for all jobs of a document; then its times and names are made absolute. */
-static int prepare(const struct cluster *cluster, struct job_spec *spec,
-                   const struct submission *submission, struct edl_error *error)
+int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
+                       const struct submit_terms *terms, struct edl_error *error)
 {
-    const char *user = submission->user != NULL ? submission->user : "";
+    const char *user = terms->user != NULL ? terms->user : "";
     int r = check_spec(spec, error);
 
     if (r == 0)
         r = spec_check_size(spec, error);
     if (r == 0)
-        r = check_deadline(spec, submission->now, error);
+        r = check_deadline(spec, terms->now, error);
     if (r == 0)
         r = spec_makes_array(spec) ? check_array_names(cluster, user, spec, error)
                                    : check_name(cluster, user, spec->name, error);
-    if (r == 0 && !submission->resolved)
-        r = after_resolve(cluster, user, submission->archived, spec, error);
+    if (r == 0 && !terms->resolved)
+        r = after_resolve(cluster, user, terms->archived, spec, error);
     if (r == 0)
-        fix_deadline(spec, submission->now);
+        fix_deadline(spec, terms->now);
     return r;
 }
 
-static struct job *add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                       struct instant now)
+struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                           struct instant now)
 {
     struct job *job = job_new(cluster, cluster->next_job_id, take_spec, user);
 
@@ -154,74 +146,23 @@ static struct job *add(struct cluster *cluster, struct job_spec *take_spec, cons
     holdings_enter(&cluster->holdings, job);
     effect_save_spec(cluster, job);
     effect_event(cluster, now, job, "", "job-queued", "%s was submitted", job->spec->name);
-    job_take_turn(cluster, job);
-    after_link(cluster, job, true, now);
-    job_watch_deadline(cluster, job, now);
-    cluster->plan_wanted = true;
     return job;
 }
 
-static int submit(struct cluster *cluster, struct job_spec *take_spec,
-                  const struct submission *submission, struct job **ret_first,
-                  struct edl_error *error)
+void submission_enter(struct cluster *cluster, struct job *job, struct instant now)
 {
-    const char *user = submission->user;
-    bool is_array = spec_makes_array(take_spec);
-    struct job *first = NULL;
-    int r = prepare(cluster, take_spec, submission, error);
-
-    if (r < 0)
-        return r;
-    for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
-        struct job *job = add(cluster, job_spec_array_element(take_spec, i), user, submission->now);
-
-        first = first != NULL ? first : job;
-    }
-    if (is_array)
-        (void)job_spec_free(take_spec);
-    else
-        first = add(cluster, take_spec, user, submission->now);
-    if (ret_first != NULL)
-        *ret_first = first;
-    return 0;
-}
-
-/* cluster_submit - see cluster.h; O(log n) */
-int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                   struct instant now, struct job **ret_job, struct edl_error *error)
-{
-    const struct submission submission = { .user = user, .now = now };
-
-    if (spec_makes_array(take_spec))
-        return edl_error_at(error, EDL_EBADSPEC, "/spec/array", "an array is more than one job");
-    return submit(cluster, take_spec, &submission, ret_job, error);
-}
-
-/* cluster_submit_array - see cluster.h */
-int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                         const struct archived_jobs *archived, struct instant now,
-                         struct job **ret_first, struct edl_error *error)
-{
-    const struct submission submission = { .user = user, .archived = archived, .now = now };
-
-    return submit(cluster, take_spec, &submission, ret_first, error);
+    after_link(cluster, job, true, now);
+    job_watch_deadline(cluster, job, now);
+    cluster->plan_wanted = true;
 }
 
 int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const char *user,
                    const struct archived_jobs *archived, struct instant now,
                    struct edl_error *error)
 {
-    const struct submission submission = { .user = user, .archived = archived, .now = now };
+    const struct submit_terms terms = { .user = user, .archived = archived, .now = now };
 
-    return prepare(cluster, spec, &submission, error);
-}
-
-int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                    struct instant now, struct job **ret_first, struct edl_error *error)
-{
-    const struct submission submission = { .user = user, .resolved = true, .now = now };
-
-    return submit(cluster, take_spec, &submission, ret_first, error);
+    return submission_prepare(cluster, spec, &terms, error);
 }
 
 void cluster_give_secret(struct cluster *cluster, struct job *job,

@@ -69,14 +69,31 @@ void job_settle(struct cluster *cluster, struct job *job, struct instant now);
 int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const char *user,
                    const struct archived_jobs *archived, struct instant now,
                    struct edl_error *error);
-/* submit_resolved - cluster_submit_array of what was prepared so: of a copy, which does not have
- * those that are over */
-int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
-                    struct instant now, struct job **ret_first, struct edl_error *error);
+/* The parts of a submission besides its document. */
+struct submit_terms {
+    const char *user;
+    const struct archived_jobs *archived;
+    bool resolved; /* the jobs that it is to run after have their numbers already */
+    struct instant now;
+};
+/* submission_prepare - submit_prepare by such terms. submission_add - a queued job, in no queue
+ * yet. submission_enter - it has its turn: it enters the queue, or waits for others. O(log n) */
+int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
+                       const struct submit_terms *terms, struct edl_error *error);
+struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                           struct instant now);
+void submission_enter(struct cluster *cluster, struct job *job, struct instant now);
 /* spec_check_size - what one submission may ask for, whoever makes it; EDL_EBADSPEC, pointer set */
 int spec_check_size(const struct job_spec *spec, struct edl_error *error);
 /* spec_makes_array - an array of jobs is to be made of the document */
 bool spec_makes_array(const struct job_spec *spec);
+
+/* --- submission.c
+ * ------------------------------------------------------------------------------------------- */
+/* submit_resolved - cluster_submit_array of what was prepared so: of a copy, which does not have
+ * those that are over */
+int submit_resolved(struct cluster *cluster, struct job_spec *take_spec, const char *user,
+                    struct instant now, struct job **ret_first, struct edl_error *error);
 
 /* --- after_resolve.c, after.c: jobs that wait for others
  * ------------------------------------------------------------------------------------------- */
