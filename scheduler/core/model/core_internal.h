@@ -576,6 +576,20 @@ void unfit_forget_disk(struct cluster *cluster, const struct node *node);
 /* job_copy_unfit - for a copy of the cluster, whose nodes are there */
 void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);
 
+/* --- node_fit.c: which nodes could run an instance if nothing else ran there
+ * ------------------------------------------------------------------------------------------ */
+/* node_could_hold - it offers enough for an instance of the role, and carries its labels.
+ * node_could_run - likewise, and it did not refuse the job. node_could_run_slot - likewise, and the
+ * role names no other node for that instance */
+bool node_could_hold(const struct node *node, const struct role_spec *role);
+bool node_could_run(const struct node *node, const struct job *job, uint32_t role);
+bool node_could_run_slot(const struct node *node, const struct job *job, uint32_t role,
+                         uint32_t index);
+/* job_could_be_complete - false: the nodes that there are, here or away, cannot run its minimum at
+ * once. That is certain; true is not, as no places are looked for. Linear in the nodes, for each
+ * role */
+bool job_could_be_complete(const struct cluster *cluster, const struct job *job);
+
 /* --- node_disk.c
  * ------------------------------------------------------------------------------------------ */
 #define REASON_DISK_FULL                                                                           \

@@ -18,7 +18,7 @@
  * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
  * from the processes that are remembered, so a restart decides alike; it forgets the progress that
  * ended processes told. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/model/job_hasty.h"
 
 #include <stdio.h>
@@ -120,10 +120,7 @@ static bool has_failed_on(const struct job *job, const struct node *node, bool w
 /* It could hold an instance of the role when it is empty, and none of them has tried. */
 static bool is_untried(const struct job *job, uint32_t role, const struct node *node)
 {
-    const struct want want = want_of(job, role);
-
-    return node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
-           room_carries(node->empty_room, &want) &&
+    return node_takes_processes(node) && node_could_run(node, job, role) &&
            !has_failed_on(job, node, job_role_works(job, role));
 }
 

@@ -480,29 +480,27 @@ static void unfit(struct cluster *cluster, struct process *process,
     goes_elsewhere(cluster, process, CAUSE_UNFIT, reason, now);
 }
 
-/* There is room for it now where its job did not fail to start. */
-static bool fits_elsewhere(const struct cluster *cluster, const struct process *process,
-                           struct instant now)
+static bool has_room(const struct node *node, const struct role_spec *role)
 {
-    const struct failed_starts failed = { process->job, now };
-    struct want want = want_of_slot(process->job, process->role, process->index);
+    const struct resources need = resources_of_role(role);
 
-    want.avoids = could_not_start;
-    want.userdata = &failed;
-    return capacity_best_fit(&cluster->planner->rooms, &want, true) != NULL;
+    return room_is_listed(node->room) && resources_fit(&node->room->later, &need) &&
+           resources_fit(&node->room->now, &need);
 }
 
-/* A node is large enough on which its job did not fail to start, but has no room now. Of an
+/* A node is large enough on which its job did not fail to start. at_once: and has room now. Of an
  * instance with a node of its own only that one counts. */
-static bool may_fit_elsewhere(const struct cluster *cluster, const struct process *process,
-                              struct instant now)
+static bool fits_elsewhere(const struct cluster *cluster, const struct process *process,
+                           bool at_once, struct instant now)
 {
-    const struct want want = want_of_slot(process->job, process->role, process->index);
+    const struct job *job = process->job;
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        if (node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
-            room_carries(node->empty_room, &want) && !node_failed_to_start(node, process->job, now))
+        if (node_takes_processes(node) &&
+            node_could_run_slot(node, job, process->role, process->index) &&
+            (!at_once || has_room(node, &job->spec->roles[process->role])) &&
+            !node_failed_to_start(node, job, now))
             return true;
     return false;
 }
@@ -513,9 +511,9 @@ static bool may_fit_elsewhere(const struct cluster *cluster, const struct proces
 static bool tries_again(struct cluster *cluster, struct process *process, bool again,
                         struct instant now)
 {
-    if (!again && fits_elsewhere(cluster, process, now))
+    if (!again && fits_elsewhere(cluster, process, true, now))
         return true;
-    if (!may_fit_elsewhere(cluster, process, now))
+    if (!fits_elsewhere(cluster, process, false, now))
         return false;
     process_slot(process)->failed_starts++;
     back_off(cluster, process, now);

@@ -201,17 +201,16 @@ void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from
 /* Nodes, here or away, are large enough for one of the role, and all of them refused it. */
 static bool is_role_refused(const struct cluster *cluster, const struct job *job, uint32_t role)
 {
-    const struct want want = want_of_role(&job->spec->roles[role]);
+    const struct role_spec *spec = &job->spec->roles[role];
     const struct node *node;
     bool any = false;
 
-    if (job->spec->roles[role].nodes != NULL)
+    if (spec->nodes != NULL)
         return false; /* it waits for the nodes that it names */
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         const struct unfit_node *found = unfit_nodes_find(job->unfit, node);
 
-        if (!resources_fit(&node->empty_room->now, &want.need) ||
-            (want.selector != NULL && !labels_cover(&node->offer.labels, want.selector)))
+        if (!node_could_hold(node, spec))
             continue;
         if (found == NULL || (found->refused >> role & 1) == 0)
             return false;
@@ -226,14 +225,6 @@ bool job_is_refused(const struct cluster *cluster, const struct job *job)
         if (is_role_refused(cluster, job, r))
             return true;
     return false;
-}
-
-static bool may_be_complete(const struct cluster *cluster, const struct job *job)
-{
-    struct demand demands[JOB_ROLES_MAX];
-    size_t n = gang_demands_of_job(job, demands);
-
-    return demands_fit_ever(cluster, demands, n) != FIT_NEVER;
 }
 
 /* Those that only could not start it are tried again. */
@@ -259,13 +250,12 @@ static void forget_failed_starts(struct job *job)
 static bool has_another(const struct cluster *cluster, const struct process *process)
 {
     const struct job *job = process->job;
-    const struct want want = want_of_slot(job, process->role, process->index);
     const struct node *node;
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        if (node_takes_processes(node) && resources_fit(&node->empty_room->now, &want.need) &&
-            room_carries(node->empty_room, &want))
-            return may_be_complete(cluster, job);
+        if (node_takes_processes(node) &&
+            node_could_run_slot(node, job, process->role, process->index))
+            return job_could_be_complete(cluster, job);
     return false;
 }
 
@@ -302,7 +292,7 @@ bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant 
     if (job_is_refused(cluster, job))
         job_stop(cluster, job, now, INTENT_FAILED, CAUSE_NO_NODE_RUNS_IT, "%s",
                  job_say_unfit(job, text, sizeof text));
-    else if (job->state == JOB_STARTING && !is_asked(job) && !may_be_complete(cluster, job))
+    else if (job->state == JOB_STARTING && !is_asked(job) && !job_could_be_complete(cluster, job))
         job_stop(cluster, job, now, INTENT_REQUEUED, CAUSE_TOO_FEW_NODES, "%s",
                  job_say_too_few(job, text, sizeof text));
     else
