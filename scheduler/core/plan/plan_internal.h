@@ -217,8 +217,8 @@ void plan_settle(struct cluster *cluster, struct instant now);
 struct want want_of_role(const struct role_spec *role);
 /* want_of - the same for this job: on no node that cannot run it */
 struct want want_of(const struct job *job, uint32_t role);
-/* placement_types.c: want_of_job - the same with the types of GPU in the order in which this job goes to
- * them; gang_demands_of - what all of its kind ask for, likewise, in own if that makes a
+/* placement_types.c: want_of_job - the same with the types of GPU in the order in which this job
+ * goes to them; gang_demands_of - what all of its kind ask for, likewise, in own if that makes a
  * difference. O(types) and a look at its family, once something is known of types */
 struct want want_of_job(const struct plan *plan, const struct job *job, uint32_t role);
 const struct demand *gang_demands_of(const struct plan *plan, const struct job *job,
