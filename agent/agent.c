@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent.c - the root object of edl-agent
  *
- * What the link brings and what the runtime sees is told to the core (core/agent_core.h), whose
- * actions are carried out here. A crash at any point loses nothing: processes live under their
- * supervisors, their folders say what they are, and the next agent adopts them before it speaks to
- * anybody. */
+ * The core (core/agent_core.h) is told the news of the link and of the runtime, and its actions are
+ * carried out here. A crash at any point loses nothing: processes live under their supervisors,
+ * their folders say what they are, and the next agent adopts them before it speaks to anybody. */
 #include "agent/agent.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent_internal.h - the root object of edl-agent, for agent.c and what was taken out of it */
+/* agent_internal.h - the root object of edl-agent, for agent.c and its parts */
 #pragma once
 
 #include <systemd/sd-event.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.c - what edl-agent is told: the options of option_rows.c, and what they say together */
+/* options.c - what edl-agent is told: the options of option_rows.c, and their meaning together */
 #include "agent/options.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reload.c - SIGHUP: files and command line are read again
  *
- * What is only looked at when something begins, or is told in each report, is taken over; what the
- * agent was built with needs a restart, which disturbs no process, and is told by name. What runs
- * is not touched: of a node that offers less than is granted the scheduler waits for ends. */
+ * Options that are only looked at when something begins, or are told in each report, are taken
+ * over. Options that the agent was built with need a restart, which disturbs no process, and are
+ * told by name. Running processes are not touched: of a node that offers less than is granted the
+ * scheduler waits for ends. */
 #include <inttypes.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime.c - processes under edl-supervisor, whoever launches that
+/* runtime.c - processes under edl-supervisor, with any launcher
  *
  * Start: the launcher is asked for a supervisor (launcher.h), which may come with a pidfd, and the
  * folder is watched, where supervisor.json appears once the program may run. End: the pidfd becomes

@@ -2,8 +2,8 @@
 /* runtime.h - processes on this machine: start, stop, adopt, poll state
  *
  * A process runs under a supervisor, which keeps it going without the agent; a launcher brings that
- * into being. Whatever is needed to find it again lies in the process folder, so that a process is
- * adopted whatever launcher started it. */
+ * into being. All that is needed to find it again lies in the process folder, so that a process of
+ * any launcher is adopted. */
 #pragma once
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime_dir.h - which folder holds the process folders and the lease
  *
- * They mean nothing in another boot, so they belong on a tmpfs, where a folder costs a tenth of
- * what it costs on a disk. Where they are is recorded in the state folder (a link named runtime),
- * so that an agent that is started with another folder finds what the last one left. */
+ * They mean nothing in another boot, so they belong on a tmpfs, where a folder costs a tenth of its
+ * cost on a disk. Where they are is recorded in the state folder (a link named runtime), so that an
+ * agent that is started with another folder finds what the last one left. */
 #pragma once
 
 struct edl_error;

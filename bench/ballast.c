@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ballast.c - preloaded into edl-agent: memory that it touches, as if it had grown so large
  *
- * EDL_BALLAST_MIB of it, in edl-agent alone: what that starts inherits the variable and not this.
- */
+ * EDL_BALLAST_MIB of it, in edl-agent alone: its children inherit the variable and not this. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

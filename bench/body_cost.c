@@ -3,8 +3,8 @@
  *
  * Each kind is one piece, over and over, as often as the bounds of a job document allow. Most are
  * refused in the end, but not before they were read. Nothing is timed but job_document_parse and
- * job_spec_from_document, and what both made is freed. The least of three is told, as a machine
- * that is busy only adds to it.
+ * job_spec_from_document, and the results of both are freed. The least of three is told, as a
+ * machine that is busy only adds to it.
  *
  * Usage: body_cost [--json] */
 #include <jansson.h>

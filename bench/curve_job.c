@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* curve_job.c - a training job whose speed-up curve is a property of what it does
+/* curve_job.c - a training job whose work gives it its speed-up curve
  *
  * It takes its tasks from the task queue by libedl, like any program. Of each task a part is done
  * on a device of the instance's own, the rest while it holds a token of which the job has one: a

@@ -8,9 +8,9 @@
  * everything afresh. Their growth from the smallest to the largest size is told as the exponent of
  * the nodes: 0 means that size does not matter, 1 that it costs in proportion.
  *
- * The mix asks for few different amounts; the policy keeps jobs by what they ask for, so the middle
- * size is measured again with jobs of which hardly two ask for the same. With --servers half of all
- * jobs leave the number of their parameter servers open.
+ * The mix asks for few different amounts, and the policy keeps jobs by their requests. So the
+ * middle size is measured again with jobs of which hardly two ask for the same. With --servers half
+ * of all jobs leave the number of their parameter servers open.
  *
  * Published decision times of others, for orders of magnitude only (other machines, other
  * problems): Pollux 2.2 s median, Sia 96 ms median at 64 GPUs (the latter's paper, SOSP 2023).

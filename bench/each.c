@@ -2,8 +2,8 @@
 /* each.c - a command as a process, again and again, one after the other
  *
  * Usage: each COUNT COMMAND [ARGUMENT]... "%d" at the end of the last argument becomes the number
- * of the process, from 0 on. What they print is thrown away; one that fails ends this. Prints one
- * JSON object: how many a second, and the CPU time of one. A shell would do the same, but to fork a
+ * of the process, from 0 on. Their output is thrown away; one that fails ends this. Prints one JSON
+ * object: how many a second, and the CPU time of one. A shell would do the same, but to fork a
  * shell takes as long as a small program. */
 #include <errno.h>
 #include <fcntl.h>

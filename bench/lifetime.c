@@ -4,10 +4,10 @@
  * Usage: lifetime --socket PATH --start ACTION [--stop ACTION] [--expect N] [--runs N] [--first N]
  *            [--gap-ms N] [--server HOST:PORT --token-file FILE]
  *        lifetime --commits FILE [--runs N]
- * What is started tells bench/stamp's socket that it began. Without --stop a run lasts from the
- * start of the action to the last of N stamps (the beginning of main, by the process's own
- * reading of the clock); with it, from the start of the stopping action until the last of the N is
- * gone, by its pidfd. An action is one of
+ * A started process tells bench/stamp's socket that it began. Without --stop a run lasts from the
+ * start of the action to the last of N stamps (the beginning of main, by the process's own reading
+ * of the clock); with it, from the start of the stopping action until the last of the N is gone, by
+ * its pidfd. An action is one of
  *   POST PATH FILE        a call over a connection that is kept; in the file "%d" is the run
  *   DELETE PATH           the same
  *   UNIT KEY PROGRAM...   StartTransientUnit with the agent's properties; BARE-UNIT: without limits

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* samples.c - durations, and what is told of them */
+/* samples.c - durations, and their figures */
 #include "bench/samples.h"
 
 #include <stdlib.h>

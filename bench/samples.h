@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* samples.h - durations in microseconds, and what is told of them */
+/* samples.h - durations in microseconds, and their figures */
 #pragma once
 
 #include <stddef.h>

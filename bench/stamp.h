@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stamp.h - what a measured process tells whoever measures, in one datagram
+/* stamp.h - the words of a measured process to its measurer, in one datagram
  *
  * Its number comes with it, as the kernel knows it (SCM_CREDENTIALS). */
 #pragma once

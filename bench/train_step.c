@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_step.c - samples per second of one training step beside what its matrix products allow
+/* train_step.c - samples per second of one training step beside the bound of its matrix products
  *
  * The bound is the shape limit: the time of the step's six sgemm calls alone, on the same sizes,
  * with nothing around them. Step, step with AdaGrad (local training) and the bare products run

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire.h - what the clients in bench/ share: HTTP by hand, so that they cost little beside what
- * they measure
+/* wire.h - what the clients in bench/ share: HTTP by hand, so that they cost little beside the
+ * measured program
  *
- * Whatever goes wrong here ends the program with a line on stderr: a figure beside a failure is
- * none. */
+ * Any error here ends the program with a line on stderr: a figure beside a failure is none. */
 #pragma once
 
 #include <netinet/in.h>

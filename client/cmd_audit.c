@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_audit.c - `edl audit`: what people changed */
+/* cmd_audit.c - `edl audit`: the changes that people made */
 #include <inttypes.h>
 
 #include "client/json_read.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_doctor.c - `edl doctor`: whether this machine can be a node
  *
- * edl-doctor looks: it reads what edl-agent reads, and is linked with what that is linked with. */
+ * edl-doctor looks: it reads the files of edl-agent, and is linked with the libraries of that. */
 #include "client/program_beside.h"
 #include "client/report.h"
 #include "client/verb.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_events.c - `edl events`: what happened, and what happens
+/* cmd_events.c - `edl events`: the history, and its news
  *
  * Pages behind a revision; following is a long poll behind the last one. Revisions are consecutive,
  * so an outage of the scheduler is waited out and nothing is missed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_fetch.c - `edl fetch`: files that processes of a job wrote, from their nodes to this machine
  *
- * First every node lists what matches, with checksums; then the files come one by one. What breaks
- * off is gone on with by the same command. */
+ * First every node lists what matches, with checksums; then the files come one by one. The same
+ * command goes on with a fetch that broke off. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_model.c - `edl model show|nearest|csv`: what a saved model holds
+/* cmd_model.c - `edl model show|nearest|csv`: the contents of a saved model
  *
  * edl-trainer reads it: that knows networks and the files of parameters. */
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_node.c - `edl node`: how machines come into the cluster and leave it: the line that joins
- * one, the tokens behind such lines, and what is to be done with those that are there */
+ * one, the tokens behind such lines, and changes of those that are there */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_nodes.c - `edl nodes`: the machines, what they offer and what of it is granted; with a name,
- * one of them and what its agent tells of it */
+/* cmd_nodes.c - `edl nodes`: the machines, their offers and grants; with a name, one of them and
+ * the figures of its agent */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_plan.c - `edl plan`: what submitting a job, other bounds or a drain would do; nothing is done
+/* cmd_plan.c - `edl plan`: the effect of submitting a job, other bounds or a drain; nothing is done
  *
  * The server answers with the code that decides (?dry_run=1). */
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_policy.c - `edl policy`: by which policy the cluster is shared, and what is scarce in it */
+/* cmd_policy.c - `edl policy`: the policy by which the cluster is shared, and the scarce resources
+ * in it */
 #include "client/json_read.h"
 #include "client/server.h"
 #include "client/table_print.h"

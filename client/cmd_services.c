@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_services.c - `edl services`: which jobs and roles serve others; with a name, who serves now
- * and where */
+/* cmd_services.c - `edl services`: which jobs and roles serve others; with a name, the processes
+ * that serve now and where */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_usage.c - `edl usage`: what each user's jobs were granted, and what came of it */
+/* cmd_usage.c - `edl usage`: the grants of each user's jobs, and their use */
 #include <inttypes.h>
 
 #include "client/json_read.h"

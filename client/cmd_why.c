@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_why.c - `edl why`: the one reason for the state a job is in, and what would start it */
+/* cmd_why.c - `edl why`: the one reason for the state a job is in, and the changes that would start
+ * it */
 #include <inttypes.h>
 
 #include "client/job_array.h"

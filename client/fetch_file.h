@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetch_file.h - one file that comes over the network, into a folder of this machine
  *
- * It grows as NAME.part, and becomes NAME when its size and its SHA-256 are right. What is left of
- * an earlier try is gone on with. Its path is somebody else's: nothing outside the folder is
- * touched, and no link below it is followed or written through.
+ * It grows as NAME.part, and becomes NAME when its size and its SHA-256 are right. The part of an
+ * earlier try is gone on with. Its path is somebody else's: nothing outside the folder is touched,
+ * and no link below it is followed or written through.
  *
  * Used by: cmd_fetch.c. Tests: tests/unit/test_fetch_file.c. */
 #pragma once

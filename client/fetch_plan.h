@@ -2,8 +2,8 @@
 /* fetch_plan.h - what `edl fetch` fetches from where, and where it puts it
  *
  * A source is a folder of files on a node: the working folder of a process, or the EDL_OUTPUT_DIR
- * that the processes of a job share on a node. Pure: lists come as text, names are made. What lists
- * say is a node's word, and checked (file_listing.h).
+ * that the processes of a job share on a node. Pure: lists come as text, names are made. Lists are
+ * a node's word, and checked (file_listing.h).
  *
  * Used by: cmd_fetch.c. Tests: tests/unit/test_fetch_plan.c. */
 #pragma once

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_lines.c - pieces of many processes' output to whole lines, each behind its process' name
  *
- * What a program writes is not its reader's: for a terminal each line is written out, with escapes
- * for what would steer it, as less(1) and `cat -v` show a file. journalctl(1) hides such a line
- * ("[57B blob data]"), and kubectl escapes events and passes logs on as they are; the first tells
- * too little, and the other trusts every job. A progress bar writes each of its states behind a
- * carriage return, over the one before: its last one is shown, where a terminal would end up. */
+ * The output of a program is not its reader's: for a terminal each line is written out, with
+ * escapes for characters that would steer it, as less(1) and `cat -v` show a file. journalctl(1)
+ * hides such a line ("[57B blob data]"), and kubectl escapes events and passes logs on as they are;
+ * the first tells too little, and the other trusts every job. A progress bar writes each of its
+ * states behind a carriage return, over the one before: its last one is shown, where a terminal
+ * would end up. */
 #include "client/log_lines.h"
 
 #include <inttypes.h>

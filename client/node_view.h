@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_view.h - one machine for people: what its agent tells of it besides what it offers */
+/* node_view.h - one machine for people: the words of its agent besides its offer */
 #pragma once
 
 #include <jansson.h>

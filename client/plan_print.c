@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_print.c - a forecast of the server's in words
  *
- * The sentence comes first and is enough for most; the rest is what it is made of. */
+ * The sentence comes first and is enough for most; the rest are its parts. */
 #include "client/plan_print.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recordio_show.c - `edl recordio cat|index|check`: what RecordIO files hold, and whether they do
- */
+/* recordio_show.c - `edl recordio cat|index|check`: the records of RecordIO files, and whether
+ * these are whole */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay_print.c - what a record has, what was left out of it, and what was assumed */
+/* replay_print.c - the contents of a record, the parts that were left out of it, and the
+ * assumptions */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - how a failure is told to a person: what is wrong, where, what to try
+/* report.c - how a failure is told to a person: the error, its place, and the remedy
  *
  * Everything goes to stderr, so that stdout stays what a script asked for. */
 #include "client/report.h"

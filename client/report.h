@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - how a failure is told to a person: what is wrong, where, what to try */
+/* report.h - how a failure is told to a person: the error, its place, and the remedy */
 #pragma once
 
 struct edl_error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verb.h - what a verb of the command `edl` is, and what the process exits with */
+/* verb.h - the parts of a verb of the command `edl`, and the exit statuses */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whole_logs.c - see whole_logs.h
  *
- * What comes are bytes as the program wrote them; a line is one here as anywhere else. */
+ * The input is bytes as the program wrote them; a line is one here as anywhere else. */
 #include "client/whole_logs.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workspace_list.c - what of a folder would be sent, and what not: `edl workspace add --list` */
+/* workspace_list.c - the files of a folder that would be sent, and those that would not: `edl
+ * workspace add --list` */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

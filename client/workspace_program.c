@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_program.c - edl-workspace, started beside this program to read a folder
  *
- * What it complains of stands on stderr as it says it. */
+ * Its complaints stand on stderr as it says them. */
 #include "client/workspace_program.h"
 
 #include <errno.h>

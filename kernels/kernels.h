@@ -3,8 +3,8 @@
  *
  * A back-end has a memory of its own: every pointer that an op takes leads into what allocate()
  * gave, but for those named host_*. Where host_memory is set that memory is the program's, and any
- * pointer will do. Ops may still run when they have returned: download() and
- * softmax_xent_forward() wait for what was asked before them. One thread at a time.
+ * pointer will do. Ops may still run when they have returned: download() and softmax_xent_forward()
+ * wait for the calls before them. One thread at a time.
  *
  * Legend: B batch, D input features, H hidden features, K classes, N elements. All f32 row-major
  * unless said. Accumulation: outputs are overwritten (=) except where a line says (+=). No aliasing

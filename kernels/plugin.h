@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plugin.h - what a back-end in a shared library of its own exports: its table, under this name
  *
- * Whoever loads one looks at abi before anything else of it. */
+ * A program that loads one looks at abi before anything else of it. */
 #pragma once
 
 #include "kernels/kernels.h"

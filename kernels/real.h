@@ -2,7 +2,7 @@
 /* real.h - the element type of a source that is compiled twice: for training in f32, and in f64,
  * by which gradients are checked
  *
- * One formula for both: what the check in f64 finds right is what training computes. */
+ * One formula for both: the code that the check in f64 finds right is the code of training. */
 #pragma once
 
 #include <math.h>

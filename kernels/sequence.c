@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sequence.c - pooling over a sequence's rows, and the window of rows around each
  *
- * Every sequence has at least one row: who makes the batch sees to it. */
+ * Every sequence has at least one row: the maker of the batch sees to it. */
 #include "kernels/cpu_ops.h"
 
 #include <string.h>

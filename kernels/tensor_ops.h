@@ -2,7 +2,7 @@
 /* tensor_ops.h - the ops that the layers of a network are made of, for one element type
  *
  * A layer is written once and runs in both: f32 trains, f64 checks gradients. The arrays are of the
- * table's own element type; what is said of ops in kernels.h holds here too.
+ * table's own element type; the rules for ops in kernels.h hold here too.
  *
  * Legend: B rows, D columns, N elements, n samples, C channels, P pixels of a channel. A sequence
  * has starts[n + 1]: sample i is the rows from starts[i] to starts[i + 1]. Outputs are overwritten

@@ -2,7 +2,7 @@
 /* client.h - one call until it is answered, over any number of restarts; one wait until it has news
  *
  * For the files of the library, and for trainer/, whose bodies are JSON already. Codes in here are
- * those of shared/error.h; what leaves the library goes through client_result. */
+ * those of shared/error.h; those that leave the library go through client_result. */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peers.c - lists of processes out of answers; who is where */
+/* peers.c - lists of processes out of answers: their names and places */
 #include "libedl/peers.h"
 
 #include <errno.h>

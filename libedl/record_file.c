@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_file.c - by what a file of a data set is known: its size, and when it was changed last */
+/* record_file.c - the marks by which a file of a data set is known: its size, and when it was
+ * changed last */
 #include "libedl/record_file.h"
 
 #include <errno.h>

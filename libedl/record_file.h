@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_file.h - by what a file of a data set is known: its size, and when it was changed last
+/* record_file.h - the marks by which a file of a data set is known: its size, and when it was
+ * changed last
  *
- * Who cuts a file into tasks tells both with each of its chunks, so that who opens it first on
- * another machine knows another file. For record_index.c and record_reader.c; Python has the same
- * in python/edl/_file_facts.py. */
+ * The program that cuts a file into tasks tells both with each of its chunks. So the first reader
+ * on another machine knows another file. For record_index.c and record_reader.c; Python has the
+ * same in python/edl/_file_facts.py. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* self.c - what this process is, and what it tells others of itself */
+/* self.c - the identity of this process, and its words to others */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step.c - steps of training: added up here, told once a second
  *
- * A step costs two reads of the clock and some additions. Once a second, at the end of a step, what
- * was added up goes out as one small request, which a fresh connection takes without a wait. Its
- * answer is looked for before the next one. Until it came nothing more is sent: what is done
- * meanwhile adds up. A connection that ends without an answer was that of an agent which is gone,
- * and its sums with it, so what was on its way is told again. */
+ * A step costs two reads of the clock and some additions. Once a second, at the end of a step, the
+ * sums go out as one small request, which a fresh connection takes without a wait. Its answer is
+ * looked for before the next one. Until it came nothing more is sent: steps that are done meanwhile
+ * add up. A connection that ends without an answer was that of an agent which is gone, and its sums
+ * with it. So the sums on their way are told again. */
 #include "libedl/client.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tasks.h - the tasks that a client holds; for client.c, which frees them with it, and
- * what records.c asks of the data set */
+/* tasks.h - the tasks that a client holds; for client.c, which frees them with it, and the
+ * questions of records.c about the data set */
 #pragma once
 
 #include <stdint.h>

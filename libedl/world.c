@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.c - who is together, and with which rank: what the processes of a role agree on */
+/* world.c - who is together, and with which rank: the agreement of the processes of a role */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conf.h - configuration files of the daemons: "key: value" or "key: [value, ...]", as in YAML
  *
- * Flat on purpose: a key is what an option of the command line is called, a value is the text that
+ * Flat on purpose: a key is the name of an option of the command line, a value is the text that
  * could stand there. */
 #pragma once
 

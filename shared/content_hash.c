@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content_hash.c - SHA-256 of what comes piece by piece */
+/* content_hash.c - SHA-256 of bytes that come piece by piece */
 #include "shared/content_hash.h"
 
 #include <errno.h>

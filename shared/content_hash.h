@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* content_hash.h - SHA-256 of what comes piece by piece
+/* content_hash.h - SHA-256 of bytes that come piece by piece
  *
  * Used by: edl-workspace, edl-scheduler, edl-agent. Tests: tests/unit/test_unpack.c. */
 #pragma once

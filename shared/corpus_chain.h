@@ -2,9 +2,9 @@
 /* corpus_chain.h - a synthetic language whose entropy is known exactly
  *
  * Order-1 Markov chain over V words. With probability 1/5 the next word comes from Zipf's law
- * (1/rank), else it is one of four successors of the word before, with fixed weights. What a
- * perfect model scores can be computed, so that a training run can be judged against the truth
- * instead of against another program. */
+ * (1/rank), else it is one of four successors of the word before, with fixed weights. The score of
+ * a perfect model can be computed, so that a training run can be judged against the truth instead
+ * of against another program. */
 #pragma once
 
 #include <stdint.h>

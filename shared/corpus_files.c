@@ -3,8 +3,7 @@
  *
  * Documentation holds the same licence and changelog hundreds of times; counting them once needs a
  * look at every byte before the first is handed on, so a file is read twice (the second time from
- * the page cache). Memory is one buffer and one small entry for each file, whatever the tree holds.
- */
+ * the page cache). Memory is one buffer and one small entry for each file, with any tree. */
 #include "shared/corpus_files.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exit_cause.h - why a process ended, as its supervisor writes it down and its agent reports it
  *
- * The scheduler decides by this word: what its node ended is no failure of the program. The
- * sentence beside it (reason) is for people. Whose fault a failed start is, start_fault.h tells.
- * Used by: agent, scheduler, simulator. Tests: tests/unit/test_causes.c. */
+ * The scheduler decides by this word: an end by its node is no failure of the program. The sentence
+ * beside it (reason) is for people. Whose fault a failed start is, start_fault.h tells. Used by:
+ * agent, scheduler, simulator. Tests: tests/unit/test_causes.c. */
 #pragma once
 
 enum exit_cause {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_listing.h - a list of files on its way from a node to whoever asked: a line of JSON a file
+/* file_listing.h - a list of files on its way from a node to the person who asked: a line of JSON a
+ * file
  *
  *     {"path":"output/a","bytes":3,"mtime_us":1700000000000000,"mode":420,"sha256":"ba78…"}
  *     {"end":true,"files":1,"bytes":3,"links":0,"unnamed":0,"unreadable":0}
  *
- * The last line tells that the list is whole, and what was passed over. An empty line says that the
- * node is at a large file; readers pass over it. Pure.
+ * The last line tells that the list is whole, and the number of files passed over. An empty line
+ * says that the node is at a large file; readers pass over it. Pure.
  *
  * Used by: edl-workspace writes it, the command `edl` reads it and believes nothing.
  * Tests: tests/unit/test_file_listing.c, tests/fuzz. */

@@ -2,8 +2,8 @@
 /* file_system.c - see file_system.h
  *
  * Magic numbers are those of linux/magic.h and of the file systems' own sources; many are not in
- * every distribution's header. What is not listed is taken for a local one: a table of all good
- * ones would refuse the next one. */
+ * every distribution's header. A kind that is not listed is taken for a local one: a table of all
+ * good ones would refuse the next one. */
 #include "shared/file_system.h"
 
 #include <errno.h>

@@ -2,11 +2,11 @@
 /* glob_pattern.h - one pattern of a .gitignore file against one path
  *
  * "?" is a byte, "*" any number of them, "[a-z]" one of a set; none of these is a slash. Between
- * slashes "**" is any number of folders. "\" takes the next byte as it is. What is malformed (a set
- * without its end, "\" at the end) matches nothing, as in git.
+ * slashes "**" is any number of folders. "\" takes the next byte as it is. A malformed pattern (a
+ * set without its end, "\" at the end) matches nothing, as in git.
  *
  * A pattern becomes a list of tokens, and a path is matched by the set of tokens that may come
- * next: one step for each byte of the path and token, whatever they are. So no pattern can hang.
+ * next: one step for each byte of the path and token, with any pattern. So no pattern can hang.
  * Pure.
  *
  * Used by: ignore_rules.c. Tests: tests/unit/test_ignore_rules.c, tests/fuzz/fuzz_ignore_rules.c.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_answer.c - what an answer owns, how one is made, and what it means as an error */
+/* http_answer.c - the parts that an answer owns, its making, and its meaning as an error */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

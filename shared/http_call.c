@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_call.c - addresses of servers, and what is checked of a call before anything is sent */
+/* http_call.c - addresses of servers, and the checks of a call before anything is sent */
 #include "shared/http_call.h"
 
 #include <arpa/inet.h>

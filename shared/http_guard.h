@@ -3,12 +3,12 @@
  * owner: a part
  *
  * Shared by http_server.c and http_request.c. A connection is *fresh* until a request of it was let
- * through (http_request_proven). However many come and whatever they do - silence, a header now and
- * then, a body byte by byte - fresh ones hold a bounded part of the server's connections: one too
+ * through (http_request_proven). Any number may come and do anything - silence, a header now and
+ * then, a body byte by byte. Fresh ones hold a bounded part of the server's connections: one too
  * many costs a place, the oldest one's of the address that has most, and no fresh one lives longer
  * than its time. Of those that have shown one, an owner's hold a bounded part as well, all owners'
  * together too, and so do their bodies: one credential, however little it may do, is no way to keep
- * out the others. Who has to get in whatever others do stands apart, with bounds of its own.
+ * out the others. Callers that have to get in at all times stand apart, with bounds of their own.
  * Tests: tests/unit/test_http_tls.c, tests/integration/160-flood.sh. */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_head.c - whether the head of a request says one thing to every reader
  *
- * What stands between a client and us may end a request elsewhere than we do: what is a body to the
- * one is the next request to the other, with whatever that one had checked (RFC 9112 §11.2). So a
- * head is refused unless it is spelt as RFC 9112 spells it, and nothing that follows it on its
- * connection is believed.
+ * A proxy between a client and us may end a request elsewhere than we do: a body to the one is the
+ * next request to the other, with all that that one had checked (RFC 9112 §11.2). So a head is
+ * refused unless it is spelt as RFC 9112 spells it, and nothing that follows it on its connection
+ * is believed.
  *
  * libmicrohttpd 0.9.75 takes "Content-Length : 9", a name put together from two lines, a NUL and a
  * line that ends without CR; MHD_OPTION_STRICT_FOR_CLIENT changes none of that, and closes without

@@ -2,8 +2,8 @@
 /* http_parse.h - an HTTP/1.1 answer, as it comes in (RFC 9112)
  *
  * Pure, bounded (HTTP_ANSWER_MAX_BYTES of body, and below), fed with pieces of any size. Takes
- * Content-Length, chunked and until-close bodies; what is ambiguous (two lengths, a length beside
- * chunks, folded lines) is refused. */
+ * Content-Length, chunked and until-close bodies; an ambiguous message (two lengths, a length
+ * beside chunks, folded lines) is refused. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_probe.h - how far a call to a server gets, for whoever has to find out what is wrong
+/* http_probe.h - how far a call to a server gets, for programs that look for a fault
  *
  * For `edl doctor`. Blocks. Tests: tests/integration/275-doctor.sh. */
 #pragma once

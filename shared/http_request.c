@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_request.c - one request: what came in, its body within bounds, and the answer */
+/* http_request.c - one request: its input, its body within bounds, and the answer */
 #include "shared/http_internal.h"
 
 #include "shared/cleanup.h"

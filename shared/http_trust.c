@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_trust.c - which servers a client believes, and what is wrong with one that it does not
+/* http_trust.c - which servers a client believes, and the fault of one that it does not
  *
- * libcurl is the one built with GnuTLS: CURLINFO_SSL_VERIFYRESULT is its bit mask of what is wrong
- * with the chain, and 0 after CURLE_PEER_FAILED_VERIFICATION means that the name is. */
+ * libcurl is the one built with GnuTLS: CURLINFO_SSL_VERIFYRESULT is its bit mask of the faults of
+ * the chain. 0 after CURLE_PEER_FAILED_VERIFICATION means that the name is wrong. */
 #include "shared/http_trust.h"
 
 #include "shared/cleanup.h"

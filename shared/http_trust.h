@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_trust.h - which servers a client believes, and what is wrong with one that it does not
+/* http_trust.h - which servers a client believes, and the fault of one that it does not
  *
  * Shared by the files of the client. */
 #pragma once

@@ -3,8 +3,8 @@
  *
  * The rules are those of gitignore(5): "#" begins a comment, "!" brings back, "/" at the end is for
  * folders only, "/" elsewhere ties the pattern to the file's folder, the last rule that matches
- * counts. That nothing is brought back below a folder that is out is the caller's to keep, who does
- * not enter it. Pure.
+ * counts. That nothing is brought back below a folder that is out is the caller's to keep: it does
+ * not enter the folder. Pure.
  *
  * Used by: workspace_walk.c. Tests: tests/unit/test_ignore_rules.c (also beside git itself),
  * tests/fuzz/fuzz_ignore_rules.c. */

@@ -2,10 +2,10 @@
 /* job_document_write.c - job_spec to the normalised document that job_spec_from_document reads back
  * unchanged
  *
- * Everything is written out, defaults too: what a job runs with must not change when a later
- * version changes a default. Only empty text, an empty env and
- * what a job does not have (user, on_disconnect: keep, deadline, expected, after, array, teacher,
- * checkpoint, workspace-folder, nodes) are left out. */
+ * Everything is written out, defaults too: the settings that a job runs with must not change when a
+ * later version changes a default. Only empty text, an empty env and members that a job does not
+ * have (user, on_disconnect: keep, deadline, expected, after, array, teacher, checkpoint,
+ * workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 

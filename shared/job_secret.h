@@ -8,7 +8,7 @@
  * A proof is HMAC-SHA-256(secret, claim). The claim says for which protocol the proof is, who the
  * prover is, and which nonces were exchanged. So a proof is of no use on another connection, for
  * another protocol, or to another process. It proves who is at the other end when a connection
- * begins. What is sent afterwards is neither encrypted nor authenticated.
+ * begins. Later messages are neither encrypted nor authenticated.
  *
  * Used by: scheduler, trainer. Tests: tests/unit/test_job_secret.c. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_spec_size.c - what a job costs whoever keeps it
+/* job_spec_size.c - the cost of a job to its keeper
  *
  * A short document can ask for much: an array for a thousand copies of it, its roles for a thousand
- * instances each. Whoever accepts one looks at these figures first. */
+ * instances each. A program that accepts one looks at these figures first. */
 #include "shared/job_spec.h"
 
 #include <string.h>

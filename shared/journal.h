@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* journal.h - entries of the journal with fields: what they are about, and what it means
+/* journal.h - entries of the journal with fields: their subject, and their meaning
  *
  * PRIORITY, SYSLOG_IDENTIFIER, MESSAGE, and where there is something to say MESSAGE_ID, EDL_JOB,
  * EDL_ROLE, EDL_INDEX, EDL_INCARNATION, EDL_NODE: `journalctl EDL_JOB=7`, `journalctl -x`. Links

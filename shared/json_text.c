@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_text.c - see json_text.h
  *
- * Walks jansson's values. What is rare is jansson's to write as well: numbers with a point, and
+ * Walks jansson's values. Rare values are jansson's to write as well: numbers with a point, and
  * strings that are more than ASCII, which it checks. */
 #include "shared/json_text.h"
 

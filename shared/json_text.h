@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_text.h - JSON to text, for what is written often
+/* json_text.h - JSON to text, for documents that are written often
  *
  * The text is the one of json_dumps(JSON_COMPACT | JSON_ENCODE_ANY), in a fifth of its time: that
  * one guards each list and object against holding itself by an entry in a hash table under its

@@ -2,8 +2,8 @@
 /* label.h - name=value pairs that nodes carry and roles ask for; fixed size, plain data
  *
  * Known names with a meaning of their own: "rack" (processes of a job are kept in one if they can
- * be), "gpu-type" (what a node's GPUs are called, if they are alike). Kept sorted by name, each
- * name once. */
+ * be), "gpu-type" (the type of a node's GPUs, if they are alike). Kept sorted by name, each name
+ * once. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,9 +4,8 @@
  * To stderr as "time level program: text"; where the journal reads stderr (systemd.exec(5),
  * JOURNAL_STREAM) with a <N> priority prefix instead, or as an entry with fields when the program
  * has a sink for them (journal.h). A control character in the text is written as an escape: one
- * event stays one line, whoever made its words. Library code does not log: it returns an error and
- * lets the caller decide.
- */
+ * event stays one line, with words from anywhere. Library code does not log: it returns an error
+ * and lets the caller decide. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* message.h - what an operator looks up in the journal, by number: units/edl-*.catalog explains
  * each
  *
- * A number is for good: what means something else gets another one. The names of the scheduler's
- * are those of its events; the agent's begin with "agent-". */
+ * A number is for good: a message with another meaning gets another one. The names of the
+ * scheduler's are those of its events; the agent's begin with "agent-". */
 #pragma once
 
 enum message {

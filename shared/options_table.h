@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* options_table.h - the options of a program as a table: one row has all that is said of one option
  *
- * The command line, the files of the configuration, the environment, --help and the texts of
- * errors come from the rows. What comes later wins: a row's fallback, its variable of the
- * environment, the files, the command line. A key of a file is what the option is called, and its
- * value is the text that could stand on the command line; a flag says true or false there.
+ * The command line, the files of the configuration, the environment, --help and the texts of errors
+ * come from the rows. The later one wins: a row's fallback, its variable of the environment, the
+ * files, the command line. A key of a file is the name of the option, and its value is the text
+ * that could stand on the command line; a flag says true or false there.
  *
  * Used by: edl-agent, edl-scheduler, edl-trainer, edl-pserver. Tests:
  * tests/unit/test_options_table.c. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* permutation.h - an order of n things that follows from a seed and an epoch; no table
  *
- * Nothing is remembered, so whoever has the numbers works out the same order. It is the order of
+ * Nothing is remembered, so all who have the numbers work out the same order. It is the order of
  * edl_sample (libedl/sampler.c) and of edl.sampler in Python.
  *
  * Pure. Used by: scheduler/core/base/task_queue.c, libedl/sampler.c. Tests:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printable.h - texts of other people's making that are to be shown
  *
- * A control character (C0, DEL, C1, and what Unicode has to turn text round, to hide it or to end a
- * line) ends a line early or steers the terminal of whoever reads it: a line that nobody wrote, a
- * screen that lies. */
+ * A control character (C0, DEL, C1, and those of Unicode that turn text round, hide it or end a
+ * line) ends a line early or steers the reader's terminal: a line that nobody wrote, a screen that
+ * lies. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recordio.c - Paddle's RecordIO file: one chunk in memory
  *
- * The reader trusts nothing: every size is compared with what is left before it is used, and what a
- * compressed chunk grows to is bounded. */
+ * The reader trusts nothing: every size is compared with the rest before it is used, and the growth
+ * of a compressed chunk is bounded. */
 #include "shared/recordio.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket_address.c - an address in digits as what sockets take */
+/* socket_address.c - an address in digits in the form of sockets */
 #include "shared/socket_address.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket_address.h - an address in digits as what sockets take */
+/* socket_address.h - an address in digits in the form of sockets */
 #pragma once
 
 #include <netinet/in.h>

@@ -2,8 +2,8 @@
 /* start_fault.h - whose fault it is that a process could not be started: said by its agent, with
  * the process's end, and decided by: a job's bad wish never counts against a node.
  *
- * What a node lacks that a job asks for (an account, a folder) is told apart, in unfit.h. Used by:
- * agent, scheduler, simulator. Tests: tests/unit/test_start_faults.c. */
+ * A thing that a node lacks and a job asks for (an account, a folder) is told apart, in unfit.h.
+ * Used by: agent, scheduler, simulator. Tests: tests/unit/test_start_faults.c. */
 #pragma once
 
 enum start_fault {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_sums.h - what a process tells of its training steps, in sums
  *
- * Used by: libedl (what was not told yet), agent (all that was), the scheduler's core, which learns
- * from it. Pure. All of it is the program's word: whoever reads it trusts no relation between two
- * of the numbers. */
+ * Used by: libedl (the sums not told yet), agent (all told sums), the scheduler's core, which
+ * learns from it. Pure. All of it is the program's word: a reader trusts no relation between two of
+ * the numbers. */
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unfit.h - why a node cannot run a process at all, whatever room it has: said by its agent, and
- * passed by from then on by the scheduler */
+/* unfit.h - why a node cannot run a process at all, even with room: said by its agent, and passed
+ * by from then on by the scheduler */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* workspace_limits.h - how large a workspace may be, for the side that packs and the one that
  * unpacks
  *
- * What no node would unpack is refused where it is packed, where its owner can do something about
- * it.
+ * A folder that no node would unpack is refused where it is packed, where its owner can do
+ * something about it.
  *
  * Used by: workspace_scan.c, workspace_pack.c, workspace_unpack.c, workspace_walk.c, the agent's
  * file_walk.c, the scheduler's route. Tests:

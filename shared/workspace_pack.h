@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_pack.h - a folder as an archive that workspace_unpack takes
  *
- * The same folder gives the same bytes, whoever packs it and in whatever order its entries lie: in
- * the order of names, without owners, times in seconds. So an unchanged workspace is sent once.
- * What .edlignore and .gitignore leave out is not packed (workspace_walk.h), and what a node would
- * refuse is refused here.
+ * The same folder gives the same bytes, packed by anybody and with its entries in any order: in the
+ * order of names, without owners, times in seconds. So an unchanged workspace is sent once. Files
+ * that .edlignore and .gitignore leave out are not packed (workspace_walk.h), and those that a node
+ * would refuse are refused here.
  *
  * Used by: edl-workspace. Tests: tests/unit/test_unpack.c. */
 #pragma once

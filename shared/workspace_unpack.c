@@ -2,9 +2,9 @@
 /* workspace_unpack.c - an archive of a workspace into an empty folder, and nothing out of it
  *
  * libarchive's secure flags keep what is written below the working directory, and never follow a
- * symbolic link on the way. Beyond that each entry is checked before it is written, so that what is
- * refused has an error that names it. The hash is taken of the bytes as they come, to the end of
- * the file: nobody may use the folder before it is known to be right. */
+ * symbolic link on the way. Beyond that each entry is checked before it is written, so that a
+ * refused one has an error that names it. The hash is taken of the bytes as they come, to the end
+ * of the file: nobody may use the folder before it is known to be right. */
 #include "shared/workspace_unpack.h"
 
 #include <archive.h>

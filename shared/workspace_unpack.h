@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_unpack.h - an archive of a workspace into an empty folder, and nothing out of it
  *
- * The archive is a tar file, which may be compressed (gzip, xz, zstd); whoever made it is not
- * believed. Taken are folders, regular files, hard links to those, and symbolic links that stay
- * inside or are a virtual environment's bin/python. Anything else is refused by name: absolute
- * paths, "..", links that lead out, devices, FIFOs, more than the limits allow. Of the mode only
- * rwx counts; owner, times to come, ACLs, attributes and set-id bits do not. libarchive is named in
+ * The archive is a tar file, which may be compressed (gzip, xz, zstd); its maker is not believed.
+ * Taken are folders, regular files, hard links to those, and symbolic links that stay inside or are
+ * a virtual environment's bin/python. Anything else is refused by name: absolute paths, "..", links
+ * that lead out, devices, FIFOs, more than the limits allow. Of the mode only rwx counts; owner,
+ * times to come, ACLs, attributes and set-id bits do not. libarchive is named in
  * shared/workspace_*.c only.
  *
  * Used by: edl-workspace. Tests: tests/unit/test_unpack.c, tests/fuzz/fuzz_unpack.c. */

@@ -2,10 +2,10 @@
 /* workspace_walk.h - what of a folder belongs to its workspace, entry by entry
  *
  * Files named .edlignore and .gitignore, in the folder and below, leave entries out by the rules of
- * gitignore(5). What .edlignore says of a path counts, whatever .gitignore says; of two files of
+ * gitignore(5). The word of .edlignore on a path counts before that of .gitignore; of two files of
  * one name that of the deeper folder does. ".git" is out unless .edlignore brings it back.
  *
- * Entries come in the order of their names, a folder before what it holds. No symbolic link is
+ * Entries come in the order of their names, a folder before its entries. No symbolic link is
  * followed.
  *
  * Used by: workspace_scan.c, workspace_pack.c. Tests: tests/unit/test_workspace_walk.c. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yaml.h - one YAML document to a JSON value
  *
- * Plain scalars are typed by the YAML 1.2 core schema (`yes` is a string, `true` is not). What has
- * no JSON counterpart or makes documents surprising is refused: aliases, merge keys, duplicate
+ * Plain scalars are typed by the YAML 1.2 core schema (`yes` is a string, `true` is not). Text that
+ * has no JSON counterpart or makes documents surprising is refused: aliases, merge keys, duplicate
  * keys, keys that are not scalars, tags of one's own, infinities, a second document, more than 32
  * levels. So are directives (a line that begins with %): libyaml compares each with all before it.
  * Tests: tests/unit/test_yaml.c. */

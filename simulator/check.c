@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - the checks that cost more than what happened: sampled by the size of the cluster
+/* check.c - the checks that cost more than the events: sampled by the size of the cluster
  *
- * What is cheap is checked where it happens (ledger*.c). Here: the store's state equals the
+ * Cheap facts are checked where they happen (ledger*.c). Here: the store's state equals the
  * scheduler's, the core's own invariants, every acknowledged word is still true, every wait has a
  * reason, and after the last fault everything comes to an end. */
 #include <inttypes.h>

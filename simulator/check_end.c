@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_end.c - whether the end of a job is what its document and the machines allow
+/* check_end.c - whether the end of a job is one that its document and the machines allow
  *
- * Computed from what people submitted, what the machines really are and how processes really
- * ended; the scheduler's own reasons are believed only where nothing else is certain. */
+ * Computed from people's submissions, the real machines and the real ends of processes; the
+ * scheduler's own reasons are believed only where nothing else is certain. */
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"

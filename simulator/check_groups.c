@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_groups.c - groups of users have what is guaranteed to them
  *
- * Out of the documents, the groups as people made them and what really runs. In the calm: the first
- * gang of a group that has less than its share does not wait where others' surplus would make room
- * for it, and what the scheduler says that a group holds is what it holds. At each commit: who is
- * shrunk for a gang of a group that has its share keeps what is guaranteed to its own. */
+ * Out of the documents, the groups as people made them and the processes that really run. In the
+ * calm: the first gang of a group that has less than its share does not wait where others' surplus
+ * would make room for it. The scheduler's word on a group's holding is true. At each commit: a job
+ * that is shrunk for a gang of a group that has its share keeps the guarantee of its own group. */
 #include "simulator/internal.h"
 
 #include <utlist.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_starts.c - see check_starts.h
  *
- * What could not be started, where and when that was on record, is told by the truth; which node
- * could take it is what the core itself says of its nodes. Only what leaves no doubt is a
- * violation: the other node runs nothing and never failed to start anything, and nobody else waits
- * for a place there. */
+ * The truth tells of starts that failed, where and when that was on record; the core itself says
+ * which node could take a process. Only a case without doubt is a violation: the other node runs
+ * nothing and never failed to start anything, and nobody else waits for a place there. */
 #include "simulator/check_starts.h"
 
 #include <inttypes.h>

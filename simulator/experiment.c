@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* experiment.c - known scenarios by name, with what they are to reach and what others reached
+/* experiment.c - known scenarios by name, with their goals and the figures of others
  *
  * Of the machines of 2017 only the totals are known: 133 with 12 cores or more, 2,348 cores and
  * 13.67 TB of memory together. 39 with 12 and 94 with 20 cores are the simplest shapes that fit. */

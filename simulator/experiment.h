@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* experiment.h - known scenarios by name, with what they are to reach and what others reached
+/* experiment.h - known scenarios by name, with their goals and the figures of others
  *
  * case1 and case2 are those of the experiment report of 2017 on Kubernetes (133 machines, 2,348
  * cores; its elastic and its fixed size runs), case1-fixed and case2-fixed their fixed size twins,

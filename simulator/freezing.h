@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* freezing.h - processes that stand still at the end of a lease, and what is checked of that
+/* freezing.h - processes that stand still at the end of a lease, and the checks of that
  *
  * Checks: "frozen", nothing acts from the deadline of its lease on; "thaw", nothing goes on whose
  * place went to others, nothing is frozen for longer than it may be, and in the calm everything

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* groups.c - groups of users as people make them: who is in which, what is guaranteed to it
+/* groups.c - groups of users as people make them: their members, and their guarantees
  *
  * A number is a table, out of a stream of its own. The scheduler keeps the newest one (it is on its
  * disk as soon as it was told) and tells the core of it, at once and after each restart. */

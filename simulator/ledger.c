@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger.c - what was committed, and what must then be true for ever
+/* ledger.c - the commits, and the facts that must then be true for ever
  *
  * The ledger learns from effects at the end of their commit and from answers that reached their
- * caller; it never asks the core what it believes. What the core took and a crash undid is dropped
- * with the turn. */
+ * caller; it never asks the core what it believes. A change that the core took and a crash undid is
+ * dropped with the turn. */
 #include <inttypes.h>
 
 #include <utlist.h>

@@ -2,8 +2,8 @@
 /* ledger_stops.c - what makes a process that really runs end, and whether it had to
  *
  * A stop needs a record of it, or a lease that ran out: looked at when SIGTERM and SIGKILL come,
- * with the lease file and the job's own document, not with what an order says. And a stop that is
- * committed leaves its job the minimum, unless the job is over, lacked something before, or its
+ * with the lease file and the job's own document, not with the words of an order. And a stop that
+ * is committed leaves its job the minimum, unless the job is over, lacked something before, or its
  * node is drained or came back with less. */
 #include <inttypes.h>
 

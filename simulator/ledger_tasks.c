@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_tasks.c - what became of a job's data: who holds which task, how often it failed, who
- * saves the model
+/* ledger_tasks.c - what became of a job's data: the holder of each task, how often it failed, the
+ * process that saves the model
  *
  * Leases and ends are known from calls that were answered; that a holder ended, and how, from the
  * machine that it was on. A lease that nobody ended is looked at when somebody else gets the task

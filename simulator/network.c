@@ -2,9 +2,9 @@
 /* network.c - calls and answers between agents, clients and the scheduler
  *
  * A message is lost, comes late, or comes twice; messages overtake each other, because each draws
- * its own time. What is cut off is lost or, as connections do when the way is open again, comes
- * late. Nobody hears of a loss: the caller's time runs out. Only a machine that is up and where
- * nobody listens refuses, and a scheduler that ends resets what was open. */
+ * its own time. A message that is cut off is lost or, as connections do when the way is open again,
+ * comes late. Nobody hears of a loss: the caller's time runs out. Only a machine that is up and
+ * where nobody listens refuses, and a scheduler that ends resets what was open. */
 #include "simulator/internal.h"
 
 #include <utlist.h>

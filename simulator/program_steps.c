@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_steps.c - see program.h
  *
- * They wait for each other in every step, as with all-reduce: what one does in a second is so much
- * work on its part and the rest waiting. As with the library, an agent that is gone takes its sums
- * along, and what it cannot be told now is told later. */
+ * They wait for each other in every step, as with all-reduce: its second is so much work on its
+ * part and the rest waiting. As with the library, an agent that is gone takes its sums along, and
+ * sums that it cannot be told now are told later. */
 #include "simulator/internal.h"
 
 static const struct sim_work *work_of(const struct sim *sim, const struct unit *unit)

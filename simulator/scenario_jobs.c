@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario_jobs.c - the jobs of a scenario: the ordinary document, and what it does not tell */
+/* scenario_jobs.c - the jobs of a scenario: the ordinary document, and its gaps */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scenario_run.h - a scenario is played, and what came of it is measured from the outside
+/* scenario_run.h - a scenario is played, and its outcome is measured from the outside
  *
- * Everything is measured by looking at what really runs, once every sample_us of the scenario. A
- * value holds from its sample to the next.
+ * Everything is measured by looking at the processes that really run, once every sample_us of the
+ * scenario. A value holds from its sample to the next.
  *
  *   waiting      from the client's first try until the whole minimum of the job really runs; of a
  *                job that never ran, until the end of the scenario
  *   utilisation  CPU requests of our processes that really run (those that stop still do, those
- *                that start do not yet) and what the others get of their load, of all CPU
+ *                that start do not yet) and the part that the others get of their load, of all CPU
  *   fairness     Jain's index over the running instances of the elastic role of the running jobs
  *   short        a node is short when our processes on it, starting ones included, and the load of
  *                others do not fit; short_longest_us is how long others waited for their cores at

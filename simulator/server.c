@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server.c - the scheduler's shell: turns, commits, crashes
  *
- * As scheduler/turn.c: what came in while nothing was being written is one turn; its effects are
- * one commit, which takes time and blocks everything else; answers and orders go out behind it. A
- * crash before the end of a commit leaves nothing of it. */
+ * As scheduler/turn.c: all calls that came in while nothing was being written are one turn. Its
+ * effects are one commit, which takes time and blocks everything else; answers and orders go out
+ * behind it. A crash before the end of a commit leaves nothing of it. */
 #include "scheduler/core/model/core_internal.h" /* what is learnt of a job, for a mutant */
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/events/lease.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim.h - a whole cluster under a virtual clock: scheduler, agents, machines, processes, clients
  *
- * What decides is the very object code of the daemons (libcore.a, libagentcore.a); around it stand
- * models of the network, the store, the machines and the programs. One thread, one heap of events,
- * ties in the order of their making: a seed and a configuration give one history, on every machine.
- * Every time is in microseconds of the simulation's own clock, which begins at 0.
+ * The very object code of the daemons decides (libcore.a, libagentcore.a); around it stand models
+ * of the network, the store, the machines and the programs. One thread, one heap of events, ties in
+ * the order of their making: a seed and a configuration give one history, on every machine. Every
+ * time is in microseconds of the simulation's own clock, which begins at 0.
  *
- * After every event the checkers look from the outside at what really ran when. The first violation
- * stops the simulation: sim_step returns false and sim_violation tells it. */
+ * After every event the checkers look from the outside at the processes that really ran, and when.
+ * The first violation stops the simulation: sim_step returns false and sim_violation tells it. */
 #pragma once
 
 #include <stdbool.h>

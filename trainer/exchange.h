@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange.h - one push and pull of parameters, whoever keeps them (servers, or a table in this
+/* exchange.h - one push and pull of parameters, with any keeper (servers, or a table in this
  * process)
  *
  * Gradients go out and fresh values come back in one round trip; the rows of the next batch are

@@ -7,9 +7,10 @@
  *     PROOF                                  ->
  *                                            <-     HELLO_OK
  *
- * The server proves itself first, so a trainer gives nothing to whatever took over the port of a
- * server that is gone. Each proof answers a nonce of the other end: one that was overheard is good
- * for no other connection. The roles differ, so neither end can send a proof back as its own. */
+ * The server proves itself first, so a trainer gives nothing to a program that took over the
+ * port of a server that is gone. Each proof answers a nonce of the other end: one that was
+ * overheard is good for no other connection. The roles differ, so neither end can send a proof
+ * back as its own. */
 #pragma once
 
 #include "shared/job_secret.h"

@@ -5,9 +5,9 @@
  * the current group of batches uses. A group is push_every batches; the sum of its gradients is
  * pushed and the rows of the next group are pulled in one exchange.
  *
- * The copy, gradients and sums lie in the back-end's memory. What crosses is what an exchange
- * carries (a group's gradient out, dense values and the next group's rows in), the ids of a
- * batch, and its cost. */
+ * The copy, gradients and sums lie in the back-end's memory. Three things cross: the
+ * load of an exchange (a group's gradient out, dense values and the next group's rows in), the ids
+ * of a batch, and its cost. */
 #pragma once
 
 #include "trainer/declaration.h"

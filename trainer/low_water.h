@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* low_water.h - how many bytes a wait for a socket ends with
  *
- * A wait for the rest of a long body ends once for each 512 KiB instead of with every packet: what
- * wakes a process costs its sender more than the copy of a packet. Used by: ps_connection, ps_link.
+ * A wait for the rest of a long body ends once for each 512 KiB instead of with every packet: to
+ * wake a process costs its sender more than the copy of a packet. Used by: ps_connection, ps_link.
  * Tests: tests/unit/test_low_water.c. */
 #pragma once
 

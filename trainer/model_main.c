@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_main.c - `edl-trainer model show|nearest|csv DIR`: what a saved model holds */
+/* model_main.c - `edl-trainer model show|nearest|csv DIR`: the contents of a saved model */
 #include "trainer/model_main.h"
 
 #include <errno.h>

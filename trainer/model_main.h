@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_main.h - `edl-trainer model show DIR`: what a saved model holds */
+/* model_main.h - `edl-trainer model show DIR`: the contents of a saved model */
 #pragma once
 
 /* model_main - argv[0] is "model"; the exit status of the program, errors are logged */

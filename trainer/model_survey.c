@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_survey.c - what a saved model holds: its parameters, their shapes and norms, and what is
- * wrong with it */
+/* model_survey.c - what a saved model holds: its parameters, their shapes and norms, and its
+ * faults */
 #include "trainer/model_survey.h"
 
 #include <ctype.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_survey.h - what a saved model holds: its parameters, their shapes and norms, and what is
- * wrong with it
+/* model_survey.h - what a saved model holds: its parameters, their shapes and norms, and its faults
  *
  * Nothing in the folder is trusted. Shapes are those of the network that lies beside the
  * parameters. Tests: tests/unit/test_model_survey.c */

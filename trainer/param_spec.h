@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* param_spec.h - one parameter as the servers keep it: its shape, its start values, and what it has
- * of its own beside the optimizer's settings
+/* param_spec.h - one parameter as the servers keep it: its shape, its start values, and its own
+ * settings beside the optimizer's
  *
  * It has no padding and travels as it lies in memory. */
 #pragma once

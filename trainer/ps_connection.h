@@ -3,9 +3,9 @@
  *
  * One request at a time: reading rests until the reply is written, so a peer that does not read
  * costs one buffer. A reply may point at memory of the server (the dense block of the table), which
- * is written from where it lies; before that memory changes the owner calls ps_connection_detach,
- * which copies only what the socket has not taken yet (with one trainer at work that is nothing,
- * ever). */
+ * is written from where it lies. Before that memory changes the owner calls ps_connection_detach.
+ * That copies only the part that the socket has not taken yet (with one trainer at work that is
+ * nothing, ever). */
 #pragma once
 
 #include "trainer/wire.h"

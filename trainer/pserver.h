@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pserver.h - a parameter server: one shard of a job's parameters for all its trainers
  *
- * One thread on the caller's event loop. A trainer says HELLO (who it is) and proves that it is of
- * the job (trainer/handshake.h), then DECLARE (what the
- * parameters are; the first one creates the table), then PUSH_PULL for every batch. Checkpoints are
- * written by a forked child, which has the table as it was at the fork, so that training goes on
- * meanwhile. */
+ * One thread on the caller's event loop. A trainer says HELLO (its name and number) and proves that
+ * it is of the job (trainer/handshake.h). Then it says DECLARE (the parameters; the first one
+ * creates the table), then PUSH_PULL for every batch. Checkpoints are written by a forked child,
+ * which has the table as it was at the fork, so that training goes on meanwhile. */
 #pragma once
 
 #include <stdint.h>

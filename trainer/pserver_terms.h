@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pserver_terms.h - on which terms a server takes a trainer: the flags that it was started with,
- * and what the trainers before said; pure */
+ * and the words of the trainers before; pure */
 #pragma once
 
 #include <stdint.h>

@@ -9,8 +9,8 @@
  * HELLO body: u32 version, u32 trainer, u32 shard, u32 shards, u64 job, u64 incarnation, u32
  * trainers there are, u32 batches between meetings, u32 method, f32 rate (agreement.h), nonce.
  * CHALLENGE body: u32 version, u32 shard, u64 incarnation, nonce, proof. Both begin with the
- * version, whatever else another version has. PROOF body: proof. HELLO_OK has none. Nonces and
- * proofs have 32 bytes; what is proved says trainer/handshake.h.
+ * version, in every version. PROOF body: proof. HELLO_OK has none. Nonces and proofs have 32 bytes;
+ * trainer/handshake.h says which bytes are proved.
  *
  * DECLARE body: u64 seed, u32 parameters, u8 awaits values, u8 dense ports, u8 sparse ports, u8 0,
  * struct optimizer_spec, parameters x struct param_spec, with zeros behind the ends of their texts.

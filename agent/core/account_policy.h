@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account_policy.h - under which account a process of a root agent may run; pure
  *
- * What the node's owner decides, whatever the scheduler orders. Who an account is on this machine
- * is looked up by agent/machine/account.c. */
+ * The node's owner decides, and no order of the scheduler changes that. agent/machine/account.c
+ * looks up the account on this machine. */
 #pragma once
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * go out as data. edl-agent and the simulator carry them out with the very same object code.
  *
  * A unit is a process as its agent sees it: ordered, running, ending, or over and not yet forgotten
- * by the scheduler. What holds:
+ * by the scheduler. These rules hold:
  *  1. Before the first orders nothing is started, stopped or forgotten.
  *  2. A unit starts only while the lease holds and its end is not near (fence.h), and only by
  *     orders that were asked for within this unbroken lease: during a gap the scheduler may have
@@ -19,11 +19,11 @@
  *     run nor to have ended. The others start in their turn. One that waits (for a workspace, for
  *     devices) is not counted, nor one that is under way for AGENT_START_SLOW_US: others need not
  *     wait with it.
- *  7. What one event costs does not grow with what is ordered: only its slot is looked at. Orders
- *     and reports look at all, as they list all.
- *  8. What stands still because a lease ran out is thawed by what a start needs (2), and by the
- * epoch of the lease (lease_word.h); if orders do not list it or stop it, it is stopped as it
- * stands.
+ *  7. The cost of one event does not grow with the number of orders: only its slot is looked at.
+ *     Orders and reports look at all, as they list all.
+ *  8. A unit that stands still because a lease ran out is thawed by the rule of a start (2), and by
+ *     the epoch of the lease (lease_word.h); if orders do not list it or stop it, it is stopped as
+ *     it stands.
  *  9. Nothing is started or thawed any more once stopping; LEAVE comes when every unit is over and
  * the scheduler knows it, or AGENT_GOODBYE_US after the last end.
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpu_pins.h - which CPUs a process gets for itself
  *
- * Pure. Only who was granted whole cores gets some: what is shared out in parts of a core floats,
- * on all of them, and the kernel finds it the idle ones. No two processes get the same. Near each
- * other comes first, then that what is left is good for others:
+ * Pure. Only a process with whole cores gets some: one with parts of a core floats, on all of them,
+ * and the kernel finds it the idle ones. No two processes get the same. Near each other comes
+ * first, then that the rest is good for others:
  *  1. all of one NUMA node, that of its GPUs if it has room, else the one that fits most closely;
- *     only who fits on none gets CPUs of several, those with most room first;
+ *     only a process that fits on none gets CPUs of several, those with most room first;
  *  2. whole cores of the machine (all their threads), so that nobody else computes on the other
  *     thread; for the odd one a core that is broken already. */
 #pragma once

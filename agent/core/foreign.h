@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* foreign.h - how foreign load is smoothed before it is reported
  *
- * Pure. Up within a second, because trainers must give way soon; down with a time constant of 5 s,
- * because what was just needed may be needed again. */
+ * Pure. Up within a second, because trainers must give way soon. Down with a time constant of 5 s,
+ * because a load that has just gone may come back. */
 #pragma once
 
 #include <stdint.h>

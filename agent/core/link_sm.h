@@ -5,20 +5,21 @@
  *
  *     out of the cluster --JOIN taken--> joined --REPORT refused--> out of the cluster
  *
- * Two calls are in flight at most: the main one (JOIN or REPORT) and the long poll for orders.
- * Each call has a number; an answer with another number is of a call that was given up and is
- * ignored, so nothing arrives twice or out of order. Whoever uses this carries out the actions of
- * one input in their order before the next input. A call that cannot even be started is answered
- * with LINK_FAILED.
+ * Two calls are in flight at most: the main one (JOIN or REPORT) and the long poll for orders. Each
+ * call has a number; an answer with another number is of a call that was given up and is ignored,
+ * so nothing arrives twice or out of order. The caller carries out the actions of one input in
+ * their order before the next input. A call that cannot even be started is answered with
+ * LINK_FAILED.
  *
  *  - A report goes out at once after a change, else each heartbeat, or later when the scheduler
  *    asks for that, but four times in a lease at least; after a failure with back-off.
  *  - Two in a row that are lost cost no lease: while it lasts each is given up after a seventh of
- * it, and sent again soon. What runs here gets SIGTERM at two thirds (core/fence.c). From the third
- *    on each has twice as long, or who is slow would never be answered.
- *  - Orders are first asked for after a report was taken: the scheduler knows then what runs here.
+ *    it, and sent again soon. The processes here get SIGTERM at two thirds (core/fence.c). From the
+ *    third on each has twice as long, or a slow scheduler could never answer.
+ *  - Orders are first asked for after a report was taken: the scheduler knows then the processes
+ *    that run here.
  *  - The first poll does not wait, and neither does the first one after the lease had run out or
- *    the node joined anew: what was ordered before may have been given to others. A poll in flight
+ *    the node joined anew: the work ordered before may have been given to others. A poll in flight
  *    from before is given up, its answer may be from before too.
  *  - A report that speaks of other orders than we have, three times in a row, ends a poll that does
  *    not bring them.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order_policy.h - what an order may ask of this node, whoever sends it; pure
+/* order_policy.h - the bounds of an order to this node, by any sender; pure
  *
  * The scheduler keeps the sum within what the node offers. That no single process asks for more
  * than that, or for ports and devices that are others', is looked at here. */

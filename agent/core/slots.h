@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slots.h - what is ordered and what is there of each slot (job, role, index)
+/* slots.h - the order and the units of each slot (job, role, index)
  *
  * Pure but for memory. A table by slot: agent_core compares what is in one slot and need not look
  * at the others. A slot that is held has a start that waits for its turn; held slots are a queue.

@@ -2,7 +2,7 @@
 /* doctor.c - program edl-doctor: whether this machine can be a node, in words; run by `edl doctor`
  *
  * Needs no agent and changes nothing. Takes the options of edl-agent, and reads its files, so that
- * it looks at what the agent would use. */
+ * it looks at the same things as the agent. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts.h - what was gathered of this machine, and who judges it
+/* facts.h - the facts of this machine, and their judges
  *
  * A group of checks is two files: gather_GROUP.c asks the machine and decides nothing,
  * judge_GROUP.c is pure. Tests: tests/unit/test_doctor.c gives the judges facts of machines that

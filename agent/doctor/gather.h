@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather.h - asks this machine, and the scheduler, for what is judged; changes nothing
+/* gather.h - asks this machine, and the scheduler, for the facts; changes nothing
  *
- * What cannot be found out is left as it was: zero. */
+ * A fact that cannot be found out is left as it was: zero. */
 #pragma once
 
 #include "agent/doctor/facts.h"

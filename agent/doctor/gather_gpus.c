@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather_gpus.c - GPUs, asked of edl-prober as the agent does, and what the kernel shows of them */
+/* gather_gpus.c - GPUs, asked of edl-prober as the agent does, and the kernel's view of them */
 #include "agent/doctor/gather.h"
 
 #include <dirent.h>

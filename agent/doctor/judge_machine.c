@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* judge_machine.c - identity, pidfds, limits of whoever starts the agent */
+/* judge_machine.c - identity, pidfds, limits of the account that starts the agent */
 #include "agent/doctor/facts.h"
 #include "shared/macro.h"
 

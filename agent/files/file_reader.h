@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_reader.h - reads what a process left in its folder, in a process of its own
  *
- * The folder is the job's and may be on any file system: reading it may take for ever, and whatever
- * is there may be a trap. So edl-workspace does it, as the account of the process, follows no link
- * and leaves no folder. It writes the files to fd 1 in the frames of file_frames.h. */
+ * The folder is the job's and may be on any file system: reading it may take for ever, and any file
+ * there may be a trap. So edl-workspace does it, as the account of the process, follows no link and
+ * leaves no folder. It writes the files to fd 1 in the frames of file_frames.h. */
 #pragma once
 
 #include <stdint.h>

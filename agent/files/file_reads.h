@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_reads.h - hands files of processes to whoever waits for them at the scheduler
+/* file_reads.h - hands files of processes to readers that wait at the scheduler
  *
  * Orders list what is waited for. For each, edl-workspace reads beside the agent (file_reader.h);
- * the agent passes on what it says, a piece a call: the scheduler answers when it takes more, and
+ * the agent passes its output on, a piece a call: the scheduler answers when it takes more, and
  * until then nothing is read. So neither holds more than a piece of a file, however large. */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_walk.h - lists the files below a folder, with their checksums
  *
- * In the order of their names, whatever the file system says. No link is followed, no folder left.
+ * In the order of their names, in any order of the file system. No link is followed, no folder
+ * left.
  *
  * Used by: file_reader.c. Tests: tests/unit/test_file_walk.c. */
 #pragma once

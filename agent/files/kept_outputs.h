@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kept_outputs.h - which folders of ended processes stay for a while, and which go
  *
- * Pure: what there is comes in, what goes is marked. A folder goes when its time is over. When all
- * together hold too much, the account that holds most loses its oldest one, until it fits: so
- * nobody's outputs are pushed out by those of another who fills the disk.
+ * Pure: the outputs that exist come in, those that go are marked. A folder goes when its time is
+ * over. When all together hold too much, the account that holds most loses its oldest one, until it
+ * fits: so nobody's outputs are pushed out by those of another who fills the disk.
  *
  * Used by: workspace_sweep.c. Tests: tests/unit/test_kept_outputs.c. */
 #pragma once

@@ -3,9 +3,9 @@
  *
  * The kernel tells a change of cgroup.events at once, but for one that follows another within
  * 10 ms: that is told when those are over (cgroup_file_notify), and never if the group is removed
- * before, as the service manager does at once. So whoever saw a group populated that has been so
- * for less than that may never be woken. Hence one more look, when that time is surely over: what
- * is still populated then is told of at once when it changes. */
+ * before, as the service manager does at once. So a waiter that saw a group populated which has
+ * been so for less than that may never be woken. Hence one more look, when that time is surely
+ * over: a group that is still populated then is told of at once when it changes. */
 #include "agent/groups/cgroup_watch.h"
 
 #include <sys/epoll.h>

@@ -6,8 +6,8 @@
  * then, and a pidfd opened. Should it have ended meanwhile, the number may be another's by now: it
  * is believed only while the lock is held, which is looked at last.
  *
- * When the bus is lost, what was not answered is asked of the next connection, once. A unit that
- * is there already then is what the first call made. */
+ * When the bus is lost, calls without an answer are made again on the next connection, once. A unit
+ * that exists already then comes from the first call. */
 #include "agent/groups/unit_launcher.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit_plan.c - see unit_plan.h
  *
- * What the unit runs is edl-supervisor, as without a service manager: it keeps the lease, records
- * the end and knows the grace of each stop. The unit adds what a supervisor cannot: limits, and a
- * control group out of which nothing escapes. A SIGTERM of the manager's own (somebody says
- * systemctl stop) goes to the supervisor alone, what is left when that has ended is killed. */
+ * The unit runs edl-supervisor, as without a service manager: it keeps the lease, records the end
+ * and knows the grace of each stop. The unit adds what a supervisor cannot: limits, and a control
+ * group out of which nothing escapes. A SIGTERM of the manager's own (somebody says systemctl stop)
+ * goes to the supervisor alone. The rest is killed when that has ended. */
 #include "agent/groups/unit_plan.h"
 
 #include <ctype.h>

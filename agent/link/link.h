@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link.h - the connection to the scheduler: join, reports, orders
  *
- * What is called when is decided in core/link_sm.h; here are the calls and the timers. */
+ * core/link_sm.h decides which call is made when; here are the calls and the timers. */
 #pragma once
 
 #include <jansson.h>

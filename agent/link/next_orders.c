@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* next_orders.c - orders that came while older ones are still being carried out
  *
- * What the core decided by the older ones speaks of them by index, so that the newer ones wait
- * until that is done. Each orders say all: of several the newest count. */
+ * Decisions of the core by the older ones speak of them by index, so that the newer ones wait until
+ * that is done. Each orders say all: of several the newest count. */
 #include "agent/agent_internal.h"
 #include "agent/core/agent_core.h"
 #include "agent/files/file_reads.h"

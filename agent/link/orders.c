@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* orders.c - the scheduler's orders, checked
  *
- * All or nothing on purpose: what is not listed is stopped, so an entry that was skipped because it
- * could not be read would end a healthy process. */
+ * All or nothing on purpose: a process that is not listed is stopped, so an entry that was skipped
+ * because it could not be read would end a healthy process. */
 #include "agent/link/orders.h"
 
 #include <errno.h>

@@ -2,16 +2,15 @@
 /* proxy.c - calls of processes: answered here, or passed on to the scheduler
  *
  * The caller is known by its ancestry (caller.c), never by anything it says, and before anything of
- * a body is taken. What it tells of itself (/processes/self/...) is the agent's; of the rest only
+ * a body is taken. Its words about itself (/processes/self/...) are the agent's; of the rest only
  * calls about its own job (/jobs/self/...), service look-ups and the version pass; everything else
  * is 403. The credential and the X-EDL-Process header are added here. While the scheduler cannot be
  * reached a call waits here, so that a restart of the scheduler is invisible to training code;
  * after 60 s it gets a 503.
  *
- * Anybody on this machine may connect. Whoever is no process of a job is a fresh connection
- * (shared/http_guard.h): few, and not for long. What is bounded of jobs - connections, calls under
- * way, bytes of bodies - is shared fairly among them (shared/fair_share.h); beyond it is 429.
- */
+ * Anybody on this machine may connect. A caller that is no process of a job is a fresh connection
+ * (shared/http_guard.h): few, and not for long. The bounds of jobs - connections, calls under way,
+ * bytes of bodies - are shared fairly among them (shared/fair_share.h); beyond them it is 429. */
 #include "agent/link/proxy.h"
 
 #include <errno.h>

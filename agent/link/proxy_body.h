@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* proxy_body.h - the larger bodies of calls of processes: in memory once, and so much of all jobs
  *
- * A job holds as much as is left for others (fair_share.h), by what came and not by what it
- * announced: who stops in the middle of a body holds what he has sent. Each is a file without a
- * name, so that it is passed on from where it is, as often as it takes. */
+ * A job holds as much as is left for others (fair_share.h), by the bytes that came and not by the
+ * announced ones: a caller that stops in the middle of a body holds the bytes that it has sent.
+ * Each is a file without a name, so that it is passed on from where it is, as often as it takes. */
 #pragma once
 
 #include <stddef.h>

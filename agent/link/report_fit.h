@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_fit.h - what processes told of their progress, cut to what a report has room for
+/* report_fit.h - the progress that processes told, cut to the room of a report
  *
- * A scheduler refuses a report that is too large, and with it all processes of the node. So what
- * programs say never makes it too large: it is left out first. Pure. Tests: test_report_fit.c. */
+ * A scheduler refuses a report that is too large, and with it all processes of the node. So the
+ * words of programs never make it too large: it is left out first. Pure. Tests:
+ * test_report_fit.c. */
 #pragma once
 
 #include <jansson.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_keep.h - the end of what running processes write, sent now and then without being asked
+/* log_keep.h - the end of the output of running processes, sent now and then without being asked
  *
  * So that something is known of it when this machine dies. Bounded: every period at most
  * LOG_KEEP_CALLS processes that wrote since, in turn, the last LOG_KEEP_BYTES of each, one call at
- * a time. What is lost with a machine is what was written in the last period, or in the last n /
- * LOG_KEEP_CALLS periods when n processes write all the time. */
+ * a time. A machine takes with it the output of the last period, or of the last n / LOG_KEEP_CALLS
+ * periods when n processes write all the time. */
 #pragma once
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_names.c - see log_names.h
  *
- * There, train.log and server.log are what the two programs wrote to their terminals, the .INFO
- * files their glog, links to the newest as well. Ours write one log each. */
+ * There, train.log and server.log are the terminal output of the two programs, the .INFO files
+ * their glog, links to the newest as well. Ours write one log each. */
 #include "agent/logs/log_names.h"
 
 #include <errno.h>

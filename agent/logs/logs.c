@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logs.c - sends what processes wrote
  *
- * A followed stream is a file, an offset and at most one call in flight: what is written meanwhile
- * waits for its answer, so a talkative process costs the scheduler one request at a time. inotify
- * tells of new text. A failed call is tried again at the next kick; one that the scheduler refuses
- * (4xx) ends the stream until it is asked for again from another place. */
+ * A followed stream is a file, an offset and at most one call in flight: output that is written
+ * meanwhile waits for its answer, so a talkative process costs the scheduler one request at a time.
+ * inotify tells of new text. A failed call is tried again at the next kick; one that the scheduler
+ * refuses (4xx) ends the stream until it is asked for again from another place. */
 #include "agent/logs/logs.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus.h - the GPUs of this node: how many, where, and who is on them
+/* gpus.h - the GPUs of this node: how many, where, and which processes are on them
  *
  * As edl-prober tells of them (NVML), or, on a machine without that, as many as the command line
  * says, of which nothing more is known. A process on a device that was not granted to it is a

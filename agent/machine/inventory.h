@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory.h - what this machine has, what our processes use of it, what others use */
+/* inventory.h - the resources of this machine, and their use by our processes and by others */
 #pragma once
 
 #include <stdbool.h>

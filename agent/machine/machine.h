@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.h - what a report says of the machine besides what is offered
+/* machine.h - a report's figures of the machine besides the offer
  *
  * machine_load is read in the agent's loop: /proc answers at once. The rest may keep one waiting (a
  * file system of the network, a driver) and is read by edl-prober. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_id.h - by what the scheduler tells machines apart */
+/* machine_id.h - the marks by which the scheduler tells machines apart */
 #pragma once
 
 #define MACHINE_ID_SIZE 33

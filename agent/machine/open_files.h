@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_files.h - how many files the agent may open, and for what: most are kept for starts,
- * processes and reports, whatever calls at EDL_SOCKET */
+/* open_files.h - how many files the agent may open, and their uses: most are kept for starts,
+ * processes and reports, with any number of calls at EDL_SOCKET */
 #pragma once
 
 #include "agent/link/proxy.h"

@@ -2,8 +2,8 @@
 /* probe.c - see probe.h
  *
  * A process of its own, not a thread: one that hangs in the kernel can be left behind and does not
- * keep this program from ending, and what a driver's library takes of memory, or breaks, is not
- * ours. It ends when our end of the socket is closed. */
+ * keep this program from ending. The memory that a driver's library takes, or breaks, is not ours.
+ * It ends when our end of the socket is closed. */
 #include "agent/machine/probe.h"
 
 #include <errno.h>

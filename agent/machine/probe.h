@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - the agent's end of edl-prober: what the machine is asked without waiting for it
+/* probe.h - the agent's end of edl-prober: the questions to the machine that nobody waits for
  *
  * One question is under way at a time. One that does not answer is killed. When a prober is gone,
  * which in the case of one that hangs in the kernel may be never, another one is started with the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prober.c - program edl-prober: asks the machine what may take its time to answer
  *
- * A file system of the network that hangs, a driver that wakes its device: whoever asks such things
- * waits. The agent must not, so it has this process ask, and kills it when it does not come back.
- * For each line or message on standard input it writes one document to standard output. */
+ * A file system of the network that hangs, a driver that wakes its device: a program that asks such
+ * things waits. The agent must not, so it has this process ask, and kills it when it does not come
+ * back. For each line or message on standard input it writes one document to standard output. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

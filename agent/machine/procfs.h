@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* procfs.h - what /proc says about processes, in one place
  *
- * Numbers read here say what was true a moment ago. Whoever wants to signal holds a pidfd and asks
- * again after opening it. */
+ * Numbers read here say what was true a moment ago. A caller that wants to signal holds a pidfd and
+ * asks again after opening it. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* user_number.c - see user_number.h
  *
- * symlink(2) is what makes a number somebody's: it is there as a whole or not at all, and fails
- * when another supervisor was faster. Only root can write to the folder. */
+ * symlink(2) makes a number somebody's: it is there as a whole or not at all, and fails when
+ * another supervisor was faster. Only root can write to the folder. */
 #include "agent/machine/user_number.h"
 
 #include <errno.h>

@@ -2,9 +2,10 @@
 /* gpu_start.c - what the prober tells comes in here; a start with GPUs waits until it has told that
  * nobody is on them
  *
- * Asked anew for each start: what the last report said may be old by a heartbeat. A process that is
- * dead leaves its device a little later, so one that nobody finds is waited for; one that lives is
- * not. An agent that dies meanwhile has made nothing: the order is still there for the next one. */
+ * Asked anew for each start: the words of the last report may be old by a heartbeat. A process
+ * that is dead leaves its device a little later, so one that nobody finds is waited for; one
+ * that lives is not. An agent that dies meanwhile has made nothing: the order is still there for
+ * the next one. */
 #include <stdio.h>
 #include <utlist.h>
 

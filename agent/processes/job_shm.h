@@ -5,7 +5,7 @@
  * Those of a job are in a folder BASE/edl/JOB.ID that is its account's. Its processes on this node
  * see it as /dev/shm (hidden.h), so that they can share memory with each other and with nobody
  * else. Each supervisor holds a shared lock (flock(2)) on the folder; the last one to let go
- * removes it. What a supervisor that was killed leaves is removed by a later one. */
+ * removes it. Files that a killed supervisor leaves are removed by a later one. */
 #pragma once
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
  *
  * The spawn server forks it (spawner.h), or the service manager starts it as a unit of its own
  * (unit_launcher.h). From then on both are the same to the agent: the supervisor keeps the folder's
- * lock, and what becomes of it stands in the folder. */
+ * lock, and its record stands in the folder. */
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process.c - what lies behind the units of this node
  *
- * The runtime says that something changed, process_refresh polls it and tells what it saw. What
- * that means is the core's to say. The folder stays on disk until the core forgets the unit: its
- * end is then on record with the scheduler. */
+ * The runtime says that something changed, process_refresh polls it and tells what it saw. The core
+ * says what that means. The folder stays on disk until the core forgets the unit: its end is then
+ * on record with the scheduler. */
 #include "agent/processes/process.h"
 
 #include <errno.h>

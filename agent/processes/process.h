@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process.h - what lies behind the units of this node: folders, numbers, usage
  *
- * What is decided about them is in core/agent_core.h. A unit that never got as far as a folder has
- * no process. */
+ * core/agent_core.h decides about them. A unit that never got as far as a folder has no process. */
 #pragma once
 
 #include <jansson.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process_dir.h - the folder of one process: what was ordered, who supervises it, how it ended
+/* process_dir.h - the folder of one process: its order, its supervisor, its end
  *
  * order.json is written by the agent before anything runs, supervisor.json by the supervisor before
- * the program runs, exit.json once by whoever holds the folder's lock. Every file appears whole or
- * not at all (temporary file, rename). The room for exit.json is reserved before the process
- * starts: its end is on record also when the disk is full by then. Nothing waits for the disk: a
- * loss of power ends the process as well, and a folder of another boot is only cleared away. The
- * supervisor holds flock() on the folder for its life: a free lock proves that no supervisor lives,
- * and a supervisor that finds exit.json starts nothing. So no pid has to be believed. */
+ * the program runs. exit.json is written once, by the holder of the folder's lock. Every file
+ * appears whole or not at all (temporary file, rename). The room for exit.json is reserved before
+ * the process starts: its end is on record also when the disk is full by then. Nothing waits for
+ * the disk: a loss of power ends the process as well, and a folder of another boot is only cleared
+ * away. The supervisor holds flock() on the folder for its life: a free lock proves that no
+ * supervisor lives, and a supervisor that finds exit.json starts nothing. So no pid has to be
+ * believed. */
 #pragma once
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawner.h - the launcher that has supervisors forked by the spawn server (spawn_server.h)
  *
- * The server is started when the first supervisor is wanted, and again when it died. What it had
- * not answered by then is asked of the next one, once: should the first one have made a supervisor
+ * The server is started when the first supervisor is wanted, and again when it died. Requests that
+ * it had not answered by then go to the next one, once: should the first one have made a supervisor
  * all the same, the lock on the folder lets one of them run the program. */
 #pragma once
 

@@ -2,8 +2,8 @@
 /* last_words.c - what a program wrote last before it failed
  *
  * An interpreter ends a traceback with the error itself, and other programs say why they give up.
- * That line is worth more than an exit code to whoever asks why a job has failed. It is the
- * program's own: bounded, made UTF-8, and without what would steer a terminal. */
+ * That line is worth more than an exit code to a person who asks why a job has failed. It is the
+ * program's own: bounded, made UTF-8, and without characters that would steer a terminal. */
 #include "agent/supervisor/last_words.h"
 
 #include <fcntl.h>

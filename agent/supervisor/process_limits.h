@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process_limits.h - what one process may use at most, from its order to the words of the kernel
  *
- * Pure. The same figures whoever holds them: the service manager (unit_plan.c) or a control group
- * that the supervisor makes (process_group.c). */
+ * Pure. The same figures for each holder: the service manager (unit_plan.c) or a control group that
+ * the supervisor makes (process_group.c). */
 #pragma once
 
 #include <jansson.h>

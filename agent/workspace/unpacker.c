@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unpacker.c - edl-workspace as a child of a supervisor: the archive of a workspace into its folder
  *
- * The folder is a new one of this incarnation alone. So whatever is in it when this breaks off is
+ * The folder is a new one of this incarnation alone. So a folder whose unpacking breaks off is
  * never used: the program starts only after a success. One folder for all processes of a job is not
  * made here: edl-workspace does that, with the rights of the account (workspace_share.h). */
 #include "agent/workspace/unpacker.h"

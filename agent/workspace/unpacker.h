@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unpacker.h - edl-workspace as a child of a supervisor: the archive of a workspace into its folder
  *
- * It runs where the program will run, as whom the program will run, and before it: what it takes
- * counts for the process. Used by: supervise.c. Tests: tests/unit/test_unpacker.c. */
+ * It runs where the program will run, as whom the program will run, and before it: its time counts
+ * for the process. Used by: supervise.c. Tests: tests/unit/test_unpacker.c. */
 #pragma once
 
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_cache.c - archives of workspaces on this node, fetched from the scheduler by their hash
  *
- * What comes is hashed and written as it comes; only what hashes to its name gets it. A try that
- * fails on the way is made again, ever later; what the scheduler refuses is told at once. A try is
+ * Bytes are hashed and written as they come; only those that hash to its name get it. A try that
+ * fails on the way is made again, ever later; a refusal of the scheduler is told at once. A try is
  * made for one process: when that may not have the archive, the next one asks for itself. */
 #include "agent/workspace/workspace_cache.h"
 

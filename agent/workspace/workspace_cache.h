@@ -2,9 +2,9 @@
 /* workspace_cache.h - archives of workspaces on this node, fetched from the scheduler by their hash
  *
  * Shared by all jobs, and nothing a job can spoil: a process gets an unpacked copy, and the archive
- * is hashed again whenever one is made. Bounded in bytes; what was used longest ago goes first. A
- * file has its name only when it is whole and hashes to it. All that wait for an archive wait for
- * one fetch, but that one of them may not have it is told to that one alone.
+ * is hashed again whenever one is made. Bounded in bytes; the archive that was used longest ago
+ * goes first. A file has its name only when it is whole and hashes to it. All that wait for an
+ * archive wait for one fetch, but that one of them may not have it is told to that one alone.
  *
  * Used by: agent. Tests: tests/unit/test_workspace_cache.c, tests/integration/255-workspaces.sh. */
 #pragma once

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_sweep.h - removes the copies of workspaces that no process needs any more, some of them
- * only after a while: what its job wrote into one can be fetched until then
+ * only after a while: files that its job wrote into one can be fetched until then
  *
- * What processes left in them is not believed: no link is followed, no mount is entered, and depth
- * and number cost neither stack nor descriptors. Takes as long as there is to remove; run by
+ * Files that processes left in them are not believed: no link is followed, no mount is entered, and
+ * depth and number cost neither stack nor descriptors. Takes as long as there is to remove; run by
  * edl-workspace, never in the agent. Tests: tests/unit/test_workspace_sweep.c. */
 #pragma once
 

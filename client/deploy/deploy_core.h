@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deploy_core.h - what is done next at one host, by what it has said so far
+/* deploy_core.h - the next step at one host, by its answers so far
  *
  * Pure: no connection, no file, no clock. A step ends with an exit status and the lines that its
  * script printed; deploy_core_next says which step comes then, or that the host has failed, why,

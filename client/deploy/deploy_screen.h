@@ -2,7 +2,7 @@
 /* deploy_screen.h - how a deployment is told: a table that moves on a terminal, else a line for
  * each step; at the end a table, and what to type for each host that failed; or JSON
  *
- * What moves goes to stderr, the end to stdout. */
+ * Progress goes to stderr, the end to stdout. */
 #pragma once
 
 #include <stdbool.h>

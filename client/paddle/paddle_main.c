@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* paddle_main.c - edl-paddle: the command lines of PaddlePaddle
  *
- * `train` and `pserver` become edl-trainer and edl-pserver (one process for each port). Whatever
- * does not begin with a subcommand is a command line of paddle.py, and goes to `edl run`. */
+ * `train` and `pserver` become edl-trainer and edl-pserver (one process for each port). A command
+ * line that does not begin with a subcommand is one of paddle.py, and goes to `edl run`. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ssh_agent_frame.h - the messages of ssh-agent that are wanted here; pure
  *
- * Protocol: draft-miller-ssh-agent. A message is a length, a type and what belongs to it.
- * Used by: ssh_agent.c, ssh_libssh2_login.c. Tests: tests/unit/test_ssh_agent.c,
+ * Protocol: draft-miller-ssh-agent. A message is a length, a type and the data of that type. Used
+ * by: ssh_agent.c, ssh_libssh2_login.c. Tests: tests/unit/test_ssh_agent.c,
  * tests/fuzz/fuzz_ssh_agent.c. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ssh_collect.c - a short-lived program, and what it printed; on an sd-event loop */
+/* ssh_collect.c - a short-lived program, and its output; on an sd-event loop */
 #include "client/ssh/ssh_collect.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ssh_collect.h - a short-lived program, and what it printed; on an sd-event loop
+/* ssh_collect.h - a short-lived program, and its output; on an sd-event loop
  *
  * Used by: ssh_config.c, ssh_connect.c, ssh_program.c. Tests: tests/integration/320-ssh.sh. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ssh_libssh2_run.c - runs a script by libssh2: a channel, its two streams, its input
  *
- * Both streams share one window, so both are always read, also while input is written. What was
- * sent in part is sent on before anything else is done. */
+ * Both streams share one window, so both are always read, also while input is written. A message
+ * that was sent in part is sent on before anything else is done. */
 #include "client/ssh/ssh_libssh2.h"
 
 #include <stdio.h>

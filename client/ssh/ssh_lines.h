@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ssh_lines.h - a script's output, from its own first line to its own last one
  *
- * A login shell may print before a script begins, a daemon may print after it has ended, and a
- * lost connection looks like success. So a wrapper tells beginning and end on both streams, with a
- * mark that the script's output cannot know. Only what is in between is the script's.
- * Used by: both transports. Tests: tests/unit/test_ssh_lines.c, tests/fuzz/fuzz_ssh_lines.c. */
+ * A login shell may print before a script begins, a daemon may print after it has ended, and a lost
+ * connection looks like success. So a wrapper tells beginning and end on both streams, with a mark
+ * that the script's output cannot know. Only the lines between are the script's. Used by: both
+ * transports. Tests: tests/unit/test_ssh_lines.c, tests/fuzz/fuzz_ssh_lines.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ssh_program.c - the transport by the program ssh: the master, and what its end means */
+/* ssh_program.c - the transport by the program ssh: the master, and the meaning of its end */
 #include "client/ssh/ssh_program.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
  *
  * One ssh is the master: it logs in, runs `cat` until its input ends, and keeps a socket in a
  * folder of ours. Each script is another ssh, which goes through that socket and need not log in.
- * ssh_program.c has the master and what its end means, _argv.c the options,
- * _askpass.c passwords, _run.c scripts. */
+ * ssh_program.c has the master and the meaning of its end, _argv.c the options, _askpass.c
+ * passwords, _run.c scripts. */
 #pragma once
 
 #include <limits.h>

@@ -29,11 +29,11 @@
  *
  * Times are in microseconds. A timeout of 0 looks once, EDL_FOREVER never ends; the scheduler
  * counts waits in whole seconds, so a timeout may end up to one second later. Time in which the
- * program was stopped belongs to no timeout, but for 3 seconds at most. Whatever is returned
- * through a pointer to a pointer is the caller's to free with the function of its name; what it
- * points to is valid until then. Structs that the library makes may grow at
- * their ends; programs make arrays of struct edl_chunk and edl_piece, so those change with the
- * library's version alone. */
+ * program was stopped belongs to no timeout, but for 3 seconds at most. The caller frees each
+ * object that is returned through a pointer to a pointer, with the function of its name; its
+ * members are valid until then. Structs that the library makes may grow at their ends; programs
+ * make arrays of struct edl_chunk and edl_piece, so those change with the library's version
+ * alone. */
 #ifndef EDL_EDL_H
 #define EDL_EDL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv.h - comma separated values with a line of column names (RFC 4180), whole in memory
  *
- * Every error names the file, the line and the column, the value and what would be right. */
+ * Every error names the file, the line and the column, the value and the right form. */
 #pragma once
 
 #include <stddef.h>

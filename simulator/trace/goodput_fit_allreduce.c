@@ -2,7 +2,7 @@
 /* goodput_fit_allreduce.c - the seven parameters of a step with all-reduce
  *
  * Searched for in logarithms (but for gamma): the error is one of logarithms, its derivatives are
- * then shares of the time, between 0 and 1 whatever the units, and the bounds are far away. */
+ * then shares of the time, between 0 and 1 in any units, and the bounds are far away. */
 #include "simulator/trace/goodput_fit_allreduce.h"
 
 #include <errno.h>

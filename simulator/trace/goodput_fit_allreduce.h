@@ -7,9 +7,9 @@
  *     T_step = (T_acc^g + T_net^g)^(1/g)                         1 <= g <= 10: how they overlap
  * Fitted by the errors of the logarithms, root mean squares of T_acc and T_step, plus
  *     1e-3 (g-1)^2 + 1e-2 ((bn/an)^2 + (br/ar)^2);
- * what was not observed is pinned to 1e-8 (optimistic), ac to half of T_acc while there is one
- * batch size only, and several nodes are taken to be 1.1 times as slow as one until they are seen.
- * Source: Pollux (OSDI 2021), section 4.3 and its published simulator. */
+ * a quantity that was not observed is pinned to 1e-8 (optimistic), ac to half of T_acc while there
+ * is one batch size only. Several nodes are taken to be 1.1 times as slow as one until they are
+ * seen. Source: Pollux (OSDI 2021), section 4.3 and its published simulator. */
 #pragma once
 
 #include <stdint.h>

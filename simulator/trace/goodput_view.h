@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_view.h - what the laboratory knows of a job, in the words of the policy goodput
  *
- * For each job a curve over the amounts that are worth a try, and what is left of it. */
+ * For each job a curve over the amounts that are worth a try, and the rest of its work. */
 #pragma once
 
 #include "scheduler/core/policy/allocate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* learn.c - what jobs measure of themselves, and what is guessed from it */
+/* learn.c - the jobs' own measurements, and the guesses from them */
 #include "simulator/trace/learn.h"
 
 #include <errno.h>

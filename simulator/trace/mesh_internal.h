@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mesh_internal.h - tetrahedra and who lies behind each face */
+/* mesh_internal.h - tetrahedra and the neighbour behind each face */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy.h - what the laboratory asks of an allocation policy, and what it shows to it
+/* policy.h - the laboratory's questions to an allocation policy, and its view for it
  *
- * To add one: a file with a struct trace_policy, and its line in policies.c. A policy says what it
- * uses; what it does not use, and what the run does not offer, is NAN to it. */
+ * To add one: a file with a struct trace_policy, and its line in policies.c. A policy says which
+ * figures it uses; a figure that it does not use, or that the run does not offer, is NAN to it. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* policy_afs.c - AFS-L (NSDI 2021): one more instance to whom it helps most, pair by pair
  *
  * Everybody has one, or the shortest where there are not enough. Then each further one goes to the
- * winner of a knock-out: of two jobs the shorter one wins if what it gains relative to its speed is
- * more than what the longer one gains relative to its speed after the gain. */
+ * winner of a knock-out: of two jobs the shorter one wins in one case: its gain relative to
+ * its speed is more than the gain of the longer one relative to its speed after the gain. */
 #include <math.h>
 
 #include "shared/macro.h"

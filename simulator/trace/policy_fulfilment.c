@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_fulfilment.c - whoever has the least of what he may have grows (EDL's heuristic of 2017)
+/* policy_fulfilment.c - the job with the least part of its span grows (EDL's heuristic of 2017)
  *
- * Fulfilment is (now - min) / (max - min). Who waits gets his minimum, from those with the highest
- * fulfilment where nothing is free; then the one with the lowest grows, as long as MAX_LOAD of the
- * cluster is not taken. It knows neither speeds nor lengths. Two defects of the original are
- * mended: fulfilment follows the plan and not what ran before it, and both directions stop at the
+ * Fulfilment is (now - min) / (max - min). A waiting job gets its minimum, from those with the
+ * highest fulfilment where nothing is free; then the one with the lowest grows, as long as MAX_LOAD
+ * of the cluster is not taken. It knows neither speeds nor lengths. Two defects of the original are
+ * mended: fulfilment follows the plan and not the state before it, and both directions stop at the
  * same load. */
 #include <math.h>
 

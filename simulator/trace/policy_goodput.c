@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy_goodput.c - ours: the division of goodput in scheduler/core/policy/allocate.c
  *
- * Everything is divided afresh at each decision, by the recursion of policy/weights.c; what is the
- * same as at the last one is not worked out again, which changes nothing but the time it takes. The
+ * Everything is divided afresh at each decision, by the recursion of policy/weights.c. A part that
+ * is the same as at the last one is not worked out again, which changes nothing but the time. The
  * policy that the scheduler runs reaches nearly the same step by step: policy_live.c. */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy_live.c - ours as the scheduler runs it: the very policy of scheduler/core/policy/goodput.c
  *
- * It moves one instance at a time and knows only what changed, by ranks instead of the recursion.
- * Who waits is started as the scheduler does it: in the order of its turn (job_turn.c), with its
+ * It moves one instance at a time and knows only the changes, by ranks instead of the recursion. A
+ * waiting job is started as the scheduler does it: in the order of its turn (job_turn.c), with its
  * minimum, as soon as others could give that much; and nobody who runs is stopped for it. */
 #include <math.h>
 #include <stdlib.h>

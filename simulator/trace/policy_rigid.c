@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_rigid.c - jobs with what they asked for, or nothing: first come first served; shortest
- * remaining time first
+/* policy_rigid.c - jobs with the amount that they asked for, or nothing: first come first served;
+ * shortest remaining time first
  *
  * FIFO stops no one, and nobody overtakes who came before. SRTF starts over at each decision:
- * shortest first with the amount asked for, who does not fit is left out, longer ones behind him
- * run. */
+ * shortest first with the amount asked for; a job that does not fit is left out, longer ones behind
+ * it run. */
 #include <math.h>
 
 #include "shared/macro.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy_tiresias.c - two queues by attained service (Tiresias, NSDI 2019: discretised 2D-LAS)
  *
- * Rigid jobs. Whoever has held his instances for 16 instance-hours goes behind those who have not;
- * in each queue who came first goes first; who does not fit is left out, smaller ones behind him
- * run. As in the port that comes with Pollux' simulator: time counts in whole seconds from one
- * decision to the next, and there is no promotion back. */
+ * Rigid jobs. A job that has held its instances for 16 instance-hours goes behind those that have
+ * not. In each queue the first one goes first; a job that does not fit is left out, smaller ones
+ * behind it run. As in the port that comes with Pollux' simulator: time counts in whole seconds
+ * from one decision to the next, and there is no promotion back. */
 #include <math.h>
 #include <stdbool.h>
 #include <uthash.h>

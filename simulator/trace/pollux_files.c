@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pollux_files.c - an application's folder: validation-*.csv, and what follows from all its files
- */
+/* pollux_files.c - an application's folder: validation-*.csv, and the conclusions from all its
+ * files */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

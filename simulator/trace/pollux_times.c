@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pollux_times.c - placements.csv, scalability.csv: what a step takes, by where the instances are
+/* pollux_times.c - placements.csv, scalability.csv: the time of a step, by the places of the
+ * instances
  *
  * A placement is the same from whichever node one begins to count: 21 is 12. Each configuration is
  * there once, over both files: two points at one place have no triangulation, and which of two rows

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile.h - how fast a job goes with what it is given: the laboratory's job physics
+/* profile.h - how fast a job goes with its amount: the laboratory's job physics
  *
  * A job makes progress through phases (epochs of training; one phase where its speed never
  * changes). Its pace at a shape - how many instances on which nodes - is a rate of progress in each

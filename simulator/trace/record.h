@@ -2,8 +2,8 @@
 /* record.h - what a cluster remembers of its jobs, and the trace that it makes
  *
  * Events come in as they were logged, oldest first; of each job they tell how many instances of
- * each role were there when. What else is known of jobs, bounds and owners, comes from the list of
- * jobs. */
+ * each role were there when. All else that is known of jobs, bounds and owners, comes from the list
+ * of jobs. */
 #pragma once
 
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_speed.c - how fast jobs go with how many instances, as far as their record shows it
  *
- * Every pass over a dataset is the same work. So the power P at which the sums of n^P over the
- * times of passes differ least among the passes of a job is what explains their times; all jobs of
- * a family are asked together. Their logarithms are compared: a job of long passes counts no more
- * than one of short ones. The first pass is left out, starting up is in it. */
+ * Every pass over a dataset is the same work. So one power P explains the times of passes: that at
+ * which the sums of n^P over the times of passes differ least among the passes of a job. All jobs
+ * of a family are asked together. Their logarithms are compared: a job of long passes counts no
+ * more than one of short ones. The first pass is left out, starting up is in it. */
 #include <math.h>
 
 #include "shared/macro.h"

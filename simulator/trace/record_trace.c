@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record_trace.c - a record as a trace, and what happened as the result of a run */
+/* record_trace.c - a record as a trace, and its history as the result of a run */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_apply.c - the pool follows the plan: who keeps his place, who is placed anew */
+/* run_apply.c - the pool follows the plan: the jobs that keep their places, and those that are
+ * placed anew */
 #include <errno.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_internal.h - the state of a run: jobs, pool, what a policy sees */
+/* run_internal.h - the state of a run: jobs, pool, a policy's view */
 #pragma once
 
 #include "shared/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_job.c - a job's progress with what it holds */
+/* run_job.c - a job's progress with its places */
 #include <errno.h>
 #include <math.h>
 

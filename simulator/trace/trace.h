@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.h - jobs as they were submitted, with what decides how long each takes */
+/* trace.h - jobs as they were submitted, with the figures that decide how long each takes */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_draft.c - one job of a trace file: what each field means, what it is otherwise */
+/* trace_draft.c - one job of a trace file: the meaning of each field, and its default */
 #include "simulator/trace/trace_draft.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.c - the sources by name, and what they share */
+/* source.c - the sources by name, and the parts that they share */
 #include "trainer/data/source.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* source.h - what a data set is made from: a generator that knows its own floor, or somebody's
  * files
  *
- * A floor is what no model can go below: the cost or the error rate of one that knows how the
- * samples were made. "cost" and "error" are expected values, "test_cost" and "test_error" those of
- * the test samples as they were drawn. */
+ * No model can go below a floor: the cost or the error rate of one that knows how the samples were
+ * made. "cost" and "error" are expected values, "test_cost" and "test_error" those of the test
+ * samples as they were drawn. */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer_kinds.c - the kinds of layers by their names, and what their shapes have in common */
+/* layer_kinds.c - the kinds of layers by their names, and the common rules of their shapes */
 #include <math.h>
 
 #include "shared/macro.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h - where a window goes on an image: what convolution and pooling share */
+/* window.h - where a window goes on an image: the common part of convolution and pooling */
 #pragma once
 
 #include <stdbool.h>

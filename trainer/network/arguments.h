@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arguments.h - the arguments of a network, and the expressions in its values
  *
- * An argument is a number with a name: depth = 32. A value "=(depth-2)/6" is what the expression
- * comes to; in a name, "word{i}" takes the number in. */
+ * An argument is a number with a name: depth = 32. A value "=(depth-2)/6" is the result of the
+ * expression; in a name, "word{i}" takes the number in. */
 #pragma once
 
 #include <stdbool.h>

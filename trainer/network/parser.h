@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parser.h - a network while it is read: what the files of the parser share, and nobody else */
+/* parser.h - a network while it is read: the parts that its files share, and nobody else */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - a network that runs: forward, backward, and who is to blame for what is not finite */
+/* plan.c - a network that runs: forward, backward, and the culprit of a value that is not finite */
 #include "trainer/network/plan.h"
 
 #include <errno.h>

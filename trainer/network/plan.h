@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - a network that runs: where its values lie, and its steps
  *
- * All values, gradients and scratch of a batch lie in one arena; what is never alive at the same
- * time shares its place. It is laid out once for the largest batch, and again only when sequences
- * come that are longer than any before: no step allocates. */
+ * All values, gradients and scratch of a batch lie in one arena; those that are never alive at the
+ * same time share their place. It is laid out once for the largest batch, and again only when
+ * sequences come that are longer than any before: no step allocates. */
 #pragma once
 
 #include <stdbool.h>
