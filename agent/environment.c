@@ -2,7 +2,7 @@
 /* environment.c - turns an order into order.json
  *
  * The scheduler says what every process of the job is told; the agent adds what only the node
- * knows. Its EDL_ variables cannot be overridden by the job; LANG, the interface and
+ * knows. Its EDL_ variables cannot be overridden by the job. LANG, the interface and
  * PYTHONUNBUFFERED can, and HOME and USER, which the supervisor adds once it knows the account.
  * PATH always starts with the folder of our programs, so that a job's entry point finds those of
  * the same version. */

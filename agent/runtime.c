@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime.c - processes under edl-supervisor, with any launcher
  *
- * Start: the launcher is asked for a supervisor (launcher.h), which may come with a pidfd, and the
+ * Start: the launcher is asked for a supervisor (launcher.h), which may come with a pidfd. The
  * folder is watched, where supervisor.json appears once the program may run. End: the pidfd becomes
  * readable; exit.json says how it was. Adopt: the folder's lock tells whether a supervisor lives
  * (process_dir.h). If so, supervisor.json is verified (boot id, start time, pidfd) and watched. If

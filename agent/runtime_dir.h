@@ -2,8 +2,8 @@
 /* runtime_dir.h - which folder holds the process folders and the lease
  *
  * They mean nothing in another boot, so they belong on a tmpfs, where a folder costs a tenth of its
- * cost on a disk. Where they are is recorded in the state folder (a link named runtime), so that an
- * agent that is started with another folder finds what the last one left. */
+ * cost on a disk. Where they are is recorded in the state folder (a link named runtime). So an
+ * agent that is started with another folder finds the last one's. */
 #pragma once
 
 struct edl_error;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent_load.c - speaks for many agents, over real HTTP, and watches the scheduler meanwhile
  *
- * Each agent joins, keeps one long poll for orders, and reports each period from a random phase on;
- * a report that is answered with 409 comes again with the session that the answer names. An agent
+ * Each agent joins, keeps one long poll for orders, and reports each period from a random phase on.
+ * A report that is answered with 409 comes again with the session that the answer names. An agent
  * reports each ordered process as ended with success, at once. Agents obey next_report_us.
  *
- * After everybody has joined and reported: the scheduler's use for the reports alone, then how long
+ * After everybody has joined and reported: the scheduler's use for the reports alone. Then how long
  * an order takes to arrive, one job after the other, each for an agent that is drawn.
  *
  * Usage: agent_load --agents N --pid PID --join-token-file FILE --admin-token-file FILE

@@ -2,9 +2,9 @@
 /* curve_job.c - a training job whose work gives it its speed-up curve
  *
  * It takes its tasks from the task queue by libedl, like any program. Of each task a part is done
- * on a device of the instance's own, the rest while it holds a token of which the job has one: a
- * lock on a file. Both parts wait on a timer, as a program waits for its device; so a small machine
- * can stand for many devices, and how instances stand in each other's way is real.
+ * on a device of the instance's own. The rest is done while it holds a token of which the job has
+ * one: a lock on a file. Both parts wait on a timer, as a program waits for its device. So a small
+ * machine can stand for many devices, and how instances stand in each other's way is real.
  *
  *   --device-ms alone            as fast as it has instances
  *   --token-ms                   at most one task per token-ms, however many there are

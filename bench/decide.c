@@ -2,11 +2,11 @@
 /* decide.c - what one decision costs: an event with the plan that follows, and a plan of everything
  *
  * A cluster in memory through the core's own interface: nodes of two kinds (one in four has 8
- * GPUs), jobs of a realistic mix (elastic and fixed, with and without parameter servers and GPUs),
- * far more of them than fit, so that most wait. Its agents do at once what they are told. Then
- * single events, each with its plan, timed one by one; and cluster_replan, which looks at
- * everything afresh. Their growth from the smallest to the largest size is told as the exponent of
- * the nodes: 0 means that size does not matter, 1 that it costs in proportion.
+ * GPUs), and jobs of a realistic mix (elastic and fixed, with and without parameter servers and
+ * GPUs). There are far more of them than fit, so that most wait. Its agents do at once what they
+ * are told. Then single events, each with its plan, timed one by one; and cluster_replan, which
+ * looks at everything afresh. Their growth from the smallest to the largest size is told as the
+ * exponent of the nodes: 0 means that size does not matter, 1 that it costs in proportion.
  *
  * The mix asks for few different amounts, and the policy keeps jobs by their requests. So the
  * middle size is measured again with jobs of which hardly two ask for the same. With --servers half

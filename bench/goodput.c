@@ -2,9 +2,9 @@
 /* goodput.c - what the arithmetic of the policy goodput costs, by itself
  *
  * Jobs with power curves of 20 to 30 sizes each, four bundles a job: a division decided afresh with
- * weights by recursion and by rank; one event in the ranks (a job's length
- * changes, and the jobs with another rank are found); one fit of each speed model. Times are the
- * thread's own (CPU), so that they say something on a busy machine.
+ * weights by recursion and by rank. One event in the ranks (a job's length changes, and the jobs
+ * with another rank are found). One fit of each speed model. Times are the thread's own (CPU), so
+ * that they say something on a busy machine.
  *
  * Usage: goodput [--json] [--rounds N] */
 #include <errno.h>

@@ -3,7 +3,7 @@
  *
  * The bound is the shape limit: the time of the step's six sgemm calls alone, on the same sizes,
  * with nothing around them. Step, step with AdaGrad (local training) and the bare products run
- * alternately in short turns, so that another program's load hits all three; each turn's ratio is
+ * alternately in short turns, so that another program's load hits all three. Each turn's ratio is
  * kept and the median of the turns is reported. One BLAS thread: a trainer owns one core.
  *
  * Usage: train_step [--json] [--turns N] [--vocabulary V] [--batch B]

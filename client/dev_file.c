@@ -3,7 +3,7 @@
  *
  * The file names a server and a token file, so a planted one would make us send a token to a
  * stranger. Hence the folder is opened without following links and must belong to us with no access
- * for others; everything below it is reached through that descriptor. A lock tells a living cluster
+ * for others. Everything below it is reached through that descriptor. A lock tells a living cluster
  * from the file of one that was killed: the kernel drops it however its holder ends. */
 #include "client/dev_file.h"
 

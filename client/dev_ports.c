@@ -2,9 +2,9 @@
 /* dev_ports.c - port ranges for the nodes of `edl dev`, never the same for two nodes of one machine
  *
  * A claim is an abstract Unix socket with the block's name: it is as wide as ports are (the network
- * namespace, for all users), leaves no file behind, and the kernel drops it at any end of its
- * holder. The ephemeral range is avoided, since there any outgoing connection may sit on a port,
- * and so is 20000-20999, which an agent that is installed on this machine offers by default. */
+ * namespace, for all users) and leaves no file behind. The kernel drops it at any end of its
+ * holder. The ephemeral range is avoided, since there any outgoing connection may sit on a port. So
+ * is 20000-20999, which an agent that is installed on this machine offers by default. */
 #include "client/dev_ports.h"
 
 #include <errno.h>

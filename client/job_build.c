@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_build.c - a job document from a command line
  *
- * Only the form is made here; whether the values make sense is the scheduler's to judge, which
+ * Only the form is made here. Whether the values make sense is the scheduler's to judge, which
  * knows all the rules and names the key that breaks one. */
 #include "client/job_build.h"
 

@@ -3,8 +3,8 @@
  *
  * The output of a program is not its reader's: for a terminal each line is written out, with
  * escapes for characters that would steer it, as less(1) and `cat -v` show a file. journalctl(1)
- * hides such a line ("[57B blob data]"), and kubectl escapes events and passes logs on as they are;
- * the first tells too little, and the other trusts every job. A progress bar writes each of its
+ * hides such a line ("[57B blob data]"), and kubectl escapes events and passes logs on as they are.
+ * The first tells too little, and the other trusts every job. A progress bar writes each of its
  * states behind a carriage return, over the one before: its last one is shown, where a terminal
  * would end up. */
 #include "client/log_lines.h"

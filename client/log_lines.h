@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_lines.h - pieces of many processes' output to whole lines, each behind its process' name
  *
- * A piece may end in the middle of a line; the beginning is kept until its end comes, so that two
+ * A piece may end in the middle of a line. The beginning is kept until its end comes, so that two
  * processes never share a line. */
 #pragma once
 

@@ -2,7 +2,7 @@
 /* options.c - one table-driven option parser for every verb
  *
  * getopt_long would keep its state in globals and would need the conversion of every value written
- * out again in each verb. Here the table says where a value goes and what it must look like; a
+ * out again in each verb. Here the table says where a value goes and what it must look like. A
  * wrong value is refused with the option's own name in the message. */
 #include "client/options.h"
 

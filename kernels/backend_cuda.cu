@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* backend_cuda.cu - the ops of kernels.h on one NVIDIA device: cuBLAS and one kernel per loop
  *
- * A shared library of its own (plugin.h). Parameters and activations stay on the device; a step is
+ * A shared library of its own (plugin.h). Parameters and activations stay on the device. A step is
  * a row of launches on the default stream, which only the cost's way to the host waits for. f32
  * throughout: cuBLAS' default mode does not round operands to TF32. Row-major matrices are
  * column-major transposes, so C = A B is asked for as C^T = B^T A^T. */

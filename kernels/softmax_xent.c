@@ -2,9 +2,9 @@
 /* softmax_xent.c - softmax and cross-entropy of integer targets, fused
  *
  * Three passes over a row that stays in the L1 cache: maximum, exponentials with their sum, scale.
- * The cost is taken from the logits (log of the sum minus the target's), not from the probability,
- * so that a target of probability 1e-40 costs 92 nats and not infinity. A NaN anywhere in a row
- * makes that row's cost NaN. */
+ * The cost is taken from the logits (log of the sum minus the target's), not from the probability.
+ * So a target of probability 1e-40 costs 92 nats and not infinity. A NaN anywhere in a row makes
+ * that row's cost NaN. */
 #include "kernels/cpu_ops.h"
 
 #include <math.h>

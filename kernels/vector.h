@@ -3,7 +3,7 @@
  *
  * Loops are plain C with `#pragma omp simd` (-fopenmp-simd: no OpenMP runtime), compiled once per
  * instruction set and chosen at load time, so that one package runs well on every x86-64. The
- * reductions say reassociation loop by loop; -ffast-math would do it too, but it also lets the
+ * reductions say reassociation loop by loop. -ffast-math would do it too, but it also lets the
  * compiler assume that no NaN exists, and NaN is how a diverged training shows. */
 #pragma once
 

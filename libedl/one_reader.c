@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* one_reader.c - one client of an incarnation takes tasks
  *
- * The lock is of the open file and not of the process, so that two clients of a process exclude
- * each other as well, and closing one file does not end the lock of another. */
+ * The lock is of the open file and not of the process. So two clients of a process exclude each
+ * other as well, and closing one file does not end the lock of another. */
 #include "libedl/one_reader.h"
 
 #include <errno.h>

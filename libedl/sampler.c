@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.c - the order of the records of an epoch, as a function of numbers
  *
- * Nothing is remembered, so a process that comes late, or a job that has another size now, works
+ * Nothing is remembered. So a process that comes late, or a job that has another size now, works
  * out the same records for the same step. python/edl/_sampler.py gives the same numbers: both are
- * tested with the same table.
- * The order is that of shared/permutation.h. */
+ * tested with the same table. The order is that of shared/permutation.h. */
 #include <errno.h>
 
 #include "libedl/edl/edl.h"

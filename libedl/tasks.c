@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tasks.c - the job's data: put, taken piece by piece, counted
  *
- * Each question for a task names those that are held, so that one whose answer was lost on the way
- * is given again, and none twice. */
+ * Each question for a task names those that are held. So one whose answer was lost on the way is
+ * given again, and none twice. */
 #include "libedl/tasks.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.c - text on this machine, or a synthetic source, to a folder of n-gram RecordIO shards
  *
- * All ids are kept in memory (4 bytes a word, max_words bounds it); samples are positions in that
+ * All ids are kept in memory (4 bytes a word, max_words bounds it). Samples are positions in that
  * stream, so that shuffling moves 4 bytes each. A sentence goes to the test set by a hash of its
- * words: the licence text that a hundred packages repeat is then on one side only, and the test
- * cost is not flattered by texts of the training. */
+ * words: the licence text that a hundred packages repeat is then on one side only. So the test cost
+ * is not flattered by texts of the training. */
 #include "shared/corpus.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus_files.c - the text files below some paths, each content once, in sorted order
  *
- * Documentation holds the same licence and changelog hundreds of times; counting them once needs a
- * look at every byte before the first is handed on, so a file is read twice (the second time from
+ * Documentation holds the same licence and changelog hundreds of times. Counting them once needs a
+ * look at every byte before the first is handed on. So a file is read twice (the second time from
  * the page cache). Memory is one buffer and one small entry for each file, with any tree. */
 #include "shared/corpus_files.h"
 

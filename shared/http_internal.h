@@ -2,9 +2,10 @@
 /* http_internal.h - what http_server.c and http_request.c share; nobody else includes it
  *
  * Life of a request: http_request_new at the request line, http_request_begin when the headers are
- * in, http_request_append per piece of body, the route's handler at the end, http_request_done when
- * the answer is sent or the connection is lost. An answer given early (unknown path, no permission,
- * body too large) is kept in response while the rest of the body is dropped. */
+ * in, http_request_append per piece of body. Then the route's handler at the end, and
+ * http_request_done when the answer is sent or the connection is lost. An answer given early
+ * (unknown path, no permission, body too large) is kept in response while the rest of the body is
+ * dropped. */
 #pragma once
 
 #include "shared/document_bounds.h"

@@ -4,7 +4,7 @@
  * libmicrohttpd runs with its own epoll descriptor, which is one source of the loop. That
  * descriptor is edge-triggered inside, so the timeout it asks for is part of the contract: without
  * it large bodies and pipelined requests hang. The timeout is read in a prepare hook, once per turn
- * of the loop, after all other sources had their say; an answer given to a deferred request by any
+ * of the loop, after all other sources had their say. An answer given to a deferred request by any
  * of them is therefore sent in the next turn, without waiting.
  *
  * A deferred request is a suspended connection. Its answer is stored and the connection resumed;

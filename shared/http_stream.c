@@ -2,8 +2,8 @@
 /* http_stream.c - an answer whose body goes on for as long as there is something to tell
  *
  * libmicrohttpd asks for the next piece when the connection takes more. When there is none the
- * connection is suspended from inside that question (a reader callback that only says "not yet"
- * would be asked again in every turn of the loop) and resumed by http_stream_wake. */
+ * connection is suspended from inside that question and resumed by http_stream_wake. A reader
+ * callback that only says "not yet" would be asked again in every turn of the loop. */
 #include "shared/http_internal.h"
 
 #include "shared/macro.h"

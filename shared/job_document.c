@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_document.c - TrainingJob documents (JSON or YAML) to job_spec
  *
- * Two steps: the tables below read the document into a job_draft that only borrows, then finish_job
+ * Two steps: the tables below read the document into a job_draft that only borrows. Then finish_job
  * applies the defaults and the rules that concern more than one key. Three shapes share the tables:
- * upstream's {apiVersion, kind, metadata, spec}, the flat one, where `name` and the spec's keys
- * stand at the top, and the flat one of older submissions (job_document_submit.c). */
+ * upstream's {apiVersion, kind, metadata, spec}, and the flat one, where `name` and the spec's keys
+ * stand at the top. The flat one of older submissions is in job_document_submit.c. */
 #include "shared/job_document.h"
 
 #include <errno.h>

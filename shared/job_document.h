@@ -3,7 +3,7 @@
  *
  * Accepts upstream's TrainingJob shape (apiVersion, kind, metadata, spec{trainer, pserver,
  * master}), the flat one of its older submissions (job_package, parallelism, ...), and the keys
- * added since. An unknown key is an error that names its path and the nearest known key; keys that
+ * added since. An unknown key is an error that names its path and the nearest known key. Keys that
  * make no sense without containers are collected in `ignored`. */
 #pragma once
 

@@ -3,7 +3,7 @@
  *
  * The text is the one of json_dumps(JSON_COMPACT | JSON_ENCODE_ANY), in a fifth of its time: that
  * one guards each list and object against holding itself by an entry in a hash table under its
- * printed address, and hands out a string in three pieces. */
+ * printed address. It hands out a string in three pieces. */
 #pragma once
 
 #include <jansson.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* literals.h - files of assignments of literals, as a conf.py has them; nothing is ever executed
  *
- * The grammar is the part of Python that says a value: NAME = LITERAL, where a literal is a string
- * (in ', ", or three of either, with the prefixes r and u, neighbours put together), a whole
- * number, a number with a point, True, False, None, a list or a tuple of literals. Strings that
- * stand alone and comments say nothing. Source: The Python Language Reference, 2.4 (literals)
- * and 6.2 (atoms).
+ * The grammar is the part of Python that says a value: NAME = LITERAL, where a literal is a string,
+ * a whole number, a number with a point, True, False, None, a list or a tuple of literals. A string
+ * stands in ', ", or three of either, with the prefixes r and u, and neighbours are put together.
+ * Strings that stand alone and comments say nothing. Source: The Python Language Reference, 2.4
+ * (literals) and 6.2 (atoms).
  *
  * Pure. Used by: host_list.c. Tests: tests/unit/test_host_list.c, tests/fuzz/fuzz_host_list.c. */
 #pragma once

@@ -4,7 +4,7 @@
  * The command line, the files of the configuration, the environment, --help and the texts of errors
  * come from the rows. The later one wins: a row's fallback, its variable of the environment, the
  * files, the command line. A key of a file is the name of the option, and its value is the text
- * that could stand on the command line; a flag says true or false there.
+ * that could stand on the command line. A flag says true or false there.
  *
  * Used by: edl-agent, edl-scheduler, edl-trainer, edl-pserver. Tests:
  * tests/unit/test_options_table.c. */

@@ -4,8 +4,8 @@
  * A process may be stopped for minutes: its node was cut off, its machine slept, somebody stopped
  * it. Clocks go on meanwhile, and an instant as the end of a try has passed when it goes on: it
  * would give up without one more try. So patience is an amount, which waits spend. Each wait is
- * planned for some time, and spends what it took; one that took over 2 s longer than planned spends
- * what was planned, for it was not waiting. Plan a second at most where that can be chosen.
+ * planned for some time, and spends what it took. One that took over 2 s longer than planned
+ * spends what was planned, for it was not waiting. Plan a second at most where that can be chosen.
  *
  *     struct patience patience = patience_of(60 * USEC_PER_SEC);
  *     do {

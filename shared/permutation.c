@@ -2,7 +2,7 @@
 /* permutation.c - an order of n things that follows from a seed and an epoch
  *
  * A Feistel network over a * b >= n places, a the least number with a * a >= n, so that hardly any
- * place is outside of n. A place is two digits; each round adds a number that the other digit and
+ * place is outside of n. A place is two digits. Each round adds a number that the other digit and
  * the round's key make to one of them, modulo its base. That can be undone, so no two places meet.
  * A place outside of n is sent through again until it is inside. */
 #include "shared/permutation.h"

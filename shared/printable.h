@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printable.h - texts of other people's making that are to be shown
  *
- * A control character (C0, DEL, C1, and those of Unicode that turn text round, hide it or end a
- * line) ends a line early or steers the reader's terminal: a line that nobody wrote, a screen that
- * lies. */
+ * Control characters are C0, DEL, C1, and those of Unicode that turn text round, hide it or end a
+ * line. One of them ends a line early or steers the reader's terminal: a line that nobody wrote, a
+ * screen that lies. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * same rules stand in python/edl/_survey.py, so that both find the same.
  *
  * A hostile file has many false headers. Each costs the checksum of the bytes that it claims, so
- * the work on them is bounded by the size of the file; then the rest of it counts as lost. */
+ * the work on them is bounded by the size of the file. Then the rest of it counts as lost. */
 #include "shared/recordio.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  *
  * Cheap facts are checked where they happen (ledger*.c). Here: the store's state equals the
  * scheduler's, the core's own invariants, every acknowledged word is still true, every wait has a
- * reason, and after the last fault everything comes to an end. */
+ * reason. After the last fault everything comes to an end. */
 #include <inttypes.h>
 
 #include <utlist.h>

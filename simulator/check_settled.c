@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_settled.c - in the calm: the states that must not stay
  *
- * A node that is drained becomes empty, a node whose own services want cores or memory gets them,
- * and a job that could be larger grows. Looked at every second, from the processes that really run:
- * as long as there is an excuse, or something is on its way, the time begins anew. */
+ * A node that is drained becomes empty, and a node whose own services want cores or memory gets
+ * them. A job that could be larger grows. Looked at every second, from the processes that really
+ * run: as long as there is an excuse, or something is on its way, the time begins anew. */
 #include "simulator/internal.h"
 
 #include <utlist.h>

@@ -2,8 +2,7 @@
 /* engine.c - the heap of events, streams of random numbers, the history's hash and trace
  *
  * Events of one instant come in the order in which they were made. Each stream is derived from the
- * seed, a name and two numbers, so that one more draw in one place leaves all others as they were.
- */
+ * seed, a name and two numbers. So one more draw in one place leaves all others as they were. */
 #include <inttypes.h>
 #include <stdarg.h>
 

@@ -2,9 +2,9 @@
 /* experiment.h - known scenarios by name, with their goals and the figures of others
  *
  * case1 and case2 are those of the experiment report of 2017 on Kubernetes (133 machines, 2,348
- * cores; its elastic and its fixed size runs), case1-fixed and case2-fixed their fixed size twins,
- * case1-mixed and case2-mixed the same on other machines, case2-packed with the service on as few
- * machines as hold it, tutorial the three jobs of the tutorial of 2018. */
+ * cores; its elastic and its fixed size runs). case1-fixed and case2-fixed are their fixed size
+ * twins, case1-mixed and case2-mixed the same on other machines. case2-packed has the service on as
+ * few machines as hold it, tutorial the three jobs of the tutorial of 2018. */
 #pragma once
 
 #include <stdbool.h>

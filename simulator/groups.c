@@ -2,7 +2,7 @@
 /* groups.c - groups of users as people make them: their members, and their guarantees
  *
  * A number is a table, out of a stream of its own. The scheduler keeps the newest one (it is on its
- * disk as soon as it was told) and tells the core of it, at once and after each restart. */
+ * disk as soon as it was told). It tells the core of it, at once and after each restart. */
 #include "simulator/internal.h"
 
 #define WHOLE_PERMILLE 1000

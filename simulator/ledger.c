@@ -2,7 +2,7 @@
 /* ledger.c - the commits, and the facts that must then be true for ever
  *
  * The ledger learns from effects at the end of their commit and from answers that reached their
- * caller; it never asks the core what it believes. A change that the core took and a crash undid is
+ * caller. It never asks the core what it believes. A change that the core took and a crash undid is
  * dropped with the turn. */
 #include <inttypes.h>
 

@@ -3,8 +3,8 @@
  *
  * A stop needs a record of it, or a lease that ran out: looked at when SIGTERM and SIGKILL come,
  * with the lease file and the job's own document, not with the words of an order. And a stop that
- * is committed leaves its job the minimum, unless the job is over, lacked something before, or its
- * node is drained or came back with less. */
+ * is committed leaves its job the minimum. Excused is a job that is over or lacked something
+ * before, and a node that is drained or came back with less. */
 #include <inttypes.h>
 
 #include "simulator/internal.h"

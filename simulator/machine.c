@@ -3,7 +3,7 @@
  *
  * A supervisor lives and dies with its program and needs no agent: it looks at the lease file
  * (agent/core/fence) and writes the end into the folder. A frozen machine does nothing at all while
- * its boot clock goes on; when it thaws, everything that is late happens at once, in its order. */
+ * its boot clock goes on. When it thaws, everything that is late happens at once, in its order. */
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 

@@ -3,7 +3,7 @@
  *
  * The replicas of a service are whole: each needs its request free of other load of its kind on one
  * node. Its keeper knows nothing of us. Spread, it puts a new replica where others then take the
- * smallest share of the machine, and takes away where they take the largest; packed, it fills the
+ * smallest share of the machine, and takes away where they take the largest. Packed, it fills the
  * fullest machine that has room, and empties the emptiest. Among equals the order is drawn from the
  * seed. */
 #pragma once

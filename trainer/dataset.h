@@ -2,7 +2,7 @@
 /* dataset.h - the training data on disk: RecordIO files, their index, the tasks' samples, the
  * held-out set
  *
- * EDL_DATASET is a glob of the train files; data.json or corpus.json, which say what a record
+ * EDL_DATASET is a glob of the train files. data.json or corpus.json, which say what a record
  * holds, and the test files (test-*.recordio) lie in the same folder, word_dict of a corpus as
  * well. Every record is checked when it is read (data/sample.h). */
 #pragma once

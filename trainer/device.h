@@ -2,8 +2,8 @@
 /* device.h - which back-end of the kernels a trainer computes with
  *
  * The CPU's is linked in. The CUDA one is a shared library that is loaded when it is asked for
- * (libedl-kernels-cuda.so, package edl-trainer-cuda), so that without it nothing of CUDA is needed.
- * It is looked for in EDL_KERNELS_DIR, else where it is installed. */
+ * (libedl-kernels-cuda.so, package edl-trainer-cuda). Without it nothing of CUDA is needed. It is
+ * looked for in EDL_KERNELS_DIR, else where it is installed. */
 #pragma once
 
 struct edl_backend;

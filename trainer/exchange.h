@@ -2,7 +2,7 @@
 /* exchange.h - one push and pull of parameters, with any keeper (servers, or a table in this
  * process)
  *
- * Gradients go out and fresh values come back in one round trip; the rows of the next batch are
+ * Gradients go out and fresh values come back in one round trip. The rows of the next batch are
  * asked for together with the push of this one. */
 #pragma once
 

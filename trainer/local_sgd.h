@@ -4,9 +4,9 @@
  *
  * Between two meetings nothing is sent. At a meeting the distance of the trainer's values from the
  * servers' (the center) is added to the center, times a rate. Then the trainer takes the center
- * (average), or goes towards it by the same part of the distance (elastic average, Zhang,
- * Choromanska and LeCun 2015, arXiv:1412.6651, §3.1). The first meeting only takes the center: a
- * trainer that starts late has start values and nothing to add. Source of names:
+ * (average), or goes towards it by the same part of the distance. That is the elastic average
+ * (Zhang, Choromanska and LeCun 2015, arXiv:1412.6651, §3.1). The first meeting only takes the
+ * center: a trainer that starts late has start values and nothing to add. Source of names:
  * num_batches_per_send_parameter, center_parameter_update_method and delta_add_rate of PaddlePaddle
  * 0.11. */
 #pragma once

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_file.h - the trained model on disk, each parameter in Paddle's own file format
  *
- * A folder with one file per parameter (16-byte header {int32 version 0, uint32 value size 4,
- * uint64 count}, then the floats, little-endian), a copy of word_dict, and `done`, which tells the
- * version that has written it in 169 bytes, as PaddlePaddle's does. Written to a temporary folder,
- * synced, and put in place by one rename: a reader that sees the folder sees all of it. */
+ * A folder with one file per parameter, a copy of word_dict, and `done`. A file is a 16-byte header
+ * {int32 version 0, uint32 value size 4, uint64 count}, then the floats, little-endian. `done`
+ * tells the version that has written it in 169 bytes, as PaddlePaddle's does. Written to a
+ * temporary folder, synced, and put in place by one rename: a reader that sees the folder sees all
+ * of it. */
 #pragma once
 
 #include "trainer/declaration.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_tar.h - a trained model as one tar, as paddle.v2 reads and writes it
  *
- * Of each parameter the member NAME, which is its file of a saved pass, and NAME.protobuf, which
+ * Of each parameter the member NAME, which is its file of a saved pass, and NAME.protobuf. That
  * tells name, number of values and shape (ParameterConfig of PaddlePaddle, fields 1, 2 and 9). */
 #pragma once
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_files.h - a network by its name or its file
  *
- * A name is a file NAME.json of those that ship, in EDL_MODELS_DIR, else where they are installed,
- * else in the checkout of a program that is not.
- */
+ * A name is a file NAME.json of those that ship, in EDL_MODELS_DIR. Else it is one where they are
+ * installed, else one in the checkout of a program that is not. */
 #pragma once
 
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* shard.h - which values of which parameter belong to which server
  *
  * Two rules. Without ports in the declaration's placement each server has of a dense parameter one
- * range of rows, so that a range is one piece of memory on both sides, and of a sparse one the rows
+ * range of rows. So a range is one piece of memory on both sides. Of a sparse one it has the rows
  * whose number modulo the servers is its own, because the frequent words have neighbouring ids.
  * With ports, blocks and rows lie as in PaddlePaddle (block_placement.h). Pure arithmetic; trainer
  * and server compute the same answer from the declaration. */

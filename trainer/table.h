@@ -7,7 +7,7 @@
  *
  * A sparse parameter is updated row by row, only the rows that come. Each row has the number of the
  * push that touched it last. A row that comes again first pays the decay of the batches it missed
- * (catch_up in kernels/optimizer.h), and a row that is pulled is sent as if it had paid. */
+ * (catch_up in kernels/optimizer.h). A row that is pulled is sent as if it had paid. */
 #pragma once
 
 #include "trainer/exchange.h"

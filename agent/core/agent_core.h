@@ -7,13 +7,13 @@
  * A unit is a process as its agent sees it: ordered, running, ending, or over and not yet forgotten
  * by the scheduler. These rules hold:
  *  1. Before the first orders nothing is started, stopped or forgotten.
- *  2. A unit starts only while the lease holds and its end is not near (fence.h), and only by
+ *  2. A unit starts only while the lease holds and its end is not near (fence.h). It starts only by
  *     orders that were asked for within this unbroken lease: during a gap the scheduler may have
  *     given the slot to another node.
  *  3. Of a slot at most one unit is alive, and no incarnation starts that is older than one known
  *     here. An order that cannot be followed for good becomes a unit that ended, with the reason.
  *  4. An end is reported after the last lines of its log were offered to the scheduler, taken or
- *     not; until then the unit is reported as "preparing", which is never news.
+ *     not. Until then the unit is reported as "preparing", which is never news.
  *  5. A unit that ended stays until orders do not list it: only then is its end on record.
  *  6. At most AGENT_STARTS_MAX units are under way at a time: given as START, and neither seen to
  *     run nor to have ended. The others start in their turn. One that waits (for a workspace, for
@@ -22,10 +22,10 @@
  *  7. The cost of one event does not grow with the number of orders: only its slot is looked at.
  *     Orders and reports look at all, as they list all.
  *  8. A unit that stands still because a lease ran out is thawed by the rule of a start (2), and by
- *     the epoch of the lease (lease_word.h); if orders do not list it or stop it, it is stopped as
+ *     the epoch of the lease (lease_word.h). If orders do not list it or stop it, it is stopped as
  *     it stands.
- *  9. Nothing is started or thawed any more once stopping; LEAVE comes when every unit is over and
- * the scheduler knows it, or AGENT_GOODBYE_US after the last end.
+ *  9. Nothing is started or thawed any more once stopping. LEAVE comes when every unit is over and
+ *     the scheduler knows it, or AGENT_GOODBYE_US after the last end.
  *
  * Use: after each input take all actions and carry them out, in their order, before new orders are
  * handed in (START speaks of them by index). Results may be handed in while actions are taken. */

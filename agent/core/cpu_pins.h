@@ -7,7 +7,7 @@
  *  1. all of one NUMA node, that of its GPUs if it has room, else the one that fits most closely;
  *     only a process that fits on none gets CPUs of several, those with most room first;
  *  2. whole cores of the machine (all their threads), so that nobody else computes on the other
- *     thread; for the odd one a core that is broken already. */
+ *     thread. For the odd one a core that is broken already. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,13 +6,13 @@
  *     out of the cluster --JOIN taken--> joined --REPORT refused--> out of the cluster
  *
  * Two calls are in flight at most: the main one (JOIN or REPORT) and the long poll for orders. Each
- * call has a number; an answer with another number is of a call that was given up and is ignored,
+ * call has a number. An answer with another number is of a call that was given up and is ignored,
  * so nothing arrives twice or out of order. The caller carries out the actions of one input in
  * their order before the next input. A call that cannot even be started is answered with
  * LINK_FAILED.
  *
- *  - A report goes out at once after a change, else each heartbeat, or later when the scheduler
- *    asks for that, but four times in a lease at least; after a failure with back-off.
+ *  - A report goes out at once after a change, else each heartbeat. It goes later when the
+ *    scheduler asks for that, but four times in a lease at least; after a failure with back-off.
  *  - Two in a row that are lost cost no lease: while it lasts each is given up after a seventh of
  *    it, and sent again soon. The processes here get SIGTERM at two thirds (core/fence.c). From the
  *    third on each has twice as long, or a slow scheduler could never answer.

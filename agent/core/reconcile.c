@@ -3,7 +3,7 @@
  *
  * Orders bring processes to life or explain why they do not; processes are stopped or forgotten.
  * The two loops do not overlap: a start that must wait for an older incarnation is simply not
- * given, the older one's STOP comes from the second loop, and its end calls us again. Quadratic on
+ * given. The older one's STOP comes from the second loop, and its end calls us again. Quadratic on
  * purpose: its caller hands in one slot, which has few of either (agent_core.c). */
 #include "agent/core/reconcile.h"
 

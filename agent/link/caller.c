@@ -2,9 +2,9 @@
 /* caller.c - SO_PEERCRED and a walk up the ancestors to a supervisor
  *
  * The peer's pid is that of the process that connected. If it is gone, its number may be another's:
- * the start time is compared before and after the walk, and a supervisor on the way up makes it one
- * of ours, if it runs as the same account. A daemonised process is found as well, because
- * supervisors are subreapers. */
+ * the start time is compared before and after the walk. A supervisor on the way up makes it one of
+ * ours, if it runs as the same account. A daemonised process is found as well, because supervisors
+ * are subreapers. */
 #include "agent/link/caller.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* membership.h - which cluster this node belongs to, and how it knows it
  *
- * A join line says it once: `--join URL --token T --ca-pin P`. The authority that the pin names,
- * or that of `--ca FILE`, goes to ca.pem of the state folder, server and name to member.json, and
- * from then on the state folder alone is enough. Tests: tests/integration/150-trust.sh. */
+ * A join line says it once: `--join URL --token T --ca-pin P`. The authority that the pin names, or
+ * that of `--ca FILE`, goes to ca.pem of the state folder, server and name to member.json. From
+ * then on the state folder alone is enough. Tests: tests/integration/150-trust.sh. */
 #pragma once
 
 #include <stdbool.h>

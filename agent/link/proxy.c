@@ -5,8 +5,8 @@
  * a body is taken. Its words about itself (/processes/self/...) are the agent's; of the rest only
  * calls about its own job (/jobs/self/...), service look-ups and the version pass; everything else
  * is 403. The credential and the X-EDL-Process header are added here. While the scheduler cannot be
- * reached a call waits here, so that a restart of the scheduler is invisible to training code;
- * after 60 s it gets a 503.
+ * reached a call waits here, so that a restart of the scheduler is invisible to training code.
+ * After 60 s it gets a 503.
  *
  * Anybody on this machine may connect. A caller that is no process of a job is a fresh connection
  * (shared/http_guard.h): few, and not for long. The bounds of jobs - connections, calls under way,

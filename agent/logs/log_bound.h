@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_bound.h - looks how far the logs of this node's processes have come, and has them shortened
  *
- * Every LOG_BOUND_US while there are processes, and every LOG_BOUND_FAST_US while one of them
- * writes so fast that it could be far beyond its bound by the next look. Output beyond a bound is
- * cut by edl-workspace (log_trim.h). */
+ * Every LOG_BOUND_US while there are processes. Every LOG_BOUND_FAST_US while one of them writes so
+ * fast that it could be far beyond its bound by the next look. Output beyond a bound is cut by
+ * edl-workspace (log_trim.h). */
 #pragma once
 
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_trim.c - see log_trim.h
  *
- * Level-triggered: the files on the disk are compared with the bounds, so that nothing is lost
- * track of when an agent or a trim dies half way. Folders of logs are the agent's alone; that no
- * link is followed costs nothing all the same.
+ * Level-triggered: the files on the disk are compared with the bounds. So nothing is lost track of
+ * when an agent or a trim dies half way. Folders of logs are the agent's alone; that no link is
+ * followed costs nothing all the same.
  *
  * A log belongs to its process' account, which may give it any size and any time. So the size that
- * counts is the room that the file system holds for it, and its age counts from the last change
- * that the kernel saw: by its own clock, which no account can set. */
+ * counts is the room that the file system holds for it. Its age counts from the last change that
+ * the kernel saw: by its own clock, which no account can set. */
 #include "agent/logs/log_trim.h"
 
 #include <errno.h>

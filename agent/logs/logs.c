@@ -3,7 +3,7 @@
  *
  * A followed stream is a file, an offset and at most one call in flight: output that is written
  * meanwhile waits for its answer, so a talkative process costs the scheduler one request at a time.
- * inotify tells of new text. A failed call is tried again at the next kick; one that the scheduler
+ * inotify tells of new text. A failed call is tried again at the next kick. One that the scheduler
  * refuses (4xx) ends the stream until it is asked for again from another place. */
 #include "agent/logs/logs.h"
 

@@ -3,7 +3,7 @@
  *
  * Foreign load = busy CPU time of the machine (/proc/stat) minus that of our trees over the same
  * time, smoothed, never below 0. A tree's CPU time is that of its control group, or else of
- * everything below its supervisor, with the time of reaped children, so that short-lived ones
+ * everything below its supervisor. The time of reaped children is in it, so that short-lived ones
  * count. */
 #include "agent/machine/inventory.h"
 

@@ -2,8 +2,8 @@
 /* probe.h - the agent's end of edl-prober: the questions to the machine that nobody waits for
  *
  * One question is under way at a time. One that does not answer is killed. When a prober is gone,
- * which in the case of one that hangs in the kernel may be never, another one is started with the
- * next question, not more often than every PROBE_PATIENCE_US. */
+ * another one is started with the next question, not more often than every PROBE_PATIENCE_US. One
+ * that hangs in the kernel may never be gone. */
 #pragma once
 
 #include <jansson.h>

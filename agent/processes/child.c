@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.c - starts the program of a process
  *
- * The child gets a session of its own, dies with its supervisor (PR_SET_PDEATHSIG), has no core
- * dumps, no input, the log as output, no other descriptor, and only the environment it was ordered.
- * A failure before or in execve travels back over a close-on-exec pipe as (step, errno), so that
- * its text is made where memory may be used.
+ * The child gets a session of its own and dies with its supervisor (PR_SET_PDEATHSIG). It has no
+ * core dumps, no input, the log as output, no other descriptor, and only the environment it was
+ * ordered. A failure before or in execve travels back over a close-on-exec pipe as (step, errno).
+ * So its text is made where memory may be used.
  *
  * Of a root agent the program runs as another account. All that needs root comes before the change:
  * the record, the descriptors. The workspace is entered before them, with that account's rights. */

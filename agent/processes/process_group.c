@@ -4,8 +4,8 @@
  * A group costs a folder and some writes in each hierarchy: the unified one, and one for each
  * controller that version 1 has. The child is made in the first (child.c) and enters the others by
  * itself, as a task: to move a whole process the kernel waits until no process of the machine is
- * between two instructions of a fork, some 15 ms on a quiet one, to move the calling thread it does
- * not. */
+ * between two instructions of a fork, some 15 ms on a quiet one. To move the calling thread it
+ * does not. */
 #include "agent/processes/process_group.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawn_server.c - the loop of edl-supervisor --serve
  *
- * It keeps no state: its request stands in the process folder, and the lock on that folder decides
- * when the agent, this server or a supervisor is killed half way. */
+ * It keeps no state: its request stands in the process folder. The lock on that folder decides when
+ * the agent, this server or a supervisor is killed half way. */
 #include "agent/processes/spawn_server.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* stuck.c - why a process that was killed is still there
  *
  * SIGKILL works when the process leaves the kernel. One that waits in there for a device or a
- * server that does not answer (state D) stays as long as it waits, and all that it holds with it.
+ * server that does not answer (state D) stays as long as it waits. All that it holds stays with it.
  * Only stat, comm and wchan are read: cmdline and others can wait for the same lock. */
 #include "agent/processes/stuck.h"
 

@@ -3,7 +3,7 @@
  *
  * Asked: the main child's process group gets its SIGTERM by one call, so that a fork cannot escape
  * it. All are listed before: the others, in sessions and groups of their own, get theirs one by
- * one, and a member of the group counts as asked wherever its handler takes it. Processes that the
+ * one. A member of the group counts as asked wherever its handler takes it. Processes that the
  * program starts in answer, to save its state perhaps, are not on that list. Whether a member of
  * the group was born after the call is told by its start time, by whole ticks.
  *

@@ -2,11 +2,11 @@
 /* process_guard.h - what protects a machine from a process that no control group holds
  *
  * Not the limits that it was granted: there is none for a tree of processes among those of
- * setrlimit(2). RLIMIT_AS counts addresses, of which CUDA takes hundreds of GiB; RLIMIT_DATA counts
- * each process alone, and stacks of threads that are never touched; RLIMIT_NPROC counts all
+ * setrlimit(2). RLIMIT_AS counts addresses, of which CUDA takes hundreds of GiB. RLIMIT_DATA counts
+ * each process alone, and stacks of threads that are never touched. RLIMIT_NPROC counts all
  * processes of an account on the machine, also those of its other jobs. So the guards are for the
- * machine: when memory runs out, the kernel takes a job's process first, and no account but root
- * can take more than half of the numbers of processes. */
+ * machine: when memory runs out, the kernel takes a job's process first. No account but root can
+ * take more than half of the numbers of processes. */
 #pragma once
 
 #include <stdbool.h>

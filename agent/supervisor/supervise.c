@@ -2,7 +2,7 @@
 /* supervise.c - one process, from its order to its exit record
  *
  * Independent of the agent and of the spawn server from the fork on. Happy path: lock the folder,
- * read order.json, open the log, fork the program, write supervisor.json, let the program run,
+ * read order.json, open the log, fork the program, write supervisor.json, let the program run. Then
  * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
  * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
  * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspace_sweep.c - removes the copies of workspaces that no process needs any more
  *
- * Level-triggered: the folders that exist are compared with those that are needed, so that nothing
- * is lost track of when an agent or a sweep dies half way. A folder that is too deep is moved to
- * the top under a name that belongs to nobody, and is removed by the next pass. */
+ * Level-triggered: the folders that exist are compared with those that are needed. So nothing is
+ * lost track of when an agent or a sweep dies half way. A folder that is too deep is moved to the
+ * top under a name that belongs to nobody, and is removed by the next pass. */
 #include "agent/workspace/workspace_sweep.h"
 
 #include <errno.h>

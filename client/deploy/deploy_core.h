@@ -2,7 +2,7 @@
 /* deploy_core.h - the next step at one host, by its answers so far
  *
  * Pure: no connection, no file, no clock. A step ends with an exit status and the lines that its
- * script printed; deploy_core_next says which step comes then, or that the host has failed, why,
+ * script printed. deploy_core_next says which step comes then, or that the host has failed, why,
  * and what to type. Used by: edl-deploy. Tests: tests/unit/test_deploy.c. */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ended.c - which jobs are over: their files on a node may go after a while
  *
- * An agent knows its processes, and not their jobs: one that waits goes on with what its process
- * left in a private workspace. A job that is not in the core any more is over, or was never known.
- */
+ * An agent knows its processes, and not their jobs: a waiting job goes on with the files that its
+ * process left in a private workspace. A job that is not in the core any more is over, or was never
+ * known. */
 #include "scheduler/api/api.h"
 
 #include <errno.h>

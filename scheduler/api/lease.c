@@ -2,8 +2,9 @@
 /* lease.c - tasks of a job's data: taken, finished, given back
  *
  * A process asks for one task and is answered with it, or for several ("n") and is answered with a
- * list. It may name the pass that it is in; then what upstream's master says of passes comes as an
- * error with a "code" (shared/error.h). The core refuses one that is not the live incarnation. */
+ * list. It may name the pass that it is in. Then the words of upstream's master about passes come
+ * as an error with a "code" (shared/error.h). The core refuses one that is not the live
+ * incarnation. */
 #include "scheduler/api/api.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.c - see audit.h; what was refused changed nothing, and is in the log of auth.c only */
+/* audit.c - see audit.h; a refused call changed nothing, and is in the log of auth.c only */
 #include "scheduler/calls/audit.h"
 
 #include <string.h>

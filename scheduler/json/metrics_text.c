@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_text.c - all figures in one table: name, unit, what it says
+/* metrics_text.c - all figures in one table: name, unit, meaning
  *
- * Whoever adds a figure adds a row here and a line to edl-metrics(5); a test compares the two. No
- * label may take a value that grows with use (a job, a user, a node). */
+ * A new figure needs a row here and a line in edl-metrics(5); a test compares the two. No label may
+ * take a value that grows with use (a job, a user, a node). */
 #include "scheduler/metrics.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * its place
  *
  * A copy is made a few pages at a time over the connection that also commits: SQLite then carries
- * what is committed meanwhile into the part that was copied already, so that the copy is what is
- * stored at its end, and never begins again. */
+ * later commits into the part that was copied already. So the copy is the state at its end, and
+ * never begins again. */
 #include "scheduler/store/store.h"
 
 #include <errno.h>

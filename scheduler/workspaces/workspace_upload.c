@@ -3,7 +3,7 @@
  *
  *   taking <-> syncing (each mebibyte)
  *   taking  -> storing (synced whole, under its name, and the folder synced) [-> owning]
- *   taking  -> owning (it was there already: who has sent it now has it, too)
+ *   taking  -> owning (it was there already: a later sender has it now, too)
  *
  * A part that waits for the disk is the worker's. While it is at it, nothing else touches the file:
  * no piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client

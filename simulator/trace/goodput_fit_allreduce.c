@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_fit_allreduce.c - the seven parameters of a step with all-reduce
  *
- * Searched for in logarithms (but for gamma): the error is one of logarithms, its derivatives are
+ * Searched for in logarithms (but for gamma): the error is one of logarithms. Its derivatives are
  * then shares of the time, between 0 and 1 in any units, and the bounds are far away. */
 #include "simulator/trace/goodput_fit_allreduce.h"
 

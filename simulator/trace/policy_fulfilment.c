@@ -2,7 +2,7 @@
 /* policy_fulfilment.c - the job with the least part of its span grows (EDL's heuristic of 2017)
  *
  * Fulfilment is (now - min) / (max - min). A waiting job gets its minimum, from those with the
- * highest fulfilment where nothing is free; then the one with the lowest grows, as long as MAX_LOAD
+ * highest fulfilment where nothing is free. Then the one with the lowest grows, as long as MAX_LOAD
  * of the cluster is not taken. It knows neither speeds nor lengths. Two defects of the original are
  * mended: fulfilment follows the plan and not the state before it, and both directions stop at the
  * same load. */

@@ -2,9 +2,9 @@
 /* policy_sia.c - Sia (SOSP 2023) on equal nodes: the best choice of configurations, exactly
  *
  * Configurations are powers of two within a node and whole nodes beyond. G is a configuration's
- * speed over the job's slowest one; of another configuration than the one that runs it is scaled by
- * (age - restarts * cost) / (age + cost). To minimise the sum of G^P over who runs and LAMBDA over
- * who does not is, on nodes of one kind, a knapsack with one choice per job: solved by dynamic
+ * speed over the job's slowest one. Of another configuration than the one that runs it is scaled by
+ * (age - restarts * cost) / (age + cost). To minimise the sum of G^P over running jobs and LAMBDA
+ * over the others is, on nodes of one kind, a knapsack with one choice per job: solved by dynamic
  * programming. A job at most doubles per decision; one that stands still after a change is left as
  * it is. Lengths are not looked at. */
 #include <math.h>

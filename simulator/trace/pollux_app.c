@@ -2,7 +2,7 @@
 /* pollux_app.c - what one application's step and epoch cost, between the measurements
  *
  * The rules are those of the simulator of the OSDI 2021 artifact: linear over the batch where the
- * placement was measured, else linear over the triangulated measurements; gradient statistics and
+ * placement was measured, else linear over the triangulated measurements. Gradient statistics and
  * iterations are linear over the batch between two runs. */
 #include "simulator/trace/pollux_app.h"
 

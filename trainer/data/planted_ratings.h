@@ -2,9 +2,9 @@
 /* planted_ratings.h - ratings of a world whose tastes are known
  *
  * A user and a film are vectors: sums of a vector for each of their features, and of a little of
- * their own. A user's opinion of a film is 5 times the cosine of the two, from -5 to 5, so that (5
- * cos + 5) / 2 are the true stars, 0 to 5. A rating is the true stars and normal noise; or that,
- * rounded to 1..5 stars, which adds noise of its own. */
+ * their own. A user's opinion of a film is 5 times the cosine of the two, from -5 to 5. So (5 cos +
+ * 5) / 2 are the true stars, 0 to 5. A rating is the true stars and normal noise; or that, rounded
+ * to 1..5 stars, which adds noise of its own. */
 #pragma once
 
 #include <stdbool.h>
