@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_agent_conf.c - any bytes as agent.conf
  *
- * What is refused says why; what is taken is the same when it is read once more. */
+ * A refusal says why; an accepted text is the same when it is read once more. */
 #include "agent/options.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

@@ -2,10 +2,10 @@
 /* fuzz_api.c - any bytes as the body of any call of the API, reports of nodes and tasks among them
  *
  * The first line is the operation by its name in the route table, the rest its body. A whole
- * scheduler answers over HTTP, with one node that runs a job of two trainers that share a dataset;
- * the caller is one of these, the node or an admin, who all may call. What is taken may change
- * everything: the core's invariants hold after each call, and what is refused says why. A world in
- * which the job is over is made anew. */
+ * scheduler answers over HTTP, with one node that runs a job of two trainers that share a dataset.
+ * The caller is one of these, the node or an admin: all may call. An accepted call may change
+ * everything: the core's invariants hold after each call, and a refusal says why. A world in which
+ * the job is over is made anew. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_file_listing.c - any bytes as a node's list of files, line by line
  *
- * What is taken leads nowhere else, and is written again as it was meant. */
+ * An accepted listing leads nowhere else, and is written again as it was meant. */
 #include <stdlib.h>
 #include <string.h>
 

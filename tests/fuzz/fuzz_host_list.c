@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_host_list.c - any bytes as a conf.py: what is refused names file and remedy, what is taken
+/* fuzz_host_list.c - any bytes as a conf.py: a refusal names file and remedy, an accepted text
  * holds the promises of host_list.h */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_ignore_rules.c - any bytes as a file of rules, and as a path
  *
- * The first line is the path, the rest the file. What the file says of the path may be anything,
- * but it ends; and the line that is told for a path leaves out that path. */
+ * The first line is the path, the rest the file. The file's word on the path may be anything, but
+ * it ends. The line that is told for a path leaves out that path. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

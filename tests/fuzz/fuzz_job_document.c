@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_job_document.c - any bytes as a job document
  *
- * Beyond not crashing: what is accepted must survive being written and read again unchanged, and
- * what is refused must carry a text. */
+ * Beyond not crashing: an accepted document must survive being written and read again unchanged,
+ * and a refusal must carry a text. */
 #include <stdlib.h>
 
 #include "shared/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_network.c - any text as a network; what passes is laid out, and a small one takes a step, so
- * that a shape which is wrong after all shows as a memory error */
+/* fuzz_network.c - any text as a network; one that passes is laid out, and a small one takes a
+ * step. So a shape which is wrong after all shows as a memory error */
 #include <stdlib.h>
 
 #include "kernels/kernels.h"

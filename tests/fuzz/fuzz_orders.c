@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_orders.c - any bytes as the scheduler's answer to an agent that asks for orders
  *
- * What is taken is planned, and each order made into a process folder as the agent does it. A
+ * Accepted orders are planned, and each order made into a process folder as the agent does it. A
  * scheduler that was taken over is nobody to trust: no order makes a folder outside of those that
  * are there for jobs, or chooses the control group. */
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_ssh_agent.c - any bytes as an agent's answer; what it tells lies inside of it */
+/* fuzz_ssh_agent.c - any bytes as an agent's answer; its parts lie inside of it */
 #include <stdlib.h>
 
 #include "client/ssh/ssh_agent_frame.h"

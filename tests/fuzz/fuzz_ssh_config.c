@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_ssh_config.c - any text as what `ssh -G` printed */
+/* fuzz_ssh_config.c - any text as the output of `ssh -G` */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_ssh_known_hosts.c - any bytes as a file of known_hosts; what it says of a host twice is the
- * same, and a line written for that host is found behind any of them */
+/* fuzz_ssh_known_hosts.c - any bytes as a file of known_hosts; its word on a host is the same
+ * twice. A line written for that host is found behind any of them */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_trace.c - any bytes as a trace of jobs, CSV or JSON by the first one; what is taken is
+/* fuzz_trace.c - any bytes as a trace of jobs, CSV or JSON by the first one; an accepted trace is
  * played */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_unpack.c - any bytes as the archive of a workspace
  *
- * It is unpacked into a folder beside which lies a file; whatever the archive says, that file and
- * the folder's name are all there is above it afterwards. */
+ * It is unpacked into a folder beside which lies a file. With any archive, that file and the
+ * folder's name are all there is above it afterwards. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

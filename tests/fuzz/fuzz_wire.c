@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_wire.c - any bytes as a frame of the parameter servers' protocol
  *
- * First byte: which decoder. PUSH_PULL goes through the table's checks too, and what passes is
- * applied, so that a length or a row which is wrong after all shows as a memory error. */
+ * First byte: which decoder. PUSH_PULL goes through the table's checks too, and a message that
+ * passes is applied. So a length or a row which is wrong after all shows as a memory error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake_nvml.c - for tests: a libnvidia-ml.so.1 whose GPUs are what a file says
+/* fake_nvml.c - for tests: a libnvidia-ml.so.1 with the GPUs of a file
  *
  * EDL_TEST_NVML names the file, which is read again whenever the devices are counted:
  *   gpu BUS_ID UUID TOTAL_BYTES USED_BYTES UTILISATION_PERCENT   one device, in any order

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faulty_vfs.c - for tests: a disk in memory under SQLite that loses power and has errors
  *
- * Each file has two images: what is seen, and what is on the platter, with the list of operations
- * between them. A sync carries them out on the platter; a loss of power some of them. So it is with
- * names, in the one folder that there is: which file a name means is on the platter after a sync of
- * the folder. As the one for Unix, this one syncs the folder with a removal that asks for it, and
- * with the first sync of a journal or log that it may have made. */
+ * Each file has two images: the visible one, and the one on the platter, with the list of
+ * operations between them. A sync carries them out on the platter; a loss of power some of them. So
+ * it is with names, in the one folder that there is: which file a name means is on the platter
+ * after a sync of the folder. As the one for Unix, this one syncs the folder with a removal that
+ * asks for it, and with the first sync of a journal or log that it may have made. */
 #include "tests/lib/faulty_vfs.h"
 
 #include <sqlite3.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* faulty_vfs.h - for tests: a disk in memory under SQLite that loses power and has errors
  *
- * While it is installed it is SQLite's default VFS. What is written is seen at once and survives a
- * loss of power only after a sync, and a name only after a sync of the folder; how much of the rest
- * does is chosen (faulty_restore). A sync that fails loses what it was to write for good, although
- * it goes on being seen: so does Linux. One process, one connection at a time; locks are granted.
- */
+ * While it is installed it is SQLite's default VFS. A write is seen at once and survives a loss of
+ * power only after a sync, and a name only after a sync of the folder. How much of the rest does is
+ * chosen (faulty_restore). A sync that fails loses what it was to write for good, although it goes
+ * on being seen: so does Linux. One process, one connection at a time; locks are granted. */
 #pragma once
 
 #include <stdbool.h>

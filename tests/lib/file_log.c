@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_log.c - for tests: what a program does to the files below a folder, written down call by
- * call
+/* file_log.c - for tests: a program's calls on the files below a folder, written down one by one
  *
  * Preloaded into a program that was built for use (LD_PRELOAD): our code, SQLite and the other
  * libraries call the C library directly, and all of them pass here. EDL_TEST_FILE_ROOT is the
  * folder, by its real path; EDL_TEST_FILE_LOG the log, which power.py reads. A call is in the log
- * when it returns, and in the order in which calls were carried out. What streams (stdio) and maps
- * write does not pass here: a sync is logged with all that the file then holds.
+ * when it returns, and in the order in which calls were carried out. Writes of streams (stdio) and
+ * maps do not pass here: a sync is logged with all that the file then holds.
  *
  * A record is a line of fields with '/' between them, and the bytes whose number is its last one.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels_host.h - the ops of any back-end on the program's memory, for tests
  *
- * Each op copies its operands to the back-end, outputs too (so that what it leaves alone comes
- * back), and the outputs back. Only the ops may be called, not the members about memory. */
+ * Each op copies its operands to the back-end, and the outputs back. It copies outputs there too,
+ * so that the parts that it leaves alone come back. Only the ops may be called, not the members
+ * about memory. */
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* document_fixture.h - a job document, from its text to what a job is made of */
+/* document_fixture.h - a job document, from its text to the parts of a job */
 #pragma once
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 /* edl_agent.h - an agent that says whatever the test wants, for the tests of the library for
  * programs
  *
- * It is a forked child: each connection gets the next of its answers, and what it was asked lies in
+ * It is a forked child: each connection gets the next of its answers, and its questions lie in
  * shared memory. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_fixture.h - a link of an agent, and what it is told, step by step
+/* link_fixture.h - a link of an agent, and its news, step by step
  *
  * Used by: test_link_sm.c, test_link_away.c. */
 #pragma once

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* live_scheduler.h - for tests: a whole scheduler and its clients on one event loop
  *
- * A test can hold the turn back and so look at what is answered between a change and its commit,
- * let the commit fail, and start the scheduler again on what it stored. Waiting is for events, with
- * a deadline. */
+ * A test can hold the turn back and so look at the answers between a change and its commit. It can
+ * let the commit fail, and start the scheduler again on the stored state. Waiting is for events,
+ * with a deadline. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy_world.h - what a policy sees of a cluster, and what carries out its decisions */
+/* policy_world.h - a policy's view of a cluster, and the code that carries out its decisions */
 #pragma once
 
 #include <setjmp.h>

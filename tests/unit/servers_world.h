@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* servers_world.h - jobs with parameter servers whose number is open, and what is known of them */
+/* servers_world.h - jobs with parameter servers whose number is open, and the knowledge about
+ * them */
 #pragma once
 
 #include <math.h>

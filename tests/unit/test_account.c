@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_account.c - why a job waits, node by node, and what would start it: that it really does */
+/* test_account.c - why a job waits, node by node, and the changes that would start it: that it
+ * really does */
 #include <stdio.h>
 
 #include "scheduler/core/ask/account.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_admission_promises.c - whoever was told that it will be in time is, whatever others do */
+/* test_admission_promises.c - a job with the word "in time" is in time, with any other jobs */
 #include "tests/unit/admission_world.h"
 #include "tests/unit/test.h"
 

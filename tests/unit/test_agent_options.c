@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_agent_options.c - what edl-agent is told of its node, and what the machine says by itself */
+/* test_agent_options.c - the options of edl-agent about its node, and the machine's own figures */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_agent_wire.c - who talks to whom, and what is said to who does not
+/* test_agent_wire.c - which ends talk to each other, and the answer to an end that may not
  *
  * The calls themselves are played by tests/integration/261-mixed-versions.sh. */
 #include <errno.h>

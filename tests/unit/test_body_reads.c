@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_body_reads.c - large bodies: how large they may be, who reads them, in which order, and for
- * whom they are not read
+/* test_body_reads.c - large bodies: how large they may be, their reader, their order, and the
+ * callers for whom they are not read
  *
- * Where an order counts the thread that reads is held at a semaphore, so that whatever is sent
- * meanwhile waits. */
+ * Where an order counts the thread that reads is held at a semaphore, so that all bodies sent
+ * meanwhile wait. */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* test_causes.c - causes and intents: their words, sentences of versions before, reports of agents
  *
  * An agent of the version before tells why a process ended by a sentence alone, one of this version
- * by a word. A word that is told is believed, whatever the sentence beside it says. */
+ * by a word. A word that is told is believed, with any sentence beside it. */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

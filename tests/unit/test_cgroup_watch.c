@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cgroup_watch.c - the end of what was left in a control group is told, however fast the group
+/* test_cgroup_watch.c - the end of the rest in a control group is told, however fast the group
  * goes */
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_child.c - how a program is started, and what is left of a start that failed */
+/* test_child.c - how a program is started, and the remains of a start that failed */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

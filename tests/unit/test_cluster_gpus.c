@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cluster_gpus.c - devices: who holds which, which there are no more, which others use; ports
+/* test_cluster_gpus.c - devices: their holders, GPUs that are gone, GPUs that others use; ports
  * that others use */
 #include <errno.h>
 #include <stdio.h>

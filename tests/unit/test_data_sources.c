@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_data_sources.c - generated data sets are what they say; the floors of prices and ratings */
+/* test_data_sources.c - generated data sets hold their promises; the floors of prices and
+ * ratings */
 #include "tests/unit/test.h"
 #include "trainer/data/source.h"
 

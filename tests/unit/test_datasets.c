@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_datasets.c - datasets come in bounded pieces, whole or not at all: beside others, over a
- * commit that fails, and with the job's end; what is too much is refused */
+ * commit that fails, and with the job's end; too large ones are refused */
 #include "tests/unit/live_scheduler.h"
 
 #include <sqlite3.h>

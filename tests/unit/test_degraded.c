@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_degraded.c - a scheduler that can store nothing: what it refuses, what goes on, and the way
- * back */
+/* test_degraded.c - a scheduler that can store nothing: its refusals, the calls that go on, and the
+ * way back */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

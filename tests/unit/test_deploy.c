@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_deploy.c - what `edl deploy` does next at a host, by what the host says; and that its
- * scripts are such that a shell takes them */
+/* test_deploy.c - the next step of `edl deploy` at a host, by the host's answers; and that a shell
+ * takes its scripts */
 #include "client/deploy/deploy_core.h"
 #include "client/deploy/deploy_script.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_discovery.c - who is together and who serves, as the API tells it: long polls */
+/* test_discovery.c - the members and the servers, as the API tells them: long polls */
 #include "tests/unit/live_scheduler.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_dispatch.c - how much of one caller may wait, who is let in all the same, and what is told
- */
+/* test_dispatch.c - how much of one caller may wait, callers that come in all the same, and their
+ * answers */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_exchange.c - two jobs exchange their places on types of GPU: who agrees, and what may come
- * between */
+/* test_exchange.c - two jobs exchange their places on types of GPU: the ends that agree, and
+ * messages that may come between */
 #include "tests/unit/test.h"
 #include "tests/unit/types_world.h"
 

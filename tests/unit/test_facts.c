@@ -2,8 +2,8 @@
 /* test_facts.c - what is learnt from facts does not depend on when they are taken
  *
  * Two clusters live through the same random history. One learns after each event, the other when
- * its turn plans: what follows in a turn must not change what a fact says. EDL_SEED and EDL_EVENTS
- * choose the history. */
+ * its turn plans: later events of a turn must not change the content of a fact. EDL_SEED and
+ * EDL_EVENTS choose the history. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>

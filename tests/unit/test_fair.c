@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fair.c - callers in turn, what each may have waiting, and what may be served when */
+/* test_fair.c - callers in turn, how much of each may wait, and when each may be served */
 #include <stdint.h>
 
 #include "scheduler/calls/fair.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_figures.c - what operators watch of the cluster: every figure moves with what it stands for
+/* test_figures.c - what operators watch of the cluster: every figure moves with its subject
  *
- * That the figures of this moment are what counting gives is a part of cluster_check, and so of
+ * That the figures of this moment are the result of counting is a part of cluster_check, and so of
  * every test that uses a world. */
 
 #include "scheduler/core/model/core_internal.h"

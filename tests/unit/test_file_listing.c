@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_file_listing.c - lists of files: what is written is read, and nothing else is believed */
+/* test_file_listing.c - lists of files: a written one is read, and nothing else is believed */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

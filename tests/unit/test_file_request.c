@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_file_request.c - what orders ask of files: which folder is meant, and what is refused */
+/* test_file_request.c - what orders ask of files: which folder is meant, and the refusals */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_file_walk.c - files below a folder: which are listed, and what is passed over */
+/* test_file_walk.c - files below a folder: which are listed, and which are passed over */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

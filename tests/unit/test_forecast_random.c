@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_forecast_random.c - forecasts come true: in many clusters, in the middle of what they do
+/* test_forecast_random.c - forecasts come true: in many clusters, in the middle of their work
  *
  * A random cluster is asked what a random change would do; then the change is really made and the
  * world goes on. It must do what was told: the same nodes, the same victims, the same wait, the

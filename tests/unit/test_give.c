@@ -2,7 +2,8 @@
 /* test_give.c - a job gives instances up to the growth of another one between two tasks
  *
  * A long job holds seven of eight cores and has a task with each. A short one comes, starts on the
- * eighth and is worth more: what the long one gives for that it gives when it asks for tasks. */
+ * eighth and is worth more: the instance that the long one gives for that it gives when it asks for
+ * tasks. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_given_up.c - processes that fail again and again: when the job goes on without them, and
- * what is forgotten */
+ * when they are forgotten */
 #include <stdint.h>
 
 #include "scheduler/core/model/core_internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_goodput_allocate.c - divisions against every other one, floors, quotas, what is cut */
+/* test_goodput_allocate.c - divisions against every other one, floors, quotas, cut parts */
 #include <stdbool.h>
 
 #include "scheduler/core/policy/allocate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_goodput_curve.c - envelopes, what a change of size leaves, utilities */
+/* test_goodput_curve.c - envelopes, the rest after a change of size, utilities */
 #include <stdbool.h>
 
 #include "tests/unit/goodput_curves.h"

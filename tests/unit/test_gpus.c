@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gpus.c - what an agent makes of what is told of its GPUs: how many it offers, which are free
- */
+/* test_gpus.c - an agent's conclusions from the news of its GPUs: how many it offers, which are
+ * free */
 #include <stdint.h>
 
 #include "agent/machine/gpus.h"

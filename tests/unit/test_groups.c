@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups.c - guaranteed shares: had at once, lent while idle, taken back by shrinking; what is
- * beyond them is shared by weight. One node of ten cores; alice is of group a, bob of b, carol of
- * none. */
+/* test_groups.c - guaranteed shares: had at once, lent while idle, taken back by shrinking; the
+ * rest beyond them is shared by weight. One node of ten cores; alice is of group a, bob of b, carol
+ * of none. */
 #include <stdio.h>
 
 #include <utlist.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hold.c - who grows keeps off the nodes that are kept for a gang which waits for ends
  *
- * What grows there and is shrunk elsewhere has its minimum there, and no gang makes that give way.
- */
+ * A job that grows there and is shrunk elsewhere has its minimum there, and no gang makes that give
+ * way. */
 #include <stdio.h>
 
 #include "scheduler/core/plan/plan_internal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_list.c - a conf.py is read as literals, and what is wrong in it is named with its place
- */
+/* test_host_list.c - a conf.py is read as literals, and an error in it is named with its place */
 #include "shared/host_list.h"
 
 #include <errno.h>

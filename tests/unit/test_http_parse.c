@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_parse.c - answers in pieces of every size, and what is no answer */
+/* test_http_parse.c - answers in pieces of every size, and texts that are no answer */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

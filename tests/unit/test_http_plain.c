@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_plain.c - the call without libcurl: the same outcome as with it, whatever a server says
+/* test_http_plain.c - the call without libcurl: the same outcome as with it, with any answer of a
+ * server
  *
  * The server is a forked child that says the same thing to two connections, which are one call with
  * libcurl and one without. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ignore_rules.c - rules of .gitignore files, one after the other
  *
- * What git does was asked of git itself; test_workspace_walk.c goes on asking. */
+ * Git itself gave the expected results; test_workspace_walk.c goes on asking. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_job_shm.c - /dev/shm of a job's own: who shares it, and that it goes with the last process
- */
+/* test_job_shm.c - /dev/shm of a job's own: the processes that share it, and that it goes with the
+ * last one */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

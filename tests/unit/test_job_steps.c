@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_job_steps.c - jobs without a queue are learnt from by what their processes tell of steps */
+/* test_job_steps.c - jobs without a queue are learnt from by the steps that their processes tell */
 
 #include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"

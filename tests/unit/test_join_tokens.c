@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_join_tokens.c - one-time join tokens in a whole scheduler: what uses one up, what does not,
- * what is left after a restart; and how much a flood of refusals writes */
+/* test_join_tokens.c - one-time join tokens in a whole scheduler: which calls use one up, which do
+ * not, which are left after a restart; and how much a flood of refusals writes */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

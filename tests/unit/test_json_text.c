@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_json_text.c - the text is jansson's, of whatever value; EDL_SEED is printed */
+/* test_json_text.c - the text is jansson's, for each value; EDL_SEED is printed */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_kill_points.c - edl-scheduler is killed at every write, sync, truncation and removal of its
- * database; whatever it had answered with success is there afterwards
+ * database; each change that it had answered with success is there afterwards
  *
  * The real program, with kill_at.so in it, and this process as its client and as the agent of a
  * node that runs nothing. After each kill: every acknowledged job, the same answer to its
- * Idempotency-Key, every acknowledged task result and generation; the file is whole, what is loaded
- * holds the core's invariants and is the same when loaded again, and the events of each job and of
- * each process, replayed, lead to the states of their rows.
+ * Idempotency-Key, every acknowledged task result and generation. The file is whole. The loaded
+ * state holds the core's invariants and is the same when loaded again. The events of each job and
+ * of each process, replayed, lead to the states of their rows.
  *
  * EDL_POINT_STRIDE: of these points every so-many-th, from one on that EDL_SEED chooses. */
 #include <errno.h>

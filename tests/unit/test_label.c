@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_label.c - labels: what may stand in them, their order, and who covers whom */
+/* test_label.c - labels: their characters, their order, and which one covers which */
 #include <errno.h>
 #include <stdio.h>
 

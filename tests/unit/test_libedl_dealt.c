@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_libedl_dealt.c - records as an agent deals them out: what is told of their tasks, and to
- * which of several readers they come */
+/* test_libedl_dealt.c - records as an agent deals them out: the news of their tasks, and to which
+ * of several readers they come */
 #include "tests/unit/records_fixture.h"
 
 #include <sys/wait.h>

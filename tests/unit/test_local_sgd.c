@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_local_sgd.c - trainers that meet now and then: when, and what comes of it, against the
+/* test_local_sgd.c - trainers that meet now and then: when, and with which result, against the
  * formulas */
 #include "trainer_fixture.h"
 

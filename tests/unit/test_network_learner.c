@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_learner.c - any network trained against a table: groups, sparse rows, evaluation,
- * and who is named when it diverges */
+ * and the layer that is named when it diverges */
 #define TEST_OWN_MAIN
 
 #include "tests/unit/network_case.h"

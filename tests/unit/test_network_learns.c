@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network_learns.c - what shipped networks learn, beside what no model can go below */
+/* test_network_learns.c - the results of shipped networks, beside the floor of all models */
 #define TEST_OWN_MAIN
 
 #include "tests/unit/network_case.h"

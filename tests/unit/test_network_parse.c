@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_network_parse.c - networks from their text: what is refused and how, names, counts, shapes
- */
+/* test_network_parse.c - networks from their text: the refusals, names, counts, shapes */
 #include "tests/unit/network_case.h"
 
 #include <math.h>

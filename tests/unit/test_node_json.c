@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_node_json.c - what an agent says of its node, every member wrong once; who holds which GPU
- */
+/* test_node_json.c - an agent's words on its node, every member wrong once; the holder of each
+ * GPU */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_node_rights.c - how far the credential of a node reaches: its own calls, and calls for what
- * lives on it
+/* test_node_rights.c - how far the credential of a node reaches: its own calls, and calls for the
+ * processes that live on it
  *
- * Nobody calls for a process that is elsewhere, that is over, or that never was, whatever the call;
- * and every other call is a person's. The calls are those of the route table, so a new one is in.
- */
+ * Nobody makes any call for a process that is elsewhere, that is over, or that never was; and every
+ * other call is a person's. The calls are those of the route table, so a new one is in. */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_order_policy.c - orders for what the node does not offer; what the node adds to others */
+/* test_order_policy.c - orders beyond the node's offer; the node's additions to others */
 #include <errno.h>
 #include <ftw.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_outlook.c - when a job will be over, and what its deadline needs */
+/* test_outlook.c - when a job will be over, and the needs of its deadline */
 
 #include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/learn/outlook.h"

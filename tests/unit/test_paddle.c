@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_paddle.c - the flags of `edl-paddle train` and `pserver`, and what becomes of them */
+/* test_paddle.c - the flags of `edl-paddle train` and `pserver`, and their translation */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_peer.c - accounts at the other end of a Unix socket: what is believed for how long, and an
- * account database that takes its time, for which nobody waits but who calls */
+/* test_peer.c - accounts at the other end of a Unix socket: how long an account is believed, and an
+ * account database that takes its time: only the caller waits for it */
 #define TEST_OWN_MAIN
 
 #include "tests/unit/live_scheduler.h"

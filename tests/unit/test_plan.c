@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plan.c - the queue of waiting gangs, who gives way, and what is said about it */
+/* test_plan.c - the queue of waiting gangs, the jobs that give way, and the reasons */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_fulfilment.c - the conformance cases of the original autoscaler, and what was mended
- * in it
+/* test_policy_fulfilment.c - the conformance cases of the original autoscaler, and its mended
+ * defects
  *
  * Case names A2..A19 and B1..B4 are those of the reference (the unit tests of the 2018 controller,
  * its tutorial's trace, its GPU livelock, and the two cases of its experiment report). Memory is in

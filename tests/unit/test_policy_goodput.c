@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_policy_goodput.c - the promises of a policy, and who gets what of a small cluster
+/* test_policy_goodput.c - the promises of a policy, and the shares of a small cluster
  *
  * A pretended cluster of a few nodes that carries out at once what the policy says. */
 #include "scheduler/core/speed/measure.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_prices.c - what is scarce has a price, what is idle costs nothing, and moves are told with
- * it
- */
+/* test_prices.c - a scarce resource has a price, an idle one costs nothing, and moves are told with
+ * it */
 #include <stdio.h>
 #include <string.h>
 

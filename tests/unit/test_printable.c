@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_printable.c - which characters steer whoever reads them, and how they are shown instead */
+/* test_printable.c - which characters steer the reader, and how they are shown instead */
 #include <stdint.h>
 
 #include <string.h>

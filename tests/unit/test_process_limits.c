@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_process_limits.c - from an order to what is written to a control group, and where that is
+/* test_process_limits.c - from an order to the values that are written to a control group, and
+ * their files
  *
  * That the kernel keeps to it is shown by tests/integration/259-control-groups.sh. */
 #include <errno.h>

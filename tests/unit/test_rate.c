@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rate.c - rate schedules against their formulas, and what is no schedule */
+/* test_rate.c - rate schedules against their formulas, and texts that are no schedule */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

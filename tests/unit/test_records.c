@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_records.c - what was committed is what is there, in memory and in SQLite, and a copy of a
- * cluster plans as the original does
+/* test_records.c - the committed state is there, in memory and in SQLite, and a copy of a cluster
+ * plans as the original does
  *
  * Random histories: after every plan the turn is committed, everything is loaded into a fresh
  * cluster and compared. EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_rendezvous.c - the processes of a role agree on who is together, in whatever order they
- * arrive, come and go */
+/* test_rendezvous.c - the processes of a role agree on their members, in any order of arrivals and
+ * ends */
 
 #include "shared/error.h"
 #include "shared/macro.h"

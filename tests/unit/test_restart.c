@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_restart.c - a scheduler that was started again disturbs nothing: it waits for what its nodes
- * have to say */
+/* test_restart.c - a scheduler that was started again disturbs nothing: it waits for the words of
+ * its nodes */
 #include <stdint.h>
 
 #include "scheduler/core/model/core_internal.h"

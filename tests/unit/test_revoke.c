@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_revoke.c - what was taken away from people and nodes after a backup was made, and what an
- * older backup brings back all the same, which is told */
+/* test_revoke.c - rights that were taken away from people and nodes after a backup was made, and
+ * those that an older backup brings back all the same, which is told */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_scheduler_options.c - the scheduler's command line and files: where it listens, defaults,
- * refusals, what can change while it runs */
+ * refusals, options that can change while it runs */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_servers_again.c - servers that a person has started: what a trainer says when one is started
+/* test_servers_again.c - servers that a person has started: a trainer's words when one is started
  * again, or is of somebody else */
 #include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"

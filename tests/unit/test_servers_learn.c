@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_servers_learn.c - what is learnt of jobs whose number of parameter servers was chosen, and
- * who is told of it */
+/* test_servers_learn.c - the lessons of jobs whose number of parameter servers was chosen, and the
+ * jobs that hear of it */
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/facts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_states.c - the tables of states: what is listed happens, what is not is refused and told */
+/* test_states.c - the tables of states: a listed change happens, another one is refused and told */
 #include <stdint.h>
 
 #include <utlist.h>

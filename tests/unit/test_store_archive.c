@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_archive.c - jobs that the core has let go of: what is loaded of them is what was kept
- */
+/* test_store_archive.c - jobs that the core has let go of: the loaded rows of them are the kept
+ * ones */
 #include "tests/unit/store_fixture.h"
 
 #include "scheduler/core/model/figures.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_faults.c - every acknowledged commit survives loss of power and errors of the disk
  *
- * Turns of a random history are committed to a disk that fails at a chosen call. Then what is
- * loaded is the state of the last commit that was acknowledged, or of the one that was under way:
- * nothing of before is lost, nothing is half there. For each call of a short history one after the
- * other; at random in long ones. EDL_SEED chooses
- * the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much of it; EDL_CALL_STRIDE takes
- * every so-many-th of the calls of the short histories. */
+ * Turns of a random history are committed to a disk that fails at a chosen call. Then the loaded
+ * state is that of the last commit that was acknowledged, or of the one that was under way: nothing
+ * of before is lost, nothing is half there. For each call of a short history one after the other;
+ * at random in long ones. EDL_SEED chooses the run (seeds.h), EDL_ROUNDS and EDL_OPENINGS how much
+ * of it; EDL_CALL_STRIDE takes every so-many-th of the calls of the short histories. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_figures.c - whether the database answers, and what operators watch of it */
+/* test_store_figures.c - whether the database answers, and the figures that operators watch */
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>

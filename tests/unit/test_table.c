@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_table.c - one shard: start values, the optimizers on dense and sparse rows, what is refused,
+/* test_table.c - one shard: start values, the optimizers on dense and sparse rows, refusals,
  * checkpoints */
 #include "trainer_fixture.h"
 

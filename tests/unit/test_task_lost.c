@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_task_lost.c - records of damaged chunks: those that are done and those that are lost are
- * together all that there are, whatever happens to holders and passes */
+ * together all that there are, with any ends of holders and passes */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_turn.c - nothing is told before it is on disk: what is answered between a change and its
+/* test_turn.c - nothing is told before it is on disk: the answers between a change and its
  * commit */
 #include "tests/unit/live_scheduler.h"
 

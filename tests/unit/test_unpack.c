@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_unpack.c - archives of workspaces: what is taken, and every way out that others have found
+/* test_unpack.c - archives of workspaces: the accepted ones, and every way out that others have
+ * found
  *
  * Each archive is written here, entry by entry, into memory; it is unpacked into ROOT/in, beside
- * which lies ROOT/secret. Whatever an archive tries, that file stays as it is. */
+ * which lies ROOT/secret. With any archive, that file stays as it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

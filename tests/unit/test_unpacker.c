@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_unpacker.c - a supervisor whose process starts in a copy of an archive
  *
- * edl-workspace is stood in for by scripts here: what matters is what its supervisor makes of it.
- * The programs are taken from the folder in EDL_BUILD_DIR (default "."). */
+ * edl-workspace is stood in for by scripts here: the outcome for its supervisor matters. The
+ * programs are taken from the folder in EDL_BUILD_DIR (default "."). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_users.c - people: what each may, that it survives a restart, and what is kept of it */
+/* test_users.c - people: the rights of each, that they survive a restart, and the rows that are
+ * kept */
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_wire.c - frames: what is encoded comes back, what is damaged is refused */
+/* test_wire.c - frames: an encoded message comes back, a damaged one is refused */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

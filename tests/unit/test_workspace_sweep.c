@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_workspace_sweep.c - copies of workspaces that nobody needs, whatever was left in them */
+/* test_workspace_sweep.c - copies of workspaces that nobody needs, with anything left in them */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

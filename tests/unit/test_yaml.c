@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_yaml.c - YAML to JSON: types, and what is refused with which place */
+/* test_yaml.c - YAML to JSON: types, and the refusals with their places */
 #include "shared/yaml.h"
 
 #include <stdint.h>

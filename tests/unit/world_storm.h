@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world_storm.h - random events on a pretended cluster, for the tests that want many
  *
- * A test names the events that it wants and how often each comes; what is random is drawn from the
+ * A test names the events that it wants and how often each comes. The random part is drawn from the
  * world, so that its seed makes the whole history. */
 #pragma once
 
