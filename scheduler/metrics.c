@@ -3,7 +3,7 @@
  *
  * A source that never fires is asked before every wait of the loop (its prepare hook): the time
  * since the last wait ended is how long whatever came meanwhile had to wait. That costs two looks
- * at the clock a pass and wakes nobody; a timer that measures its own lateness would wake an idle
+ * at the clock a pass and wakes nobody. A timer that measures its own lateness would wake an idle
  * scheduler, and see a stall only by luck. */
 #include "scheduler/metrics.h"
 

@@ -6,7 +6,7 @@
  *
  * Why no number is given twice: an epoch is the seconds of the wall clock at the restore, or one
  * more than that of the backup and the last one begun in this directory. Jobs, incarnations and
- * events are numbered from epoch << 20 on, so those of an earlier epoch are lower as long as fewer
+ * events are numbered from epoch << 20 on. So those of an earlier epoch are lower as long as fewer
  * than a million are given in a second. Orders and logs are numbered anew with every start. */
 #include "scheduler/restore_backup.h"
 

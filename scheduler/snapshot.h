@@ -2,10 +2,10 @@
 /* snapshot.h - a copy of this process, as it is at that moment, that computes beside the loop
  *
  * A child does work that has to look at the whole core for longer than the loop may stand still:
- * fork(2) copies the table of pages (about 1 ms for 60 MB, 60 ms for 1 GB), where a copy of the
- * core by hand takes a hundred times as long; and its computation can be ended at any time. The
- * child has no descriptor but its answer's, gives way to the scheduler on the processors where it
- * may, is the first to go when memory is short, and dies with the scheduler.
+ * fork(2) copies the table of pages (about 1 ms for 60 MB, 60 ms for 1 GB). A copy of the core by
+ * hand takes a hundred times as long. And its computation can be ended at any time. The child has
+ * no descriptor but its answer's, and gives way to the scheduler on the processors where it may. It
+ * is the first to go when memory is short, and dies with the scheduler.
  *
  * Used by: api/forecast.c. Tests: tests/unit/test_snapshot.c. */
 #pragma once

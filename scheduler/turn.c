@@ -7,7 +7,7 @@
  * the commit.
  *
  * When the commit fails, memory is ahead of the disk and nothing can take it back: the state on
- * disk is loaded again in its place, the turn's requests are refused, and nothing is changed any
+ * disk is loaded again in its place, and the turn's requests are refused. Nothing is changed any
  * more until something can be stored (degraded.h). When that cannot be loaded, or is damaged, the
  * process ends. */
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* auth.h - who may call what
  *
- * People come with the admin token of the state directory, with a token of their own (users.h), or
- * over the Unix socket, whose other end the kernel names. Each has a role, and a route says the
- * least one. Machines come with a join token (joining only): one-time ones, and the state
+ * People come with the admin token of the state directory or with a token of their own (users.h).
+ * Or they come over the Unix socket, whose other end the kernel names. Each has a role, and a route
+ * says the least one. Machines come with a join token (joining only): one-time ones, and the state
  * directory's own for agents of the scheduler's host; or with a node's credential (its own node's
  * calls, and calls that its agent forwards for a process that lives on it). Compared in constant
  * time or by hash; kept as SHA-256 only. Every refusal is logged (denials.h). */

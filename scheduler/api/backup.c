@@ -3,7 +3,7 @@
  *
  * It is sent to the caller, and not left in the state directory: a copy on the same disk is lost
  * with it, and a name that comes over the network need not become a path here. In between it lies
- * beside the database, in a file that nobody else can open and that has no name any more once it is
+ * beside the database, in a file that nobody else can open. It has no name any more once it is
  * sent. A pass of the loop copies a quarter of a mebibyte and then serves everybody else. */
 #include "scheduler/api/backup.h"
 

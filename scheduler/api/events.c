@@ -3,9 +3,9 @@
  * or a stream of server-sent events
  *
  * Revisions rise, and are consecutive but where a backup was restored: they go on from a number far
- * beyond then. Nothing is ever written between two that are there, so a reader who holds what comes
- * behind the revision that it has misses nothing, over restarts and restores as well. A revision
- * that is no longer there is answered with 410 and the revision to go on from. */
+ * beyond then. Nothing is ever written between two that are there. So a reader who holds the events
+ * behind its revision misses nothing, over restarts and restores as well. A revision that is no
+ * longer there is answered with 410 and the revision to go on from. */
 #include "scheduler/api/api.h"
 
 #include <errno.h>

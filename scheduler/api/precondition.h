@@ -2,8 +2,8 @@
 /* precondition.h - ETag and If-Match (RFC 9110 §8.8.3, §13.1.1): "change it if it is still as I saw
  * it"
  *
- * A tag spells out what people can change (bounds and priority of a job, the wanted state of a
- * node, role and group of a user, a group's shares), and nothing that changes by itself: progress
+ * People can change bounds and priority of a job, the wanted state of a node, role and group of a
+ * user, and a group's shares. A tag spells these out, and nothing that changes by itself: progress
  * does not break anybody's If-Match. */
 #pragma once
 

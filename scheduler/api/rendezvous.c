@@ -2,8 +2,8 @@
 /* rendezvous.c - the processes of a role agree on a generation: one long poll for both ends
  *
  * {"after": N} arrives, and is answered when there is a generation above N that has the caller:
- * {"generation": N} watches, and is answered when N is over. Each wait is a look at the core that
- * is repeated whenever the core says that somebody came or went (EFFECT_MEMBERSHIP, turn.c), so
+ * {"generation": N} watches, and is answered when N is over. Each wait is a look at the core. It is
+ * repeated whenever the core says that somebody came or went (EFFECT_MEMBERSHIP, turn.c). So
  * nothing is lost when a call is made again: by the agent after a restart of the scheduler, by the
  * caller when its wait ended without news. */
 #include "scheduler/api/api.h"

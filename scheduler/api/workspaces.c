@@ -2,9 +2,9 @@
 /* workspaces.c - archives of workspaces over HTTP, and which of them jobs need
  *
  * An archive is needed by a job that is not over. Nobody counts: a look walks the jobs, every hour
- * and when there is no room, so that no restart and no lost event can make a count wrong. A node
- * gets what a process needs that lives on it, and nothing else; people get what is theirs. A
- * refused caller hears the same of an archive that is another's as of one that is not there. */
+ * and when there is no room. So no restart and no lost event can make a count wrong. A node gets
+ * what a process needs that lives on it, and nothing else; people get what is theirs. A refused
+ * caller hears the same of an archive that is another's as of one that is not there. */
 #include "scheduler/api/workspaces.h"
 
 #include <errno.h>

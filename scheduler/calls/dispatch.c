@@ -2,9 +2,9 @@
 /* dispatch.c - what stands between the HTTP server and the handlers of the route table
  *
  * One thread serves everybody. A report of a node must not wait for a thousand questions of
- * somebody else, so only calls that keep nodes in the cluster are handled whenever they come. All
+ * somebody else. So only calls that keep nodes in the cluster are handled whenever they come. All
  * else has a budget of time in each pass of the loop. A request beyond it waits in a queue for each
- * caller, and callers take turns (fair.h); between two rounds of them the loop looks at its
+ * caller, and callers take turns (fair.h). Between two rounds of them the loop looks at its
  * sockets. While nobody waits and the budget lasts, a request is handled at once, as if there were
  * no queue.
  *

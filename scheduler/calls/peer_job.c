@@ -2,7 +2,7 @@
 /* peer_job.c - see peer_job.h
  *
  * The number is that of the process that connected. Should it end and another get its number before
- * we look, we take the other for it; agents hide the socket from jobs as well
+ * we look, we take the other for it. Agents hide the socket from jobs as well
  * (agent/processes/hidden.h). */
 #include "scheduler/calls/peer_job.h"
 

@@ -2,7 +2,7 @@
 /* refusals.h - who asks for more than a share is told so a second later
  *
  * A refusal costs the loop about as much as a small answer. A client that is refused and asks again
- * at once, over hundreds of connections, would keep it busy with nothing else; a connection that
+ * at once, over hundreds of connections, would keep it busy with nothing else. A connection that
  * waits for its refusal asks for nothing. Few are answered in a pass of the loop.
  *
  * Used by: dispatch.c. Tests: tests/unit/test_dispatch.c. */

@@ -2,7 +2,7 @@
 /* exposition.h - writes the Prometheus text exposition format, version 0.0.4
  *
  * Families one after the other, each with its HELP and TYPE before its samples. Values are whole
- * numbers in our own units and are scaled by a power of ten to the base units that readers expect
+ * numbers in our own units. They are scaled by a power of ten to the base units that readers expect
  * (seconds, bytes, cores, ratios), so that nothing is rounded. */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leaving.h - an orderly stop: nodes hear for how long they may go on alone
  *
- * After a signal: the machine's service manager says whether the machine ends, that time is stored
- * together with the due changes, each node that polls is told, and the process ends. Nothing is
- * changed or judged meanwhile. A failure on that way ends the process as a crash would, which
+ * After a signal: the machine's service manager says whether the machine ends, and that time is
+ * stored together with the due changes. Each node that polls is told, and the process ends. Nothing
+ * is changed or judged meanwhile. A failure on that way ends the process as a crash would, which
  * disturbs nobody more. Used by: scheduler.c, turn.c, dispatch.c, api/orders.c. Tests:
  * tests/integration/253-orderly-stop.sh. */
 #pragma once

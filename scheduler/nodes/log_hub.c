@@ -2,7 +2,7 @@
 /* log_hub.c - what processes write, on its way from agents to readers
  *
  * A stream is one process' ring of entries. It exists from the first push until nobody reads it any
- * more, or for a minute after its end, so that a follower sees the end; after that the stored tail
+ * more, or for a minute after its end, so that a follower sees the end. After that the stored tail
  * speaks for it.
  *
  * An agent may push what is known already (the unasked end overlaps with live output); offsets

@@ -3,10 +3,10 @@
  *
  * Live output is pushed only while somebody reads it: a reader's interest is listed in its nodes'
  * orders, the agents push, and a ring of bounded size per process keeps the newest. The end of
- * every process' output comes unasked and is stored (store_commit); before that, now and then, the
- * last few KiB of its output so far, which are left when its node dies. Every entry has a place in
- * one rising order; a reader's cursor is the last place it saw. Places go on rising over restarts
- * of the scheduler (they begin at the wall clock's reading).
+ * every process' output comes unasked and is stored (store_commit). Before that the last few KiB of
+ * its output so far come now and then, which are left when its node dies. Every entry has a place
+ * in one rising order; a reader's cursor is the last place it saw. Places go on rising over
+ * restarts of the scheduler (they begin at the wall clock's reading).
  *
  * Bounds: LOG_RING_BYTES per process, LOG_TAIL_BYTES stored per process, LOG_RINGS_BYTES for all
  * rings together: those of processes that have ended go first (their end is stored), then the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_read.c - an answer to a reader: rings and stored tails, merged
  *
- * The pieces of an answer are chosen in the order of arrival, which a cursor counts; within it,
+ * The pieces of an answer are chosen in the order of arrival, which a cursor counts. Within it,
  * pieces stand in the order of their times. A piece has the time by which its agent saw it written
  * (a heartbeat at most after it was), or when it arrived. Pieces of one process stay in their order
  * whatever its node's clock does. */

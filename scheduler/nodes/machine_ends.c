@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine_ends.c - see machine_ends.h
  *
- * The state of the system is "stopping" from the moment on in which a job to shut it down is there,
- * so before any service is told to stop. */
+ * The state of the system is "stopping" from the moment on in which a job to shut it down is there.
+ * That is before any service is told to stop. */
 #include "scheduler/nodes/machine_ends.h"
 
 #include <stdlib.h>

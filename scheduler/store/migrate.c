@@ -2,7 +2,7 @@
 /* migrate.c - the schema, brought forward one numbered file at a time
  *
  * The files under scheduler/store/sql are built into the program. Each runs in a transaction of its
- * own together with its PRAGMA user_version and its row of schema_migration, so a crash between two
+ * own together with its PRAGMA user_version and its row of schema_migration. So a crash between two
  * leaves a whole schema of one version. A database of a newer program is refused: going back would
  * lose what the newer one wrote. */
 #include <errno.h>

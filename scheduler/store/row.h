@@ -2,8 +2,8 @@
 /* row.h - one row of the database, read with checks
  *
  * Every reader checks what it takes: in range, not too long, of the right kind. The first that
- * fails sets the error, which names the row and the column, and the code EDL_ECORRUPT in row->r;
- * readers after it do nothing and give 0, "" or NULL. So a row is read as a whole and r looked at
+ * fails sets the error, which names the row and the column, and the code EDL_ECORRUPT in row->r.
+ * Readers after it do nothing and give 0, "" or NULL. So a row is read as a whole and r looked at
  * once. */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - the database: statements, the transaction of a turn, events and log tails
  *
- * Each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is returned; the
- * caller's memory is then ahead of the disk, and it has to load again what is there. */
+ * Each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is returned. The
+ * caller's memory is then ahead of the disk, and it has to load the stored state again. */
 #include "scheduler/store/store.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_answers.c - what requests with an Idempotency-Key were answered with
  *
- * Bounded without a sweep: each row that comes lets the two oldest go that have had their day, and
- * when all take too much, the oldest of the user with the most. A row that is too old and still
+ * Bounded without a sweep: each row that comes lets the two oldest go that have had their day. When
+ * all take too much, the oldest of the user with the most goes. A row that is too old and still
  * there is not found. */
 #include "scheduler/store/store.h"
 

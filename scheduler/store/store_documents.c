@@ -2,8 +2,8 @@
 /* store_documents.c - documents of archived jobs, each once for all jobs of a user that have it
  *
  * Jobs of an array, and of one that is submitted again and again, differ by their name and index
- * alone: those stand in the row of each. Triggers of the schema count the jobs of a document,
- * remove it with the last one, and keep its bytes in the share of its user. */
+ * alone: those stand in the row of each. Triggers of the schema count the jobs of a document and
+ * remove it with the last one. They keep its bytes in the share of its user. */
 #include "scheduler/store/store_internal.h"
 
 #include <string.h>

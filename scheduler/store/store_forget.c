@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_forget.c - rows that go: superseded processes at once, jobs bit by bit
  *
- * Pages that become free are used again by the rows that come, so the file stops growing; it is not
+ * Pages that become free are used again by the rows that come, so the file stops growing. It is not
  * made smaller, which would move pages in every turn (auto_vacuum) or stop the service (VACUUM). */
 #include "scheduler/store/store_internal.h"
 

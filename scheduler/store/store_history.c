@@ -3,7 +3,7 @@
  *
  * Each turn that adds events lets a few more go than it adds, the oldest first, in its own
  * transaction: no sweep, no long transaction, and a bound that was lowered is reached while work
- * goes on. Revisions that are left stay consecutive, because only the beginning goes; but where a
+ * goes on. Revisions that are left stay consecutive, because only the beginning goes. But where a
  * restored history goes on they jump, which is no reason to let more of it go. */
 #include "scheduler/store/store_internal.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_users.c - people and their groups, tokens and the audit log
  *
- * The log is bounded without a sweep: each line that comes lets the two oldest go that are too old,
- * and when there are too many lines, the two oldest of the user with the most: nobody can push out
- * the lines of others. */
+ * The log is bounded without a sweep: each line that comes lets the two oldest go that are too old.
+ * When there are too many lines, it lets the two oldest of the user with the most go: nobody can
+ * push out the lines of others. */
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"

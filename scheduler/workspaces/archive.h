@@ -2,9 +2,9 @@
 /* archive.h - jobs that are over, wherever they are: in the core for a moment, then in the database
  * alone
  *
- * A job that is read back is a whole one in a cluster of its own, so a handler that shows jobs need
- * not know where one was. Nothing can change it: the core refuses that as for any job that is
- * over. */
+ * A job that is read back is a whole one in a cluster of its own. So a handler that shows jobs
+ * need not know where one was. Nothing can change it: the core refuses that as for any job that
+ * is over. */
 #pragma once
 
 #include <stdint.h>

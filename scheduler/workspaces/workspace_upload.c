@@ -7,7 +7,7 @@
  *
  * A part that waits for the disk is the worker's. While it is at it, nothing else touches the file:
  * no piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client
- * waits), and a dropped upload is left to the end of that. */
+ * waits). A dropped upload is left to the end of that. */
 #include "scheduler/workspaces/workspaces_internal.h"
 
 #include <assert.h>

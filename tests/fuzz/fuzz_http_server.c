@@ -2,8 +2,8 @@
 /* fuzz_http_server.c - any bytes as a client's requests to a server, several maybe
  *
  * In one piece or cut in two (by the first byte), and then the client is done sending. With any
- * bytes: each request that gets to a handler has the method and the path of its route, as much of a
- * body as it said, and the server is ready for the next client. */
+ * bytes: each request that gets to a handler has the method and the path of its route, and as much
+ * of a body as it said. The server is ready for the next client. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* fuzz_recordio.c - any bytes as a RecordIO file: the chunks and the gaps between them, which are
  * all of its bytes, then every chunk
  *
- * The checksum would hide what lies behind it from a fuzzer, so the bytes of the first header's
- * checksum field are corrected first; the other chunks go through as they are. */
+ * The checksum would hide the bytes behind it from a fuzzer, so the bytes of the first header's
+ * checksum field are corrected first. The other chunks go through as they are. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /* seeds.h - which seeds a random test takes
  *
  * EDL_SEED chooses the run; ./check sets it to the date. A test that runs many seeds, one after the
- * other, begins far from where any other date begins; EDL_FIRST_SEED names that beginning itself,
+ * other, begins far from where any other date begins. EDL_FIRST_SEED names that beginning itself,
  * so that one of them can be run again. Without both a test takes seeds of its own. All are
  * printed. */
 #pragma once

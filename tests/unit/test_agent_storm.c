@@ -2,10 +2,10 @@
 /* test_agent_storm.c - agent_core, link_sm and fence as one agent in bad weather
  *
  * A pretended scheduler grants slots of one node and gives them to another node when this one was
- * silent for longer than its lease. Calls are lost, late and cut off for long; the agent dies and
- * comes back; starts fail; processes end by themselves or not even when asked; most stand still at
- * the end of a lease, and thaws come late. After every tick: a process that acts here is granted to
- * here. In the end every order is followed and every end known. */
+ * silent for longer than its lease. Calls are lost, late and cut off for long. The agent dies and
+ * comes back, and starts fail. Processes end by themselves or not even when asked. Most stand still
+ * at the end of a lease, and thaws come late. After every tick: a process that acts here is granted
+ * to here. In the end every order is followed and every end known. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

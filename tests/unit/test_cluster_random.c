@@ -3,7 +3,7 @@
  * to its end
  *
  * EDL_SEED chooses the run (seeds.h), EDL_EVENTS and EDL_UNSETTLED_SEEDS how much of it. Liveness:
- * when the storm is over and the nodes are back, every job that fits ends with success, or the
+ * when the storm is over and the nodes are back, every job that fits ends with success. Else the
  * reason for its waiting is that it never fits. */
 #include <inttypes.h>
 #include <stdio.h>
