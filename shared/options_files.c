@@ -40,13 +40,12 @@ static void next_source(void *userdata)
     reading->given->now++;
 }
 
-int options_read_files(struct options_reading *reading, const struct option *longs, int conf_key,
-                       struct edl_error *error)
+int options_read_files(struct options_reading *reading, int conf_key, struct edl_error *error)
 {
     const struct conf_reader reader = { .setting = take_setting,
                                         .begin_file = next_source,
                                         .userdata = reading };
 
-    return conf_read_all(conf_argument(reading->argc, reading->argv, longs, conf_key),
+    return conf_read_all(conf_argument(reading->argc, reading->argv, reading->longs, conf_key),
                          geteuid() == 0 ? reading->table->files : NULL, &reader, error);
 }

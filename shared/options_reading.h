@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options_reading.h - one reading of a table of options, between options_table.c and
- * options_files.c; programs without files do not link the parser of files */
+/* options_reading.h - one reading of a table of options, between options_table.c, options_line.c
+ * and options_files.c; programs without files do not link the parser of files */
 #pragma once
 
 #include "shared/options_table.h"
@@ -11,6 +11,8 @@ struct options_reading {
     struct options_given *given;
     int argc;
     char **argv;
+    const struct option *longs;     /* of getopt_long */
+    struct option_words *arguments; /* NULL: words that are no options are refused */
 };
 
 /* options_kind_of - NULL: the row is there for --help alone */
@@ -23,7 +25,10 @@ size_t options_find(const struct options_table *table, const char *name);
 int options_set(const struct options_reading *reading, size_t i, const char *text,
                 struct edl_error *error);
 
+/* options_set_defaults - the fallbacks of the rows, and over them the environment; errors as
+ * options_read */
+int options_set_defaults(const struct options_reading *reading, struct edl_error *error);
+
 /* options_read_files - the files of the table, or those that --conf names, which is conf_key in
- * longs. Errors as conf_read_all. */
-int options_read_files(struct options_reading *reading, const struct option *longs, int conf_key,
-                       struct edl_error *error);
+ * reading->longs. Errors as conf_read_all. */
+int options_read_files(struct options_reading *reading, int conf_key, struct edl_error *error);

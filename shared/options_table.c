@@ -3,8 +3,6 @@
 #include "shared/options_table.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +11,6 @@
 #include "shared/macro.h"
 #include "shared/option_kinds.h"
 #include "shared/options_reading.h"
-
-/* What getopt_long returns: this number and that of the row, or one of the others. */
-enum { GOT_ROW = 256, GOT_HELP = GOT_ROW + OPTIONS_MAX, GOT_VERSION, GOT_CONF };
 
 struct option_text {
     struct option_text *next;
@@ -161,7 +156,7 @@ int options_set(const struct options_reading *reading, size_t i, const char *tex
     return -EINVAL;
 }
 
-static int set_defaults(const struct options_reading *reading, struct edl_error *error)
+int options_set_defaults(const struct options_reading *reading, struct edl_error *error)
 {
     for (size_t i = 0; i < reading->table->n_rows; i++) {
         const struct option_row *row = &reading->table->rows[i];
@@ -180,129 +175,55 @@ static int set_defaults(const struct options_reading *reading, struct edl_error 
     return 0;
 }
 
-/* ---- the command line ---- */
-
-static void fill_longs(const struct options_table *table, struct option longs[OPTIONS_MAX + 4])
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < table->n_rows; i++)
-        if (options_kind_of(&table->rows[i]) != NULL)
-            longs[n++] = (struct option){ table->rows[i].name,
-                                          options_kind_of(&table->rows[i]) != option_flag, NULL,
-                                          GOT_ROW + (int)i };
-    longs[n++] = (struct option){ "help", no_argument, NULL, GOT_HELP };
-    longs[n++] = (struct option){ "version", no_argument, NULL, GOT_VERSION };
-    if (table->read_files != NULL)
-        longs[n++] = (struct option){ "conf", required_argument, NULL, GOT_CONF };
-    longs[n] = (struct option){ 0 };
-}
-
-static int refuse_argument(const struct options_table *table, const char *format, const char *text,
-                           struct edl_error *error)
-{
-    (void)edl_error_set(error, -EINVAL, format, text);
-    return edl_error_remedy(error, "see %s --help", table->program);
-}
-
-/* take_option - OPTIONS_RUN: the next one is to be read */
-static int take_option(const struct options_reading *reading, int c, const char *argument,
-                       struct edl_error *error)
-{
-    const struct options_table *table = reading->table;
-
-    if (c == GOT_HELP || c == 'h') {
-        options_help(table);
-        return OPTIONS_HELP;
-    }
-    if (c == GOT_VERSION) {
-        (void)printf("%s %s\n", table->program, EDL_VERSION);
-        return OPTIONS_VERSION;
-    }
-    if (c == ':' || c == '?')
-        return refuse_argument(table, c == ':' ? "%.80s wants a value" : "unknown option %.80s",
-                               argument, error);
-    if (c == GOT_CONF) /* read before all others */
-        return OPTIONS_RUN;
-    if (options_set(reading, (size_t)(c - GOT_ROW), optarg, error) == 0)
-        return OPTIONS_RUN;
-    edl_error_prefix(error, "--%s: ", table->rows[c - GOT_ROW].name);
-    return -EINVAL;
-}
-
-static int read_command_line(struct options_reading *reading, const struct option *longs,
-                             struct edl_error *error)
-{
-    const int argc = reading->argc;
-    char **argv = reading->argv;
-    int c, r = OPTIONS_RUN;
-
-    reading->given->now++;
-    optind = 0; /* glibc: begin anew */
-    opterr = 0;
-    while (r == OPTIONS_RUN && (c = getopt_long(argc, argv, ":h", longs, NULL)) != -1)
-        r = take_option(reading, c, argv[optind - 1], error);
-    if (r == OPTIONS_RUN && optind < argc)
-        return refuse_argument(reading->table, "unexpected argument \"%.80s\"", argv[optind],
-                               error);
-    return r;
-}
-
-int options_read(const struct options_table *table, int argc, char **argv, void *options,
-                 struct options_given *given, struct edl_error *error)
-{
-    struct options_reading reading = {
-        .table = table, .options = options, .given = given, .argc = argc, .argv = argv
-    };
-    struct option longs[OPTIONS_MAX + 4];
-    int r;
-
-    fill_longs(table, longs);
-    r = set_defaults(&reading, error);
-    if (r == 0 && table->read_files != NULL)
-        r = table->read_files(&reading, longs, GOT_CONF, error);
-    return r < 0 ? r : read_command_line(&reading, longs, error);
-}
-
 /* ---- --help, and what differs ---- */
 
 /* print_text - its further lines below the first */
-static void print_text(const struct option_row *row, int column)
+static void print_text(FILE *out, const struct option_row *row, int column)
 {
     for (const char *at = row->help; *at != '\0';) {
         if (strncmp(at, "{}", 2) == 0) {
-            (void)fputs(row->fallback != NULL ? row->fallback : "", stdout);
+            (void)fputs(row->fallback != NULL ? row->fallback : "", out);
             at += 2;
         } else {
-            (void)putchar(*at);
+            (void)fputc(*at, out);
             if (*at++ == '\n')
-                (void)printf("%*s", column, "");
+                (void)fprintf(out, "%*s", column, "");
         }
     }
 }
 
-static void print_row(const struct option_row *row, int column)
+static void print_row(FILE *out, const struct option_row *row, const struct options_table *table)
 {
-    int n = printf("  --%s%s%s", row->name, row->argument != NULL ? " " : "",
-                   row->argument != NULL ? row->argument : "");
+    const char letter[] = { '-', row->letter, ',', ' ', '\0' };
+    int n = fprintf(out, "  %s--%s%s%s",
+                    !table->letters    ? ""
+                    : row->letter != 0 ? letter
+                                       : "    ",
+                    row->name, row->argument != NULL ? " " : "",
+                    row->argument != NULL ? row->argument : "");
 
-    if (n >= column)
-        n = printf("\n") - 1;
-    (void)printf("%*s", column - n, "");
-    print_text(row, column);
+    if (n >= table->column)
+        n = fprintf(out, "\n") - 1;
+    (void)fprintf(out, "%*s", table->column - n, "");
+    print_text(out, row, table->column);
     if (row->environment != NULL)
-        (void)printf(" [%s]", row->environment);
+        (void)fprintf(out, " [%s]", row->environment);
     if (row->fallback != NULL && *row->fallback != '\0' && strstr(row->help, "{}") == NULL)
-        (void)printf(" (%s)", row->fallback);
-    (void)putchar('\n');
+        (void)fprintf(out, " (%s)", row->fallback);
+    (void)fputc('\n', out);
+}
+
+void options_print(FILE *out, const struct options_table *table)
+{
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (table->rows[i].help != NULL)
+            print_row(out, &table->rows[i], table);
 }
 
 void options_help(const struct options_table *table)
 {
     (void)fputs(table->usage, stdout);
-    for (size_t i = 0; i < table->n_rows; i++)
-        if (table->rows[i].help != NULL)
-            print_row(&table->rows[i], table->column);
+    options_print(stdout, table);
     (void)fputs(table->ending, stdout);
 }
 

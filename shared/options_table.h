@@ -6,18 +6,18 @@
  * files, the command line. A key of a file is the name of the option, and its value is the text
  * that could stand on the command line. A flag says true or false there.
  *
- * Used by: edl-agent, edl-scheduler, edl-trainer, edl-pserver. Tests:
+ * Used by: edl, edl-agent, edl-scheduler, edl-trainer, edl-pserver. Tests:
  * tests/unit/test_options_table.c. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define OPTIONS_MAX 64 /* rows of a table */
 
 struct edl_error;
-struct option;
 struct option_row;
 struct option_text; /* of a file */
 struct options_reading;
@@ -65,6 +65,7 @@ struct option_row {
     uint64_t *u64;
     bool *flag;
     float *real; /* finite, >= 0 */
+    char letter; /* 'f', for -f; 0: none */
 };
 
 #define OPTION_FIELD(type, member)                                                                 \
@@ -73,11 +74,13 @@ struct option_row {
 struct options_table {
     const char *program; /* "edl-agent" */
     const char *page;    /* "edl-agent(8)" */
-    const char *usage;   /* of --help, above the rows */
+    const char *usage;   /* of --help, above the rows; NULL: the caller prints that, and has no
+                            --version */
     const char *ending;  /* and below them */
     int column;          /* in which the rows' texts begin */
+    bool letters;        /* --help has room for them */
     const char *files;   /* "/etc/edl/agent.conf", read as root without --conf */
-    int (*read_files)(struct options_reading *reading, const struct option *longs, int conf_key,
+    int (*read_files)(struct options_reading *reading, int conf_key,
                       struct edl_error *error); /* options_read_files; NULL: there are none */
     const struct option_row *rows;
     size_t n_rows;
@@ -101,6 +104,32 @@ int options_read(const struct options_table *table, int argc, char **argv, void 
                  struct options_given *given, struct edl_error *error);
 
 void options_given_done(struct options_given *given);
+
+/* Words that are no options: args stand before "--", rest behind it. Owned: args; the strings are
+ * argv's. */
+struct option_words {
+    char **args;
+    size_t n_args;
+    char **rest;
+    size_t n_rest;
+    bool has_rest; /* "--" was given */
+};
+
+/* options_read_words - as options_read, of a command line whose options may stand between words
+ * ret is the caller's to clear when the result is >= 0. */
+int options_read_words(const struct options_table *table, int argc, char **argv, void *options,
+                       struct options_given *given, struct option_words *ret,
+                       struct edl_error *error);
+
+void option_words_clear(struct option_words *arguments);
+
+/* options_row_of - the row that a word of the command line begins: "--name", "--name=value", "-n"
+ * or "-nvalue". NULL: there is none; else *ret_apart: its value is the next word */
+const struct option_row *options_row_of(const struct options_table *table, const char *word,
+                                        bool *ret_apart);
+
+/* options_print - the rows of a table, as --help prints them */
+void options_print(FILE *out, const struct options_table *table);
 
 /* options_help - the table on standard output, as --help prints it */
 void options_help(const struct options_table *table);

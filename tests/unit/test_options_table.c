@@ -126,9 +126,10 @@ TEST(test_refused)
           "--keep: 18446744073709551615 is no number of days",
           "0 keeps all" },
         { { "--path=12345678" }, "--path: the path is empty or too long", "edl-test(8)" },
-        { { "--quiet=no" }, "unknown option --quiet=no", "edl-test --help" },
-        { { "--shown" }, "unknown option --shown", "edl-test --help" },
-        { { "--count" }, "--count wants a value", "edl-test --help" },
+        { { "--quiet=no" }, "--quiet takes no value", "edl-test --help" },
+        { { "--cuont=1" }, "there is no option --cuont", "--count" },
+        { { "--shown" }, "there is no option --shown", "edl-test --help" },
+        { { "--count" }, "--count needs a value: N", "edl-test --help" },
         { { "more" }, "unexpected argument \"more\"", "edl-test --help" },
     };
 

@@ -129,8 +129,8 @@ TEST(test_refused)
         { "--listen=here", "--listen: here is not ADDRESS:PORT", "127.0.0.1:7010" },
         { "--name=a_b", "--name: a_b is not a host name", "cluster.example.org" },
         { "--port-file=", "--port-file: the path is empty", "" },
-        { "--colour", "unknown option --colour", "--help" },
-        { "--lease", "--lease wants a value", "--help" },
+        { "--colour", "there is no option --colour", "--help" },
+        { "--lease", "--lease needs a value: TIME", "--help" },
         { "more", "unexpected argument \"more\"", "--help" },
         { NULL, "--state-dir is missing", "--state-dir /var/lib/edl/scheduler" },
     };
