@@ -31,7 +31,7 @@ static int refuse(const struct invocation *invocation, const struct action *acti
 
 int action_run(const struct invocation *invocation, const struct action *actions, size_t n)
 {
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
 
     for (size_t i = 0; i < n; i++) {
         struct server server;

@@ -25,10 +25,9 @@ struct admin_options {
     const char *state_dir;
 };
 
-static const struct option_spec admin_options[] = {
-    { "state-dir", 0, OPTION_TEXT, "DIR", "restore: the scheduler's state directory",
-      offsetof(struct admin_options, state_dir) },
-    { .name = NULL },
+static const struct option_row admin_options[] = {
+    { "state-dir", "DIR", "restore: the scheduler's state directory", option_text,
+      OPTION_FIELD(struct admin_options, state_dir) },
 };
 
 /* --- backup --- */
@@ -161,8 +160,7 @@ const struct verb verb_admin = {
                "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
                "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
                "removed since stay so, as far as the\nformer database tells.",
-    .options = admin_options,
-    .options_size = sizeof(struct admin_options),
+    VERB_OPTIONS(admin_options, struct admin_options),
     .min_args = 2,
     .max_args = 2,
     .run = run,

@@ -14,10 +14,9 @@ struct audit_options {
     uint64_t after;
 };
 
-static const struct option_spec audit_options[] = {
-    { "after", 0, OPTION_U64, "ID", "only entries after this one",
-      offsetof(struct audit_options, after) },
-    { .name = NULL },
+static const struct option_row audit_options[] = {
+    { "after", "ID", "only entries after this one", option_number,
+      OPTION_FIELD(struct audit_options, after) },
 };
 
 static void add_entry(struct table *table, const json_t *entry)
@@ -86,7 +85,6 @@ const struct verb verb_audit = {
     .name = "audit",
     .usage = "[--after ID]",
     .summary = "The changes that people made, and how they were known",
-    .options = audit_options,
-    .options_size = sizeof(struct audit_options),
+    VERB_OPTIONS(audit_options, struct audit_options),
     .run = run,
 };

@@ -18,22 +18,22 @@ struct corpus_verb_options {
     double held_out;
 };
 
-#define AT(member) offsetof(struct corpus_verb_options, member)
+#define AT(member) OPTION_FIELD(struct corpus_verb_options, member)
 
-static const struct option_spec corpus_options[] = {
-    { "out", 'o', OPTION_TEXT, "DIR", "folder to make; must be absent or empty", AT(out) },
-    { "min-frequency", 0, OPTION_COUNT, "N", "rarer words become <unk> (10)", AT(min_frequency) },
-    { "ngram", 0, OPTION_COUNT, "N", "words in a sample (5)", AT(ngram) },
-    { "held-out", 0, OPTION_LOAD, "SHARE", "share of sentences kept for testing (0.05)",
+static const struct option_row corpus_options[] = {
+    { "out", "DIR", "folder to make; must be absent or empty", option_text, AT(out),
+      .letter = 'o' },
+    { "min-frequency", "N", "rarer words become <unk> (10)", option_positive, AT(min_frequency) },
+    { "ngram", "N", "words in a sample (5)", option_positive, AT(ngram) },
+    { "held-out", "SHARE", "share of sentences kept for testing (0.05)", option_share,
       AT(held_out) },
-    { "max-words", 0, OPTION_COUNT, "N", "stop reading after N words (2000000)", AT(max_words) },
-    { "chunk-records", 0, OPTION_COUNT, "N", "samples in a chunk (2000)", AT(chunk_records) },
-    { "shards", 0, OPTION_COUNT, "N", "training files (4)", AT(shards) },
-    { "seed", 0, OPTION_U64, "N", "of the shuffle", AT(seed) },
-    { "synthetic", 0, OPTION_COUNT, "WORDS", "no files: a Markov chain over so many words",
+    { "max-words", "N", "stop reading after N words (2000000)", option_positive, AT(max_words) },
+    { "chunk-records", "N", "samples in a chunk (2000)", option_positive, AT(chunk_records) },
+    { "shards", "N", "training files (4)", option_positive, AT(shards) },
+    { "seed", "N", "of the shuffle", option_number, AT(seed) },
+    { "synthetic", "WORDS", "no files: a Markov chain over so many words", option_positive,
       AT(synthetic) },
-    { "samples", 0, OPTION_COUNT, "N", "of the synthetic source (100000)", AT(samples) },
-    { .name = NULL },
+    { "samples", "N", "of the synthetic source (100000)", option_positive, AT(samples) },
 };
 
 static void progress(const char *text, void *userdata)
@@ -110,7 +110,7 @@ static void print_summary(const struct corpus_verb_options *given,
 static int run(const struct invocation *invocation)
 {
     const struct corpus_verb_options *given = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     struct corpus_options options = { 0 };
     struct corpus_summary summary = { 0 };
     struct edl_error error = { 0 };
@@ -138,8 +138,7 @@ const struct verb verb_corpus = {
     .details = "PATH is a file or a folder of text; without any, the documentation installed on "
                "this machine\n"
                "is read. DIR gets word_dict, train-*.recordio, test-*.recordio and corpus.json.",
-    .options = corpus_options,
-    .options_size = sizeof(struct corpus_verb_options),
+    VERB_OPTIONS(corpus_options, struct corpus_verb_options),
     .min_args = 1,
     .max_args = SIZE_MAX,
     .local = true,

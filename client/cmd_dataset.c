@@ -27,12 +27,12 @@ struct dataset_options {
     uint64_t split;
 };
 
-#define AT(member) offsetof(struct dataset_options, member)
+#define AT(member) OPTION_FIELD(struct dataset_options, member)
 
-static const struct option_spec dataset_options[] = {
-    { "split", 0, OPTION_COUNT, "N", "parts, one for each trainer", AT(split) },
-    { "out", 'o', OPTION_TEXT, "DIR", "folder of the parts; made where it is missing", AT(out) },
-    { .name = NULL },
+static const struct option_row dataset_options[] = {
+    { "split", "N", "parts, one for each trainer", option_positive, AT(split) },
+    { "out", "DIR", "folder of the parts; made where it is missing", option_text, AT(out),
+      .letter = 'o' },
 };
 
 /* One text that becomes parts. */
@@ -235,7 +235,7 @@ static int prepare_all(struct cut *cuts, size_t n, const struct dataset_options 
     return r;
 }
 
-static int check(const struct arguments *arguments, const struct dataset_options *o,
+static int check(const struct option_words *arguments, const struct dataset_options *o,
                  struct edl_error *error)
 {
     int r = 0;
@@ -277,7 +277,7 @@ static void tell(const struct cut *cuts, size_t n, const struct dataset_options 
 static int run(const struct invocation *invocation)
 {
     const struct dataset_options *o = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     const size_t n = arguments->n_args - 1;
     _cleanup_free_ struct cut *cuts = xcalloc(n, sizeof *cuts);
     struct edl_error error = { 0 };
@@ -310,8 +310,7 @@ const struct verb verb_dataset = {
         "tell both. Parts appear whole; a call that fails or is ended removes all of its parts.\n"
         "A job that grows and shrinks takes its records from edl.cloud_reader, or edl_records_next "
         "of libedl.",
-    .options = dataset_options,
-    .options_size = sizeof(struct dataset_options),
+    VERB_OPTIONS(dataset_options, struct dataset_options),
     .min_args = 2,
     .max_args = SIZE_MAX,
     .local = true,

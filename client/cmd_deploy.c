@@ -15,7 +15,7 @@
 static int run(const struct invocation *invocation)
 {
     const struct deploy_arguments *o = invocation->options;
-    const struct arguments *hosts = &invocation->arguments;
+    const struct option_words *hosts = &invocation->arguments;
     const struct {
         const char *name, *value;
     } texts[] = { { "--conf", o->conf },
@@ -72,7 +72,7 @@ const struct verb verb_deploy = {
         "once for all hosts.\n--json tells hosts[] with result, node, transport, text, remedy and "
         "findings.\nExit status: 0 every host is set up, 1 some are not, 2 wrong input, 3 no "
         "scheduler. edl-hosts.conf(5)",
-    .options = deploy_option_specs,
+    .options = &deploy_options,
     .options_size = sizeof(struct deploy_arguments),
     .max_args = SIZE_MAX,
     .run = run,

@@ -34,25 +34,23 @@ struct dev_options {
     bool keep_state;
 };
 
-#define AT(member) offsetof(struct dev_options, member)
+#define AT(member) OPTION_FIELD(struct dev_options, member)
 
-static const struct option_spec dev_options[] = {
-    { "nodes", 0, OPTION_COUNT, "N", "nodes to run (4)", AT(nodes) },
-    { "cpu", 0, OPTION_CPU, "TOTAL", "cores that all nodes offer together (the machine's)",
+static const struct option_row dev_options[] = {
+    { "nodes", "N", "nodes to run (4)", option_positive, AT(nodes) },
+    { "cpu", "TOTAL", "cores that all nodes offer together (the machine's)", option_cores,
       AT(cpu_millicores) },
-    { "memory", 0, OPTION_BYTES, "TOTAL", "memory that all nodes offer together (the machine's)",
+    { "memory", "TOTAL", "memory that all nodes offer together (the machine's)", option_amount,
       AT(memory_bytes) },
-    { "max-load", 0, OPTION_LOAD, "SHARE", "of the cores that may be granted", AT(max_load) },
-    { "policy", 0, OPTION_TEXT, "NAME", "allocation policy", AT(policy) },
-    { "keep-outputs", 0, OPTION_TEXT, "TIME", "for which nodes keep files of ended processes (7d)",
+    { "max-load", "SHARE", "of the cores that may be granted", option_share, AT(max_load) },
+    { "policy", "NAME", "allocation policy", option_text, AT(policy) },
+    { "keep-outputs", "TIME", "for which nodes keep files of ended processes (7d)", option_text,
       AT(keep_outputs) },
-    { "lease", 0, OPTION_SECONDS, "S", "after which a silent node is lost", AT(lease_us) },
-    { "port", 0, OPTION_U64, "PORT", "of the scheduler on 127.0.0.1 (0: any)", AT(port) },
-    { "state-dir", 0, OPTION_TEXT, "DIR", "keep the state here and go on from it the next time",
+    { "lease", "S", "after which a silent node is lost", option_period, AT(lease_us) },
+    { "port", "PORT", "of the scheduler on 127.0.0.1 (0: any)", option_number, AT(port) },
+    { "state-dir", "DIR", "keep the state here and go on from it the next time", option_text,
       AT(state_dir) },
-    { "keep-state", 0, OPTION_FLAG, NULL, "do not remove the temporary state folder",
-      AT(keep_state) },
-    { .name = NULL },
+    { "keep-state", NULL, "do not remove the temporary state folder", option_flag, AT(keep_state) },
 };
 
 struct dev {
@@ -279,8 +277,7 @@ const struct verb verb_dev = {
         "machine.\n"
         "While it runs, the other verbs find it without any option. A second Ctrl-C does not wait\n"
         "for the jobs' grace time.",
-    .options = dev_options,
-    .options_size = sizeof(struct dev_options),
+    VERB_OPTIONS(dev_options, struct dev_options),
     .local = true,
     .run = run,
 };

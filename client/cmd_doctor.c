@@ -13,16 +13,15 @@ struct doctor_options {
     const char *state_dir, *conf, *scheduler, *node;
 };
 
-static const struct option_spec doctor_options[] = {
-    { "state-dir", 0, OPTION_TEXT, "DIR", "that of the agent (default: as edl-agent has it)",
-      offsetof(struct doctor_options, state_dir) },
-    { "conf", 0, OPTION_TEXT, "FILE", "the agent's (default: as root /etc/edl/agent.conf)",
-      offsetof(struct doctor_options, conf) },
-    { "scheduler", 0, OPTION_TEXT, "URL", "to reach (default: the one that was joined)",
-      offsetof(struct doctor_options, scheduler) },
-    { "node", 0, OPTION_TEXT, "NAME", "of this node (default: as it joined, else the host's)",
-      offsetof(struct doctor_options, node) },
-    { .name = NULL },
+static const struct option_row doctor_options[] = {
+    { "state-dir", "DIR", "that of the agent (default: as edl-agent has it)", option_text,
+      OPTION_FIELD(struct doctor_options, state_dir) },
+    { "conf", "FILE", "the agent's (default: as root /etc/edl/agent.conf)", option_text,
+      OPTION_FIELD(struct doctor_options, conf) },
+    { "scheduler", "URL", "to reach (default: the one that was joined)", option_text,
+      OPTION_FIELD(struct doctor_options, scheduler) },
+    { "node", "NAME", "of this node (default: as it joined, else the host's)", option_text,
+      OPTION_FIELD(struct doctor_options, node) },
 };
 
 static int run(const struct invocation *invocation)
@@ -59,8 +58,7 @@ const struct verb verb_doctor = {
                "root where "
                "the agent is root.\nExit status: 0 no problem, 1 a problem. `edl doctor | grep -v "
                "^ok` shows what matters.",
-    .options = doctor_options,
-    .options_size = sizeof(struct doctor_options),
+    VERB_OPTIONS(doctor_options, struct doctor_options),
     .local = true,
     .run = run,
 };

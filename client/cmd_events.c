@@ -28,12 +28,11 @@ struct events_options {
     const char *after;
 };
 
-static const struct option_spec events_options[] = {
-    { "follow", 'f', OPTION_FLAG, NULL, "go on with new events",
-      offsetof(struct events_options, follow) },
-    { "after", 'a', OPTION_TEXT, "REVISION", "only events behind it",
-      offsetof(struct events_options, after) },
-    { .name = NULL },
+static const struct option_row events_options[] = {
+    { "follow", NULL, "go on with new events", option_flag,
+      OPTION_FIELD(struct events_options, follow), .letter = 'f' },
+    { "after", "REVISION", "only events behind it", option_text,
+      OPTION_FIELD(struct events_options, after), .letter = 'a' },
 };
 
 struct events_reader {
@@ -149,8 +148,7 @@ const struct verb verb_events = {
         "Each event has a revision, and revisions are consecutive. Old events are compacted: a\n"
         "--after that is no longer there is an error that names where to go on.\n"
         "With --json one event per line.",
-    .options = events_options,
-    .options_size = sizeof(struct events_options),
+    VERB_OPTIONS(events_options, struct events_options),
     .min_args = 0,
     .max_args = 0,
     .run = run,

@@ -42,18 +42,17 @@ struct fetch_options {
     bool replace;
 };
 
-static const struct option_spec fetch_options[] = {
-    { "output", 'o', OPTION_TEXT, "DIR", "where they go; default: a folder with the job's name",
-      offsetof(struct fetch_options, folder) },
-    { "role", 'r', OPTION_TEXT, "ROLE", "only of this role", offsetof(struct fetch_options, role) },
-    { "index", 'i', OPTION_TEXT, "I", "only of this process of each role",
-      offsetof(struct fetch_options, index) },
-    { "list", 'l', OPTION_FLAG, NULL, "tell what there is and fetch nothing",
-      offsetof(struct fetch_options, list) },
-    { "replace", 0, OPTION_FLAG, NULL,
-      "without -o: also into a folder of that name that was there before",
-      offsetof(struct fetch_options, replace) },
-    { .name = NULL },
+static const struct option_row fetch_options[] = {
+    { "output", "DIR", "where they go; default: a folder with the job's name", option_text,
+      OPTION_FIELD(struct fetch_options, folder), .letter = 'o' },
+    { "role", "ROLE", "only of this role", option_text, OPTION_FIELD(struct fetch_options, role),
+      .letter = 'r' },
+    { "index", "I", "only of this process of each role", option_text,
+      OPTION_FIELD(struct fetch_options, index), .letter = 'i' },
+    { "list", NULL, "tell what there is and fetch nothing", option_flag,
+      OPTION_FIELD(struct fetch_options, list), .letter = 'l' },
+    { "replace", NULL, "without -o: also into a folder of that name that was there before",
+      option_flag, OPTION_FIELD(struct fetch_options, replace) },
 };
 
 struct fetch {
@@ -521,7 +520,7 @@ static int run_with(struct server *server, const struct fetch_options *options, 
 static int run(const struct invocation *invocation)
 {
     const struct fetch_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     struct edl_error error = { 0 };
     uint64_t index = UINT64_MAX;
     struct server server;
@@ -557,8 +556,7 @@ const struct verb verb_fetch = {
         "A file grows as NAME.part, until its checksum is right. When anything breaks off, the\n"
         "same command goes on, without fetching complete files again. A node keeps the files for\n"
         "keep-outputs (edl-agent.conf(5)) after their process.",
-    .options = fetch_options,
-    .options_size = sizeof(struct fetch_options),
+    VERB_OPTIONS(fetch_options, struct fetch_options),
     .min_args = 1,
     .max_args = 2,
     .run = run,

@@ -14,12 +14,11 @@ struct group_options {
     uint64_t weight;      /* 0: not given */
 };
 
-static const struct option_spec group_options[] = {
-    { "permille", 0, OPTION_TEXT, "N", "guaranteed of all cores and GPUs, 0 to 1000 (default 0)",
-      offsetof(struct group_options, permille) },
-    { "weight", 0, OPTION_COUNT, "N", "of the room beyond all guarantees (default 1)",
-      offsetof(struct group_options, weight) },
-    { .name = NULL },
+static const struct option_row group_options[] = {
+    { "permille", "N", "guaranteed of all cores and GPUs, 0 to 1000 (default 0)", option_text,
+      OPTION_FIELD(struct group_options, permille) },
+    { "weight", "N", "of the room beyond all guarantees (default 1)", option_positive,
+      OPTION_FIELD(struct group_options, weight) },
 };
 
 /* NULL: the share is no number, which is said */
@@ -82,8 +81,7 @@ const struct verb verb_group = {
                "lent. The room beyond all\nguarantees is shared by weight. Users join with `edl "
                "user set NAME --group"
                " GROUP`.",
-    .options = group_options,
-    .options_size = sizeof(struct group_options),
+    VERB_OPTIONS(group_options, struct group_options),
     .collection = &groups,
     .min_args = 1,
     .max_args = 2,

@@ -18,12 +18,11 @@ struct kill_options {
     bool array;
 };
 
-static const struct option_spec kill_options[] = {
-    { "reason", 0, OPTION_TEXT, "TEXT", "kept with the job",
-      offsetof(struct kill_options, reason) },
-    { "array", 0, OPTION_FLAG, NULL, "JOB names an array, also where a job has that name",
-      offsetof(struct kill_options, array) },
-    { .name = NULL },
+static const struct option_row kill_options[] = {
+    { "reason", "TEXT", "kept with the job", option_text,
+      OPTION_FIELD(struct kill_options, reason) },
+    { "array", NULL, "JOB names an array, also where a job has that name", option_flag,
+      OPTION_FIELD(struct kill_options, array) },
 };
 
 static char *array_path(const char *array)
@@ -96,7 +95,7 @@ static int kill_one(struct server *server, const struct kill_options *options, c
 static int run(const struct invocation *invocation)
 {
     const struct kill_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     struct server server;
     int worst = server_open(&options->common, &server);
 
@@ -118,8 +117,7 @@ const struct verb verb_kill = {
     .details = "The processes get SIGTERM and, after the job's grace time, SIGKILL. `edl wait JOB` "
                "returns\n"
                "when the last of them is gone. JOB may name an array: all its jobs are stopped.",
-    .options = kill_options,
-    .options_size = sizeof(struct kill_options),
+    VERB_OPTIONS(kill_options, struct kill_options),
     .min_args = 1,
     .max_args = SIZE_MAX,
     .run = run,

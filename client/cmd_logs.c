@@ -37,17 +37,17 @@ struct logs_options {
     const char *index;
 };
 
-static const struct option_spec logs_options[] = {
-    { "follow", 'f', OPTION_FLAG, NULL, "go on until the job has ended",
-      offsetof(struct logs_options, follow) },
-    { "role", 'r', OPTION_TEXT, "ROLE", "only this role", offsetof(struct logs_options, role) },
-    { "index", 'i', OPTION_TEXT, "I", "only this process of each role",
-      offsetof(struct logs_options, index) },
-    { "all", 'a', OPTION_FLAG, NULL, "whole logs from the nodes, instead of the ends kept here",
-      offsetof(struct logs_options, all) },
-    { "raw", 0, OPTION_FLAG, NULL, "as it was written, to a terminal too",
-      offsetof(struct logs_options, raw) },
-    { .name = NULL },
+static const struct option_row logs_options[] = {
+    { "follow", NULL, "go on until the job has ended", option_flag,
+      OPTION_FIELD(struct logs_options, follow), .letter = 'f' },
+    { "role", "ROLE", "only this role", option_text, OPTION_FIELD(struct logs_options, role),
+      .letter = 'r' },
+    { "index", "I", "only this process of each role", option_text,
+      OPTION_FIELD(struct logs_options, index), .letter = 'i' },
+    { "all", NULL, "whole logs from the nodes, instead of the ends kept here", option_flag,
+      OPTION_FIELD(struct logs_options, all), .letter = 'a' },
+    { "raw", NULL, "as it was written, to a terminal too", option_flag,
+      OPTION_FIELD(struct logs_options, raw) },
 };
 
 static char *logs_path(const struct log_request *request, const char *cursor)
@@ -231,8 +231,7 @@ const struct verb verb_logs = {
         "On a terminal control characters are shown as escapes (\\x1b, \\u202e), and of a "
         "progress\n"
         "bar the last state. With --raw, in a file or a pipe the output is as it was written.",
-    .options = logs_options,
-    .options_size = sizeof(struct logs_options),
+    VERB_OPTIONS(logs_options, struct logs_options),
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -17,16 +17,15 @@ struct model_options {
     uint64_t columns, count;
 };
 
-static const struct option_spec model_options[] = {
-    { "config_args", 0, OPTION_TEXT, "NAME=NUMBER,...", "as it was trained with, for the shapes",
-      offsetof(struct model_options, config_args) },
-    { "parameter", 0, OPTION_TEXT, "NAME", "of nearest: not the embedding with most rows",
-      offsetof(struct model_options, parameter) },
-    { "columns", 0, OPTION_COUNT, "N", "of a row, where no network lies beside the parameters",
-      offsetof(struct model_options, columns) },
-    { "count", 'n', OPTION_COUNT, "N", "of nearest: rows that are told (10)",
-      offsetof(struct model_options, count) },
-    { .name = NULL },
+static const struct option_row model_options[] = {
+    { "config_args", "NAME=NUMBER,...", "as it was trained with, for the shapes", option_text,
+      OPTION_FIELD(struct model_options, config_args) },
+    { "parameter", "NAME", "of nearest: not the embedding with most rows", option_text,
+      OPTION_FIELD(struct model_options, parameter) },
+    { "columns", "N", "of a row, where no network lies beside the parameters", option_positive,
+      OPTION_FIELD(struct model_options, columns) },
+    { "count", "N", "of nearest: rows that are told (10)", option_positive,
+      OPTION_FIELD(struct model_options, count), .letter = 'n' },
 };
 
 static int run(const struct invocation *invocation)
@@ -73,8 +72,7 @@ const struct verb verb_model = {
         "nearest tells the rows of an embedding that are most like that of WORD (of word_dict) or\n"
         "of a row number. It goes by the cosine between them. csv prints a parameter, a line for "
         "each row.",
-    .options = model_options,
-    .options_size = sizeof(struct model_options),
+    VERB_OPTIONS(model_options, struct model_options),
     .min_args = 2,
     .max_args = 3,
     .local = true,

@@ -23,14 +23,13 @@ struct node_options {
     bool gone;
 };
 
-static const struct option_spec node_options[] = {
-    { "ttl", 0, OPTION_SECONDS, "TIME", "add: how long the line is good (default 1h, at most 7d)",
-      offsetof(struct node_options, ttl_us) },
-    { "foreground", 0, OPTION_FLAG, NULL, "add: the line runs the agent itself, and no service",
-      offsetof(struct node_options, foreground) },
-    { "gone", 0, OPTION_FLAG, NULL, "remove: its machine is off for good, and all that it kept",
-      offsetof(struct node_options, gone) },
-    { .name = NULL },
+static const struct option_row node_options[] = {
+    { "ttl", "TIME", "add: how long the line is good (default 1h, at most 7d)", option_period,
+      OPTION_FIELD(struct node_options, ttl_us) },
+    { "foreground", NULL, "add: the line runs the agent itself, and no service", option_flag,
+      OPTION_FIELD(struct node_options, foreground) },
+    { "gone", NULL, "remove: its machine is off for good, and all that it kept", option_flag,
+      OPTION_FIELD(struct node_options, gone) },
 };
 
 /* Where it is printed decides nothing: what is not for a person's eyes goes to stderr. */
@@ -59,7 +58,7 @@ static void print_line(const json_t *made, bool foreground)
 static int add_node(struct server *server, const struct invocation *invocation)
 {
     const struct node_options *options = invocation->options;
-    const struct arguments *given = &invocation->arguments;
+    const struct option_words *given = &invocation->arguments;
     _cleanup_json_ json_t *body = json_object();
     _cleanup_json_ json_t *made = NULL;
     struct edl_error error = { 0 };
@@ -168,7 +167,7 @@ static int change_one(struct server *server, const char *state, const char *name
 /* change - each node is asked for although another was refused */
 static int change(struct server *server, const struct invocation *invocation, const char *state)
 {
-    const struct arguments *given = &invocation->arguments;
+    const struct option_words *given = &invocation->arguments;
     int worst = STATUS_OK;
 
     for (size_t i = 1; i < given->n_args && worst != STATUS_NO_SERVER; i++) {
@@ -215,7 +214,7 @@ static const struct {
 
 static int run(const struct invocation *invocation)
 {
-    const struct arguments *given = &invocation->arguments;
+    const struct option_words *given = &invocation->arguments;
     struct edl_error error = { 0 };
 
     for (size_t i = 0; i < ELEMENTS(actions); i++) {
@@ -257,8 +256,7 @@ const struct verb verb_node = {
         "A process of a job with on_disconnect: keep on a node that is cut off is given up "
         "with\n--gone only: "
         "say that when\nthe machine is off for good, or the process runs twice.",
-    .options = node_options,
-    .options_size = sizeof(struct node_options),
+    VERB_OPTIONS(node_options, struct node_options),
     .min_args = 1,
     .max_args = SIZE_MAX,
     .run = run,

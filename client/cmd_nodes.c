@@ -83,7 +83,7 @@ static void print_reasons(json_t *nodes)
 /* fetch - one node as an object, or {"nodes": [...]} */
 static int fetch(const struct invocation *invocation, json_t **ret)
 {
-    const struct arguments *given = &invocation->arguments;
+    const struct option_words *given = &invocation->arguments;
     struct server server;
     int status = server_open(invocation->common, &server);
 
@@ -134,8 +134,6 @@ const struct verb verb_nodes = {
     .name = "nodes",
     .usage = "[NODE]",
     .summary = "List the machines, their offers and grants; all about one",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .max_args = 1,
     .run = run,
 };

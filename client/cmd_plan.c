@@ -23,18 +23,18 @@ struct plan_options {
     const char *drain, *scale, *role;
 };
 
-#define AT(member) offsetof(struct plan_options, member)
+#define AT(member) OPTION_FIELD(struct plan_options, member)
 
-static const struct option_spec plan_options[] = {
-    { "drain", 0, OPTION_TEXT, "NODE", "instead of a submission: empty this node", AT(drain) },
-    { "scale", 0, OPTION_TEXT, "JOB", "instead of a submission: other bounds, MIN:MAX follows",
+static const struct option_row plan_options[] = {
+    { "drain", "NODE", "instead of a submission: empty this node", option_text, AT(drain) },
+    { "scale", "JOB", "instead of a submission: other bounds, MIN:MAX follows", option_text,
       AT(scale) },
-    { "role", 'r', OPTION_TEXT, "ROLE", "with --scale: which role (default: trainer)", AT(role) },
-#define XX(name, letter, kind, argument, help, member)                                             \
-    { name, letter, kind, argument, help, AT(job.member) },
+    { "role", "ROLE", "with --scale: which role (default: trainer)", option_text, AT(role),
+      .letter = 'r' },
+#define XX(name, argument, help, kind, member, key)                                                \
+    { name, argument, help, kind, AT(job.member), .letter = (key) },
     JOB_OPTION_MAP(XX)
 #undef XX
-        { .name = NULL },
 };
 
 static const struct {
@@ -69,7 +69,7 @@ static int tell(const struct plan_options *options, const struct plan_question *
 static int plan_submit(struct server *server, const struct invocation *invocation)
 {
     const struct plan_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     static const struct plan_question question = { .does = "start", .about = "" };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     _cleanup_json_ json_t *plan = NULL;
@@ -132,7 +132,7 @@ static int plan_scale(struct server *server, const struct plan_options *options,
 }
 
 /* One question: a document, a command, a node, or a job and its bounds. */
-static int check(const struct plan_options *options, const struct arguments *arguments)
+static int check(const struct plan_options *options, const struct option_words *arguments)
 {
     bool asks_other = options->drain != NULL || options->scale != NULL;
     size_t wanted = options->drain != NULL || arguments->n_rest > 0 ? 0 : 1;
@@ -156,7 +156,7 @@ static int check(const struct plan_options *options, const struct arguments *arg
 static int run(const struct invocation *invocation)
 {
     const struct plan_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     struct server server;
     int status = check(options, arguments);
 
@@ -189,8 +189,7 @@ const struct verb verb_plan = {
         "wait, for a job's end or for an event that nobody can foresee. 5 it never fits these "
         "nodes. Else\n"
         "as for every verb (1 when it would be refused).",
-    .options = plan_options,
-    .options_size = sizeof(struct plan_options),
+    VERB_OPTIONS(plan_options, struct plan_options),
     .max_args = 1,
     .takes_command = true,
     .run = run,

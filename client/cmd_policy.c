@@ -82,7 +82,5 @@ const struct verb verb_policy = {
     .details = "The price is by how many seconds all jobs together are over sooner. It is for each "
                "second that\n"
                "the cheapest core, GiB or GPU in use is held.",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .run = run,
 };

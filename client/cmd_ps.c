@@ -17,12 +17,11 @@ struct ps_options {
     const char *array;
 };
 
-static const struct option_spec ps_options[] = {
-    { "all", 'a', OPTION_FLAG, NULL, "also the jobs that have ended",
-      offsetof(struct ps_options, all) },
-    { "array", 0, OPTION_TEXT, "NAME", "only the jobs of this array",
-      offsetof(struct ps_options, array) },
-    { .name = NULL },
+static const struct option_row ps_options[] = {
+    { "all", NULL, "also the jobs that have ended", option_flag,
+      OPTION_FIELD(struct ps_options, all), .letter = 'a' },
+    { "array", "NAME", "only the jobs of this array", option_text,
+      OPTION_FIELD(struct ps_options, array) },
 };
 
 /* "trainer 3/2-6" for an elastic role, "pserver 1/1" for one of fixed size. */
@@ -170,7 +169,6 @@ const struct verb verb_ps = {
     .name = "ps",
     .usage = "[--all] [--array NAME]",
     .summary = "List the jobs",
-    .options = ps_options,
-    .options_size = sizeof(struct ps_options),
+    VERB_OPTIONS(ps_options, struct ps_options),
     .run = run,
 };

@@ -10,24 +10,24 @@
 #include "shared/macro.h"
 #include "shared/nearest.h"
 
-#define AT(member) offsetof(struct recordio_options, member)
+#define AT(member) OPTION_FIELD(struct recordio_options, member)
 
-static const struct option_spec recordio_options[] = {
-    { "lines", 0, OPTION_FLAG, NULL, "convert: each line is a record", AT(lines) },
-    { "files", 0, OPTION_FLAG, NULL, "convert: each file is a record", AT(files) },
-    { "out", 'o', OPTION_TEXT, "PREFIX", "convert, split: files PREFIX-00000, PREFIX-00001, ...",
-      AT(out) },
-    { "records", 0, OPTION_COUNT, "N", "convert, split: records in a file", AT(records) },
-    { "parts", 0, OPTION_COUNT, "N", "split: so many files instead, alike but for a record",
+static const struct option_row recordio_options[] = {
+    { "lines", NULL, "convert: each line is a record", option_flag, AT(lines) },
+    { "files", NULL, "convert: each file is a record", option_flag, AT(files) },
+    { "out", "PREFIX", "convert, split: files PREFIX-00000, PREFIX-00001, ...", option_text,
+      AT(out), .letter = 'o' },
+    { "records", "N", "convert, split: records in a file", option_positive, AT(records) },
+    { "parts", "N", "split: so many files instead, alike but for a record", option_positive,
       AT(parts) },
-    { "compress", 0, OPTION_TEXT, "HOW", "none, snappy or gzip (convert: snappy; split: as it was)",
+    { "compress", "HOW", "none, snappy or gzip (convert: snappy; split: as it was)", option_text,
       AT(compress) },
-    { "chunk", 0, OPTION_BYTES, "BYTES", "of records in a chunk; tasks are made of chunks (1Mi)",
+    { "chunk", "BYTES", "of records in a chunk; tasks are made of chunks (1Mi)", option_amount,
       AT(chunk_bytes) },
-    { "null", '0', OPTION_FLAG, NULL, "cat: a NUL byte ends a record, not a newline", AT(null) },
-    { "raw", 0, OPTION_FLAG, NULL, "cat: each record behind its length, 32 bits, little endian",
+    { "null", NULL, "cat: a NUL byte ends a record, not a newline", option_flag, AT(null),
+      .letter = '0' },
+    { "raw", NULL, "cat: each record behind its length, 32 bits, little endian", option_flag,
       AT(raw) },
-    { .name = NULL },
 };
 
 /* Options that one action or two take. */
@@ -119,7 +119,7 @@ static int unknown_action(const char *name)
 
 static int run(const struct invocation *invocation)
 {
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     const struct recordio_call call = { invocation->options, arguments->args + 1,
                                         arguments->n_args - 1 };
 
@@ -153,8 +153,7 @@ const struct verb verb_recordio = {
         "files; \"-\" is standard input. split puts the records of files, in their order, into\n"
         "others. Each file appears whole; a call that fails or is ended removes its files.\n"
         "A dataset of a job: edl submit --dataset 'PREFIX-*' -- COMMAND. See edl-recordio(1).",
-    .options = recordio_options,
-    .options_size = sizeof(struct recordio_options),
+    VERB_OPTIONS(recordio_options, struct recordio_options),
     .min_args = 2,
     .max_args = SIZE_MAX,
     .local = true,

@@ -23,27 +23,27 @@
     "50ms" /* the live scheduler decides at once; a burst of submissions is one event              \
             */
 
-#define AT(member) offsetof(struct replay_options, member)
+#define AT(member) OPTION_FIELD(struct replay_options, member)
 
-static const struct option_spec replay_options[] = {
-    { "policy", 0, OPTION_TEXT, "LIST", "run these, such as fulfilment,afs-l (all)", AT(policy) },
-    { "since", 0, OPTION_TEXT, "TIME",
-      "only jobs submitted since then: 2026-12-01T18:00:00Z, or 24h before the end", AT(since) },
-    { "nodes", 0, OPTION_TEXT, "NxM",
-      "N nodes with M instances each (as the ready ones are, by the median request)", AT(nodes) },
-    { "against", 0, OPTION_TEXT, "NAME", "differences from this policy (" LAB_RECORDED ")",
+static const struct option_row replay_options[] = {
+    { "policy", "LIST", "run these, such as fulfilment,afs-l (all)", option_text, AT(policy) },
+    { "since", "TIME",
+      "only jobs submitted since then: 2026-12-01T18:00:00Z, or 24h before the end", option_text,
+      AT(since) },
+    { "nodes", "NxM",
+      "N nodes with M instances each (as the ready ones are, by the median request)", option_text,
+      AT(nodes) },
+    { "against", "NAME", "differences from this policy (" LAB_RECORDED ")", option_text,
       AT(against) },
-    { "restart", 0, OPTION_TEXT, "T",
-      "standstill of a job after a change (an instance's time to start)", AT(restart) },
-    { "level", 0, OPTION_TEXT, "LIST",
-      "the knowledge of policies: fixed, fixed-history, fixed-no-lengths (fixed)", AT(level) },
-    { "export", 0, OPTION_TEXT, "FILE",
-      "write the trace in the form of edl-trace(5) (.csv, .json), run nothing", AT(export_to) },
-    { "events", 0, OPTION_TEXT, "FILE", "output of `edl events --json`; no server is asked",
+    { "restart", "T", "standstill of a job after a change (an instance's time to start)",
+      option_text, AT(restart) },
+    { "level", "LIST", "the knowledge of policies: fixed, fixed-history, fixed-no-lengths (fixed)",
+      option_text, AT(level) },
+    { "export", "FILE", "write the trace in the form of edl-trace(5) (.csv, .json), run nothing",
+      option_text, AT(export_to) },
+    { "events", "FILE", "output of `edl events --json`; no server is asked", option_text,
       AT(events) },
-    { "jobs", 0, OPTION_TEXT, "FILE", "output of `edl ps --all --json`, beside --events",
-      AT(jobs) },
-    { .name = NULL },
+    { "jobs", "FILE", "output of `edl ps --all --json`, beside --events", option_text, AT(jobs) },
 };
 
 /* set_since - an instant, or so long before the end of the record */
@@ -240,8 +240,7 @@ const struct verb verb_replay = {
         "a\n"
         "row of the real history. Nothing of the cluster is changed.\nOmissions and assumptions "
         "stand above the tables.",
-    .options = replay_options,
-    .options_size = sizeof(struct replay_options),
+    VERB_OPTIONS(replay_options, struct replay_options),
     .max_args = 0,
     .run = run,
 };

@@ -294,24 +294,27 @@ static int run_parsed(const struct run_options *options, char **flags, size_t n_
 
 static int run_words(const struct verb *verb, int argc, char **argv)
 {
-    _cleanup_free_ char **own = xcalloc((size_t)argc + 1, sizeof *own);
+    _cleanup_free_ char **own = xcalloc((size_t)argc + 2, sizeof *own);
     _cleanup_free_ char **flags = xcalloc((size_t)argc + 1, sizeof *flags);
     struct run_options options = { 0 };
-    struct arguments arguments = { 0 };
+    struct option_words arguments = { 0 };
     struct edl_error error = { 0 };
     size_t n_flags = 0;
     int n_own = 0, status;
 
-    if (run_split(argc, argv, own, &n_own, flags, &n_flags, &error) < 0 ||
-        options_parse(run_option_specs, &options, n_own, own, &arguments, &error) < 0)
+    own[0] = (char *)(uintptr_t)verb->name;
+    status = run_split(argc, argv, own + 1, &n_own, flags, &n_flags, &error);
+    if (status == 0)
+        status = options_parse(&run_options, &options, n_own + 1, own, &arguments, &error);
+    if (status < 0)
         return report_error(&error);
-    if (options.common.help) {
+    if (status == OPTIONS_HELP) {
         verb_print_help(verb, stdout);
         status = STATUS_OK;
     } else {
         status = run_parsed(&options, flags, n_flags);
     }
-    arguments_clear(&arguments);
+    option_words_clear(&arguments);
     return status;
 }
 
@@ -330,7 +333,7 @@ const struct verb verb_run = {
         "1 it did not,\n2 wrong input, 3 no scheduler. edl fetch JOB gets its files; "
         "edl-hosts.conf(5) "
         "is the list.",
-    .options = run_option_specs,
+    .options = &run_options,
     .options_size = sizeof(struct run_options),
     .max_args = SIZE_MAX,
     .run_words = run_words,

@@ -19,12 +19,11 @@ struct scale_options {
     const char *priority;
 };
 
-static const struct option_spec scale_options[] = {
-    { "role", 'r', OPTION_TEXT, "ROLE", "which role (default: trainer)",
-      offsetof(struct scale_options, role) },
-    { "priority", 0, OPTION_TEXT, "N", "order of service while jobs wait (higher is sooner)",
-      offsetof(struct scale_options, priority) },
-    { .name = NULL },
+static const struct option_row scale_options[] = {
+    { "role", "ROLE", "which role (default: trainer)", option_text,
+      OPTION_FIELD(struct scale_options, role), .letter = 'r' },
+    { "priority", "N", "order of service while jobs wait (higher is sooner)", option_text,
+      OPTION_FIELD(struct scale_options, priority) },
 };
 
 static int read_range(const char *range, const char *job, const char *role, json_t *body,
@@ -121,8 +120,7 @@ const struct verb verb_scale = {
         "processes that stay are not disturbed. Parameter servers (--role pserver) stay as many "
         "as\n"
         "the job began with: a job that has never run may be given another number.",
-    .options = scale_options,
-    .options_size = sizeof(struct scale_options),
+    VERB_OPTIONS(scale_options, struct scale_options),
     .min_args = 1,
     .max_args = 2,
     .run = run,

@@ -66,7 +66,7 @@ static struct table *table_of_services(const json_t *answer)
 
 static int fetch(const struct invocation *invocation, json_t **ret)
 {
-    const struct arguments *given = &invocation->arguments;
+    const struct option_words *given = &invocation->arguments;
     _cleanup_free_ char *name = given->n_args == 1 ? text_url_segment(given->args[0]) : NULL;
     struct server server;
     int status = server_open(invocation->common, &server);
@@ -106,8 +106,6 @@ const struct verb verb_services = {
     .details =
         "NAME is JOB (a job in mode service, or one with a role \"teacher\") or JOB.ROLE, any role "
         "of\na job. Listed without NAME are jobs in mode service and roles \"teacher\".",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .max_args = 1,
     .run = run,
 };

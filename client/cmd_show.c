@@ -20,10 +20,9 @@ struct show_options {
     bool all;
 };
 
-static const struct option_spec show_options[] = {
-    { "all", 'a', OPTION_FLAG, NULL, "also the processes that have ended",
-      offsetof(struct show_options, all) },
-    { .name = NULL },
+static const struct option_row show_options[] = {
+    { "all", NULL, "also the processes that have ended", option_flag,
+      OPTION_FIELD(struct show_options, all), .letter = 'a' },
 };
 
 static void print_time(const char *label, const json_t *job, const char *name)
@@ -357,8 +356,7 @@ const struct verb verb_show = {
     .usage = "JOB [--all]",
     .summary = "Show one job: state, reason, roles, processes, tasks, metrics",
     .details = "JOB may name an array: how many of its jobs are in which state, and why.",
-    .options = show_options,
-    .options_size = sizeof(struct show_options),
+    VERB_OPTIONS(show_options, struct show_options),
     .min_args = 1,
     .max_args = 1,
     .run = run,

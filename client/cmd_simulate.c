@@ -15,60 +15,57 @@
 
 #define TRACES_MAX 64
 
-#define AT(member) offsetof(struct simulate_options, member)
+#define AT(member) OPTION_FIELD(struct simulate_options, member)
 
-static const struct option_spec simulate_options[] = {
-    { "faults", 0, OPTION_TEXT, "PROFILE",
+static const struct option_row simulate_options[] = {
+    { "faults", "PROFILE",
       "none, network, crash, clock, storage, stall, gone, cut, gaps, mixed, groups, slow, types, "
       "storm",
-      AT(faults) },
-    { "seeds", 0, OPTION_COUNT, "N", "how many, one after the other (100)", AT(seeds) },
-    { "first-seed", 0, OPTION_COUNT, "S", "where they begin (1)", AT(first_seed) },
-    { "seed", 0, OPTION_COUNT, "N", "this one only; of a scenario: of its first round", AT(seed) },
-    { "only", 0, OPTION_TEXT, "LIST",
-      "these entries of the seed's schedule, such as 3,7,12; or none", AT(only) },
-    { "history", 0, OPTION_FLAG, NULL, "print every event of the seed or round", AT(history) },
-    { "night", 0, OPTION_FLAG, NULL, "seeds until SIGINT or SIGTERM", AT(night) },
-    { "duration", 0, OPTION_SECONDS, "T", "faults and submissions happen in it (by seed)",
+      option_text, AT(faults) },
+    { "seeds", "N", "how many, one after the other (100)", option_positive, AT(seeds) },
+    { "first-seed", "S", "where they begin (1)", option_positive, AT(first_seed) },
+    { "seed", "N", "this one only; of a scenario: of its first round", option_positive, AT(seed) },
+    { "only", "LIST", "these entries of the seed's schedule, such as 3,7,12; or none", option_text,
+      AT(only) },
+    { "history", NULL, "print every event of the seed or round", option_flag, AT(history) },
+    { "night", NULL, "seeds until SIGINT or SIGTERM", option_flag, AT(night) },
+    { "duration", "T", "faults and submissions happen in it (by seed)", option_period,
       AT(duration_us) },
-    { "nodes", 0, OPTION_TEXT, "N",
-      "machines of a seed (by seed, 2 to 8 mostly); for traces NODESxPLACES (16x4)", AT(nodes) },
-    { "policy", 0, OPTION_TEXT, "NAME",
+    { "nodes", "N", "machines of a seed (by seed, 2 to 8 mostly); for traces NODESxPLACES (16x4)",
+      option_text, AT(nodes) },
+    { "policy", "NAME",
       "instead of the scenario's (goodput); for traces a list such as tiresias,optimus (all)",
-      AT(policy) },
-    { "experiment", 0, OPTION_TEXT, "NAME",
-      "case1, case2 and each -fixed or -mixed, case2-packed, tutorial", AT(experiment) },
-    { "show", 0, OPTION_FLAG, NULL, "print the experiment's scenario, do not run it", AT(show) },
-    { "rounds", 0, OPTION_COUNT, "N", "of the scenario, each with the next seed (1; cases: 10)",
+      option_text, AT(policy) },
+    { "experiment", "NAME", "case1, case2 and each -fixed or -mixed, case2-packed, tutorial",
+      option_text, AT(experiment) },
+    { "show", NULL, "print the experiment's scenario, do not run it", option_flag, AT(show) },
+    { "rounds", "N", "of the scenario, each with the next seed (1; cases: 10)", option_positive,
       AT(rounds) },
-    { "plot", 0, OPTION_TEXT, "FILE",
-      "write the first round's time series, tab separated; of traces a picture (SVG)", AT(plot) },
-    { "every", 0, OPTION_SECONDS, "S", "print a line of the first round so often", AT(every_us) },
-    { "all", 0, OPTION_FLAG, NULL, "list the jobs even if there are many", AT(all) },
-    { "trace", 0, OPTION_LIST, "FILE", "a trace of jobs (edl-trace(5)); more may follow",
-      AT(traces) },
-    { "import", 0, OPTION_TEXT, "KIND=DIR",
+    { "plot", "FILE",
+      "write the first round's time series, tab separated; of traces a picture (SVG)", option_text,
+      AT(plot) },
+    { "every", "S", "print a line of the first round so often", option_period, AT(every_us) },
+    { "all", NULL, "list the jobs even if there are many", option_flag, AT(all) },
+    { "trace", "FILE", "a trace of jobs (edl-trace(5)); more may follow", option_list, AT(traces) },
+    { "import", "KIND=DIR",
       "the traces are of a public kind, with its measurements in DIR: pollux, elasticflow",
-      AT(import) },
-    { "generate", 0, OPTION_TEXT, "KIND",
+      option_text, AT(import) },
+    { "generate", "KIND",
       "make traces: poisson, diurnal, heavy-tailed, pserver; --seed and --rounds as above",
-      AT(generate) },
-    { "jobs", 0, OPTION_COUNT, "N", "of a trace that is made (160)", AT(jobs) },
-    { "rate", 0, OPTION_TEXT, "R", "submissions per hour of such a one (20)", AT(rate) },
-    { "export", 0, OPTION_TEXT, "FILE",
-      "write the trace in the form of edl-trace(5) (.csv, .json), run nothing", AT(export_to) },
-    { "round", 0, OPTION_TEXT, "T", "decide so often (at events)", AT(round) },
-    { "window", 0, OPTION_TEXT, "T", "decide on events so close together at once (1s)",
-      AT(window) },
-    { "restart", 0, OPTION_TEXT, "T", "standstill of a job after a change (30s)", AT(restart) },
-    { "level", 0, OPTION_TEXT, "LIST",
+      option_text, AT(generate) },
+    { "jobs", "N", "of a trace that is made (160)", option_positive, AT(jobs) },
+    { "rate", "R", "submissions per hour of such a one (20)", option_text, AT(rate) },
+    { "export", "FILE", "write the trace in the form of edl-trace(5) (.csv, .json), run nothing",
+      option_text, AT(export_to) },
+    { "round", "T", "decide so often (at events)", option_text, AT(round) },
+    { "window", "T", "decide on events so close together at once (1s)", option_text, AT(window) },
+    { "restart", "T", "standstill of a job after a change (30s)", option_text, AT(restart) },
+    { "level", "LIST",
       "the knowledge of policies: fixed, adaptive, learnt, family, also with -history or "
       "-no-lengths "
       "(fixed)",
-      AT(level) },
-    { "against", 0, OPTION_TEXT, "NAME", "differences from this policy, with intervals",
-      AT(against) },
-    { .name = NULL },
+      option_text, AT(level) },
+    { "against", "NAME", "differences from this policy, with intervals", option_text, AT(against) },
 };
 
 static int wrong_use(const char *text)
@@ -106,7 +103,7 @@ static bool wants_trace_option(const struct simulate_options *options)
 }
 
 /* what is not of traces says so, instead of doing nothing */
-static int run_traces(const struct simulate_options *options, const struct arguments *arguments)
+static int run_traces(const struct simulate_options *options, const struct option_words *arguments)
 {
     if (options->faults != NULL || options->seeds != 0 || options->first_seed != 0 ||
         options->night || options->duration_us != 0 || options->only != NULL || options->history ||
@@ -193,7 +190,7 @@ static int run_file(const struct simulate_options *options, const char *path)
 static int run(const struct invocation *invocation)
 {
     const struct simulate_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     bool faults = wants_faults(options);
     bool scenario = arguments->n_args > 0 || options->experiment != NULL;
 
@@ -238,8 +235,7 @@ const struct verb verb_simulate = {
         "in --json. With --trace or --generate: jobs with measured speeds (edl-trace(5)) under "
         "one\n"
         "allocation policy after the other, beside bounds. Nothing needs a running cluster.",
-    .options = simulate_options,
-    .options_size = sizeof(struct simulate_options),
+    VERB_OPTIONS(simulate_options, struct simulate_options),
     .max_args = TRACES_MAX,
     .local = true,
     .run = run,

@@ -27,18 +27,19 @@ struct submit_options {
     bool follow, kill_on_interrupt;
 };
 
-static const struct option_spec submit_options[] = {
-    { "follow", 'f', OPTION_FLAG, NULL, "print the job's output; exit as the job ends",
-      offsetof(struct submit_options, follow) },
-    { "kill-on-interrupt", 0, OPTION_FLAG, NULL, "with --follow: Ctrl-C kills the job",
-      offsetof(struct submit_options, kill_on_interrupt) },
-    { "upload", 0, OPTION_TEXT, "DIR", "send this folder; each process runs in a copy of it",
-      offsetof(struct submit_options, upload) },
-#define XX(name, letter, kind, argument, help, member)                                             \
-    { name, letter, kind, argument, help, offsetof(struct submit_options, job.member) },
+#define AT(member) OPTION_FIELD(struct submit_options, member)
+
+static const struct option_row submit_options[] = {
+    { "follow", NULL, "print the job's output; exit as the job ends", option_flag, AT(follow),
+      .letter = 'f' },
+    { "kill-on-interrupt", NULL, "with --follow: Ctrl-C kills the job", option_flag,
+      AT(kill_on_interrupt) },
+    { "upload", "DIR", "send this folder; each process runs in a copy of it", option_text,
+      AT(upload) },
+#define XX(name, argument, help, kind, member, key)                                                \
+    { name, argument, help, kind, AT(job.member), .letter = (key) },
     JOB_OPTION_MAP(XX)
 #undef XX
-        { .name = NULL },
 };
 
 /* An older server does not tell. */
@@ -197,7 +198,7 @@ static int submit_command(struct server *server, const struct invocation *invoca
 }
 
 /* Either documents or a command, not both, not none. */
-static int check(const struct submit_options *options, const struct arguments *arguments)
+static int check(const struct submit_options *options, const struct option_words *arguments)
 {
     struct edl_error error = { 0 };
 
@@ -226,7 +227,7 @@ static int check(const struct submit_options *options, const struct arguments *a
 static int run(const struct invocation *invocation)
 {
     const struct submit_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     struct server server;
     int worst = check(options, arguments);
 
@@ -255,8 +256,7 @@ const struct verb verb_submit = {
         "role,\n"
         "trainer, with --min to --max instances. With --follow the output is printed and the exit\n"
         "status is 0 when the job succeeded, 1 otherwise.",
-    .options = submit_options,
-    .options_size = sizeof(struct submit_options),
+    VERB_OPTIONS(submit_options, struct submit_options),
     .max_args = SIZE_MAX,
     .takes_command = true,
     .run = run,

@@ -18,13 +18,12 @@ struct token_options {
     uint64_t ttl_us;
 };
 
-static const struct option_spec token_options[] = {
-    { "user", 0, OPTION_TEXT, "NAME", "whose (default: yours; an admin may make anybody's)",
-      offsetof(struct token_options, user) },
-    { "note", 0, OPTION_TEXT, "TEXT", "a name for it", offsetof(struct token_options, note) },
-    { "ttl", 0, OPTION_SECONDS, "TIME", "how long it is good (default: until it is removed)",
-      offsetof(struct token_options, ttl_us) },
-    { .name = NULL },
+static const struct option_row token_options[] = {
+    { "user", "NAME", "whose (default: yours; an admin may make anybody's)", option_text,
+      OPTION_FIELD(struct token_options, user) },
+    { "note", "TEXT", "a name for it", option_text, OPTION_FIELD(struct token_options, note) },
+    { "ttl", "TIME", "how long it is good (default: until it is removed)", option_period,
+      OPTION_FIELD(struct token_options, ttl_us) },
 };
 
 static int create(const struct invocation *invocation, struct server *server)
@@ -116,8 +115,7 @@ const struct verb verb_token = {
     .summary = "Tokens to come in with from elsewhere",
     .details = "A token is printed when it is made and never again: the scheduler keeps its SHA-256"
                " only.",
-    .options = token_options,
-    .options_size = sizeof(struct token_options),
+    VERB_OPTIONS(token_options, struct token_options),
     .min_args = 1,
     .max_args = 2,
     .run = run,

@@ -27,13 +27,13 @@ struct top_options {
     bool until_idle;
 };
 
-static const struct option_spec top_options[] = {
-    { "interval", 'i', OPTION_SECONDS, "S", "print at least so often (2s)",
-      offsetof(struct top_options, interval_us) },
-    { "count", 'n', OPTION_COUNT, "N", "end after N lines", offsetof(struct top_options, count) },
-    { "until-idle", 0, OPTION_FLAG, NULL, "end when no job is left",
-      offsetof(struct top_options, until_idle) },
-    { .name = NULL },
+static const struct option_row top_options[] = {
+    { "interval", "S", "print at least so often (2s)", option_period,
+      OPTION_FIELD(struct top_options, interval_us), .letter = 'i' },
+    { "count", "N", "end after N lines", option_positive, OPTION_FIELD(struct top_options, count),
+      .letter = 'n' },
+    { "until-idle", NULL, "end when no job is left", option_flag,
+      OPTION_FIELD(struct top_options, until_idle) },
 };
 
 struct monitor {
@@ -171,7 +171,6 @@ const struct verb verb_top = {
                "the grants\nof jobs and the load of other programs on the nodes, as a share of the "
                "nodes' offers.\n"
                "How much of it the jobs really use: edl show JOB (CPU time), edl nodes (load).",
-    .options = top_options,
-    .options_size = sizeof(struct top_options),
+    VERB_OPTIONS(top_options, struct top_options),
     .run = run,
 };

@@ -15,9 +15,8 @@ struct usage_options {
     const char *user;
 };
 
-static const struct option_spec usage_options[] = {
-    { "user", 0, OPTION_TEXT, "NAME", "only this one's", offsetof(struct usage_options, user) },
-    { .name = NULL },
+static const struct option_row usage_options[] = {
+    { "user", "NAME", "only this one's", option_text, OPTION_FIELD(struct usage_options, user) },
 };
 
 static double seconds(const json_t *user, const char *kind, const char *what)
@@ -79,7 +78,6 @@ const struct verb verb_usage = {
     .details = "In core-hours: useful; idle, granted and not used; resize, while processes started"
                " and stopped;\nwasted. Wasted work has to be done again because a process failed, "
                "was lost or had to stop.",
-    .options = usage_options,
-    .options_size = sizeof(struct usage_options),
+    VERB_OPTIONS(usage_options, struct usage_options),
     .run = run,
 };

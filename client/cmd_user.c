@@ -15,16 +15,13 @@ struct user_options {
     const char *group;
 };
 
-static const struct option_spec user_options[] = {
-    { "role", 0, OPTION_TEXT, "ROLE", "none, viewer, user (default), operator or admin",
-      offsetof(struct user_options, role) },
-    { "group", 0, OPTION_TEXT, "GROUP",
-      "whose share of the cluster the user's jobs have; \"\": none",
-      offsetof(struct user_options, group) },
-    { "forget", 0, OPTION_FLAG, NULL,
-      "remove: nor is it known that the name is to be kept out of the socket",
-      offsetof(struct user_options, forget) },
-    { .name = NULL },
+static const struct option_row user_options[] = {
+    { "role", "ROLE", "none, viewer, user (default), operator or admin", option_text,
+      OPTION_FIELD(struct user_options, role) },
+    { "group", "GROUP", "whose share of the cluster the user's jobs have; \"\": none", option_text,
+      OPTION_FIELD(struct user_options, group) },
+    { "forget", NULL, "remove: nor is it known that the name is to be kept out of the socket",
+      option_flag, OPTION_FIELD(struct user_options, forget) },
 };
 
 static json_t *user_body(const struct invocation *invocation)
@@ -80,8 +77,7 @@ const struct verb verb_user = {
         " changes\nand stops anybody's, and cordons, drains and removes nodes. An admin also "
         "manages users.\nA name is that of a Unix account: on the scheduler's own"
         " machine its owner needs no token.",
-    .options = user_options,
-    .options_size = sizeof(struct user_options),
+    VERB_OPTIONS(user_options, struct user_options),
     .collection = &users,
     .min_args = 1,
     .max_args = 2,

@@ -52,7 +52,5 @@ const struct verb verb_version = {
     .name = "version",
     .usage = "",
     .summary = "Print the versions of this command and of the server",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .run = run,
 };

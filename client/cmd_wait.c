@@ -17,10 +17,9 @@ struct wait_options {
     uint64_t timeout_us;
 };
 
-static const struct option_spec wait_options[] = {
-    { "timeout", 0, OPTION_LIMIT, "S", "give up after so long (exit status 1; 0: no limit)",
-      offsetof(struct wait_options, timeout_us) },
-    { .name = NULL },
+static const struct option_row wait_options[] = {
+    { "timeout", "S", "give up after so long (exit status 1; 0: no limit)", option_limit,
+      OPTION_FIELD(struct wait_options, timeout_us) },
 };
 
 /* One after the other, within one time: whoever is waited for last has ended last, or before. */
@@ -99,8 +98,7 @@ const struct verb verb_wait = {
     .details =
         "Exit status 0 when it succeeded, 1 when it failed, was killed or is not done in time.\n"
         "JOB may name an array: until all its jobs have ended, and 0 when each has succeeded.",
-    .options = wait_options,
-    .options_size = sizeof(struct wait_options),
+    VERB_OPTIONS(wait_options, struct wait_options),
     .min_args = 1,
     .max_args = 1,
     .run = run,

@@ -28,7 +28,5 @@ const struct verb verb_whoami = {
     .name = "whoami",
     .usage = "",
     .summary = "Your name and role for the scheduler",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .run = run,
 };

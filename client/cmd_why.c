@@ -254,8 +254,6 @@ const struct verb verb_why = {
         "For a job that waits for room: the nodes that are nearest to taking its largest\n"
         "role, their free room, and the change that would start it now. JOB may name an array:\n"
         "then one line for all its jobs that have the same reason.",
-    .options = no_options,
-    .options_size = sizeof(struct common_options),
     .min_args = 1,
     .max_args = 1,
     .run = run,

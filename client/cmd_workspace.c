@@ -18,10 +18,9 @@ struct workspace_options {
     bool list;
 };
 
-static const struct option_spec workspace_options[] = {
-    { "list", 0, OPTION_FLAG, NULL, "of add: send nothing, show what would be sent",
-      offsetof(struct workspace_options, list) },
-    { .name = NULL },
+static const struct option_row workspace_options[] = {
+    { "list", NULL, "of add: send nothing, show what would be sent", option_flag,
+      OPTION_FIELD(struct workspace_options, list) },
 };
 
 static bool wants_json(const struct invocation *invocation)
@@ -92,7 +91,7 @@ static const struct action actions[] = { { "add", 1, add }, { "list", 0, list } 
 static int run(const struct invocation *invocation)
 {
     const struct workspace_options *options = invocation->options;
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
 
     if (options->list && arguments->n_args == 2 && streq(arguments->args[0], "add"))
         return workspace_list(arguments->args[1], options->common.json);
@@ -109,8 +108,7 @@ const struct verb verb_workspace = {
         "The output of add goes into a document as a role's workspace. The same folder has\n"
         "the same name, and is sent once. .edlignore and .gitignore in it, or below, say what is\n"
         "left out, by the rules of gitignore(5); !NAME in .edlignore brings back.",
-    .options = workspace_options,
-    .options_size = sizeof(struct workspace_options),
+    VERB_OPTIONS(workspace_options, struct workspace_options),
     .min_args = 1,
     .max_args = 2,
     .run = run,

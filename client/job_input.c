@@ -41,7 +41,7 @@ bool job_options_given(const struct job_options *options)
 static int refuse_program(const struct invocation *invocation, const char *path, const char *text,
                           size_t size, struct edl_error *error)
 {
-    const struct arguments *arguments = &invocation->arguments;
+    const struct option_words *arguments = &invocation->arguments;
     _cleanup_free_ char *command =
         job_command_form(path, text, size, text != NULL && access(path, X_OK) == 0);
 
@@ -246,7 +246,7 @@ static mode_t own_umask(void)
 }
 
 int job_from_command(const struct server *server, const struct job_options *options,
-                     const struct arguments *arguments, char **ret, char **ret_workspace,
+                     const struct option_words *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error)
 {
     _cleanup_free_ char *workspace = NULL;
@@ -326,7 +326,7 @@ static char *as_sent(const char *virtual_env, const char *upload)
 }
 
 void job_note_virtual_env(const struct server *server, const struct job_options *options,
-                          const struct arguments *arguments, const char *upload)
+                          const struct option_words *arguments, const char *upload)
 {
     _cleanup_free_ char *sent = NULL;
     const char *active = getenv("VIRTUAL_ENV");

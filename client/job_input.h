@@ -21,29 +21,29 @@ struct job_options {
     struct option_list env, after;
 };
 
-/* What a verb's option table has for them: name, letter, kind, argument, help, member */
+/* What a verb's option table has for them: name, argument, help, kind, member, letter */
 #define JOB_OPTION_MAP(XX)                                                                         \
-    XX("name", 'n', OPTION_TEXT, "NAME", "of the job (default: from the command)", name)           \
-    XX("min", 0, OPTION_COUNT, "N", "instances to start with (1)", min)                            \
-    XX("max", 0, OPTION_COUNT, "N", "instances at most (as --min)", max)                           \
-    XX("cpu", 0, OPTION_CPU, "CORES", "per instance: 2, 0.5, 200m", cpu_millicores)                \
-    XX("memory", 0, OPTION_MEMORY, "BYTES", "per instance: 64Mi, 1Gi", memory_bytes)               \
-    XX("gpus", 0, OPTION_U64, "N", "per instance", gpus)                                           \
-    XX("env", 'e', OPTION_LIST, "N=V", "environment of the processes; may be repeated", env)       \
-    XX("workspace", 'w', OPTION_TEXT, "DIR",                                                       \
-       "folder to run in, on every node (this one); private: one each", workspace)                 \
-    XX("dataset", 0, OPTION_TEXT, "GLOB", "files of records, given out as tasks", dataset)         \
-    XX("array", 0, OPTION_TEXT, "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", \
-       array)                                                                                      \
-    XX("after", 0, OPTION_LIST, "JOB",                                                             \
-       "start when it has succeeded, all of an array; may be repeated", after)                     \
-    XX("deadline", 0, OPTION_TEXT, "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z",       \
-       deadline)                                                                                   \
-    XX("expected", 0, OPTION_TEXT, "TIME", "how long you think it takes: 20m, 8h", expected)       \
-    XX("user", 0, OPTION_TEXT, "ACCOUNT", "run as (yours); anybody else: for admins", user)        \
-    XX("passes", 0, OPTION_COUNT, "N", "passes over the dataset (its program's, or 1)", passes)    \
-    XX("shuffle", 0, OPTION_TEXT, "SEED",                                                          \
-       "each pass in another order, which follows from the seed", shuffle)
+    XX("name", "NAME", "of the job (default: from the command)", option_text, name, 'n')           \
+    XX("min", "N", "instances to start with (1)", option_positive, min, 0)                         \
+    XX("max", "N", "instances at most (as --min)", option_positive, max, 0)                        \
+    XX("cpu", "CORES", "per instance: 2, 0.5, 200m", option_cores, cpu_millicores, 0)              \
+    XX("memory", "BYTES", "per instance: 64Mi, 1Gi", option_memory, memory_bytes, 0)               \
+    XX("gpus", "N", "per instance", option_number, gpus, 0)                                        \
+    XX("env", "N=V", "environment of the processes; may be repeated", option_list, env, 'e')       \
+    XX("workspace", "DIR", "folder to run in, on every node (this one); private: one each",        \
+       option_text, workspace, 'w')                                                                \
+    XX("dataset", "GLOB", "files of records, given out as tasks", option_text, dataset, 0)         \
+    XX("array", "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", option_text,    \
+       array, 0)                                                                                   \
+    XX("after", "JOB", "start when it has succeeded, all of an array; may be repeated",            \
+       option_list, after, 0)                                                                      \
+    XX("deadline", "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z", option_text,          \
+       deadline, 0)                                                                                \
+    XX("expected", "TIME", "how long you think it takes: 20m, 8h", option_text, expected, 0)       \
+    XX("user", "ACCOUNT", "run as (yours); anybody else: for admins", option_text, user, 0)        \
+    XX("passes", "N", "passes over the dataset (its program's, or 1)", option_positive, passes, 0) \
+    XX("shuffle", "SEED", "each pass in another order, which follows from the seed", option_text,  \
+       shuffle, 0)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */
 bool job_options_given(const struct job_options *options);
@@ -58,7 +58,7 @@ int job_read_document(const struct invocation *invocation, const char *path, cha
  * Without a workspace it is the current folder, or private where that is root's alone and jobs are
  * not: a note tells. Asks the server nothing. */
 int job_from_command(const struct server *server, const struct job_options *options,
-                     const struct arguments *arguments, char **ret, char **ret_workspace,
+                     const struct option_words *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error);
 
 /* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */
@@ -75,7 +75,7 @@ void job_note_workspace(struct server *server, const struct job_options *options
  * needs, and that the job does not see: its PATH is its node's
  * upload: the folder that is sent, whose copy may hold the environment; NULL: none */
 void job_note_virtual_env(const struct server *server, const struct job_options *options,
-                          const struct arguments *arguments, const char *upload);
+                          const struct option_words *arguments, const char *upload);
 
 /* job_note_ignored - tells the keys that the server ignored, on stderr */
 void job_note_ignored(const json_t *answer);

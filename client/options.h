@@ -1,48 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - one table-driven option parser for every verb
+/* options.h - the options of the verbs: rows of shared/options_table.h
  *
- * A verb describes its options in a table and gets a struct filled in. The first member of every
- * such struct is `struct common_options`, whose tables are searched as well. The same tables make
- * the help. */
+ * A verb has a table of rows and a struct that they fill. The first member of every such struct is
+ * `struct common_options`, whose rows are read as well. The same rows make the help. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "shared/macro.h"
+#include "shared/option_kinds.h"
 
 struct edl_error;
-
-/* What each kind stores at the option's offset. */
-enum option_kind {
-    OPTION_FLAG,    /* bool */
-    OPTION_TEXT,    /* const char *, borrowed from argv */
-    OPTION_LIST,    /* struct option_list, may be given more than once */
-    OPTION_U64,     /* uint64_t */
-    OPTION_COUNT,   /* uint64_t, at least 1: 0 stands for "not given", here and below */
-    OPTION_CPU,     /* uint64_t millicores */
-    OPTION_BYTES,   /* uint64_t bytes */
-    OPTION_MEMORY,  /* uint64_t bytes that one process asks for */
-    OPTION_SECONDS, /* uint64_t microseconds */
-    OPTION_LIMIT,   /* the same, and 0 is no limit, as without the option */
-    OPTION_LOAD,    /* double in (0, 1] */
-};
-
-#define OPTION_LIST_MAX 64
-
-struct option_list {
-    const char *values[OPTION_LIST_MAX]; /* borrowed from argv */
-    size_t n;
-};
-
-struct option_spec {
-    const char *name; /* "min"; NULL ends the table */
-    char letter;      /* 'f', or 0 */
-    enum option_kind kind;
-    const char *argument; /* "N" in the help; NULL for a flag */
-    const char *help;
-    size_t offset; /* of the value in the verb's struct */
-};
 
 /* Every verb has these. */
 struct common_options {
@@ -50,29 +16,52 @@ struct common_options {
     const char *token_file;
     const char *ca;
     bool json;
-    bool help;
 };
 
-/* What is left after the options: args before "--", rest after it. Owned: args; the strings are
- * argv's. */
-struct arguments {
-    char **args;
-    size_t n_args;
-    char **rest;
-    size_t n_rest;
-    bool has_rest; /* "--" was given */
+/* The kinds of values whose refusal says what would fit. 0 stands for "not given", so that most
+ * refuse it. */
+int option_number(const struct option_value *value, struct edl_error *error);   /* uint64_t */
+int option_positive(const struct option_value *value, struct edl_error *error); /* from 1 */
+int option_cores(const struct option_value *value, struct edl_error *error);    /* millicores */
+int option_amount(const struct option_value *value, struct edl_error *error);   /* bytes */
+int option_memory(const struct option_value *value, struct edl_error *error);   /* of a process */
+int option_period(const struct option_value *value, struct edl_error *error);   /* microseconds */
+int option_limit(const struct option_value *value, struct edl_error *error);    /* 0: no limit */
+int option_share(const struct option_value *value, struct edl_error *error);    /* double, (0, 1] */
+int option_list(const struct option_value *value, struct edl_error *error);
+
+#define OPTION_LIST_MAX 64
+
+/* What option_list fills: an option that may be given more than once. */
+struct option_list {
+    const char *values[OPTION_LIST_MAX]; /* borrowed from argv */
+    size_t n;
 };
 
-extern const struct option_spec server_option_specs[]; /* for what asks a server */
-extern const struct option_spec common_option_specs[];
+/* The rows of a verb as a table. */
+#define OPTION_ROWS(list)                                                                          \
+    {                                                                                              \
+        .page = "edl(1)", .rows = (list), .n_rows = ELEMENTS(list), .column = 31, .letters = true  \
+    }
 
-/* options_parse - fills values (zeroed by the caller: 0/NULL/false = not given) from argv[0..argc)
+extern const struct options_table server_options; /* of a verb that asks a server */
+extern const struct options_table common_options; /* of every verb */
+
+/* All options that a verb reads. */
+struct verb_options {
+    struct option_row rows[OPTIONS_MAX];
+    char program[32];
+    struct options_table table;
+};
+
+/* options_of - the rows of a verb of that name (own; NULL: it has none) and those of the two tables
+ * above; ret must stay where it is */
+void options_of(const struct options_table *own, const char *name, struct verb_options *ret);
+
+/* options_parse - fills values (zeroed by the caller: 0/NULL/false = not given) from argv
+ * own: as options_of; argv[0] is the verb's name.
  * Options and arguments may be mixed; "--name=value", "--name value", "-f", "-i3" and "-i 3" are
- * understood. Errors: -EINVAL with the nearest known option as the remedy. */
-int options_parse(const struct option_spec *specs, void *values, int argc, char **argv,
-                  struct arguments *ret, struct edl_error *error);
-
-void arguments_clear(struct arguments *arguments);
-
-/* options_print - one line of help per option of one table */
-void options_print(FILE *out, const struct option_spec *specs);
+ * understood. Returns OPTIONS_RUN, or OPTIONS_HELP, which the caller prints. Errors: -EINVAL with
+ * the nearest known option as the remedy. */
+int options_parse(const struct options_table *own, void *values, int argc, char **argv,
+                  struct option_words *ret, struct edl_error *error);

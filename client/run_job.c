@@ -18,48 +18,29 @@
 
 #define COMMENT "paddle_process_by_paddle" /* by which upstream found its processes in ps */
 
-#define AT(member) offsetof(struct run_options, member)
+#define AT(member) OPTION_FIELD(struct run_options, member)
 
-const struct option_spec run_option_specs[] = {
-    { "job_dispatch_package", 'p', OPTION_TEXT, "DIR",
-      "send this folder to every host, and run in it", AT(package) },
-    { "job_workspace", 'j', OPTION_TEXT, "DIR", "run in this folder, which every host has already",
-      AT(workspace) },
-    { "conf", 0, OPTION_TEXT, "FILE",
-      "the list of hosts (default: ./conf.py if it is there, else " HOST_LIST_FILE ")", AT(conf) },
-    { "job_name", 0, OPTION_TEXT, "NAME", "of the job (default: its folder's, in small letters)",
+static const struct option_row rows[] = {
+    { "job_dispatch_package", "DIR", "send this folder to every host, and run in it", option_text,
+      AT(package), .letter = 'p' },
+    { "job_workspace", "DIR", "run in this folder, which every host has already", option_text,
+      AT(workspace), .letter = 'j' },
+    { "conf", "FILE",
+      "the list of hosts (default: ./conf.py if it is there, else " HOST_LIST_FILE ")", option_text,
+      AT(conf) },
+    { "job_name", "NAME", "of the job (default: its folder's, in small letters)", option_text,
       AT(name) },
-    { "job_trainer", 0, OPTION_TEXT, "PROGRAM",
-      "the trainer, words as in a shell (edl-paddle train)", AT(trainer) },
-    { "job_pserver", 0, OPTION_TEXT, "PROGRAM", "the parameter server (edl-paddle pserver)",
+    { "job_trainer", "PROGRAM", "the trainer, words as in a shell (edl-paddle train)", option_text,
+      AT(trainer) },
+    { "job_pserver", "PROGRAM", "the parameter server (edl-paddle pserver)", option_text,
       AT(pserver) },
-    { "job_cpu", 0, OPTION_CPU, "CORES", "of each trainer (half of the smallest host)",
+    { "job_cpu", "CORES", "of each trainer (half of the smallest host)", option_cores,
       AT(cpu_millicores) },
-    { "job_memory", 0, OPTION_MEMORY, "BYTES", "of each trainer (half of the smallest host)",
+    { "job_memory", "BYTES", "of each trainer (half of the smallest host)", option_memory,
       AT(memory_bytes) },
-    { .name = NULL },
 };
 
-static const struct option_spec *find_own(const char *name, size_t n)
-{
-    static const struct option_spec *const tables[] = { run_option_specs, server_option_specs,
-                                                        common_option_specs };
-
-    for (size_t t = 0; t < ELEMENTS(tables); t++)
-        for (const struct option_spec *spec = tables[t]; spec->name != NULL; spec++)
-            if (strlen(spec->name) == n && memcmp(spec->name, name, n) == 0)
-                return spec;
-    return NULL;
-}
-
-/* -p, -j and -h, which paddle.py had */
-static const struct option_spec *find_letter(const char *word)
-{
-    for (const struct option_spec *spec = run_option_specs; spec->name != NULL; spec++)
-        if (spec->letter != 0 && word[1] == spec->letter)
-            return spec;
-    return word[1] == 'h' ? find_own("help", 4) : NULL;
-}
+const struct options_table run_options = OPTION_ROWS(rows);
 
 static int refuse_word(const char *word, struct edl_error *error)
 {
@@ -70,24 +51,20 @@ static int refuse_word(const char *word, struct edl_error *error)
 int run_split(int argc, char **argv, char **own, int *ret_n_own, char **flags, size_t *ret_n_flags,
               struct edl_error *error)
 {
+    struct verb_options options;
     int n_own = 0;
     size_t n_flags = 0;
 
+    options_of(&run_options, "run", &options);
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i];
-        bool is_long = strncmp(word, "--", 2) == 0 && word[2] != '\0';
-        size_t n = is_long ? strcspn(word + 2, "=") : 0;
-        const struct option_spec *spec = is_long                             ? find_own(word + 2, n)
-                                         : word[0] == '-' && word[1] != '\0' ? find_letter(word)
-                                                                             : NULL;
-        bool apart = spec != NULL && spec->kind != OPTION_FLAG &&
-                     (is_long ? word[2 + n] == '\0' : word[2] == '\0');
+        bool apart;
 
-        if (spec != NULL) {
+        if (options_row_of(&options.table, word, &apart) != NULL) {
             own[n_own++] = argv[i];
             if (apart && i + 1 < argc)
                 own[n_own++] = argv[++i];
-        } else if (is_long) {
+        } else if (strncmp(word, "--", 2) == 0 && word[2] != '\0') {
             flags[n_flags++] = argv[i];
         } else {
             return refuse_word(word, error);

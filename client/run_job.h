@@ -24,7 +24,7 @@ struct run_options {
     uint64_t cpu_millicores, memory_bytes; /* of each trainer; 0: half of the smallest host */
 };
 
-extern const struct option_spec run_option_specs[];
+extern const struct options_table run_options;
 
 /* run_split - sorts words into edl's own and the trainer's flags, "--NAME=VALUE" and "--NAME", in
  * their order. own, flags: room for argc pointers, borrowed from argv. -EINVAL with remedy: a word

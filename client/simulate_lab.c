@@ -382,8 +382,8 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
     return r;
 }
 
-static int take_traces(struct lab *lab, struct lab_level *level, const struct arguments *arguments,
-                       struct edl_error *error)
+static int take_traces(struct lab *lab, struct lab_level *level,
+                       const struct option_words *arguments, struct edl_error *error)
 {
     if (lab->record == NULL)
         return lab_traces(lab->options, arguments, level->information.adaptive_batch,
@@ -394,7 +394,7 @@ static int take_traces(struct lab *lab, struct lab_level *level, const struct ar
     return 0;
 }
 
-static int run_all(struct lab *lab, const struct arguments *arguments, struct edl_error *error)
+static int run_all(struct lab *lab, const struct option_words *arguments, struct edl_error *error)
 {
     int r = set_options(lab, error);
 
@@ -432,7 +432,7 @@ static int report_failures(const struct lab_level *level, int status)
 }
 
 /* run_lab - and tells what came of it; the lab is done for */
-static int run_lab(struct lab *lab, const struct arguments *arguments)
+static int run_lab(struct lab *lab, const struct option_words *arguments)
 {
     struct edl_error error = { 0 };
     int r, status = STATUS_OK;
@@ -456,7 +456,7 @@ static int run_lab(struct lab *lab, const struct arguments *arguments)
     return r < 0 ? report_error(&error) : status;
 }
 
-int simulate_lab(const struct simulate_options *options, const struct arguments *arguments)
+int simulate_lab(const struct simulate_options *options, const struct option_words *arguments)
 {
     struct lab lab = { .options = options };
     struct edl_error error = { 0 };

@@ -60,18 +60,18 @@ struct lab_record {
 };
 
 /* simulate_lab - runs what the options and the FILEs behind them say; enum status */
-int simulate_lab(const struct simulate_options *options, const struct arguments *arguments);
+int simulate_lab(const struct simulate_options *options, const struct option_words *arguments);
 
 /* simulate_lab_record - the same of a trace that was recorded, beside a row of what happened; enum
  * status */
 int simulate_lab_record(const struct simulate_options *options, const struct lab_record *record);
 
 /* lab_traces - reads or makes the traces of a level. New array of new traces. */
-int lab_traces(const struct simulate_options *options, const struct arguments *arguments,
+int lab_traces(const struct simulate_options *options, const struct option_words *arguments,
                bool adaptive, struct trace ***ret, size_t *ret_n, struct edl_error *error);
 
 /* lab_export - writes the one trace that the options name to --export */
-int lab_export(const struct simulate_options *options, const struct arguments *arguments,
+int lab_export(const struct simulate_options *options, const struct option_words *arguments,
                struct edl_error *error);
 
 /* lab_write - a trace in the form of edl-trace(5), JSON where the name ends in .json */

@@ -83,7 +83,7 @@ static int generate_one(const struct simulate_options *options, uint64_t round, 
     return r == 0 ? trace_generate(&how, ret, error) : r;
 }
 
-static int get_one(const struct simulate_options *options, const struct arguments *arguments,
+static int get_one(const struct simulate_options *options, const struct option_words *arguments,
                    size_t i, bool adaptive, struct trace **ret, struct edl_error *error)
 {
     size_t given = options->traces.n;
@@ -97,7 +97,7 @@ static int get_one(const struct simulate_options *options, const struct argument
     return trace_read(path, adaptive, ret, error);
 }
 
-int lab_traces(const struct simulate_options *options, const struct arguments *arguments,
+int lab_traces(const struct simulate_options *options, const struct option_words *arguments,
                bool adaptive, struct trace ***ret, size_t *ret_n, struct edl_error *error)
 {
     size_t n = options->generate != NULL ? MAX_OF(options->rounds, 1)
@@ -135,7 +135,7 @@ int lab_write(const struct trace *trace, const char *path, struct edl_error *err
     return r;
 }
 
-int lab_export(const struct simulate_options *options, const struct arguments *arguments,
+int lab_export(const struct simulate_options *options, const struct option_words *arguments,
                struct edl_error *error)
 {
     struct trace **traces = NULL;

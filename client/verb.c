@@ -22,8 +22,6 @@ static const struct verb *const verbs[] = {
     &verb_replay, &verb_workspace, &verb_model,    &verb_doctor,   &verb_version,
 };
 
-const struct option_spec no_options[] = { { .name = NULL } };
-
 const struct verb *verb_find(const char *name)
 {
     for (size_t i = 0; i < ELEMENTS(verbs); i++)
@@ -51,9 +49,9 @@ static void print_overview(FILE *out)
     for (size_t i = 0; i < ELEMENTS(verbs); i++)
         (void)fprintf(out, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
     (void)fprintf(out, "\nEvery verb that asks a server takes:\n");
-    options_print(out, server_option_specs);
+    options_print(out, &server_options);
     (void)fprintf(out, "\nEvery verb takes:\n");
-    options_print(out, common_option_specs);
+    options_print(out, &common_options);
     (void)fprintf(out, "\n`edl help VERB` tells more. Exit status: 0 done, 1 failed or not found,\n"
                        "2 wrong input, 3 the server cannot be reached.\n");
 }
@@ -65,10 +63,11 @@ void verb_print_help(const struct verb *verb, FILE *out)
     if (verb->details != NULL)
         (void)fprintf(out, "\n%s\n", verb->details);
     (void)fprintf(out, "\nOptions:\n");
-    options_print(out, verb->options);
+    if (verb->options != NULL)
+        options_print(out, verb->options);
     if (!verb->local)
-        options_print(out, server_option_specs);
-    options_print(out, common_option_specs);
+        options_print(out, &server_options);
+    options_print(out, &common_options);
 }
 
 static int unknown_verb(const char *name)
@@ -97,7 +96,7 @@ static int help_main(int argc, char **argv)
     return STATUS_OK;
 }
 
-static int check_count(const struct verb *verb, const struct arguments *arguments,
+static int check_count(const struct verb *verb, const struct option_words *arguments,
                        struct edl_error *error)
 {
     if (arguments->n_args >= verb->min_args && arguments->n_args <= verb->max_args)
@@ -131,18 +130,20 @@ static void suggest_command(const struct verb *verb, int argc, char **argv, stru
         }
 }
 
+/* argv[0] is the verb */
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
-    _cleanup_free_ void *options = xcalloc(1, verb->options_size);
+    _cleanup_free_ void *options =
+        xcalloc(1, MAX_OF(verb->options_size, sizeof(struct common_options)));
     struct edl_error error = { 0 };
     struct invocation invocation = { .verb = verb, .options = options, .common = options };
-    int status;
+    int status = options_parse(verb->options, options, argc, argv, &invocation.arguments, &error);
 
-    if (options_parse(verb->options, options, argc, argv, &invocation.arguments, &error) < 0) {
-        suggest_command(verb, argc, argv, &error);
+    if (status < 0) {
+        suggest_command(verb, argc - 1, argv + 1, &error);
         return report_error(&error);
     }
-    if (invocation.common->help) {
+    if (status == OPTIONS_HELP) {
         verb_print_help(verb, stdout);
         status = STATUS_OK;
     } else if (check_count(verb, &invocation.arguments, &error) < 0 ||
@@ -151,7 +152,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     } else {
         status = verb->run(&invocation);
     }
-    arguments_clear(&invocation.arguments);
+    option_words_clear(&invocation.arguments);
     return status;
 }
 
@@ -173,5 +174,5 @@ int verb_main(int argc, char **argv)
     if (verb == NULL)
         return unknown_verb(argv[1]);
     return verb->run_words != NULL ? verb->run_words(verb, argc - 2, argv + 2)
-                                   : run_verb(verb, argc - 2, argv + 2);
+                                   : run_verb(verb, argc - 1, argv + 1);
 }

@@ -24,29 +24,29 @@ struct invocation {
     const struct verb *verb;
     void *options; /* the verb's own struct, zero where not given */
     const struct common_options *common;
-    struct arguments arguments;
+    struct option_words arguments;
 };
 
 struct verb {
     const char *name;
-    const char *usage;   /* what follows "edl NAME" */
-    const char *summary; /* one line */
-    const char *details; /* paragraphs for `edl help NAME`, or NULL */
-    const struct option_spec *options;
-    size_t
-        options_size;   /* of the struct that the table fills; its first member is common_options */
-    size_t min_args;    /* before "--" */
-    size_t max_args;    /* SIZE_MAX: any number */
-    bool takes_command; /* behind "--" */
-    bool local;         /* asks no server: --server and --token-file are refused */
+    const char *usage;                   /* what follows "edl NAME" */
+    const char *summary;                 /* one line */
+    const char *details;                 /* paragraphs for `edl help NAME`, or NULL */
+    const struct options_table *options; /* its own ones; NULL: none */
+    size_t options_size; /* of the struct that they fill; its first member is common_options */
+    size_t min_args;     /* before "--" */
+    size_t max_args;     /* SIZE_MAX: any number */
+    bool takes_command;  /* behind "--" */
+    bool local;          /* asks no server: --server and --token-file are refused */
     int (*run)(const struct invocation *invocation); /* returns enum status */
     /* instead of run, of a verb that hands words on: all of them, as they stand */
     int (*run_words)(const struct verb *verb, int argc, char **argv);
     const struct collection *collection; /* where run is collection_run */
 };
 
-/* For verbs with the common options only. */
-extern const struct option_spec no_options[];
+/* The options of a verb from its rows, and the struct that they fill. */
+#define VERB_OPTIONS(list, type)                                                                   \
+    .options = &(const struct options_table)OPTION_ROWS(list), .options_size = sizeof(type)
 
 extern const struct verb verb_admin;
 extern const struct verb verb_workspace;

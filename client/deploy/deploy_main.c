@@ -77,7 +77,7 @@ static double patience(void)
 }
 
 /* Hosts of the command line: those of the list, or, without one, hosts themselves. */
-static int choose(struct host_list *list, const struct arguments *arguments,
+static int choose(struct host_list *list, const struct option_words *arguments,
                   struct edl_error *error)
 {
     size_t n = 0;
@@ -152,9 +152,15 @@ int main(int argc, char **argv)
         (void)printf("edl-deploy %s\n", EDL_VERSION);
         return STATUS_OK;
     }
-    if (options_parse(deploy_option_specs, &given, argc - 1, argv + 1, &invocation.arguments,
-                      &error) < 0)
+    argv[0] = (char[]){ "deploy" }; /* as its user typed it */
+    status = options_parse(&deploy_options, &given, argc, argv, &invocation.arguments, &error);
+    if (status < 0)
         return report_error(&error);
+    if (status == OPTIONS_HELP) {
+        option_words_clear(&invocation.arguments);
+        (void)puts("edl-deploy is started by edl deploy: see edl deploy --help");
+        return STATUS_OK;
+    }
     if (invocation.arguments.n_args == 0) { /* hosts come behind "--" */
         invocation.arguments.n_args = invocation.arguments.n_rest;
         free(invocation.arguments.args);
@@ -162,11 +168,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < invocation.arguments.n_rest; i++)
             invocation.arguments.args[i] = invocation.arguments.rest[i];
     }
-    if (given.common.help) {
-        (void)puts("edl-deploy is started by edl deploy: see edl deploy --help");
-        return STATUS_OK;
-    }
     status = run(&invocation);
-    arguments_clear(&invocation.arguments);
+    option_words_clear(&invocation.arguments);
     return status;
 }

@@ -11,4 +11,4 @@ struct deploy_arguments {
     bool check, remove, upgrade, yes, accept_new_keys;
 };
 
-extern const struct option_spec deploy_option_specs[];
+extern const struct options_table deploy_options;

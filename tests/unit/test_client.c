@@ -45,22 +45,23 @@ struct sample_options {
     struct option_list env;
 };
 
-#define AT(member) offsetof(struct sample_options, member)
+#define AT(member) OPTION_FIELD(struct sample_options, member)
 
-static const struct option_spec sample_specs[] = {
-    { "follow", 'f', OPTION_FLAG, NULL, "", AT(follow) },
-    { "name", 'n', OPTION_TEXT, "NAME", "", AT(name) },
-    { "count", 'c', OPTION_U64, "N", "", AT(count) },
-    { "cpu", 0, OPTION_CPU, "C", "", AT(cpu) },
-    { "bytes", 0, OPTION_BYTES, "B", "", AT(bytes) },
-    { "time", 0, OPTION_SECONDS, "S", "", AT(us) },
-    { "limit", 0, OPTION_LIMIT, "S", "", AT(limit_us) },
-    { "load", 0, OPTION_LOAD, "L", "", AT(load) },
-    { "env", 0, OPTION_LIST, "E", "", AT(env) },
-    { .name = NULL },
+static const struct option_row sample_rows[] = {
+    { "follow", NULL, "", option_flag, AT(follow), .letter = 'f' },
+    { "name", "NAME", "", option_text, AT(name), .letter = 'n' },
+    { "count", "N", "", option_number, AT(count), .letter = 'c' },
+    { "cpu", "C", "", option_cores, AT(cpu) },
+    { "bytes", "B", "", option_amount, AT(bytes) },
+    { "time", "S", "", option_period, AT(us) },
+    { "limit", "S", "", option_limit, AT(limit_us) },
+    { "load", "L", "", option_share, AT(load) },
+    { "env", "E", "", option_list, AT(env) },
 };
 
-static int parse(struct sample_options *values, struct arguments *arguments,
+static const struct options_table sample_table = OPTION_ROWS(sample_rows);
+
+static int parse(struct sample_options *values, struct option_words *arguments,
                  struct edl_error *error, const char *const *argv)
 {
     int argc = 0;
@@ -68,16 +69,17 @@ static int parse(struct sample_options *values, struct arguments *arguments,
     while (argv[argc] != NULL)
         argc++;
     *values = (struct sample_options){ 0 };
-    *arguments = (struct arguments){ 0 };
-    return options_parse(sample_specs, values, argc, (char **)argv, arguments, error);
+    *arguments = (struct option_words){ 0 };
+    return options_parse(&sample_table, values, argc, (char **)argv, arguments, error);
 }
 
-#define PARSE(...) parse(&values, &arguments, &error, (const char *const[]){ __VA_ARGS__, NULL })
+#define PARSE(...)                                                                                 \
+    parse(&values, &arguments, &error, (const char *const[]){ "sample", __VA_ARGS__, NULL })
 
 TEST(test_options_parse_mixed_order_finds_everything)
 {
     struct sample_options values;
-    struct arguments arguments;
+    struct option_words arguments;
     struct edl_error error = { 0 };
 
     assert_int_equal(PARSE("job", "-f", "--name=x", "--count", "3", "-", "--cpu", "200m", "--bytes",
@@ -98,38 +100,84 @@ TEST(test_options_parse_mixed_order_finds_everything)
     assert_string_equal(arguments.args[1], "-");
     assert_int_equal(arguments.n_rest, 2);
     assert_string_equal(arguments.rest[0], "--name");
-    arguments_clear(&arguments);
+    option_words_clear(&arguments);
 
-    assert_int_equal(PARSE("-c7", "-n", "z"), 0);
+    assert_int_equal(PARSE("-fc7", "-n", "z"), 0);
     assert_int_equal(values.count, 7);
     assert_string_equal(values.name, "z");
-    arguments_clear(&arguments);
+    option_words_clear(&arguments);
+
+    assert_int_equal(PARSE("--name", "--", "a"), 0);
+    assert_string_equal(values.name, "--");
+    assert_false(arguments.has_rest);
+    assert_int_equal(arguments.n_args, 1);
+    option_words_clear(&arguments);
+    assert_int_equal(PARSE("a", "--"), 0);
+    assert_true(arguments.has_rest);
+    assert_int_equal(arguments.n_rest, 0);
+    option_words_clear(&arguments);
+    assert_int_equal(PARSE("a", "-h", "--count", "x"), OPTIONS_HELP);
+    option_words_clear(&arguments);
 
     assert_int_equal(PARSE("--limit", "2m"), 0);
     assert_int_equal(values.limit_us, 120 * USEC_PER_SEC);
-    arguments_clear(&arguments);
+    option_words_clear(&arguments);
     assert_int_equal(PARSE("--limit", "0"), 0);
     assert_int_equal(values.limit_us, 0);
-    arguments_clear(&arguments);
+    option_words_clear(&arguments);
 }
 
 TEST(test_options_parse_wrong_value_is_refused)
 {
     struct sample_options values;
-    struct arguments arguments;
+    struct option_words arguments;
     struct edl_error error = { 0 };
 
-    assert_int_equal(PARSE("--count", "x"), -EINVAL);
-    assert_non_null(strstr(error.text, "--count"));
-    assert_int_equal(PARSE("--count"), -EINVAL);
-    assert_int_equal(PARSE("--follow=yes"), -EINVAL);
-    assert_int_equal(PARSE("--time", "0"), -EINVAL);
-    assert_int_equal(PARSE("--limit", "x"), -EINVAL);
-    assert_int_equal(PARSE("--load", "1.5"), -EINVAL);
-    assert_int_equal(PARSE("--load", "nan"), -EINVAL);
-    assert_int_equal(PARSE("--folow"), -EINVAL);
-    assert_string_equal(error.remedy, "--follow");
-    assert_int_equal(PARSE("-x"), -EINVAL);
+    static const struct {
+        const char *option, *value, *text, *remedy;
+    } rows[] = {
+        { "--count", "x", "--count: \"x\" does not fit", "a whole number such as 4" },
+        { "--count", NULL, "--count needs a value: N", "see edl sample --help" },
+        { "-c", NULL, "--count needs a value: N", "see edl sample --help" },
+        { "--follow=yes", NULL, "--follow takes no value", "see edl sample --help" },
+        { "--help=yes", NULL, "--help takes no value", "see edl sample --help" },
+        { "--cpu", "0", "--cpu: \"0\" does not fit",
+          "cores such as 2, 0.5 or 200m, more than none; without the option there is a default" },
+        { "--time", "0", "--time: \"0\" does not fit",
+          "a time such as 500ms, 30s or 2m, more than none" },
+        { "--limit", "x", "--limit: \"x\" does not fit",
+          "a time such as 500ms, 30s or 2m; 0: no limit" },
+        { "--load", "1.5", "--load: \"1.5\" does not fit", "a share such as 0.9" },
+        { "--load", "nan", "--load: \"nan\" does not fit", "a share such as 0.9" },
+        { "--folow", NULL, "there is no option --folow", "--follow" },
+        { "--jsn=1", NULL, "there is no option --jsn", "--json" },
+        { "--version", NULL, "there is no option --version", "see edl sample --help" },
+        { "-fx", NULL, "there is no option -x", "see edl sample --help" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        assert_int_equal(PARSE(rows[i].option, rows[i].value), -EINVAL);
+        assert_string_equal(error.text, rows[i].text);
+        assert_string_equal(error.remedy, rows[i].remedy);
+        assert_null(arguments.args);
+    }
+}
+
+TEST(test_options_parse_a_list_has_an_end)
+{
+    const char *argv[OPTION_LIST_MAX + 3] = { "sample" };
+    struct sample_options values;
+    struct option_words arguments;
+    struct edl_error error = { 0 };
+
+    for (size_t i = 1; i <= OPTION_LIST_MAX; i++)
+        argv[i] = "--env=A=1";
+    assert_int_equal(parse(&values, &arguments, &error, argv), OPTIONS_RUN);
+    assert_int_equal(values.env.n, OPTION_LIST_MAX);
+    option_words_clear(&arguments);
+    argv[OPTION_LIST_MAX + 1] = "--env=A=1";
+    assert_int_equal(parse(&values, &arguments, &error, argv), -EINVAL);
+    assert_string_equal(error.text, "--env: given more than 64 times");
 }
 
 /* ---- job_view ---- */
