@@ -17,6 +17,7 @@
 #include "agent/core/process_id.h"
 #include "agent/supervisor/process_limits.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 
 /* A supervisor answers its SIGTERM within the grace, and kills by itself. */
@@ -30,11 +31,6 @@ static void add(struct unit_plan *plan, const char *name, enum unit_type type, i
         (struct unit_property){ .name = name, .type = type, .number = number, .text = text };
 }
 
-static int64_t number_of(const json_t *order, const char *key)
-{
-    return MAX_OF(json_integer_value(json_object_get(order, key)), 0);
-}
-
 static void add_life(struct unit_plan *plan, const json_t *order)
 {
     add(plan, "Description", UNIT_TEXT, 0, plan->description);
@@ -44,7 +40,8 @@ static void add_life(struct unit_plan *plan, const json_t *order)
     add(plan, "CollectMode", UNIT_TEXT, 0, "inactive-or-failed"); /* the end is in the folder */
     add(plan, "DefaultDependencies", UNIT_BOOL, false, NULL);
     add(plan, "KillMode", UNIT_TEXT, 0, "mixed");
-    add(plan, "TimeoutStopUSec", UNIT_NUMBER, number_of(order, "grace_us") + STOP_MARGIN_US, NULL);
+    add(plan, "TimeoutStopUSec", UNIT_NUMBER, (int64_t)json_u64(order, "grace_us") + STOP_MARGIN_US,
+        NULL);
     /* when memory runs out the program is killed, and its supervisor lives to say so */
     add(plan, "OOMPolicy", UNIT_TEXT, 0, "continue");
     add(plan, "OOMScoreAdjust", UNIT_INT, -1000, NULL);
