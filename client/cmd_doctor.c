@@ -3,10 +3,7 @@
  *
  * edl-doctor looks: it reads the files of edl-agent, and is linked with the libraries of that. */
 #include "client/program_beside.h"
-#include "client/report.h"
 #include "client/verb.h"
-#include "shared/error.h"
-#include "shared/macro.h"
 
 struct doctor_options {
     struct common_options common;
@@ -26,27 +23,7 @@ static const struct option_row doctor_options[] = {
 
 static int run(const struct invocation *invocation)
 {
-    const struct doctor_options *o = invocation->options;
-    const struct {
-        const char *name, *value;
-    } given[] = { { "--state-dir", o->state_dir },
-                  { "--conf", o->conf },
-                  { "--scheduler", o->scheduler },
-                  { "--node", o->node },
-                  { "--ca", o->common.ca } };
-    const char *argv[2 * ELEMENTS(given) + 3] = { "edl-doctor" };
-    struct edl_error error = { 0 };
-    size_t n = 1;
-
-    for (size_t i = 0; i < ELEMENTS(given); i++)
-        if (given[i].value != NULL) {
-            argv[n++] = given[i].name;
-            argv[n++] = given[i].value;
-        }
-    if (o->common.json)
-        argv[n++] = "--json";
-    (void)program_become(argv, "edl-agent", &error);
-    return report_error(&error);
+    return program_continue(invocation, "edl-doctor", NULL, "edl-agent");
 }
 
 const struct verb verb_doctor = {

@@ -2,14 +2,8 @@
 /* cmd_model.c - `edl model show|nearest|csv`: the contents of a saved model
  *
  * edl-trainer reads it: that knows networks and the files of parameters. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "client/program_beside.h"
-#include "client/report.h"
 #include "client/verb.h"
-#include "shared/error.h"
-#include "shared/macro.h"
 
 struct model_options {
     struct common_options common;
@@ -30,34 +24,7 @@ static const struct option_row model_options[] = {
 
 static int run(const struct invocation *invocation)
 {
-    const struct model_options *o = invocation->options;
-    const char *argv[16] = { "edl-trainer", "model" };
-    char columns[40], count[40];
-    struct edl_error error = { 0 };
-    size_t n = 2;
-
-    for (size_t i = 0; i < invocation->arguments.n_args; i++)
-        argv[n++] = invocation->arguments.args[i];
-    if (o->parameter != NULL) {
-        argv[n++] = "--parameter";
-        argv[n++] = o->parameter;
-    }
-    if (o->columns > 0) {
-        (void)snprintf(columns, sizeof columns, "--columns=%" PRIu64, o->columns);
-        argv[n++] = columns;
-    }
-    if (o->count > 0) {
-        (void)snprintf(count, sizeof count, "--count=%" PRIu64, o->count);
-        argv[n++] = count;
-    }
-    if (o->config_args != NULL) {
-        argv[n++] = "--config_args";
-        argv[n++] = o->config_args;
-    }
-    if (o->common.json)
-        argv[n++] = "--json";
-    (void)program_become(argv, "edl-trainer", &error);
-    return report_error(&error);
+    return program_continue(invocation, "edl-trainer", "model", "edl-trainer");
 }
 
 const struct verb verb_model = {

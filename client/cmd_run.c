@@ -297,6 +297,7 @@ static int run_words(const struct verb *verb, int argc, char **argv)
     _cleanup_free_ char **own = xcalloc((size_t)argc + 2, sizeof *own);
     _cleanup_free_ char **flags = xcalloc((size_t)argc + 1, sizeof *flags);
     struct run_options options = { 0 };
+    struct verb_options read;
     struct option_words arguments = { 0 };
     struct edl_error error = { 0 };
     size_t n_flags = 0;
@@ -305,7 +306,7 @@ static int run_words(const struct verb *verb, int argc, char **argv)
     own[0] = (char *)(uintptr_t)verb->name;
     status = run_split(argc, argv, own + 1, &n_own, flags, &n_flags, &error);
     if (status == 0)
-        status = options_parse(&run_options, &options, n_own + 1, own, &arguments, &error);
+        status = options_parse(&run_options, &options, n_own + 1, own, &read, &arguments, &error);
     if (status < 0)
         return report_error(&error);
     if (status == OPTIONS_HELP) {

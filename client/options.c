@@ -92,6 +92,7 @@ void options_of(const struct options_table *own, const char *name, struct verb_o
 {
     const struct options_table *const parts[] = { own, &server_options, &common_options };
 
+    ret->given = (struct options_given){ .now = 0 };
     ret->table = common_options;
     ret->table.program = ret->program;
     ret->table.rows = ret->rows;
@@ -106,14 +107,8 @@ void options_of(const struct options_table *own, const char *name, struct verb_o
 }
 
 int options_parse(const struct options_table *own, void *values, int argc, char **argv,
-                  struct option_words *ret, struct edl_error *error)
+                  struct verb_options *ret, struct option_words *ret_words, struct edl_error *error)
 {
-    struct verb_options options;
-    struct options_given given = { .now = 0 };
-    int r;
-
-    options_of(own, argv[0], &options);
-    r = options_read_words(&options.table, argc, argv, values, &given, ret, error);
-    options_given_done(&given);
-    return r;
+    options_of(own, argv[0], ret);
+    return options_read_words(&ret->table, argc, argv, values, &ret->given, ret_words, error);
 }

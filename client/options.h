@@ -47,11 +47,12 @@ struct option_list {
 extern const struct options_table server_options; /* of a verb that asks a server */
 extern const struct options_table common_options; /* of every verb */
 
-/* All options that a verb reads. */
+/* All options that a verb reads, and what was said of each. */
 struct verb_options {
     struct option_row rows[OPTIONS_MAX];
     char program[32];
     struct options_table table;
+    struct options_given given;
 };
 
 /* options_of - the rows of a verb of that name (own; NULL: it has none) and those of the two tables
@@ -59,9 +60,10 @@ struct verb_options {
 void options_of(const struct options_table *own, const char *name, struct verb_options *ret);
 
 /* options_parse - fills values (zeroed by the caller: 0/NULL/false = not given) from argv
- * own: as options_of; argv[0] is the verb's name.
+ * own, ret: as options_of; argv[0] is the verb's name.
  * Options and arguments may be mixed; "--name=value", "--name value", "-f", "-i3" and "-i 3" are
  * understood. Returns OPTIONS_RUN, or OPTIONS_HELP, which the caller prints. Errors: -EINVAL with
  * the nearest known option as the remedy. */
 int options_parse(const struct options_table *own, void *values, int argc, char **argv,
-                  struct option_words *ret, struct edl_error *error);
+                  struct verb_options *ret, struct option_words *ret_words,
+                  struct edl_error *error);

@@ -137,12 +137,15 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
         xcalloc(1, MAX_OF(verb->options_size, sizeof(struct common_options)));
     struct edl_error error = { 0 };
     struct invocation invocation = { .verb = verb, .options = options, .common = options };
-    int status = options_parse(verb->options, options, argc, argv, &invocation.arguments, &error);
+    int status = options_parse(verb->options, options, argc, argv, &invocation.read,
+                               &invocation.arguments, &error);
 
     if (status < 0) {
         suggest_command(verb, argc - 1, argv + 1, &error);
         return report_error(&error);
     }
+    if (!verb->takes_command)
+        option_words_join(&invocation.arguments);
     if (status == OPTIONS_HELP) {
         verb_print_help(verb, stdout);
         status = STATUS_OK;

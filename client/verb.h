@@ -24,7 +24,8 @@ struct invocation {
     const struct verb *verb;
     void *options; /* the verb's own struct, zero where not given */
     const struct common_options *common;
-    struct option_words arguments;
+    struct verb_options read;
+    struct option_words arguments; /* without takes_command also those behind "--" */
 };
 
 struct verb {

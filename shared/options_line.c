@@ -216,10 +216,18 @@ int options_read_words(const struct options_table *table, int argc, char **argv,
     return r;
 }
 
-void option_words_clear(struct option_words *arguments)
+void option_words_clear(struct option_words *words)
 {
-    free(arguments->args);
-    *arguments = (struct option_words){ 0 };
+    free(words->args);
+    *words = (struct option_words){ 0 };
+}
+
+void option_words_join(struct option_words *words)
+{
+    while (words->n_rest > 0) { /* args has room for all of argv */
+        words->args[words->n_args++] = *words->rest++;
+        words->n_rest--;
+    }
 }
 
 const struct option_row *options_row_of(const struct options_table *table, const char *word,

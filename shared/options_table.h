@@ -121,7 +121,10 @@ int options_read_words(const struct options_table *table, int argc, char **argv,
                        struct options_given *given, struct option_words *ret,
                        struct edl_error *error);
 
-void option_words_clear(struct option_words *arguments);
+void option_words_clear(struct option_words *words);
+
+/* option_words_join - what stands behind "--" are args, too */
+void option_words_join(struct option_words *words);
 
 /* options_row_of - the row that a word of the command line begins: "--name", "--name=value", "-n"
  * or "-nvalue". NULL: there is none; else *ret_apart: its value is the next word */

@@ -18,7 +18,6 @@
 #include "trainer/options.h"
 
 #define EXIT_BAD_USAGE 2
-#define WORDS_MAX 4 /* the command, the folder, a word or a parameter, and one too many */
 #define NEAREST_MAX 1000
 
 static const char usage[] =
@@ -31,25 +30,11 @@ static const char usage[] =
     "Options:\n";
 
 struct request {
-    const char *words[WORDS_MAX];
-    size_t n_words;
+    struct option_words words; /* the command, the folder, a word or a parameter */
     const char *arguments, *parameter;
     uint64_t columns, count;
     bool json;
 };
-
-/* take_words - those in front of the options; returns how many */
-static int take_words(int argc, char **argv, struct request *request)
-{
-    int n = 0;
-
-    while (n + 1 < argc && n < WORDS_MAX && argv[n + 1][0] != '-') {
-        request->words[n] = argv[n + 1];
-        n++;
-    }
-    request->n_words = (size_t)n;
-    return n;
-}
 
 static double real_of(const json_t *param, const char *key)
 {
@@ -105,7 +90,7 @@ static int show(const struct request *request, struct edl_error *error)
     json_t *report = NULL;
     int r;
 
-    r = model_survey(request->words[1], request->arguments, &report, error);
+    r = model_survey(request->words.args[1], request->arguments, &report, error);
     if (r < 0)
         return r;
     if (request->json) {
@@ -147,12 +132,12 @@ static int nearest(const struct request *request, struct edl_error *error)
     struct model_table table;
     json_t *all = NULL;
     size_t row, n;
-    int r = model_table_open(request->words[1], request->arguments, request->parameter,
+    int r = model_table_open(request->words.args[1], request->arguments, request->parameter,
                              request->columns, &table, error);
 
     if (r < 0)
         return r;
-    r = model_table_row(&table, request->words[2], &row, error);
+    r = model_table_row(&table, request->words.args[2], &row, error);
     n = r < 0 ? 0 : model_table_nearest(&table, row, (size_t)request->count, list);
     if (request->json && r >= 0) {
         all =
@@ -173,7 +158,7 @@ static int nearest(const struct request *request, struct edl_error *error)
 static int csv(const struct request *request, struct edl_error *error)
 {
     struct model_table table;
-    int r = model_table_open(request->words[1], request->arguments, request->words[2],
+    int r = model_table_open(request->words.args[1], request->arguments, request->words.args[2],
                              request->columns, &table, error);
 
     if (r < 0)
@@ -195,17 +180,17 @@ static const struct {
 
 static int run_command(const struct request *request, struct edl_error *error)
 {
-    const char *name = request->n_words > 0 ? request->words[0] : "";
+    const char *name = request->words.n_args > 0 ? request->words.args[0] : "";
 
     if (request->count > NEAREST_MAX)
         return edl_error_set(error, -EINVAL, "--count is at most %d", NEAREST_MAX);
     for (size_t i = 0; i < ELEMENTS(commands); i++)
         if (streq(name, commands[i].name)) {
-            if (request->n_words == commands[i].n_words)
+            if (request->words.n_args == commands[i].n_words)
                 return commands[i].run(request, error);
             (void)edl_error_set(error, -EINVAL, "model %s takes %zu word%s, not %zu", name,
                                 commands[i].n_words - 1, commands[i].n_words > 2 ? "s" : "",
-                                request->n_words - 1);
+                                request->words.n_args - 1);
             return edl_error_remedy(error, "edl-trainer model %s", commands[i].example);
         }
     (void)edl_error_set(error, -EINVAL, "model: \"%.40s\" is not known", name);
@@ -231,10 +216,16 @@ static int start(int argc, char **argv, struct edl_error *error)
         { .name = "json", .flag = &request.json, .help = "one JSON object" },
         { .name = "count", .fallback = "10", .u64 = &request.count, .help = "rows that are told" },
     };
-    const int n = take_words(argc, argv, &request);
-    int r = options_parse(argc - n, argv + n, "edl-trainer", usage, rows, ELEMENTS(rows), error);
+    int r = options_parse(argc, argv, "edl-trainer", usage, rows, ELEMENTS(rows), &request.words,
+                          error);
 
-    return r == OPTIONS_RUN ? run_command(&request, error) : MIN_OF(r, 0);
+    option_words_join(&request.words);
+    if (r == OPTIONS_RUN)
+        r = run_command(&request, error);
+    else
+        r = MIN_OF(r, 0);
+    option_words_clear(&request.words);
+    return r;
 }
 
 int model_main(int argc, char **argv)

@@ -346,7 +346,7 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
 
     n += server_options(&job, rows + n);
     r = options_parse(argc - (command > 0), argv + (command > 0), "edl-trainer", usage, rows, n,
-                      error);
+                      NULL, error);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
     r = read_style(words.style, &job, error);

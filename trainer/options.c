@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 int options_parse(int argc, char **argv, const char *program, const char *usage,
-                  const struct option_row *rows, size_t n_rows, struct edl_error *error)
+                  const struct option_row *rows, size_t n_rows, struct option_words *ret_words,
+                  struct edl_error *error)
 {
     char page[32];
     const struct options_table table = {
@@ -22,7 +23,8 @@ int options_parse(int argc, char **argv, const char *program, const char *usage,
     int r;
 
     (void)snprintf(page, sizeof page, "%s(1)", program);
-    r = options_read(&table, argc, argv, NULL, &given, error);
+    r = ret_words != NULL ? options_read_words(&table, argc, argv, NULL, &given, ret_words, error)
+                          : options_read(&table, argc, argv, NULL, &given, error);
     options_given_done(&given);
     return r;
 }

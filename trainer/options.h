@@ -5,7 +5,9 @@
 #include "shared/options_table.h"
 
 /* options_parse - rows as of shared/options_table.h, each with its field; program is "edl-trainer".
- * Returns OPTIONS_RUN, or OPTIONS_HELP or OPTIONS_VERSION when that was printed; -EINVAL with an
- * error that names the option. */
+ * ret_words: as of options_read_words; NULL: words are refused. Returns OPTIONS_RUN, or
+ * OPTIONS_HELP or OPTIONS_VERSION when that was printed; -EINVAL with an error that names the
+ * option. */
 int options_parse(int argc, char **argv, const char *program, const char *usage,
-                  const struct option_row *rows, size_t n_rows, struct edl_error *error);
+                  const struct option_row *rows, size_t n_rows, struct option_words *ret_words,
+                  struct edl_error *error);

@@ -288,7 +288,7 @@ int main(int argc, char **argv)
     r = options_parse(argc, argv, "edl-pserver",
                       "Usage: edl-pserver [OPTION VALUE]...\n\n"
                       "Keeps one shard of a job's parameters.\n\nOptions:\n",
-                      rows, ELEMENTS(rows), &error);
+                      rows, ELEMENTS(rows), NULL, &error);
     if (r == OPTIONS_HELP || r == OPTIONS_VERSION)
         return 0;
     if (r < 0) {

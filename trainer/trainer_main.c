@@ -236,7 +236,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
         "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
         "Any other network: edl-trainer --config NAME --help\n"
         "Data sets are made with: edl-trainer data --help\n\nOptions:\n",
-        rows, ELEMENTS(rows), error);
+        rows, ELEMENTS(rows), NULL, error);
 
     return r == OPTIONS_RUN ? run(s, error) : MIN_OF(r, 0);
 }

@@ -153,7 +153,8 @@ int main(int argc, char **argv)
         return STATUS_OK;
     }
     argv[0] = (char[]){ "deploy" }; /* as its user typed it */
-    status = options_parse(&deploy_options, &given, argc, argv, &invocation.arguments, &error);
+    status = options_parse(&deploy_options, &given, argc, argv, &invocation.read,
+                           &invocation.arguments, &error);
     if (status < 0)
         return report_error(&error);
     if (status == OPTIONS_HELP) {
@@ -161,13 +162,7 @@ int main(int argc, char **argv)
         (void)puts("edl-deploy is started by edl deploy: see edl deploy --help");
         return STATUS_OK;
     }
-    if (invocation.arguments.n_args == 0) { /* hosts come behind "--" */
-        invocation.arguments.n_args = invocation.arguments.n_rest;
-        free(invocation.arguments.args);
-        invocation.arguments.args = xcalloc(invocation.arguments.n_rest + 1, sizeof(char *));
-        for (size_t i = 0; i < invocation.arguments.n_rest; i++)
-            invocation.arguments.args[i] = invocation.arguments.rest[i];
-    }
+    option_words_join(&invocation.arguments);
     status = run(&invocation);
     option_words_clear(&invocation.arguments);
     return status;

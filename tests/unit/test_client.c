@@ -64,13 +64,14 @@ static const struct options_table sample_table = OPTION_ROWS(sample_rows);
 static int parse(struct sample_options *values, struct option_words *arguments,
                  struct edl_error *error, const char *const *argv)
 {
+    struct verb_options read;
     int argc = 0;
 
     while (argv[argc] != NULL)
         argc++;
     *values = (struct sample_options){ 0 };
     *arguments = (struct option_words){ 0 };
-    return options_parse(&sample_table, values, argc, (char **)argv, arguments, error);
+    return options_parse(&sample_table, values, argc, (char **)argv, &read, arguments, error);
 }
 
 #define PARSE(...)                                                                                 \

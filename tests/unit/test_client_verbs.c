@@ -253,7 +253,7 @@ TEST(test_kill_goes_on_after_a_refusal)
 {
     const struct fixture *fixture = *state;
 
-    assert_int_equal(EDL(NULL, NULL, "kill", "none", "example", "--reason", "why not"),
+    assert_int_equal(EDL(NULL, NULL, "kill", "none", "--reason", "why not", "--", "example"),
                      STATUS_FAILED);
 
     _cleanup_free_ char *seen = asked(fixture);

@@ -143,7 +143,8 @@ static int start(int argc, char **argv, struct arguments *a, struct edl_error *e
 
     usage_text(text, sizeof text);
     named = argc > 1 && argv[1][0] != '-';
-    r = options_parse(argc - named, argv + named, "edl-trainer", text, rows, ELEMENTS(rows), error);
+    r = options_parse(argc - named, argv + named, "edl-trainer", text, rows, ELEMENTS(rows), NULL,
+                      error);
     if (r != OPTIONS_RUN)
         return MIN_OF(r, 0);
     if (!named) {
