@@ -2,6 +2,7 @@
 /* cmd_recordio.c - `edl recordio`: RecordIO files made, read, looked at and cut */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "client/recordio_verb.h"
 #include "client/report.h"
@@ -30,28 +31,16 @@ static const struct option_row recordio_options[] = {
       AT(raw) },
 };
 
-/* Options that one action or two take. */
-#define OUT (1u << 0)
-#define RECORDS (1u << 1)
-#define PARTS (1u << 2)
-#define COMPRESS (1u << 3)
-#define CHUNK (1u << 4)
-#define LINES (1u << 5)
-#define FILES (1u << 6)
-#define NUL (1u << 7)
-#define RAW (1u << 8)
-#define JSON (1u << 9)
-
 static const struct {
     const char *name;
-    unsigned options;
+    const char *options; /* that go with it, each between blanks */
     int (*run)(const struct recordio_call *call);
 } actions[] = {
-    { "cat", NUL | RAW, recordio_cat },
-    { "index", JSON, recordio_list },
-    { "check", JSON, recordio_check },
-    { "convert", OUT | RECORDS | COMPRESS | CHUNK | LINES | FILES | JSON, recordio_convert },
-    { "split", OUT | RECORDS | PARTS | COMPRESS | CHUNK | JSON, recordio_split },
+    { "cat", " null raw ", recordio_cat },
+    { "index", " json ", recordio_list },
+    { "check", " json ", recordio_check },
+    { "convert", " out records compress chunk lines files json ", recordio_convert },
+    { "split", " out records parts compress chunk json ", recordio_split },
 };
 
 static const char *const compressors[] = {
@@ -77,28 +66,15 @@ int recordio_compressor_find(const char *name, enum recordio_compressor *ret,
 
 /* unfit_option - the name of one that is given and does not go with the action; NULL: there is none
  */
-static const char *unfit_option(const struct recordio_options *o, unsigned fit)
+static const char *unfit_option(const struct verb_options *read, const char *fit)
 {
-    const struct {
-        const char *name;
-        bool given;
-        unsigned bit;
-    } given[] = {
-        { "out", o->out != NULL, OUT },
-        { "records", o->records > 0, RECORDS },
-        { "parts", o->parts > 0, PARTS },
-        { "compress", o->compress != NULL, COMPRESS },
-        { "chunk", o->chunk_bytes > 0, CHUNK },
-        { "lines", o->lines, LINES },
-        { "files", o->files, FILES },
-        { "null", o->null, NUL },
-        { "raw", o->raw, RAW },
-        { "json", o->common.json, JSON },
-    };
+    for (size_t i = 0; i < read->table.n_rows; i++) {
+        char word[32];
 
-    for (size_t i = 0; i < ELEMENTS(given); i++)
-        if (given[i].given && (given[i].bit & fit) == 0)
-            return given[i].name;
+        (void)snprintf(word, sizeof word, " %s ", read->rows[i].name);
+        if (read->given.text[i] != NULL && strstr(fit, word) == NULL)
+            return read->rows[i].name;
+    }
     return NULL;
 }
 
@@ -129,7 +105,7 @@ static int run(const struct invocation *invocation)
 
         if (!streq(actions[i].name, arguments->args[0]))
             continue;
-        unfit = unfit_option(call.options, actions[i].options);
+        unfit = unfit_option(&invocation->read, actions[i].options);
         if (unfit == NULL)
             return actions[i].run(&call);
         (void)edl_error_set(&error, -EINVAL, "recordio %s: --%s does not go with it",
