@@ -28,10 +28,17 @@
 #include <utlist.h>
 
 #include "bench/samples.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/cluster.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/speed/gpu_types.h"
+#include "scheduler/core/speed/measure.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -171,7 +178,7 @@ static int settle(struct bench *b)
 
         advance(b, HEARTBEAT_US);
         cluster_tick(b->cluster, b->now);
-        for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+        for (node = cluster_nodes(b->cluster); node != NULL; node = node->hh.next)
             report(b, node,
                    &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
         cluster_plan(b->cluster, b->now);
@@ -292,7 +299,7 @@ static void teach_all(struct bench *b)
 {
     struct job *job;
 
-    DL_FOREACH2(b->cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(b->cluster), job, active_next)
     teach(b, job);
     (void)settle(b);
 }
@@ -342,7 +349,8 @@ static struct node *draw_node(struct bench *b)
     char name[32];
 
     (void)snprintf(name, sizeof name, "node-%llu",
-                   (unsigned long long)random_below(&b->seed, HASH_COUNT(b->cluster->nodes)));
+                   (unsigned long long)random_below(&b->seed,
+                                                    HASH_COUNT(cluster_nodes(b->cluster))));
     return cluster_node(b->cluster, name);
 }
 
@@ -386,7 +394,7 @@ static void restart(struct bench *b)
     index = process->index;
     timed_report(b, EVENT_EXIT, process->node, &(struct ways){ .exits = process });
     advance(b, 2 * 60 * USEC_PER_SEC / 2);
-    for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(b->cluster); node != NULL; node = node->hh.next)
         report(b, node, &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
     cluster_tick(b->cluster, b->now);
     plan(b);
@@ -438,7 +446,7 @@ static void lose_node(struct bench *b)
     double begun;
 
     advance(b, 50 * USEC_PER_SEC);
-    for (node = b->cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(b->cluster); node != NULL; node = node->hh.next)
         if (node != victim)
             report(b, node,
                    &(struct ways){ .foreign_cpu_millicores = node->foreign_cpu_millicores });
@@ -512,9 +520,9 @@ static void count(const struct bench *b, struct size *size)
     const struct node *node;
     const struct job *job;
 
-    DL_FOREACH2(b->cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(b->cluster), job, active_next)
     size->running += job->state != JOB_QUEUED;
-    for (node = b->cluster->nodes; node != NULL; node = node->hh.next) {
+    for (node = cluster_nodes(b->cluster); node != NULL; node = node->hh.next) {
         const struct process *process;
 
         DL_FOREACH2(node->processes, process, node_next)

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <utlist.h>
 
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
@@ -83,7 +85,7 @@ static void report(struct fill *fill, struct node *node, bool ended)
 
 static void report_all(struct fill *fill, bool ended)
 {
-    for (struct node *node = fill->cluster->nodes; node != NULL; node = node->hh.next)
+    for (struct node *node = cluster_nodes(fill->cluster); node != NULL; node = node->hh.next)
         report(fill, node, ended);
     cluster_plan(fill->cluster, fill->now);
     commit(fill);
@@ -147,7 +149,7 @@ static void run(struct fill *fill)
     report_all(fill, false);
     do /* what is over leaves the core a few at a time */
         commit(fill);
-    while (fill->cluster->n_ended > ENDED_IN_CORE);
+    while (cluster_count_ended(fill->cluster) > ENDED_IN_CORE);
 }
 
 static bool read_options(struct fill *fill, int argc, char **argv)

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/options.h"
@@ -154,8 +155,8 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
         return r;
     }
     records.effects = cluster_effects(cluster, &records.n_effects);
-    ret->jobs = HASH_CNT(hh, cluster->jobs) + store_archived_total(store);
-    ret->nodes = HASH_COUNT(cluster->nodes);
+    ret->jobs = HASH_CNT(hh, cluster_jobs(cluster)) + store_archived_total(store);
+    ret->nodes = HASH_COUNT(cluster_nodes(cluster));
     ret->first_number = store_first_number(store);
     return store_commit(store, &records, error);
 }

@@ -10,21 +10,22 @@
 #include <signal.h>
 #include <systemd/sd-daemon.h>
 
+#include "scheduler/accounts/auth.h"
+#include "scheduler/accounts/users.h"
 #include "scheduler/api/api.h"
 #include "scheduler/api/backup.h"
 #include "scheduler/api/forecast.h"
 #include "scheduler/api/workspaces.h"
-#include "scheduler/workspaces/archive.h"
-#include "scheduler/accounts/auth.h"
-#include "scheduler/core/events/lease.h"
-#include "scheduler/database_check.h"
 #include "scheduler/calls/dispatch.h"
-#include "scheduler/nodes/log_hub.h"
 #include "scheduler/calls/peer.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/database_check.h"
+#include "scheduler/nodes/log_hub.h"
 #include "scheduler/reload.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
-#include "scheduler/accounts/users.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -207,7 +208,7 @@ static void warn_of_short_lease(const struct scheduler *scheduler)
         log_warning("a lease of %.0f s is short for %u nodes, which all report four times in it: "
                     "lease: %.0fs in scheduler.conf is better",
                     (double)scheduler->options.lease_us / (double)USEC_PER_SEC,
-                    HASH_COUNT(scheduler->cluster->nodes),
+                    HASH_COUNT(cluster_nodes(scheduler->cluster)),
                     (double)(least_us + USEC_PER_SEC - 1) / (double)USEC_PER_SEC);
 }
 
@@ -217,8 +218,9 @@ int scheduler_run(struct scheduler *scheduler)
     int r;
 
     listeners_log(&scheduler->listeners);
-    log_info("%u nodes, %" PRIu64 " jobs known; policy %s", HASH_COUNT(scheduler->cluster->nodes),
-             HASH_COUNT(scheduler->cluster->jobs) + store_archived_total(scheduler->store),
+    log_info("%u nodes, %" PRIu64 " jobs known; policy %s",
+             HASH_COUNT(cluster_nodes(scheduler->cluster)),
+             HASH_COUNT(cluster_jobs(scheduler->cluster)) + store_archived_total(scheduler->store),
              scheduler->options.policy->name);
     warn_of_short_lease(scheduler);
     (void)sd_notify(0, "READY=1");

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/accounts/users.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
-#include "scheduler/accounts/users.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -171,7 +173,7 @@ static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, st
 
     if (r < 0)
         return r;
-    for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
+    for (struct node *node = cluster_nodes(cluster); node != NULL; node = node->hh.next)
         node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
     cluster_restored(cluster, now);
     r = cluster_check(cluster, error);

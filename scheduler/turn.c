@@ -15,17 +15,19 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/accounts/users.h"
 #include "scheduler/api/api.h"
-#include "scheduler/workspaces/archive_drain.h"
 #include "scheduler/calls/audit.h"
 #include "scheduler/calls/dispatch.h"
 #include "scheduler/calls/event_stream.h"
 #include "scheduler/calls/idempotency.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
-#include "scheduler/accounts/users.h"
+#include "scheduler/workspaces/archive_drain.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -419,7 +421,7 @@ bool scheduler_skip_turn(struct scheduler *scheduler)
     size_t n;
 
     (void)cluster_effects(scheduler->cluster, &n);
-    if (n > 0 || scheduler->cluster->plan_wanted || scheduler->turn_wanted)
+    if (n > 0 || cluster_has_news(scheduler->cluster) || scheduler->turn_wanted)
         return false;
     arm_timer(scheduler);
     return true;
@@ -454,7 +456,8 @@ int scheduler_turn(struct scheduler *scheduler)
     serve_processes(scheduler);
     archive_drain_turn(scheduler);
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
-    records.n_ended = scheduler->cluster->n_ended - cluster_ended_beyond(scheduler->cluster);
+    records.n_ended =
+        cluster_count_ended(scheduler->cluster) - cluster_ended_beyond(scheduler->cluster);
     records.wall_us = clock_read_us(CLOCK_REALTIME);
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);

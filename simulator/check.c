@@ -5,9 +5,9 @@
  * scheduler's, the core's own invariants, every acknowledged word is still true, every wait has a
  * reason. After the last fault everything comes to an end. */
 #include <inttypes.h>
-
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "simulator/internal.h"
 
 /* so much of what is remembered may be looked at, on average, for a commit and for a turn */
@@ -25,7 +25,7 @@ static uint64_t every(size_t size, size_t units)
 
 static void check_replay(struct sim *sim)
 {
-    struct cluster_config config = sim->server.cluster->config;
+    struct cluster_config config = *cluster_config(sim->server.cluster);
     struct cluster *replay = cluster_new(&config);
     struct edl_error error = { 0 };
     int r = memory_store_load(sim->server.store, replay, server_instant(sim), &error);
@@ -66,7 +66,7 @@ static void check_reasons(struct sim *sim)
 {
     const struct job *job;
 
-    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     if (*job->reason == '\0' || *job->reason_code == '\0')
         violate(sim, "reason", "job %s is %s without a reason", job->spec->name,
                 job_state_to_string(job->state));

@@ -5,9 +5,10 @@
  * calm: the first gang of a group that has less than its share does not wait where others' surplus
  * would make room for it. The scheduler's word on a group's holding is true. At each commit: a job
  * that is shrunk for a gang of a group that has its share keeps the guarantee of its own group. */
-#include "simulator/internal.h"
-
 #include <utlist.h>
+
+#include "scheduler/core/model/cluster.h"
+#include "simulator/internal.h"
 
 /* Without an excuse, and with nothing that stops: for reports, commits, a plan or two. */
 #define SHARE_LIMIT_US (20 * USEC_PER_SEC)
@@ -298,7 +299,8 @@ static struct amount offered_to_plan(const struct sim *sim)
 {
     struct amount all = { 0 };
 
-    for (const struct node *node = sim->server.cluster->nodes; node != NULL; node = node->hh.next)
+    for (const struct node *node = cluster_nodes(sim->server.cluster); node != NULL;
+         node = node->hh.next)
         if (node->state == NODE_READY && node->ever_reported) {
             all.cpu_millicores += node->offer.cpu_millicores;
             all.gpus += node->offer.gpus;

@@ -4,9 +4,10 @@
  * A node that is drained becomes empty, and a node whose own services want cores or memory gets
  * them. A job that could be larger grows. Looked at every second, from the processes that really
  * run: as long as there is an excuse, or something is on its way, the time begins anew. */
-#include "simulator/internal.h"
-
 #include <utlist.h>
+
+#include "scheduler/core/model/cluster.h"
+#include "simulator/internal.h"
 
 /* Without an excuse: for reports, commits, a start or two, and who else has to move first. */
 #define DRAIN_LIMIT_US (35 * USEC_PER_SEC)

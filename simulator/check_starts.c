@@ -8,9 +8,10 @@
 
 #include <inttypes.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "simulator/internal.h"
 
-/* The core remembers it for ten minutes, and of so many jobs (cluster.h); other bounds that came
+/* The core remembers it for ten minutes, and of so many jobs (node.h); other bounds that came
  * longer ago than this would be forgotten (max_before_until_us). */
 #define REMEMBERED_US (20 * USEC_PER_SEC)
 
@@ -55,7 +56,7 @@ static bool is_new_of_node(const struct effect *effect, const char *name)
 static bool is_clear(const struct sim *sim, const struct truth_job *truth, const struct job *job)
 {
     const struct cluster *cluster = sim->server.cluster;
-    const uint64_t *jobs = cluster->figures.jobs;
+    const uint64_t *jobs = cluster_figures(cluster)->jobs;
     bool own = job->state == JOB_STARTING || job->state == JOB_RESIZING;
     const struct node *node;
 
@@ -65,7 +66,7 @@ static bool is_clear(const struct sim *sim, const struct truth_job *truth, const
     for (size_t i = 0; i < sim->ledger.n_pending; i++)
         if (sim->ledger.pending[i].kind == PENDING_SCALE)
             return false;
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(cluster); node != NULL; node = node->hh.next)
         if (node->state == NODE_DRAINING)
             return false;
     return jobs[JOB_QUEUED] == 0 && jobs[JOB_STARTING] + jobs[JOB_RESIZING] == own;
@@ -109,7 +110,7 @@ static void look(struct sim *sim, const struct process *process, const struct ef
     for (size_t i = 0; i < n; i++)
         if (is_new_of_node(&effects[i], there->name))
             return;
-    for (node = sim->server.cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(sim->server.cluster); node != NULL; node = node->hh.next)
         if (is_idle(sim, node) &&
             holds(node, &sim->submissions[truth->submission].spec->roles[process->role])) {
             violate(sim, "failed",

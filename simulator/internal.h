@@ -9,7 +9,7 @@
 #include "agent/core/agent_core.h"
 #include "agent/core/fence.h"
 #include "agent/core/link_sm.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/record/memory_store.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -20,8 +20,8 @@
 #include "simulator/script.h"
 #include "simulator/sim.h"
 
-struct truth_job;
 struct sim_node;
+struct truth_job;
 
 #define NOBODY UINT32_MAX
 #define PPM 1000000

@@ -5,9 +5,9 @@
  * caller. It never asks the core what it believes. A change that the core took and a crash undid is
  * dropped with the turn. */
 #include <inttypes.h>
-
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "simulator/internal.h"
 
 #define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */
@@ -27,7 +27,7 @@ static void grow_slots(struct truth_role *role, uint32_t n)
     role->n_slots = n;
 }
 
-static struct truth_job *job_new(struct ledger *ledger, uint64_t id)
+static struct truth_job *truth_job_new(struct ledger *ledger, uint64_t id)
 {
     struct truth_job *truth = xcalloc(1, sizeof *truth);
 
@@ -42,7 +42,7 @@ static struct truth_job *job_new(struct ledger *ledger, uint64_t id)
     return truth;
 }
 
-static struct truth_job *job_free(struct truth_job *truth)
+static struct truth_job *truth_job_free(struct truth_job *truth)
 {
     for (uint32_t r = 0; r < truth->n_roles; r++)
         free(truth->roles[r].slots);
@@ -62,7 +62,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
                 job->spec->name, truth->name);
         return truth;
     }
-    truth = job_new(&sim->ledger, job->id);
+    truth = truth_job_new(&sim->ledger, job->id);
     truth->submission = submission;
     (void)snprintf(truth->name, sizeof truth->name, "%s", job->spec->name);
     truth->priority = made->spec->priority;
@@ -498,7 +498,7 @@ void ledger_crashed(struct sim *sim)
     ledger->n_pending = 0;
     for (uint64_t id = 0; id < ledger->n_jobs; id++)
         if (ledger->jobs[id] != NULL && !ledger->jobs[id]->exists)
-            ledger->jobs[id] = job_free(ledger->jobs[id]);
+            ledger->jobs[id] = truth_job_free(ledger->jobs[id]);
 }
 
 void ledger_acknowledged(struct sim *sim, const struct operation *op)
@@ -557,7 +557,7 @@ static void check_restored_job(struct sim *sim, const struct truth_job *truth,
 /* What the core has let go of is kept as it was. */
 static void check_archive(struct sim *sim)
 {
-    struct cluster_config config = sim->server.cluster->config;
+    struct cluster_config config = *cluster_config(sim->server.cluster);
     struct cluster *archive = cluster_new(&config);
     struct edl_error error = { 0 };
 
@@ -581,7 +581,7 @@ void ledger_restored(struct sim *sim)
     const struct job *job;
 
     check_archive(sim);
-    for (job = sim->server.cluster->jobs; job != NULL; job = job->hh.next)
+    for (job = cluster_jobs(sim->server.cluster); job != NULL; job = job->hh.next)
         if (ledger_job(sim, job->id) == NULL)
             violate(sim, "restart", "after a restart there is job %s, which was never committed",
                     job->spec->name);
@@ -616,7 +616,7 @@ void ledger_done(struct sim *sim)
 
             DL_FOREACH_SAFE(sim->ledger.jobs[id]->waiters, waiter, next)
             (void)message_free(sim, waiter);
-            (void)job_free(sim->ledger.jobs[id]);
+            (void)truth_job_free(sim->ledger.jobs[id]);
         }
     free(sim->ledger.jobs);
     free(sim->ledger.pending);

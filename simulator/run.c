@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - one seed: run it, and when it fails find the shortest schedule that still does */
-#include "simulator/faults.h"
-
 #include <errno.h>
 #include <inttypes.h>
-
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "shared/cleanup.h"
+#include "simulator/faults.h"
 
 #define HISTORY_BYTES (16 * 1024) /* of the trace's end */
 #define SHRINK_RUNS_MAX 400

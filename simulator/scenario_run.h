@@ -14,7 +14,7 @@
  *                worst */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/job_spec.h"
 #include "simulator/metrics.h"
 #include "simulator/scenario.h"

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/model/cluster.h"
+
 #define NO_SUBMISSION UINT32_MAX
 
 /* The role whose instances are counted: the elastic one, else "trainer", else the last. */

@@ -4,13 +4,17 @@
  * As scheduler/turn.c: all calls that came in while nothing was being written are one turn. Its
  * effects are one commit, which takes time and blocks everything else; answers and orders go out
  * behind it. A crash before the end of a commit leaves nothing of it. */
-#include "scheduler/core/model/core_internal.h" /* what is learnt of a job, for a mutant */
+#include <utlist.h>
+
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
-
-#include <utlist.h>
 
 #define LOSE_ONE_IN 20                   /* SIM_MUTANT_STORE_LOSES_RECORD: processes' records */
 #define LEAVING_US (300 * USEC_PER_MSEC) /* for what it tells */
@@ -239,7 +243,7 @@ static void spoil(struct sim *sim)
         sim->server.cluster->figures.jobs[JOB_RUNNING]++;
     if (sim->config.mutant != SIM_MUTANT_REASON_EMPTIED)
         return;
-    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     if (job->state == JOB_QUEUED)
         *job->reason = '\0';
 }
@@ -268,7 +272,7 @@ static void forget_incarnations(struct sim *sim)
     if (sim->now_us < sim->server.forgets_at_us)
         return;
     sim->server.forgets_at_us = NEVER_US;
-    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     job->next_incarnation = 1;
 }
 
@@ -279,7 +283,7 @@ static void forget_gangs(struct sim *sim)
 
     if (sim->config.mutant != SIM_MUTANT_GANG_FORGOTTEN)
         return;
-    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         if (job->state == JOB_QUEUED && job->next_incarnation > 1 && job->spec->roles[r].min > 1)
             (void)cluster_scale_job(sim->server.cluster, job, job->spec->roles[r].name, 1, 1,
@@ -289,8 +293,9 @@ static void forget_gangs(struct sim *sim)
 /* SIM_MUTANT_STARTS_FORGOTTEN: right before a plan that looks for other nodes */
 static void forget_starts(struct sim *sim)
 {
-    struct node *node =
-        sim->config.mutant == SIM_MUTANT_STARTS_FORGOTTEN ? sim->server.cluster->nodes : NULL;
+    struct node *node = sim->config.mutant == SIM_MUTANT_STARTS_FORGOTTEN
+                            ? cluster_nodes(sim->server.cluster)
+                            : NULL;
 
     for (; node != NULL; node = node->hh.next)
         node->n_start_failures = 0;
@@ -303,7 +308,7 @@ static void overrate_cost(struct sim *sim)
 
     if (sim->config.mutant != SIM_MUTANT_COST_OVERRATED)
         return;
-    DL_FOREACH2(sim->server.cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     if (job->learned != NULL)
         job->learned->of.resize_s = OVERRATED_S;
 }
@@ -551,7 +556,7 @@ void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us)
     sim_after(sim, down_us, EVENT_SERVER_START, 0, 0);
 }
 
-static struct cluster_config cluster_config(const struct sim *sim)
+static struct cluster_config config_of(const struct sim *sim)
 {
     struct cluster_config config = {
         .policy = sim->config.policy,
@@ -606,7 +611,7 @@ static void restore(struct sim *sim)
 void server_start(struct sim *sim)
 {
     struct server *server = &sim->server;
-    struct cluster_config config = cluster_config(sim);
+    struct cluster_config config = config_of(sim);
     struct edl_error error = { 0 };
     struct node *node;
     uint64_t base;
@@ -625,7 +630,7 @@ void server_start(struct sim *sim)
                                 ? sim->now_us + sim->config.lease_us / 2
                                 : NEVER_US;
     base = random_u64(&server->random) >> 34 << 32;
-    for (node = server->cluster->nodes; node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(server->cluster); node != NULL; node = node->hh.next)
         node->orders_version = base + (++server->joins << 20);
     server->up = true;
     server->timer_at_us = NEVER_US;

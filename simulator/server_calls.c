@@ -2,10 +2,12 @@
 /* server_calls.c - what each call does to the core, and its answer; as scheduler/api_*.c do it */
 #include <errno.h>
 #include <inttypes.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/cleanup.h"
 #include "simulator/internal.h"
 
@@ -145,7 +147,7 @@ static void fail_with_one(const struct sim *sim)
 {
     struct job *job, *next;
 
-    DL_FOREACH_SAFE2(sim->server.cluster->active, job, next, active_next)
+    DL_FOREACH_SAFE2(cluster_active_jobs(sim->server.cluster), job, next, active_next)
     {
         uint32_t n = 0;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server_orders.c - what agents are ordered, as scheduler/nodes/orders.c */
-#include "scheduler/core/events/node_orders.h"
-#include "simulator/internal.h"
-
 #include <utlist.h>
+
+#include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/model/cluster.h"
+#include "simulator/internal.h"
 
 /* The mutants of what is ordered. */
 static void spoil_order(const struct sim *sim, struct order *order, const struct node *node,

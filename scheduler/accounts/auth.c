@@ -15,6 +15,8 @@
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/calls/peer.h"
 #include "scheduler/calls/peer_job.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -415,7 +417,8 @@ static bool is_of_a_node(const struct scheduler *scheduler, const char *token)
 
     if (auth_hash(token, hash, NULL) < 0)
         return false;
-    for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+    for (const struct node *node = cluster_nodes(scheduler->cluster); node != NULL;
+         node = node->hh.next)
         if (same_secret(hash, node->credential_hash))
             return true;
     return false;

@@ -7,8 +7,9 @@
 #include <uthash.h>
 
 #include "scheduler/accounts/auth.h"
-#include "scheduler/scheduler.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - whether it answers and takes work, the cluster in sum, and its policy */
-#include "scheduler/api/api.h"
-
 #include <utlist.h>
 
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/openapi/openapi.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
@@ -52,7 +52,7 @@ static struct sums sum_nodes(const struct cluster *cluster)
 {
     struct sums sums = { 0 };
 
-    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
+    for (const struct node *node = cluster_nodes(cluster); node != NULL; node = node->hh.next) {
         sums.nodes++;
         sums.ready += node->state == NODE_READY;
         if (node->state == NODE_LOST)
@@ -82,7 +82,7 @@ void api_cluster(struct http_request *request, void *userdata)
     uint64_t submitted = 0, pending = 0;
     const struct job *job;
 
-    DL_FOREACH2(cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(cluster), job, active_next)
     {
         pending += job->state == JOB_QUEUED;
         if (++submitted <= JOBS_LISTED)
@@ -94,8 +94,8 @@ void api_cluster(struct http_request *request, void *userdata)
     }
     http_reply_json(request, 200,
                     json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:o}", "policy",
-                              cluster->config.policy->name, "max_load",
-                              (double)cluster->config.max_load_permille / 1000.0, "nodes",
+                              cluster_config(cluster)->policy->name, "max_load",
+                              (double)cluster_config(cluster)->max_load_permille / 1000.0, "nodes",
                               (json_int_t)sums.nodes, "nodes_ready", (json_int_t)sums.ready,
                               "cpu_millicores", (json_int_t)sums.cpu, "cpu_granted_millicores",
                               (json_int_t)sums.cpu_granted, "foreign_cpu_millicores",
@@ -132,7 +132,7 @@ static json_t *prices_to_json(const struct cluster *cluster)
 void api_policy(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
-    const struct cluster_config *config = &scheduler->cluster->config;
+    const struct cluster_config *config = cluster_config(scheduler->cluster);
     json_t *known = json_array();
     const struct policy *policy;
 

@@ -4,11 +4,11 @@
  * An agent knows its processes, and not their jobs: a waiting job goes on with the files that its
  * process left in a private workspace. A job that is not in the core any more is over, or was never
  * known. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 
+#include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

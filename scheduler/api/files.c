@@ -3,17 +3,17 @@
  *
  * They are asked of the node on which the newest process of a slot runs or ran (file_reads.h). They
  * belong to the submitter of the job: only that user and admins get them. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/workspaces/archive.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/file_reads.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/error.h"
 #include "shared/file_listing.h"
 #include "shared/http_server.h"

@@ -10,11 +10,12 @@
 #include <errno.h>
 #include <utlist.h>
 
-#include "scheduler/json/admission_json.h"
-#include "scheduler/api/api.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/json/admission_json.h"
 #include "scheduler/json/forecast_json.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/snapshot.h"
@@ -40,10 +41,10 @@
 
 static struct forecast_options bounded(const struct cluster *cluster)
 {
-    size_t size = 1 + HASH_COUNT(cluster->nodes);
+    size_t size = 1 + HASH_COUNT(cluster_nodes(cluster));
     const struct job *job;
 
-    DL_FOREACH2(cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(cluster), job, active_next)
     size++;
     return (struct forecast_options){
         .steps_max = (uint32_t)MIN_OF(MAX_OF(STEPS_TIMES_SIZE / size, STEPS_MIN), STEPS_MAX)

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 
 struct edl_error;
 struct http_request;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c - groups of users: the part of the cluster that each is guaranteed */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <stdio.h>
 
-#include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/accounts/users.h"
+#include "scheduler/api/api.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
+#include "scheduler/calls/body.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/accounts/users.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"

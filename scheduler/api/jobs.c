@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jobs.c - jobs: submit, list, show, stop, other bounds */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/json/admission_json.h"
-#include "scheduler/api/forecast.h"
-#include "scheduler/api/workspaces.h"
-#include "scheduler/workspaces/archive.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/api/forecast.h"
+#include "scheduler/api/page.h"
+#include "scheduler/api/precondition.h"
+#include "scheduler/api/workspaces.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/admission.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/json/admission_json.h"
 #include "scheduler/json/job_json.h"
-#include "scheduler/api/page.h"
-#include "scheduler/api/precondition.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -294,7 +297,8 @@ static const struct job *next_job(const struct listing *listing, const struct jo
 {
     do {
         if (job == NULL)
-            job = listing->all ? listing->cluster->jobs : listing->cluster->active;
+            job = listing->all ? cluster_jobs(listing->cluster)
+                               : cluster_active_jobs(listing->cluster);
         else
             job = listing->all ? job->hh.next : job->active_next;
     } while (job != NULL && listing->array != NULL &&
@@ -329,7 +333,7 @@ static int listing_open(struct scheduler *scheduler, struct listing *listing, ui
 
     if (r < 0)
         return r;
-    listing->past = listing->archived != NULL ? listing->archived->jobs : NULL;
+    listing->past = listing->archived != NULL ? cluster_jobs(listing->archived) : NULL;
     listing->core = first_job(listing, after);
     *limit = most;
     return 0;
@@ -471,7 +475,7 @@ static int array_owner(const struct scheduler *scheduler, const struct job_ref *
     const char *rival = NULL;
 
     *ret = ref->has_user ? ref->user : caller;
-    DL_FOREACH2(scheduler->cluster->active, job, active_next)
+    DL_FOREACH2(cluster_active_jobs(scheduler->cluster), job, active_next)
     {
         if (ref->has_user || !streq(job_spec_array(job->spec), ref->name))
             continue;

@@ -3,17 +3,17 @@
  *
  * A read notes its interest, which changes the orders of the job's nodes, which makes their agents
  * push. Without follow=1 it waits a moment for them; with it it waits for news. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/workspaces/archive.h"
+#include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"

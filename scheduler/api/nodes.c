@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c - nodes: join, report, and the questions and changes of people; for orders see
  * api/orders.c */
-#include "scheduler/api/api.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
-#include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
-#include "scheduler/calls/body.h"
-#include "scheduler/core/model/cause_text.h"
 #include "scheduler/accounts/join_tokens.h"
-#include "scheduler/json/node_json.h"
+#include "scheduler/api/api.h"
+#include "scheduler/api/forecast.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
+#include "scheduler/calls/body.h"
+#include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/json/node_json.h"
 #include "scheduler/scheduler.h"
 #include "shared/agent_wire.h"
-#include "shared/clock.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
@@ -479,7 +479,8 @@ void api_nodes_list(struct http_request *request, void *userdata)
         http_reply_error(request, &error);
         return;
     }
-    for (const struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+    for (const struct node *node = cluster_nodes(scheduler->cluster); node != NULL;
+         node = node->hh.next)
         page_offer(&page, node->name, node);
     next = page_fill(&page);
     nodes = json_array();

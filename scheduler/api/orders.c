@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* orders.c - the long poll of an agent: the orders of its node, as soon as they change */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <stdio.h>
 
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/orders.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"

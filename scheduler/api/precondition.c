@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/core/core.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"

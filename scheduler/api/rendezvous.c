@@ -6,17 +6,17 @@
  * repeated whenever the core says that somebody came or went (EFFECT_MEMBERSHIP, turn.c). So
  * nothing is lost when a call is made again: by the agent after a restart of the scheduler, by the
  * caller when its wait ended without news. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/accounts/auth.h"
-#include "scheduler/calls/body.h"
-#include "scheduler/json/job_json.h"
+#include "scheduler/api/api.h"
 #include "scheduler/api/process_ref.h"
+#include "scheduler/calls/body.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"

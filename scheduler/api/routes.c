@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* routes.c - the whole API in one table, and the common parts of its handlers */
-#include "scheduler/api/api.h"
-#include "scheduler/api/workspaces.h"
-#include "scheduler/workspaces/archive.h"
-
 #include <errno.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/api/workspaces.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/web/web.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
-#include "shared/report_bounds.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "shared/report_bounds.h"
 #include "shared/workspace_limits.h"
 
 #define KIB 1024

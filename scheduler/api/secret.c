@@ -4,12 +4,12 @@
  * A job gets its secret with its submission, in the same transaction. One of a database from before
  * there were secrets gets it when the first process asks. People are refused in every role: a
  * person who knows the secret can pass for a process of the job. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/degraded.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"

@@ -3,17 +3,17 @@
  *
  * A name stands for the processes that the newest job of that name has now: a service that is
  * submitted anew is the same one. So a waiting caller looks the job up again at every look. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/workspaces/archive.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
 #include "scheduler/core/events/services.h"
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/workspaces/archive.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/http_server.h"

@@ -4,14 +4,14 @@
  *
  * Every call but the readers' names its process; the core refuses one that is not the live
  * incarnation. */
-#include "scheduler/api/api.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage.c - accounting by user: the sums over all jobs of this database */
-#include "scheduler/api/api.h"
-
 #include <stdio.h>
 
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/usage.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -37,7 +38,7 @@ static void sum_jobs(const struct cluster *cluster, const char *user, struct acc
 {
     uint64_t now_wall_us = clock_instant().wall_us;
 
-    for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
+    for (const struct job *job = cluster_jobs(cluster); job != NULL; job = job->hh.next) {
         struct account *account;
         struct usage usage;
 

@@ -9,7 +9,9 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/reason.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"

@@ -11,8 +11,9 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#include "scheduler/api/api.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/workspaces/workspaces.h"
@@ -58,7 +59,8 @@ static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_
         return;
     for (workspace = scheduler->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
         workspace->needed = false;
-    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+    for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
+         job = job->active_next)
         mark_job(scheduler, job->spec, job->user, wall_us);
     n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
     if (n > 0)
@@ -83,7 +85,8 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
                         &scheduler->workspaces, error);
     if (r < 0)
         return r;
-    for (const struct job *job = scheduler->cluster->active; job != NULL; job = job->active_next)
+    for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
+         job = job->active_next)
         mark_job(scheduler, job->spec, job->user, clock_read_us(CLOCK_REALTIME));
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
                                    LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);

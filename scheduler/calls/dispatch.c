@@ -21,6 +21,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/calls/idempotency.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"

@@ -2,11 +2,32 @@
 /* core.c - the root of the core: makes and frees its rooms, and hands what time brings to them
  *
  * With submission.c the root, which may use every room. */
-#include "scheduler/core/events/lease.h"
-#include "scheduler/core/learn/take.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/learn/take.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/model/gpu_idle.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/machines.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/speed/family.h"
 
 /* A further pass follows only when one itself ended a job, made one complete, or made instances
  * that could give way for a waiting job. */
@@ -146,7 +167,7 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
     return node != NULL ? MIN_OF(next, node->lease_deadline_us) : next;
 }
 
-/* cluster_plan - see cluster.h; idempotent until the next event. A plan that is not settled after
+/* cluster_plan - see core.h; idempotent until the next event. A plan that is not settled after
  * so many passes stays wanted: the next turn, which each report brings, goes on with it. */
 void cluster_plan(struct cluster *cluster, struct instant now)
 {
@@ -163,7 +184,7 @@ void cluster_plan(struct cluster *cluster, struct instant now)
     learn_take(cluster);
 }
 
-/* cluster_wants_plan - see cluster.h */
+/* cluster_wants_plan - see core.h */
 bool cluster_wants_plan(struct cluster *cluster)
 {
     learn_take(cluster);
@@ -178,7 +199,7 @@ const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n)
     return cluster->effects;
 }
 
-/* cluster_replan - see cluster.h */
+/* cluster_replan - see core.h */
 void cluster_replan(struct cluster *cluster, struct instant now)
 {
     struct node *node;

@@ -2,7 +2,13 @@
 /* submission.c - a submission: the events make its jobs, and learning gives each its turn
  *
  * A file of the root: a job enters the queue by its turn, so the turn is known before. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/submission.h"
+
+#include "scheduler/core/events/submit.h"
+#include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/model/spec_size.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
 
 static struct job *make(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                         struct instant now)

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <utlist.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/usage.h"
 #include "shared/clock.h"
 #include "shared/job_document.h"
 #include "shared/step_sums_json.h"

@@ -3,15 +3,15 @@
  *
  * A new figure needs a row here and a line in edl-metrics(5); a test compares the two. No label may
  * take a value that grows with use (a job, a user, a node). */
-#include "scheduler/metrics.h"
-
 #include <math.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/json/exposition.h"
+#include "scheduler/metrics.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -141,7 +141,7 @@ static void write_build(FILE *out, const char *name, const struct view *view)
 {
     const struct exposition_label labels[] = {
         { "version", EDL_VERSION },
-        { "policy", view->scheduler->cluster->config.policy->name },
+        { "policy", cluster_config(view->scheduler->cluster)->policy->name },
     };
 
     exposition_sample(out, name, labels, ELEMENTS(labels), 1, SCALE_ONE);
@@ -477,14 +477,14 @@ static struct view look(const struct scheduler *scheduler)
     struct instant now = clock_instant();
     struct view view = {
         .scheduler = scheduler,
-        .core = &cluster->figures,
+        .core = cluster_figures(cluster),
         .nodes = figures_sum_nodes(cluster),
         .machines = machines_sum(&scheduler->machines, cluster),
         .traffic_bytes = { scheduler->machines.received_bytes, scheduler->machines.sent_bytes },
         .oldest_wait_us = figures_oldest_wait_us(cluster, now),
         .oldest_report_us = figures_oldest_report_us(cluster, now),
         .utilisation_ppm = cluster_utilisation_ppm(cluster),
-        .max_load_permille = cluster->config.max_load_permille,
+        .max_load_permille = cluster_config(cluster)->max_load_permille,
         .writable = !scheduler->degraded.on,
         .connections = listeners_connections(&scheduler->listeners),
         .waiting = listeners_waiting(&scheduler->listeners),
@@ -507,7 +507,7 @@ static struct view look(const struct scheduler *scheduler)
            sizeof view.longest_waits_us);
     memcpy(view.refused, scheduler->dispatch.refused, sizeof scheduler->dispatch.refused);
     view.refused[REFUSED_HANDSHAKES] = listeners_shut_out(&scheduler->listeners);
-    memcpy(view.held, cluster->holdings.all, sizeof view.held);
+    memcpy(view.held, cluster_holdings(cluster)->all, sizeof view.held);
     memcpy(view.pushes, scheduler->progresses.pushes, sizeof view.pushes);
     memcpy(view.limits, scheduler->options.limits.all, sizeof view.limits);
     view.gpus[0] = view.nodes.gpus_granted;

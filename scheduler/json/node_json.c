@@ -8,7 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/nodes/machine.h"
 #include "shared/agent_wire.h"

@@ -7,6 +7,7 @@
 
 #include "scheduler/api/api.h"
 #include "scheduler/core/events/away.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/machine_ends.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -53,10 +54,11 @@ static void tell_all(struct scheduler *scheduler)
     char topic[TOPIC_MAX];
 
     leaving->told = true;
-    for (struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next)
+    for (struct node *node = cluster_nodes(scheduler->cluster); node != NULL; node = node->hh.next)
         leaving->n_left += may_know(node);
     end_after(scheduler, leaving->n_left > 0 ? TELL_MOST_US : LINGER_US);
-    for (struct node *node = scheduler->cluster->nodes; node != NULL; node = node->hh.next) {
+    for (struct node *node = cluster_nodes(scheduler->cluster); node != NULL;
+         node = node->hh.next) {
         (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
         waiters_notify(scheduler, topic);
     }

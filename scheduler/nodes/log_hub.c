@@ -8,14 +8,13 @@
  * An agent may push what is known already (the unasked end overlaps with live output); offsets
  * tell, and the known part is cut off. Offsets count bytes of the file, and the text may be longer
  * where invalid bytes were replaced. */
-#include "scheduler/nodes/log_hub_internal.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <uthash.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
+#include "scheduler/nodes/log_hub_internal.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/json_text.h"

@@ -4,7 +4,7 @@
 
 #include <uthash.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/log_hub.h"
 
 #define FRESH_WAIT_US (2 * USEC_PER_SEC)

@@ -5,10 +5,10 @@
  * pieces stand in the order of their times. A piece has the time by which its agent saw it written
  * (a heartbeat at most after it was), or when it arrived. Pieces of one process stay in their order
  * whatever its node's clock does. */
-#include "scheduler/nodes/log_hub_internal.h"
-
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/nodes/log_hub_internal.h"
 #include "scheduler/store/store.h"
 #include "shared/macro.h"
 

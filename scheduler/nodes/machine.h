@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 
 #define MACHINE_DISKS_MAX 4
 #define MACHINE_NICS_MAX 16

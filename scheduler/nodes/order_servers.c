@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/json/job_json.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"

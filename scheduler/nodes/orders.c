@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
-#include "scheduler/core/events/ranks.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/events/ranks.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/nodes/order_servers.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <uthash.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/push_counts.h"
 #include "shared/macro.h"
 #include "shared/process_progress.h"

@@ -3,10 +3,13 @@
  *
  * Their rows stay as they were written last. A figure that would cost a look at all of them is kept
  * as a sum in the transaction that changes it: their number, and their grants. */
-#include "scheduler/store/store_internal.h"
-
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/usage.h"
 #include "scheduler/store/row.h"
+#include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

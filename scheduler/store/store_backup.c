@@ -5,13 +5,12 @@
  * A copy is made a few pages at a time over the connection that also commits: SQLite then carries
  * later commits into the part that was copied already. So the copy is the state at its end, and
  * never begins again. */
-#include "scheduler/store/store.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
+#include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/core/learn/families.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/row.h"
 #include "scheduler/store/store_internal.h"

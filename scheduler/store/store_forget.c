@@ -3,9 +3,8 @@
  *
  * Pages that become free are used again by the rows that come, so the file stops growing. It is not
  * made smaller, which would move pages in every turn (auto_vacuum) or stop the service (VACUUM). */
+#include "scheduler/core/core.h"
 #include "scheduler/store/store_internal.h"
-
-#include "scheduler/core/model/cluster.h"
 
 /* The most that a turn deletes; a tail is 64 KiB. */
 #define SWEEP_ROWS 512

@@ -5,9 +5,8 @@
  * transaction: no sweep, no long transaction, and a bound that was lowered is reached while work
  * goes on. Revisions that are left stay consecutive, because only the beginning goes. But where a
  * restored history goes on they jump, which is no reason to let more of it go. */
+#include "scheduler/core/core.h"
 #include "scheduler/store/store_internal.h"
-
-#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 
 #define TRIM_LEAST 64       /* events that may go with a turn, besides twice those it adds */

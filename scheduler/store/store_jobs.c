@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"

@@ -8,10 +8,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "scheduler/core/events/away.h"
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/events/away.h"
 #include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
+#include "scheduler/core/record/restore.h"
 #include "scheduler/store/row.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"
@@ -99,7 +102,7 @@ static int load_away(struct loader *loader, sqlite3_stmt *statement)
     struct row row;
 
     row_begin(&row, statement, loader->error, "away");
-    loader->cluster->away_us = row_u64(&row, 0, CLUSTER_AWAY_MOST_US);
+    cluster_restore_away(loader->cluster, row_u64(&row, 0, CLUSTER_AWAY_MOST_US));
     return row.r;
 }
 
@@ -536,7 +539,7 @@ int store_load_archived(struct store *store, const struct archive_query *query,
         store_bind_text(store->statements[which], 4, query->user);
     }
     r = each_row(&loader, which, load_job);
-    for (const struct job *job = cluster->jobs; r == 0 && job != NULL; job = job->hh.next)
+    for (const struct job *job = cluster_jobs(cluster); r == 0 && job != NULL; job = job->hh.next)
         r = load_parts(&loader, job->id, query->id != 0);
     return r;
 }
@@ -561,6 +564,6 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         if (r < 0)
             return r;
     }
-    cluster->next_job_id = MAX_OF(cluster->next_job_id, store_first_number(store));
+    cluster_number_jobs_from(cluster, store_first_number(store));
     return 0;
 }

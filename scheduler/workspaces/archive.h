@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 
 struct archive_query;
 struct edl_error;

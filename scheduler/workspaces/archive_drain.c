@@ -4,6 +4,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "scheduler/core/model/archive.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "shared/clock.h"

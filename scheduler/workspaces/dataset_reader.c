@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/core.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"

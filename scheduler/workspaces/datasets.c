@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/base/queue_rules.h"
-#include "scheduler/workspaces/dataset_reader.h"
 #include "scheduler/api/process_ref.h"
+#include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/worker.h"
+#include "scheduler/workspaces/dataset_reader.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "scheduler/api/api.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"

@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "scheduler/core/ask/admission.h"
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/speed/family.h"
-#include "scheduler/core/model/groups.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_family.h"
 #include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/speed/family.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

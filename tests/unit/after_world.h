@@ -5,10 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 

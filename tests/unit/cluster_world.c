@@ -5,10 +5,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-
 #include <cmocka.h>
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_config.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/record/memory_store.h"
 
 #define WORLD_NODES 8

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <cmocka.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 #include "shared/job_document.h"

@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-
 #include <cmocka.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/node.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -6,6 +6,8 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "tests/unit/scheduler_fixture.h"

@@ -3,6 +3,10 @@
  * needed */
 #include <stdio.h>
 
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

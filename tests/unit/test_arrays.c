@@ -5,6 +5,11 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/after_world.h"

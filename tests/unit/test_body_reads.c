@@ -4,19 +4,20 @@
  *
  * Where an order counts the thread that reads is held at a semaphore, so that all bodies sent
  * meanwhile wait. */
-#include "tests/unit/live_scheduler.h"
-
 #include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/worker.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define KIB 1024

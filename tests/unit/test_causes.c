@@ -3,15 +3,15 @@
  *
  * An agent of the version before tells why a process ended by a sentence alone, one of this version
  * by a word. A word that is told is believed, with any sentence beside it. */
-#include "tests/unit/live_scheduler.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define OFFER                                                                                      \

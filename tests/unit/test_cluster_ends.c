@@ -3,9 +3,10 @@
  * the scheduler */
 #include <errno.h>
 #include <stdio.h>
-
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <utlist.h>
-#include "scheduler/core/model/core_internal.h"
+
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/gpu_idle.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -8,11 +8,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/start.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_datasets.c - datasets come in bounded pieces, whole or not at all: beside others, over a
  * commit that fails, and with the job's end; too large ones are refused */
-#include "tests/unit/live_scheduler.h"
-
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "scheduler/core/base/histogram.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 enum { TASKS = 2 * DATASET_SLICE_TASKS + 100, SLICES = 3 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_discovery.c - the members and the servers, as the API tells them: long polls */
-#include "tests/unit/live_scheduler.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define MEET "/jobs/self-made/rendezvous"

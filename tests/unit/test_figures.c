@@ -4,7 +4,12 @@
  * That the figures of this moment are the result of counting is a part of cluster_check, and so of
  * every test that uses a world. */
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/resize_text.h"
 #include "shared/error.h"
 #include "shared/macro.h"

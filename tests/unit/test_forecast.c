@@ -4,10 +4,11 @@
  *
  * That a forecast comes true is tested with many clusters in test_forecast_random.c. */
 #include <errno.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"

@@ -3,9 +3,17 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/victims.h"
+#include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"
 #include "tests/unit/types_world.h"
-#include "tests/unit/goodput_curves.h"
 
 /* --- the table, and arithmetic --- */
 

@@ -3,11 +3,12 @@
  * rest beyond them is shared by weight. One node of ten cores; alice is of group a, bob of b, carol
  * of none. */
 #include <stdio.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -6,10 +6,14 @@
  * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/start.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

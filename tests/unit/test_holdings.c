@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -2,7 +2,7 @@
 /* test_job_hasty.c - a job whose processes end at once on a node backs off there */
 #include <stdio.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job_hasty.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_learn.c - what the core learns of a job from its processes and its task queue */
 
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,9 @@
 /* test_job_restarts.c - programs that fail everywhere at once, and those that only seem to */
 #include <stdio.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

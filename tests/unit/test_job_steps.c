@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_steps.c - jobs without a queue are learnt from by the steps that their processes tell */
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/capacity.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"

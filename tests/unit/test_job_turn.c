@@ -4,7 +4,11 @@
 #include <stdio.h>
 
 #include "scheduler/core/ask/account.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

@@ -22,10 +22,14 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <sqlite3.h>
 
+#include "scheduler/core/check/check.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_config.h"
+#include "scheduler/core/record/compare.h"
 #include "scheduler/core/record/records.h"
+#include "scheduler/core/record/restore.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

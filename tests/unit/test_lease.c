@@ -6,6 +6,8 @@
 
 #include "scheduler/core/events/away.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

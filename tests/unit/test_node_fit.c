@@ -2,7 +2,14 @@
 /* test_node_fit.c - the model and the plan agree which gangs the nodes could run */
 #include <stdio.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/node_fit.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/seeds.h"

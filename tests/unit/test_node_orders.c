@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 #include "tests/unit/cluster_world.h"

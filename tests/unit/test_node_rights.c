@@ -4,21 +4,22 @@
  *
  * Nobody makes any call for a process that is elsewhere, that is over, or that never was; and every
  * other call is a person's. The calls are those of the route table, so a new one is in. */
-#include "tests/unit/live_scheduler.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/api/api.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/nodes/log_hub.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define CREDENTIAL_1 "1111111111111111111111111111111111111111111111111111111111111111"

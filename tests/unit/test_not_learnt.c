@@ -5,8 +5,14 @@
  * The scheduler hears nobody for a while, as its disk hangs. Agents freeze what they run meanwhile,
  * and tell for how long. Each test says what is learnt without that, or is told the same. */
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/lease.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

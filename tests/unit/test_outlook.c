@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_outlook.c - when a job will be over, and the needs of its deadline */
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/speed/measure.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_past_jobs.c - what is told of jobs that are over is the same before and after they left the
  * core, and after a restart */
-#include "tests/unit/live_scheduler.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/store/store.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define JOB(name_, cpu_, more_)                                                                    \

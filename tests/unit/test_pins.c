@@ -4,7 +4,11 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

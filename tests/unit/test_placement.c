@@ -2,7 +2,16 @@
 /* test_placement.c - gangs as a whole and close together, labels, ports */
 #include <stdio.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/refusals.h"
+#include "shared/clock.h"
 #include "shared/random.h"
 #include "tests/unit/test.h"
 

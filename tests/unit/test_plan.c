@@ -2,10 +2,13 @@
 /* test_plan.c - the queue of waiting gangs, the jobs that give way, and the reasons */
 #include <errno.h>
 #include <stdio.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

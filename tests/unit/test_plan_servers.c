@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_servers.c - with how many parameter servers a job is started */
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/job_sm.h"
+#include "shared/error.h"
 #include "tests/unit/servers_world.h"
 #include "tests/unit/test.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/usage.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

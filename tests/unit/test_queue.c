@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_queue.c - what waits: promises that break, order that holds, words that are true */
 #include <stdio.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/placement.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

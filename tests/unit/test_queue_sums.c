@@ -3,7 +3,9 @@
  * longer */
 #include <stdio.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/queue.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/ranks.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -11,10 +11,13 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <utlist.h>
 
 #include "scheduler/core/events/away.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"

@@ -2,6 +2,11 @@
 /* test_rendezvous.c - the processes of a role agree on their members, in any order of arrivals and
  * ends */
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

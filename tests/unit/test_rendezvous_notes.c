@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/rendezvous.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

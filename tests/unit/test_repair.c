@@ -2,7 +2,9 @@
 /* test_repair.c - a job that would stand in its own way: the order of placing, and moves */
 #include <stdio.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/node_starts.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

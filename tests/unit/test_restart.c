@@ -3,7 +3,10 @@
  * its nodes */
 #include <stdint.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
 #include "shared/error.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

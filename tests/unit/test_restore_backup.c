@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_restore_backup.c - a backup made while the scheduler works, and one that takes its place */
-#include "tests/unit/live_scheduler.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -10,11 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scheduler/core/model/job_names.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \

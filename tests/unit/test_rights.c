@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rights.c - what each person may not, and the ways round it that are closed */
-#include "tests/unit/live_scheduler.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \

@@ -2,8 +2,15 @@
 /* test_servers_laid.c - parameters lie on as many servers as their job began with */
 #include <stdio.h>
 
-#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/job_sm.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "simulator/internal.h"
 #include "tests/unit/seeds.h"
 #include "tests/unit/test.h"

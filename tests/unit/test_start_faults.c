@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "scheduler/core/ask/account.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_states.c - the tables of states: a listed change happens, another one is refused and told */
 #include <stdint.h>
-
 #include <utlist.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/process_sm.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_archive.c - jobs that the core has let go of: the loaded rows of them are the kept
  * ones */
-#include "tests/unit/store_fixture.h"
-
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/usage.h"
 #include "scheduler/json/job_json.h"
+#include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 
 static void put(struct fixture *f, const struct effect *effects, size_t n)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_families.c - what is learnt of families of jobs is there again after a restart */
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job_servers.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 

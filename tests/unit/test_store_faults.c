@@ -8,9 +8,10 @@
  * of it; EDL_CALL_STRIDE takes every so-many-th of the calls of the short histories. */
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <sqlite3.h>
 
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/node.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"

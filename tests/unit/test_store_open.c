@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_open.c - opening a database after a kill, a damaged one, one that can only be read;
  * and copying one that is used */
-#include "tests/unit/store_fixture.h"
-#include "tests/unit/test.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/store/store.h"
+#include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 /* A process that commits a job and is killed: its write-ahead log stays. */
 static void commit_and_die(struct fixture *f)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_schema.c - databases of other versions, and the answers that version 2 brought */
-#include "tests/unit/store_fixture.h"
-#include "tests/unit/test.h"
-
 #include <errno.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
 
 /* --- answers to Idempotency-Keys --- */
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_stragglers.c - instances that are slow where they are: seen, avoided, moved once */
 
+#include "scheduler/core/core.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/victims.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"

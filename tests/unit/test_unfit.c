@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_unfit.c - nodes that cannot run a job: passed by, and told of */
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

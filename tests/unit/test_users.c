@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_users.c - people: the rights of each, that they survive a restart, and the rows that are
  * kept */
-#include "tests/unit/live_scheduler.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +8,13 @@
 #include <unistd.h>
 
 #include "scheduler/accounts/auth.h"
-#include "scheduler/store/store.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "tests/unit/live_scheduler.h"
 #include "tests/unit/test.h"
 
 #define JOB(name_)                                                                                 \

@@ -6,11 +6,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
 #include <cmocka.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/plan/plan_internal.h"
 #include "tests/unit/cluster_world.h"
 
 #define CORE UINT64_C(1000)

@@ -8,8 +8,28 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/plan/node_account.h"
 #include "scheduler/core/plan/pin_wait.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/start.h"
 
 static const char *const changes[] = {
     [CHANGE_NONE] = "none",      [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",

@@ -5,8 +5,12 @@
  * plan/reason.c). Tests: tests/unit/test_account.c. */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include <stddef.h>
+
+#include "scheduler/core/base/resources.h"
 #include "scheduler/core/plan/node_account.h"
+
+struct cluster;
 
 #define ACCOUNT_NODES_MAX 20 /* the nearest to taking it are listed, the others summed up */
 
@@ -42,17 +46,3 @@ struct job_account {
 /* cluster_account - n_nodes is 0 for a job that does not wait for room, and so is the change unless
  * it waits for other jobs */
 void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret);
-
-/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
- * of when it was written), or why one that stops does not end; "" when there is nothing to
- * add. Returns buffer. */
-char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
-                      size_t size);
-/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
-const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
-
-/* cluster_never_fits - a queued job needs more than the nodes that there are offer when all are
- * empty: its need, and their offer. For the answer to a submission: a look at its class, or a
- * search in the index for the first of a class. False also while there is no node. */
-bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
-                        size_t size);

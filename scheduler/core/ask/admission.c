@@ -11,10 +11,23 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/admission_internal.h"
-#include "scheduler/core/speed/family.h"
-#include "scheduler/core/speed/prior.h"
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/policy/deadline_share.h"
+#include "scheduler/core/policy/policy.h"
+#include "scheduler/core/speed/curve.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/speed/prior.h"
 
 #define SHORTEST_TENTHS 1
 /* Parts of it that are all of it add up to a little more, or less. */

@@ -24,7 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "shared/job_spec.h"
+
+struct cluster;
+struct instant;
+struct job_spec;
 
 /* Jobs with deadlines that are looked at, the earliest first, those of an array that is submitted
  * included: more than so many before it, and the answer is that nobody knows. */

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "scheduler/core/ask/admission.h"
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/base/resources.h"
 #include "scheduler/core/policy/deadline_share.h"
+#include "scheduler/core/speed/measure.h"
+#include "shared/clock.h"
 
 /* Later than that nobody plans for: 100 years. */
 #define ADMISSION_TIME_MAX_S (100 * 365 * 86400.0)

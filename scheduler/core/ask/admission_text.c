@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/ask/admission_internal.h"
+#include "scheduler/core/model/job_roles.h"
 #include "shared/rfc3339.h"
 
 static void append(struct admission *admission, const char *format, ...)

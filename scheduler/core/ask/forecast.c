@@ -7,7 +7,21 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/ask/forecast_play.h"
 #include "scheduler/core/ask/forecast_run.h"
+#include "scheduler/core/events/node_report.h"
+#include "scheduler/core/events/submit.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/past_refusals.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/submission.h"
+#include "shared/error.h"
 
 #define SETTLE_MAX_US (600 * USEC_PER_SEC)
 

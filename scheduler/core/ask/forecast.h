@@ -16,9 +16,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/states.h"
+#include "shared/job_spec.h"
+#include "shared/node_name.h"
 
+struct archived_jobs;
+struct cluster;
 struct edl_error;
+struct instant;
+struct job;
+struct job_change;
+struct job_spec;
+struct node;
 
 enum forecast_verdict {
     FORECAST_NOW,             /* it is done with the next plan */

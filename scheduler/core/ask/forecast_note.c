@@ -7,7 +7,16 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/core/ask/forecast.h"
 #include "scheduler/core/ask/forecast_run.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
 
 static bool is_complete(const struct job *job)
 {

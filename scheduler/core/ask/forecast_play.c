@@ -14,8 +14,19 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/events/node_report.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/record/clone.h"
+#include "shared/error.h"
 
 #define DEFAULT_US USEC_PER_SEC
 #define START_MAX_US (600 * USEC_PER_SEC) /* a mean above that says nothing of the next start */

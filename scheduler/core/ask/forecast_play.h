@@ -5,10 +5,16 @@
  * wants to know more. Nodes stay as they are: none is lost, none comes. */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct play_pending;
+#include "shared/clock.h"
+
+struct edl_error;
 struct play_end;
+struct play_pending;
+struct process;
 
 struct play {
     struct cluster *cluster; /* the copy; owned */

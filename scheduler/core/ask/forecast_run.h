@@ -4,9 +4,10 @@
 
 #include <uthash.h>
 
-#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/ask/forecast.h"
 #include "scheduler/core/ask/forecast_play.h"
+#include "scheduler/core/model/states.h"
+#include "shared/clock.h"
 
 struct run;
 

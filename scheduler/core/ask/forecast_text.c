@@ -4,7 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "scheduler/core/ask/forecast_play.h"
 #include "scheduler/core/ask/forecast_run.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/reason.h"
 
 #define NAMED_MAX 4 /* jobs that a sentence names */
 

@@ -2,6 +2,8 @@
 /* deadline.c - what time alone will bring, the first one first */
 #include "scheduler/core/base/deadline.h"
 
+#include "scheduler/core/base/tree.h"
+
 static int compare(const struct tree_node *a, const struct tree_node *b)
 {
     const struct deadline *x = (const struct deadline *)a;

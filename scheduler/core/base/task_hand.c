@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* task_hand.c - what one question of a holder brings: tasks, or why there are none of its pass */
+#include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/base/task_queue_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/base/task_queue_internal.h"
+#include "scheduler/core/base/task_times.h"
+#include "scheduler/core/base/tree.h"
 #include "shared/macro.h"
 
 int task_holder_compare(const struct tree_node *a, const struct tree_node *b)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/base/task_queue_internal.h"
 #include "shared/error.h"
 

@@ -9,7 +9,7 @@
  *
  * Lists: todo is a FIFO; a leased task is in the list of its holder (task_holders.c). Finish and
  * fail are O(log holders) plus the tasks of that one holder. */
-#include "scheduler/core/base/task_queue_internal.h"
+#include "scheduler/core/base/task_queue.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/task_parts.h"
+#include "scheduler/core/base/task_queue_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/permutation.h"

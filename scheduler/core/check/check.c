@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - the invariants, looked at from outside: linear in everything, for tests and the
  * simulator */
-#include "scheduler/core/check/check_internal.h"
+#include "scheduler/core/check/check.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/check/check_internal.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
 
 #define ULL(value) ((unsigned long long)(value))
 
@@ -228,7 +242,7 @@ static int check_named(const struct cluster *cluster, struct edl_error *error)
                                     ULL(counted), ULL(kept));
 }
 
-/* cluster_check - see cluster.h */
+/* cluster_check - see check.h */
 /* check_leases - of a list: the first to end first */
 static int check_leases(const struct node *node, struct edl_error *error)
 {

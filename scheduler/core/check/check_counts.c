@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_counts.c - every sum that is kept is found again by counting */
-#include "scheduler/core/check/check_internal.h"
-
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/base/tree.h"
+#include "scheduler/core/check/check_internal.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/grow.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
 
 static int check_role(const struct job *job, uint32_t role, struct edl_error *error)
 {

@@ -2,7 +2,11 @@
 /* check_internal.h - what the files of cluster_check share */
 #pragma once
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "shared/error.h"
+
+struct cluster;
+struct job;
+struct node;
 
 #define BROKEN(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
 

@@ -4,9 +4,21 @@
  * Names are of the moment of the submission: the job keeps the number of a job, "12", or those of
  * the first and the last job of an array, "12-40". The jobs of an array that were submitted
  * together have consecutive numbers in the order of their indexes. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/after_resolve.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/states.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 #define ULL(value) ((unsigned long long)(value))
 #define NUMBERS_TEXT 48
@@ -77,7 +89,7 @@ static void look_at(const struct job *job, bool own, struct array_place *place)
         place->rival = streq(seen.user, job->user) ? seen.rival : seen.user;
 }
 
-/* cluster_find_arrays - see cluster.h */
+/* cluster_find_arrays - see after_resolve.h */
 void cluster_find_arrays(const struct cluster *cluster, const char *user, char *const *names,
                          size_t n, struct array_place *ret)
 {

@@ -8,8 +8,10 @@
  */
 #include "scheduler/core/events/away.h"
 
-#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "shared/macro.h"
 
 #define DRIFT_ONE_IN 50 /* of a node's clock, at most */
 

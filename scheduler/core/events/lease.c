@@ -10,8 +10,14 @@
 #include "scheduler/core/events/lease.h"
 
 #include <utlist.h>
+#include <stddef.h>
+#include <uthash.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/node.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
 
 #define STALL_PART_OF_LEASE 16
 #define LEASE_OF_NODE_US (5 * USEC_PER_MSEC) /* at most 800 reports a second, of all nodes */

@@ -5,7 +5,10 @@
  * cluster_tick. */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include <stdint.h>
+
+struct cluster;
+struct instant;
 
 /* cluster_least_lease_us - with a shorter one its nodes report more often than one thread should
  * have to answer: each does it four times in a lease */
@@ -13,11 +16,6 @@ uint64_t cluster_least_lease_us(const struct cluster *cluster);
 
 /* cluster_stall_least_us - shorter standstills cost no lease: agents report several times in one */
 uint64_t cluster_stall_least_us(const struct cluster *cluster);
-
-/* cluster_unheard_nodes - that had a lease before the scheduler started, and have not reported
- * since
- */
-uint32_t cluster_unheard_nodes(const struct cluster *cluster);
 
 /* cluster_stalled - nothing was heard for missed_us before now, for a reason of the scheduler's
  * own: every lease ends so much later, no sooner than the messages in the sockets can be read, and
@@ -27,3 +25,11 @@ void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant
 
 /* cluster_first_lease - of the node whose lease ends first; NULL: there is none */
 struct node *cluster_first_lease(const struct cluster *cluster);
+
+/* node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent
+ * node_begin_lease - at a start; no report makes it shorter until one repeats the session that its
+ * node gets here, which node_repeats looks at */
+void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now);
+void node_end_lease(struct cluster *cluster, struct node *node);
+void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now);
+void node_repeats(struct cluster *cluster, struct node *node, uint64_t session);

@@ -7,12 +7,21 @@
  * that was over reports again. The identities that agents tell of their machines are not stored:
  * after a restart of the scheduler it is known again with the first reports, which are checked for
  * that reason. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/model/facts.h"
+#include "scheduler/core/events/node_identity.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/machines.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/reports.h"
+#include "scheduler/core/model/states.h"
+#include "shared/error.h"
+#include "shared/macro.h"
 
 /* cluster_note_machine - on which machine a node joins, before its first report says so; NULL, "":
  * not told */
@@ -28,7 +37,7 @@ bool node_awaits_first_report(const struct node *node, const char *machine_id)
            streq(node->machine->id, machine_id);
 }
 
-/* cluster_check_machine - see cluster.h; linear in the nodes on the same machine */
+/* cluster_check_machine - see node_identity.h; linear in the nodes on the same machine */
 int cluster_check_machine(const struct cluster *cluster, const char *name, const char *machine_id,
                           const char *boot_id, struct edl_error *error)
 {

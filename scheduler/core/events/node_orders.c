@@ -9,11 +9,14 @@
  * An agent that was told of a process is told of it again, or it would stop it: a process is listed
  * once its agent has reported it. Of the others the first ones are, in the order in which they were
  * placed. A place in that order only moves forward. */
-#include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/events/node_orders.h"
 
 #include <utlist.h>
 
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "shared/macro.h"
 #include "shared/orders_max.h"
 
 uint32_t node_count_new(const struct node *node)

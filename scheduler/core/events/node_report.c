@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_report.c - nodes join, report, are cordoned, drained and removed */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/model/facts.h"
-#include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/events/node_report.h"
 
 #include <stdio.h>
 #include <utlist.h>
+#include <errno.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/events/node_identity.h"
+#include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/events/node_reports.h"
+#include "scheduler/core/events/process_frozen.h"
+#include "scheduler/core/events/process_steps.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/model/gpu_idle.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_disk.h"
+#include "scheduler/core/model/node_kept.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/reports.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/task_gaps.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "shared/error.h"
+#include "shared/start_fault.h"
 
 #define SAY_REBOOTED "its node was started again"
 #define SAY_AGENT_STOPS "its agent stops it"
@@ -60,7 +89,7 @@ static void take_offer(struct cluster *cluster, struct node *node, const struct 
     node_measure_offer(node);
 }
 
-/* cluster_join_node - see cluster.h; -EINVAL for a name that no host has */
+/* cluster_join_node - see node_report.h; -EINVAL for a name that no host has */
 int cluster_join_node(struct cluster *cluster, const char *name, const char *credential_hash,
                       const struct node_offer *offer, struct instant now, struct node **ret_node,
                       struct edl_error *error)
@@ -241,7 +270,7 @@ void cluster_note_disconnected(struct cluster *cluster, struct node *node, struc
                  "its agent has ended or was cut off; its processes go on until the lease ends");
 }
 
-/* cluster_report - see cluster.h; linear in the processes of the report and of the node */
+/* cluster_report - see node_report.h; linear in the processes of the report and of the node */
 int cluster_report(struct cluster *cluster, struct node *node, const struct node_report *report,
                    struct instant now, struct edl_error *error)
 {
@@ -298,7 +327,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     return 0;
 }
 
-/* cluster_set_node_state - see cluster.h; a lost node takes the new state when it is back.
+/* cluster_set_node_state - see node_report.h; a lost node takes the new state when it is back.
  * Idempotent. */
 int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node_state state,
                            struct instant now, struct edl_error *error)
@@ -324,7 +353,7 @@ int cluster_set_node_state(struct cluster *cluster, struct node *node, enum node
     return 0;
 }
 
-/* cluster_remove_node - see cluster.h; node is freed */
+/* cluster_remove_node - see node_report.h; node is freed */
 int cluster_remove_node(struct cluster *cluster, struct node *node, struct instant now,
                         struct edl_error *error)
 {

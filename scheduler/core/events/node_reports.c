@@ -7,8 +7,7 @@
  * that nobody here knows of. A thief of its credential gets the same, and no more. */
 #include "scheduler/core/events/node_reports.h"
 
-#include "scheduler/core/model/core_internal.h"
-
+#include "scheduler/core/model/node.h"
 #include "shared/clock.h"
 #include "shared/document_bounds.h"
 #include "shared/macro.h"

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct document_bounds;
+struct instant;
 struct node;
 
 /* The processes of a node at most, in a minute and in the one before. */
@@ -19,3 +20,6 @@ struct node_had {
 /* cluster_bound_report - lowers bounds to 64 KiB, and 8 KiB more for each process that it has or
  * had a minute ago; 2,048 of them where it has to be heard first */
 void cluster_bound_report(const struct node *node, struct document_bounds *bounds);
+
+/* node_note_processes - it reports, and tells of so many: see cluster_bound_report */
+void node_note_processes(struct node *node, size_t n_told, struct instant now);

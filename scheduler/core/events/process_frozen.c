@@ -4,11 +4,20 @@
  * Their agent tells how long each has stood still in all, and goes on telling more while it does.
  * That time says nothing about a program, a node or a job: it is told, it is idle in the usage, and
  * a measurement across it is not learnt from. */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/model/facts.h"
+#include "scheduler/core/events/process_frozen.h"
 
 #include <stdio.h>
 
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/reports.h"
+#include "scheduler/core/model/states.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 
 static void tell(struct cluster *cluster, const struct process *process, const char *event,

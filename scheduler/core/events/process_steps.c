@@ -3,8 +3,16 @@
  *
  * Of a job with a queue only the tasks are learnt from, as the queue counts them and nobody has to
  * be believed. Steps count where there is none: jobs whose processes train all together. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/process_steps.h"
+
+#include "scheduler/core/base/steps.h"
+#include "scheduler/core/model/at_work.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
 
 /* One process says no more than this between two reports, of each figure. */
 #define COUNTED_MAX STEPS_NOTE_SAMPLES_MAX

@@ -2,8 +2,12 @@
 /* ranks.c - what a process is told of its place among the others of its role when it starts */
 #include "scheduler/core/events/ranks.h"
 
-#include "scheduler/core/model/core_internal.h"
+#include <stdbool.h>
+
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
 #include "shared/cleanup.h"
+#include "shared/macro.h"
 
 static const struct process *runs_in(const struct slot *slot)
 {

@@ -4,8 +4,17 @@
 
 #include <stdio.h>
 #include <utlist.h>
+#include <errno.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 /* FNV-1a, 64 bits */
 #define HASH_BASIS UINT64_C(0xcbf29ce484222325)

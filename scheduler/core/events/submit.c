@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* submit.c - what people do to jobs: submit, kill, change */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/events/submit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
+#include <errno.h>
 
+#include "scheduler/core/events/after_resolve.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/spec_size.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/queue.h"
 #include "shared/rfc3339.h"
 
 /* make_roles - see struct job; the largest come first, so that all are aligned */
@@ -174,7 +190,7 @@ void cluster_give_secret(struct cluster *cluster, struct job *job,
     effect_save_job(cluster, job);
 }
 
-/* cluster_kill_array - see cluster.h */
+/* cluster_kill_array - see submit.h */
 int cluster_kill_array(struct cluster *cluster, const char *name, const char *owner, bool archived,
                        const char *reason, struct instant now, uint32_t *ret_n,
                        struct edl_error *error)
@@ -201,7 +217,7 @@ int cluster_kill_array(struct cluster *cluster, const char *name, const char *ow
                                  name);
 }
 
-/* cluster_kill_job - see cluster.h; a stopping job goes on ending the way it was to end
+/* cluster_kill_job - see submit.h; a stopping job goes on ending the way it was to end
  */
 int cluster_kill_job(struct cluster *cluster, struct job *job, const char *reason,
                      struct instant now, struct edl_error *error)
@@ -295,7 +311,7 @@ static int check_change(const struct job *job, const struct job_change *change, 
     return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
 }
 
-/* cluster_change_job - see cluster.h; the plan makes it true */
+/* cluster_change_job - see submit.h; the plan makes it true */
 int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
                        struct instant now, struct edl_error *error)
 {

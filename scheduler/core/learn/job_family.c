@@ -6,11 +6,17 @@
  * it names them. Commands that differ in nothing but numbers are the same program: learning rates,
  * seeds, indexes, dates. Numbers in the file name of the program itself count. The data, the
  * bounds, the name of the job and the environment do not. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/learn/job_family.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/speed/family.h"
+#include "shared/job_spec.h"
 
 static uint64_t digest_decimal(uint64_t digest, uint64_t number)
 {

@@ -8,7 +8,20 @@
 
 #include <math.h>
 
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/learn/job_types.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/length.h"
+#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/speed/prior.h"
 #include "scheduler/core/speed/servers.h"
 
 #define TOLD_LEAST_US (60 * USEC_PER_SEC)

@@ -2,7 +2,6 @@
 /* job_learn.h - what the files of this room do with the facts of a job */
 #pragma once
 
-#include "scheduler/core/model/core_internal.h"
 #include "scheduler/core/model/facts.h"
 
 /* --- job_learn.c

@@ -10,10 +10,24 @@
  * Instances that wait for each other in every step finish alike however fast each of them is: no
  * queue would tell which is slow. Their steps do: the time that each computed for a sample, without
  * its waits. */
-#include "scheduler/core/learn/job_learn.h"
-
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/core/base/steps.h"
+#include "scheduler/core/learn/job_learn.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/job_types.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/speed/pace.h"
+#include "shared/macro.h"
+#include "shared/step_sums.h"
 
 #define TASKS_PER_INSTANCE 2
 #define TASKS_MIN 4

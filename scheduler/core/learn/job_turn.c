@@ -15,12 +15,19 @@
  * the family are multiplied by that, so that one program with true guesses of many lengths stays in
  * their order. While none has ended a guess is believed; once one has outrun it, it says nothing,
  * and they are taken to last as long as jobs of which nothing is known. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/learn/job_turn.h"
 
 #include <math.h>
 
+#include "scheduler/core/learn/job_family.h"
 #include "scheduler/core/learn/take.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/length.h"
+#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/speed/prior.h"
+#include "shared/job_spec.h"
 
 #define OUTRUN 2 /* as in speed/family.c: as much again */
 /* Longer ones are alike. */

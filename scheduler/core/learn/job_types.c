@@ -11,10 +11,27 @@
  * Those whose instances wait for each other in every step are as fast as the slowest of them: they
  * teach nothing. A comparison is believed for some hours, or an error would keep a family off a
  * type for ever, where alone it could show itself. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/learn/job_types.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/gpu_types.h"
+#include "shared/job_spec.h"
+#include "shared/label.h"
+#include "shared/macro.h"
 
 #define KEPT_US (6 * 60 * 60 * USEC_PER_SEC)
 #define CLEARLY 0.405  /* logarithm of 1.5: by which its types have to differ from all jobs' */

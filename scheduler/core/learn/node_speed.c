@@ -10,7 +10,16 @@
 
 #include <math.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_gpu_type.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/speed/pace.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
 
 #define LATEST_WEIGHT 0.25 /* of the last round, once there are more */
 #define FORGOTTEN_US (30 * 60 * USEC_PER_SEC)

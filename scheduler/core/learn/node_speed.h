@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cluster;
+struct instant;
+struct node;
+struct role_spec;
+
 enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
 
 /* As a logarithm, 1.4 times: by so much a node has to be faster for somebody to move there. */
@@ -29,3 +34,19 @@ int8_t node_speed_level(double log);
 /* node_speed_add - a round said that it is so many times as fast (as a logarithm); true when its
  * level is another one now. O(1) */
 bool node_speed_add(struct node_speed *speed, double log);
+
+enum speed_kind speed_kind_of(const struct role_spec *role);
+
+/* node_expect_speed - of one that nobody has seen yet: what is expected (as a logarithm) before its
+ * first note. node_note_speed - a job was seen to run so many times as fast there as on others (as
+ * a logarithm). O(log nodes) */
+void node_expect_speed(struct node *node, enum speed_kind kind, double log);
+void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
+                     struct instant now);
+
+/* node_speed_fell_due - what nobody has measured for long is forgotten. O(log nodes) */
+void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now);
+
+/* node_forget_speed - all of it: it may be another machine */
+void node_forget_speed(struct cluster *cluster, struct node *node);
+void node_copy_speed(struct cluster *copy, struct node *to, const struct node *from);

@@ -4,8 +4,15 @@
 
 #include <math.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/policy/deadline_share.h"
+#include "scheduler/core/speed/measure.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
 
 /* Its own tasks tell: not a guess from the first of them, which is over before others are. */
 static bool tells_itself(const struct job_learned *learned)

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stddef.h>
 
-#include "scheduler/core/model/cluster.h"
+struct instant;
+struct job;
 
 struct job_outlook {
     uint32_t instances; /* of its elastic role, that it has */
@@ -28,6 +30,3 @@ bool job_outlook(const struct job *job, struct instant now, struct job_outlook *
 /* job_moved - its last instance that was slow, "trainer-3 was moved from ..."; "": none
  * (plan/straggler.c) */
 const char *job_moved(const struct job *job);
-/* job_describe_servers - how many parameter servers were chosen for it, as a sentence; "": none
- * were (job_servers.c). Returns buffer */
-char *job_describe_servers(const struct job *job, char *buffer, size_t size);

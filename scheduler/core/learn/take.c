@@ -2,7 +2,13 @@
 /* take.c - hands each fact to the file that learns from it */
 #include "scheduler/core/learn/take.h"
 
+#include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/learn/job_learn.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/process.h"
 
 /* What a fact speaks of; NULL: it names none, or it is gone. */
 struct subject {

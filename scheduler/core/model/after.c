@@ -8,12 +8,20 @@
  *
  * An array is one thing to wait for, that counts its jobs (struct awaited_array): a thousand jobs
  * behind a thousand others are a thousand links, not a million. */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/after.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/queue.h"
+#include "shared/clock.h"
 #include "shared/printable.h"
 
 #define ULL(value) ((unsigned long long)(value))

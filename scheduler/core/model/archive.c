@@ -10,9 +10,20 @@
  *     those that succeeded so many only: behind that the waiting is counted from the submission;
  *   - one that has an older one of its name before it here: a job that is found here by a name is
  *     newer than all archived ones. */
+#include "scheduler/core/model/archive.h"
+
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
 #include "shared/macro.h"
 
 /* The bounds of one turn; a turn is one transaction. The turns that follow do the rest. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive.h - jobs that are over leave the core; the shell keeps the records and tells of them
  *
- * Used by: cluster.h. Tests: tests/unit/test_archive.c. */
+ * Used by: cluster_internal.h. Tests: tests/unit/test_archive.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,3 +70,14 @@ struct archived_jobs {
     const struct archived_array *arrays;
     size_t n_arrays;
 };
+
+/* ended_add - the job is over; ended_restore, then ended_restored: many, in any order */
+void ended_add(struct cluster *cluster, struct job *job);
+void ended_restore(struct cluster *cluster, struct job *job);
+void ended_restored(struct cluster *cluster);
+
+/* job_close_queue - the job is over: of its tasks only what was counted stays */
+void job_close_queue(struct cluster *cluster, struct job *job);
+
+/* ended_is_ordered - for checks; linear */
+bool ended_is_ordered(const struct cluster *cluster);

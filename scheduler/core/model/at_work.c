@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* at_work.c - which instances work: they took a task, or are together with others */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/at_work.h"
+
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
 
 void process_works(struct cluster *cluster, struct process *process, struct instant now)
 {

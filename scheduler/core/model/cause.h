@@ -4,7 +4,7 @@
  * Every sentence that people read (reason) has a cause beside it. Programs decide by the cause
  * alone. Its word stands in the API, the store and the log, and never changes.
  *
- * Used by: cluster.h. Tests: tests/unit/test_causes.c. */
+ * Used by: job.h, process.h. Tests: tests/unit/test_causes.c. */
 #pragma once
 
 #include <stdbool.h>

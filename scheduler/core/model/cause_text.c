@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "scheduler/core/model/cause.h"
 #include "shared/macro.h"
 
 static const struct {

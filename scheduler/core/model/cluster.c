@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - look-ups, the end of jobs and processes, and tasks whose time is over */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/cluster.h"
 
 #include <stdio.h>
 #include <utlist.h>
+#include <uthash.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/task_gaps.h"
+#include "scheduler/core/model/tasks.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "shared/job_spec.h"
 
 void process_free(struct process *process)
 {
@@ -157,4 +173,51 @@ uint32_t cluster_utilisation_ppm(const struct cluster *cluster)
         offered += node->offer.cpu_millicores;
     }
     return offered == 0 ? 0 : (uint32_t)(used * 1000000 / offered);
+}
+
+/* ---- for others (cluster.h) ---- */
+
+const struct cluster_config *cluster_config(const struct cluster *cluster)
+{
+    return &cluster->config;
+}
+
+struct node *cluster_nodes(const struct cluster *cluster)
+{
+    return cluster->nodes;
+}
+
+struct job *cluster_jobs(const struct cluster *cluster)
+{
+    return cluster->jobs;
+}
+
+struct job *cluster_active_jobs(const struct cluster *cluster)
+{
+    return cluster->active;
+}
+
+const struct cluster_figures *cluster_figures(const struct cluster *cluster)
+{
+    return &cluster->figures;
+}
+
+const struct holdings *cluster_holdings(const struct cluster *cluster)
+{
+    return &cluster->holdings;
+}
+
+uint64_t cluster_count_ended(const struct cluster *cluster)
+{
+    return cluster->n_ended;
+}
+
+bool cluster_has_news(const struct cluster *cluster)
+{
+    return cluster->plan_wanted;
+}
+
+void cluster_number_jobs_from(struct cluster *cluster, uint64_t id)
+{
+    cluster->next_job_id = MAX_OF(cluster->next_job_id, id);
 }

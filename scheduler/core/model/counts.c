@@ -5,12 +5,27 @@
  * its processes, the part that is being freed, the part that could be. A function that changes a
  * slot or a process takes its contribution away before and adds it after; cluster_check recounts
  * everything. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/events/lease.h"
+#include "scheduler/core/model/counts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_gpu_type.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "shared/job_spec.h"
 
 struct resources resources_of_role(const struct role_spec *role)
 {

@@ -3,11 +3,20 @@
  *
  * A row that is to be saved is listed once however often it changed; a listed one is marked in the
  * object itself, so that adding is O(1). Events are listed each time: they are history. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/effects.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 #define PENDING(kind) (UINT32_C(1) << (kind))

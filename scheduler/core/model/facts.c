@@ -4,8 +4,21 @@
 
 #include <stdio.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/base/steps.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_restarts.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
 #include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "shared/macro.h"
+#include "shared/node_name.h"
 
 _Static_assert(sizeof((struct fact *)0)->node == NODE_NAME_MAX + 1, "a node's name fits");
 

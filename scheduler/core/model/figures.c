@@ -5,7 +5,16 @@
 #include <assert.h>
 #include <string.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/histogram.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/planner.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
 
 static_assert(FIGURE_JOB_STATES == JOB_KILLED + 1, "jobs are counted by state");
 static_assert(FIGURE_PROCESS_STATES == PROCESS_LOST + 1, "processes are counted by state");

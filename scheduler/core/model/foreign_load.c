@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* foreign_load.c - what other programs take of a node: a rise counts at once, a fall later */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/foreign_load.h"
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/reports.h"
+#include "shared/clock.h"
 
 #define NOISE_HOLDS 6
 

@@ -8,9 +8,21 @@
  * Once one was taken away, that its job gains nothing by more than those that were left is believed
  * for a while, or it would have it back at once, to let it idle again. Volatile: agents tell again.
  */
+#include "scheduler/core/model/gpu_idle.h"
+
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
 
 #define KEPT_US (30 * 60 * USEC_PER_SEC)
 

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/grow.h"
+#include "scheduler/core/plan/planner.h"
 
 struct member {
     char *user; /* owned */
@@ -141,7 +146,7 @@ void groups_init(struct planner *planner, const struct group_table *table)
                                    .weight = table->items[i].weight };
 }
 
-/* cluster_set_groups - see cluster.h */
+/* cluster_set_groups - see groups.h */
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table)
 {
     struct job *job;

@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cluster;
+struct job;
+struct planner;
+struct policy_group;
+struct process;
+struct resources;
+
 #define GROUPS_MAX 64 /* with a name */
 #define GROUP_NAME_MAX 32
 #define GROUP_WEIGHT_MAX 1000
@@ -35,3 +42,20 @@ struct group_table *group_table_free(struct group_table *table); /* accepts NULL
 const struct group_spec *group_table_all(const struct group_table *table, size_t *ret_n);
 /* group_table_index - of a user's group in that list. table may be NULL: 0 */
 uint32_t group_table_index(const struct group_table *table, const char *user);
+
+/* group_count - its part of what its group holds, afresh. O(roles) */
+void group_count(struct cluster *cluster, struct job *job);
+
+/* the planner's groups, which hold nothing yet */
+void groups_init(struct planner *planner, const struct group_table *table);
+
+/* group_use - the group holds so much more (1), or less (-1) */
+void group_use(struct policy_group *group, const struct resources *what, int sign);
+
+/* its group gives the process away (1), in a search for victims, or has it again (-1) */
+void group_give(struct planner *planner, const struct process *process, int sign);
+
+/* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,
+ * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps
+ * the groups tells them again after a restart. Linear in the jobs that are not over. */
+void cluster_set_groups(struct cluster *cluster, const struct group_table *table);

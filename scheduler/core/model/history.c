@@ -6,9 +6,15 @@
  * first when there are too many. Nothing is decided by them: the memory of a slot (failures,
  * finished, due) is in the slot. Their rows go with the turn after; loaded again before that, the
  * same ones stay. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/history.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
 
 void history_add(struct process *process)
 {

@@ -3,8 +3,15 @@
 #include "scheduler/core/model/holdings.h"
 
 #include <stdio.h>
+#include <errno.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/spec_size.h"
+#include "shared/error.h"
+#include "shared/macro.h"
 
 static const struct {
     const char *name, *what, *remedy;

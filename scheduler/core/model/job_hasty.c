@@ -8,8 +8,17 @@
  * waits for 100 ms at least, doubled with each further round, up to a minute. A process that ran
  * for AT_ONCE_US or ended with success shows that the node can run the job: the count begins anew.
  * Volatile: after a restart the count begins anew as well. */
-#include "scheduler/core/plan/plan_internal.h"
 #include "scheduler/core/model/job_hasty.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_restarts.h"
+#include "scheduler/core/model/process.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
 
 #define HASTY_NODES_MAX 16 /* the last ones on which it failed at once */
 

@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-#include "scheduler/core/model/cluster.h"
+struct instant;
+struct job;
+struct process;
 
 /* A program that comes so far has imported and read what it begins with. */
 #define AT_ONCE_US (30 * USEC_PER_SEC)

@@ -3,11 +3,20 @@
  *
  * A name is kept once, with the newest job of each user who has one; behind it are the older ones
  * of that user. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/job_names.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 struct job_name {
     struct job *newest; /* of each user: name_users_next; never empty */

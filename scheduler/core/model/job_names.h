@@ -39,3 +39,9 @@ int cluster_only_job(const struct cluster *cluster, const char *name, struct job
 /* names_are_of_several - that -ENOTUNIQ: "a job" of two of those users, and what to say instead */
 int names_are_of_several(const char *what, const char *name, const char *one, const char *other,
                          struct edl_error *error);
+
+/* job_name_enter, job_name_leave - it is found by its name; an older one of its user's is again */
+void job_name_enter(struct cluster *cluster, struct job *job);
+void job_name_leave(struct cluster *cluster, struct job *job);
+unsigned job_names_count(const struct cluster *cluster);
+void job_names_done(struct cluster *cluster);

@@ -18,11 +18,27 @@
  * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
  * from the processes that are remembered, so a restart decides alike; it forgets the progress that
  * ended processes told. */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_restarts.h"
 
 #include <stdio.h>
 #include <utlist.h>
+#include <stdlib.h>
+
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_fit.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 /* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same node */
 #define EXIT_NO_INPUT 66

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_roles.c - pure questions about a job: which role is elastic, how many it lacks, whether its
  * data is done */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/job_roles.h"
+
+#include <string.h>
+
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/states.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 static bool role_works(const struct job_spec *spec, uint32_t role)
 {

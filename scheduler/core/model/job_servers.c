@@ -8,13 +8,25 @@
  * have saved is divided among so many: until that can be divided anew, every other number is
  * refused. A database of an earlier scheduler may hold a job that was given one. Its trainers are
  * refused by its servers for ever, but scaled back to its first number it goes on. */
+#include "scheduler/core/model/job_servers.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/facts.h"
-#include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 bool job_chooses_servers(const struct job *job)
 {

@@ -11,17 +11,38 @@
  * the job where it belongs; a function that changes a process calls it. How a stopping job ends is
  * told by its intent alone (cause.h), which the store keeps, so that a restart in the middle ends
  * it the same way. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job_sm.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/histogram.h"
 #include "scheduler/core/base/queue_rules.h"
-#include "scheduler/core/model/resize_text.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/gpu_idle.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/resize_text.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/tasks.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/queue.h"
 #include "shared/printable.h"
 #include "shared/rfc3339.h"
 

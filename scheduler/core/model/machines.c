@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machines.c - which nodes say that they are on one machine, by its /etc/machine-id */
+#include "scheduler/core/model/machines.h"
+
 #include <stdio.h>
 #include <utlist.h>
+#include <stdlib.h>
+#include <uthash.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/node.h"
+#include "shared/macro.h"
 
 void node_forget_machine(struct cluster *cluster, struct node *node)
 {

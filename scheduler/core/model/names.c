@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - the words of the states, as they stand in the API, the store and the log */
-#include "scheduler/core/model/cluster.h"
-
 #include <errno.h>
 
+#include "scheduler/core/model/states.h"
 #include "shared/macro.h"
 
 static const char *const job_states[] = {

@@ -12,10 +12,26 @@
  * first since the scheduler was started), none while it offers less of a resource than is granted,
  * and none while its agent still runs leftovers of before it was lost: those hold resources that
  * nobody granted. */
+#include "scheduler/core/model/node.h"
+
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/model/machines.h"
+#include "scheduler/core/model/node_disk.h"
+#include "scheduler/core/model/node_kept.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/plan.h"
 
 #define REASON_QUARANTINED                                                                         \
     "three different jobs could not be started there and none could; set it ready when it is "     \
@@ -165,7 +181,7 @@ void node_quarantine(struct cluster *cluster, struct node *node, struct instant 
                    "is quarantined: " REASON_QUARANTINED, now);
 }
 
-/* node_reason - see cluster.h */
+/* node_reason - see node.h */
 const char *node_reason(const struct node *node)
 {
     if (node->state == NODE_DRAINING)

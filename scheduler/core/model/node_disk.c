@@ -4,7 +4,14 @@
  * Each start would fail for it, and most of those who asked would be told of that as their end. The
  * agent says when it is so, and when it is not any more; until it is heard again nothing is known.
  */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/node_disk.h"
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "shared/clock.h"
 
 void node_take_disk(struct cluster *cluster, struct node *node, bool full, struct instant now)
 {

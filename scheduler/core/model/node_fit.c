@@ -3,9 +3,19 @@
  *
  * Pure questions about nodes and documents. Where an instance really goes is a question of the
  * plan, which keeps an index for it. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/node_fit.h"
 
 #include <stdlib.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "shared/job_spec.h"
+#include "shared/label.h"
 
 bool node_could_hold(const struct node *node, const struct role_spec *role)
 {

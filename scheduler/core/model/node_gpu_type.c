@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_gpu_type.c - which type of GPU a node is of, in the table of the cluster */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/node_gpu_type.h"
+
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/plan/capacity.h"
 
 /* Its known speed is part of that of its type. */
 void node_count_type_speed(struct cluster *cluster, const struct node *node, int sign)

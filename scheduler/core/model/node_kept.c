@@ -3,11 +3,21 @@
  *
  * No lease ends it, so the end of the lease tells nothing of it: it stays live on the lost node,
  * with its slot and all that it was granted, until a report or a person tells its end. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/node_kept.h"
 
 #include <utlist.h>
 
-/* node_first_fenced - see core_internal.h. The first that ended with the lease, or NULL. Linear in
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+
+/* node_first_fenced - see node_kept.h. The first that ended with the lease, or NULL. Linear in
  * those that are kept, once for each that is not: the end of one may stop others, so no place in
  * the list is good for long. Nodes are lost rarely. */
 struct process *node_first_fenced(const struct node *node)
@@ -20,7 +30,7 @@ struct process *node_first_fenced(const struct node *node)
     return process;
 }
 
-/* node_note_kept - see core_internal.h. A kept process holds its slot and its grants until its end
+/* node_note_kept - see node_kept.h. A kept process holds its slot and its grants until its end
  * is known */
 void node_note_kept(struct cluster *cluster, const struct node *node, struct instant now)
 {
@@ -41,7 +51,7 @@ void node_note_kept(struct cluster *cluster, const struct node *node, struct ins
     }
 }
 
-/* node_note_reachable - see core_internal.h */
+/* node_note_reachable - see node_kept.h */
 void node_note_reachable(struct cluster *cluster, const struct node *node)
 {
     const struct process *process;
@@ -50,7 +60,7 @@ void node_note_reachable(struct cluster *cluster, const struct node *node)
     effect_membership(cluster, process->job);
 }
 
-/* cluster_give_up_node - see cluster.h */
+/* cluster_give_up_node - see node_kept.h */
 int cluster_give_up_node(struct cluster *cluster, struct node *node, struct instant now,
                          struct edl_error *error)
 {

@@ -2,10 +2,16 @@
 /* node_pick.c - which ports and devices of a node an instance gets
  *
  * Linear in the processes of that one node: a machine's worth, not a cluster's. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/node_pick.h"
 
 #include <string.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
 
 int64_t node_ports_of(const struct node *node, const struct process *process)
 {

@@ -5,7 +5,13 @@
  * minutes, and none could, is quarantined. A job that cannot be started on another node either does
  * not count, until one of its processes runs on some node: then those that failed it are to blame.
  */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/node_starts.h"
+
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "shared/clock.h"
 
 #define QUARANTINE_AFTER 3
 #define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)

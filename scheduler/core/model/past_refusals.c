@@ -4,10 +4,21 @@
  * Decides nothing: a job that is submitted finds out for itself (unfit_nodes.c), since the account
  * or the folder may be there by now. A caller that asks for a forecast is told of no start that
  * would be refused. The newest are kept, and a restart forgets them. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/model/past_refusals.h"
 
 #include <stdio.h>
 
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/planner.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
+#include "shared/node_name.h"
 #include "shared/printable.h"
 #include "shared/workspace_id.h"
 

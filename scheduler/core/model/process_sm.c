@@ -13,15 +13,46 @@
  * everywhere at once (job_restarts.c). When one that ran is lost, a job that is not
  * fault tolerant goes back to the queue as a whole: those that are left cannot go on with a new one
  * among them. So it does when rank 0 is lost before it ran: the others know its address already. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/model/facts.h"
-#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/process_sm.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/histogram.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/gpu_idle.h"
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_restarts.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_fit.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/node_starts.h"
+#include "scheduler/core/model/past_refusals.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/reports.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/tasks.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/model/usage.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/planner.h"
+#include "shared/job_spec.h"
 #include "shared/printable.h"
+#include "shared/start_fault.h"
 
 /* A process that ran for so long has left its earlier failures behind. */
 #define RAN_WELL_US (600 * USEC_PER_SEC)

@@ -10,9 +10,19 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/at_work.h"
+#include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
 #include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 #define ULL(value) ((unsigned long long)(value))
 

@@ -88,3 +88,20 @@ const struct rendezvous *rendezvous_of(const struct job *job, uint32_t role);
  * Linear in the role */
 size_t rendezvous_missing(const struct job *job, uint32_t role, const struct process **ret,
                           size_t most);
+
+/* rendezvous_get - of that role, made when there is none */
+struct rendezvous *rendezvous_get(struct job *job, uint32_t role);
+
+/* rendezvous_free - those of all roles */
+void rendezvous_free(struct job *job);
+
+/* rendezvous_moved - the state of the process changed */
+void rendezvous_moved(struct cluster *cluster, struct process *process);
+
+/* rendezvous_restored - the job's processes are tied together: who of the members is still there.
+ * Linear in the members */
+void rendezvous_restored(struct job *job);
+
+/* rendezvous_begin_epoch - numbers of generations go on above first_number, and what was agreed is
+ * over. Linear in the job's processes */
+void rendezvous_begin_epoch(struct cluster *cluster, struct job *job, uint64_t first_number);

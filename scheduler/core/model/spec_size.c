@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spec_size.c - the bounds of one submission, for every user */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/spec_size.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 bool spec_makes_array(const struct job_spec *spec)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* states.h - the states of jobs, processes and nodes, and their words
  *
- * Used by: cluster.h, archive.h. */
+ * Used by: job.h, node.h, process.h, archive.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -5,9 +5,19 @@
  * and find nobody to tell. Their tasks are not due for that time, so that no task is done twice,
  * and none expires before a report says whether its holder stood still. Once a node is lost its
  * tasks are due again: a pass ends though the node never comes back. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/model/task_gaps.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
 
 #define REPORTS_IN_LEASE 4
 #define PUT_OFF_MOST_US USEC_PER_SEC /* then it is looked at again, also with a lease of hours */

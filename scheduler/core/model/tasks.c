@@ -3,12 +3,26 @@
  *
  * A caller that is no longer the live incarnation of its slot is refused with EDL_ESTALE, always.
  */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/tasks.h"
 
 #include <stdio.h>
+#include <errno.h>
 
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/at_work.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/give.h"
+#include "shared/error.h"
 #include "shared/printable.h"
 
 /* Of a process's words, in an event beside our own. */
@@ -144,7 +158,7 @@ static int wish_of_pass(const struct job *job, const struct task_wish *wish,
     return r == EDL_EPASSAFTER ? 0 : r;
 }
 
-/* cluster_lease_tasks - see cluster.h; one that is asked to stop gets no more work */
+/* cluster_lease_tasks - see tasks.h; one that is asked to stop gets no more work */
 int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
                         const struct task_wish *wish, struct instant now, struct tasks_given *ret,
                         struct edl_error *error)
@@ -240,7 +254,7 @@ static int check_ends(const struct job *job, const struct task_finish *ends, siz
     return r;
 }
 
-/* cluster_finish_tasks - see cluster.h; EDL_ESTALE for a dead incarnation */
+/* cluster_finish_tasks - see tasks.h; EDL_ESTALE for a dead incarnation */
 int cluster_finish_tasks(struct cluster *cluster, struct process *holder, struct task_finish *ends,
                          size_t n, struct instant now, struct edl_error *error)
 {

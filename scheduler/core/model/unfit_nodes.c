@@ -12,7 +12,21 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_fit.h"
+#include "scheduler/core/model/past_refusals.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reserve.h"
+#include "shared/clock.h"
+#include "shared/job_spec.h"
 #include "shared/printable.h"
 
 #define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)

@@ -13,7 +13,11 @@
 
 #include "shared/unfit.h"
 
+struct cluster;
+struct instant;
+struct job;
 struct node;
+struct process;
 
 #define UNFIT_TEXT_SIZE 160
 
@@ -47,3 +51,43 @@ const char *unfit_remedy(enum unfit why);
 
 /* unfit_nodes_free - accepts NULL; returns NULL */
 struct unfit_nodes *unfit_nodes_free(struct unfit_nodes *unfit);
+
+/* job_note_unfit - the node of the process cannot run it; text: its agent's */
+void job_note_unfit(struct cluster *cluster, const struct process *process, enum unfit why,
+                    const char *text, struct instant now);
+
+/* job_expect_unfit - the same of a job of a copy, for one that was refused so before */
+void job_expect_unfit(struct job *job, const struct node *node, uint32_t role, enum unfit why,
+                      const char *text);
+
+/* job_note_failed_start - the node of the process could not start it. false, and not noted: no
+ * other one takes processes that its job could be started on. Linear in the nodes */
+bool job_note_failed_start(struct cluster *cluster, const struct process *process, const char *text,
+                           struct instant now);
+
+/* job_is_refused - of one of its roles: by each node that is large enough. Linear in the nodes */
+bool job_is_refused(const struct cluster *cluster, const struct job *job);
+
+/* job_stop_if_unfit - a started job that is refused fails; one that never was complete, and cannot
+ * be with the nodes that are left, is queued again: true. Linear in the nodes */
+bool job_stop_if_unfit(struct cluster *cluster, struct job *job, struct instant now);
+
+/* job_say_unfit - of a job that has such nodes: that none is left, and what to do about it.
+ * job_say_too_few - of one that has: that there are too few others.
+ * job_describe_unfit - "; it cannot run on n2: ..."; "" when there is none. Both return buffer */
+char *job_say_unfit(const struct job *job, char *buffer, size_t size);
+char *job_say_too_few(const struct job *job, char *buffer, size_t size);
+char *job_describe_unfit(const struct job *job, char *buffer, size_t size);
+
+/* job_unfit_fell_due - all are tried again. job_forget_unfit - it is over */
+void job_unfit_fell_due(struct cluster *cluster, struct job *job);
+void job_forget_unfit(struct cluster *cluster, struct job *job);
+
+/* unfit_forget_node - it is removed. Linear in the jobs that are not over */
+void unfit_forget_node(struct cluster *cluster, const struct node *node);
+
+/* unfit_forget_disk - there is room on it again. Linear in the jobs that are not over */
+void unfit_forget_disk(struct cluster *cluster, const struct node *node);
+
+/* job_copy_unfit - for a copy of the cluster, whose nodes are there */
+void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from);

@@ -5,7 +5,12 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/base/task_queue_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 
 const char *usage_kind_to_string(enum usage_kind kind)

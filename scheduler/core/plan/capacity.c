@@ -5,6 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/tree.h"
+#include "scheduler/core/model/unfit_nodes.h"
 #include "shared/macro.h"
 
 static int sign_of(int64_t a, int64_t b)

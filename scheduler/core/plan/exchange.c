@@ -12,10 +12,28 @@
  *
  * At most JOBS_MAX jobs that run are asked, of STEPS_MAX, those that were submitted after it first.
  */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/exchange.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/job_types.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/straggler.h"
 
 #define JOBS_MAX 256
 #define STEPS_MAX 2048

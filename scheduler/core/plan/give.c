@@ -10,9 +10,23 @@
  * an instance that they take is no longer there to be given.
  *
  * The count is volatile: after a restart the policy decides anew. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/give.h"
 
 #include <stdio.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/grow.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/victims.h"
+#include "shared/clock.h"
 
 /* job_gives - what it may still give of a role: gangs and failures may have taken the rest */
 uint32_t job_gives(const struct job *job, uint32_t role)

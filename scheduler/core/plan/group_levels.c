@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group_levels.c - what each group holds of the cluster, beside its guarantee */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/group_levels.h"
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/policy/policy.h"
+#include "shared/macro.h"
 
 int64_t group_level(const struct planner *planner, uint32_t group)
 {
@@ -42,7 +52,7 @@ bool group_may_lend(const struct planner *planner, const struct process *process
     return policy_group_level(&left, planner->total.cpu_millicores, planner->total.gpus) >= 0;
 }
 
-/* cluster_group_held_permille - see cluster.h */
+/* cluster_group_held_permille - see group_levels.h */
 uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name)
 {
     const struct planner *planner = cluster->planner;

@@ -6,11 +6,34 @@
  * promised to them. All of it is kept as sums; the policy itself keeps the jobs, of which it is
  * told the touched ones. It grows and shrinks by one instance at a time, and each is placed or
  * stopped at once. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/grow.h"
 
 #include <stdio.h>
 
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/gpu_idle.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/exchange.h"
+#include "scheduler/core/plan/give.h"
+#include "scheduler/core/plan/hold.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/servers.h"
+#include "scheduler/core/plan/victims.h"
+#include "scheduler/core/policy/policy.h"
 #include "scheduler/core/policy/worth.h"
+#include "scheduler/core/speed/measure.h"
+#include "shared/job_spec.h"
 
 /* A process that leaves a draining node holds nothing of the totals. */
 static uint32_t staying(const struct job *job, uint32_t role)
@@ -275,7 +298,7 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* cluster_job_leaves_room - see cluster.h */
+/* cluster_job_leaves_room - see grow.h */
 bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s)
 {
     const struct job *job = cluster_job(cluster, id);
@@ -355,7 +378,7 @@ void plan_ask_policy(struct plan *plan)
     plan->cluster->config.policy->decide(planner->policy, &totals, &ops, plan);
 }
 
-/* cluster_prices - see cluster.h */
+/* cluster_prices - see grow.h */
 bool cluster_prices(const struct cluster *cluster, struct policy_price ret[POLICY_RESOURCES])
 {
     const struct policy *policy = cluster->config.policy;

@@ -13,7 +13,27 @@
  * Looked at before repairs, when nothing is reserved, and only when two jobs have waited so long.
  * Costs for each of them a placement of the lacking instances of the jobs before it, at most
  * HALF_GANGS_MAX squared times. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/half_gangs.h"
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/pins.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/repair.h"
 
 /* So long, and two leases at least, a node has to come back, or another in its stead. */
 #define HALF_GANG_HOLD_US (60 * USEC_PER_SEC)

@@ -18,11 +18,25 @@
  * the gang when places are chosen, which passes by those that cannot be better than the best one so
  * far, and one change of the index for each place. Held room stays in the index between plans: a
  * switch (capacity.holding) says whether searches see it. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/hold.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/room.h"
 
 #define LOOKS 4096
 #define SIZE_MAX_HELD 512

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_plan.h - what planning keeps of a job: part of struct job (cluster.h) */
+/* job_plan.h - what planning keeps of a job: part of struct job (model/job.h) */
 #pragma once
 
 #include <stdbool.h>

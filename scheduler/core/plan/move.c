@@ -8,9 +8,20 @@
  * later in the order in which repairs are made is stopped, to be started again elsewhere, and its
  * place is reserved. The other is served first from then on, so nothing is moved back and forth.
  * Costs a look at each process of that job, and one search for each. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/move.h"
 
 #include <stdio.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "shared/clock.h"
 
 /* It could live elsewhere, and then want fits where it is. */
 static bool stands_in_the_way(struct capacity *rooms, const struct process *process,

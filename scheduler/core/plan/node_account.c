@@ -2,7 +2,13 @@
 /* node_account.c - see node_account.h */
 #include "scheduler/core/plan/node_account.h"
 
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/reason.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {
     [ACCOUNT_FITS] = "fits",       [ACCOUNT_FOREIGN] = "foreign-load",

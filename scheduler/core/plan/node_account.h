@@ -4,7 +4,10 @@
  * For people who ask; plans do not look at it. Tests: tests/unit/test_account.c. */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/base/resources.h"
 
 struct want;
 

@@ -15,10 +15,29 @@
  *
  * Linear in the nodes that drain or owe and their processes; those are few, and a node on which
  * nobody could give way is passed by. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/nodes.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/pins.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/victims.h"
 
 #define WAITS_NAMED_MAX 3 /* jobs, of each kind */
 

@@ -4,6 +4,21 @@
 
 #include <stdio.h>
 
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/node_account.h"
+#include "scheduler/core/plan/pins.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
 #include "shared/printable.h"
 
 #define PINS_EMPTY (PINS_READY | PINS_BACKING_OFF | PINS_FREE)

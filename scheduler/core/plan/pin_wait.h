@@ -4,8 +4,13 @@
  * For people who ask why a job waits; plans do not look at it. */
 #pragma once
 
+#include <stddef.h>
+
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/job_plan.h"
 #include "scheduler/core/plan/node_account.h"
-#include "scheduler/core/plan/plan_internal.h"
+
+struct demand;
 
 struct pin_wait {
     const char *role; /* borrowed, as all of it */

@@ -4,7 +4,19 @@
  * Instances of other roles are all alike: the lack is a number, and any free slot will do. Here
  * each slot has one place. A slot whose node has no room stays empty, and the next one is tried.
  * All of it is linear in the slots of the role. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/pins.h"
+
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "shared/clock.h"
 
 static bool is_ready(const struct slot *slot, struct instant now)
 {

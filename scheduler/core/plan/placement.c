@@ -9,7 +9,16 @@
  * fits best, fast or not. Of two roles all ways to mix them are tried last (placement_pair.c).
  * Instances that have a node of their own (placement_pins.c) are placed before all that.
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/placement.h"
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement_pair.h"
+#include "scheduler/core/plan/placement_pins.h"
 
 #define WHOLE_STEPS 4 /* a factor of 1.8 */
 

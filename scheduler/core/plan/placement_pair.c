@@ -6,7 +6,10 @@
  * to be known of the nodes before.
  *
  * Cost: ROOMS_MAX * FEWER_MAX^2 steps at most; of more nodes those with the most are looked at. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/placement_pair.h"
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/plan/capacity.h"
 
 #define ROOMS_MAX 64
 #define FEWER_MAX 16

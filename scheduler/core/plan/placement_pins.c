@@ -3,7 +3,12 @@
  *
  * Such an instance has one place or none, so there is no choice: pinned instances are placed before
  * all others of their gang, which then settle in the rest. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/placement_pins.h"
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "shared/job_spec.h"
 
 uint32_t demand_slot(const struct demand *demand, uint32_t at)
 {

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* placement_types.c - to which types of GPU a job goes first, by what is believed of it */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/placement_types.h"
+
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/learn/job_types.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/queue.h"
+#include "shared/clock.h"
 
 /* Each plan asks for that of the first job of a class. */
 static const char *family_of(const struct job *job, char own[JOB_FAMILY_SIZE])

@@ -17,10 +17,29 @@
  * the index of rooms with the reservations in it, the queue in its order, the policy's own index,
  * the deadlines. cluster_replan proves that this comes to the same as looking at everything: it
  * touches all, and after a plan it changes nothing. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/learn/take.h"
+#include "scheduler/core/plan/plan.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/learn/take.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_gpu_type.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/grow.h"
+#include "scheduler/core/plan/hold.h"
+#include "scheduler/core/plan/nodes.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/reserve.h"
+#include "scheduler/core/plan/start.h"
+#include "scheduler/core/plan/straggler.h"
 
 struct planner *planner_new(const struct policy *policy, const struct group_table *groups)
 {

@@ -9,9 +9,20 @@
  * Each group of users has classes and an order of its own; those of groups that have less than is
  * guaranteed to them go before all others. Which groups these are is asked at every step through
  * the queue, so nothing is filed anew when a group's standing changes. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/queue.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/tree.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/start.h"
 
 int turn_compare(const struct turn *a, const struct turn *b)
 {

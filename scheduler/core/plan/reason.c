@@ -4,13 +4,34 @@
  * A job is told when its standing changes, not whenever a number does: each telling is a row to be
  * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
  * those of that moment; cluster_explain gives those of now. */
-#include "scheduler/core/ask/account.h"
-#include "scheduler/core/plan/pin_wait.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/reason.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/pin_wait.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/servers.h"
+#include "scheduler/core/plan/start.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/printable.h"
 
 #define NAMES_SAID 3
@@ -72,7 +93,7 @@ enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct dema
     return cannot_fit(cluster, demands, n) ? FIT_NEVER : FIT_UNKNOWN;
 }
 
-/* spec_fits_ever - see core_internal.h */
+/* spec_fits_ever - see reason.h */
 bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
 {
     struct demand demands[JOB_ROLES_MAX];
@@ -136,7 +157,7 @@ static const char *describe_most(const struct capacity *offered, const struct wa
     return buffer;
 }
 
-/* explain_never - see core_internal.h */
+/* explain_never - see reason.h */
 void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
                    size_t size)
 {
@@ -250,7 +271,7 @@ static size_t say_need(const struct job *job, char *buffer, size_t size)
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
-/* plan_foreign_of - see plan_internal.h */
+/* plan_foreign_of - see reason.h */
 struct resources plan_foreign_of(const struct node *node)
 {
     return (struct resources){ .cpu_millicores = (int64_t)node->foreign_planned_cpu,
@@ -258,7 +279,7 @@ struct resources plan_foreign_of(const struct node *node)
                                .gpus = node_gpus_withheld(node) };
 }
 
-/* plan_waits_for_foreign - see plan_internal.h */
+/* plan_waits_for_foreign - see reason.h */
 bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
                             struct foreign_load *ret)
 {
@@ -286,7 +307,7 @@ bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *
     return waits;
 }
 
-/* foreign_describe - see plan_internal.h */
+/* foreign_describe - see reason.h */
 char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size)
 {
     char amount[80];
@@ -664,7 +685,7 @@ static enum queue_verdict verdict_now(const struct job *job)
     return job->plan.verdict;
 }
 
-/* cluster_explain_code - see cluster.h */
+/* cluster_explain_code - see reason.h */
 const char *cluster_explain_code(const struct cluster *cluster, const struct job *job)
 {
     if (job->state != JOB_QUEUED || job->n_waits > 0)
@@ -672,7 +693,7 @@ const char *cluster_explain_code(const struct cluster *cluster, const struct job
     return cause_to_string(cause_of(cluster, job, verdict_now(job)));
 }
 
-/* cluster_explain - see cluster.h */
+/* cluster_explain - see reason.h */
 char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
                       size_t size)
 {

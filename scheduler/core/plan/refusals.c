@@ -5,7 +5,14 @@
  * either, and most of those that wait ask for much the same: so few searches tell of all of them.
  * That holds until some room has more: takes for promises, and room that is kept for the held gang,
  * make rooms smaller only. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/refusals.h"
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
 
 void plan_refusals_begin(struct plan *plan)
 {

@@ -2,9 +2,34 @@
 /* repair.c - started jobs keep to their bounds and get what they lack
  *
  * All of it is about jobs that were touched or lack something; loops run over their own slots. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/repair.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_restarts.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node_starts.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/exchange.h"
+#include "scheduler/core/plan/give.h"
+#include "scheduler/core/plan/half_gangs.h"
+#include "scheduler/core/plan/move.h"
+#include "scheduler/core/plan/pins.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reserve.h"
+#include "scheduler/core/plan/room.h"
+#include "scheduler/core/plan/victims.h"
 
 /* Linear in the job's slots, and only when something of the role broke down. */
 uint32_t count_backing_off(const struct job *job, uint32_t role, struct instant now)

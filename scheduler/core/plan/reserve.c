@@ -9,7 +9,14 @@
  *
  * A job's roles are repaired in the same order each time, so that the places of before are gone
  * through once. Nothing of it is stored: after a restart places are chosen anew. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/reserve.h"
+
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
 
 void plan_reserve_begin(struct plan *plan, struct job *job)
 {

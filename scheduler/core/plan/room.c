@@ -8,10 +8,30 @@
  *
  * Cost of an instance that needs victims: the index names only nodes on which those who could give
  * way hold enough; of them CANDIDATES_MAX are looked at, each with its own processes. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/room.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/refusals.h"
+#include "scheduler/core/plan/reserve.h"
+#include "scheduler/core/plan/victims.h"
+#include "scheduler/core/policy/policy.h"
+#include "shared/clock.h"
 
 #define VICTIMS_PER_INSTANCE 64
 /* Nodes on which it would work: the best of so many is taken. */

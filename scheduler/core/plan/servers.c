@@ -9,10 +9,29 @@
  *
  * Servers are not given back, so they come out of the room that is left when all waiting jobs have
  * their minima, and with groups out of the guarantee of the job's own group. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/servers.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/learn/job_family.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/room.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/servers.h"
+#include "shared/clock.h"
 
 /* The room that is free on a node, or could be: elastic jobs give way down to their minima. */
 static void add_node(struct resources *sum, const struct node *node)

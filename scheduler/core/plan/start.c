@@ -19,10 +19,28 @@
  *
  * Each time most classes fail as they did before, by sums: such a one costs those sums, of which
  * few have to be counted (plan/refusals.c), or nothing when no room has more than the last time. */
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/learn/take.h"
+#include "scheduler/core/plan/start.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/learn/take.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/hold.h"
+#include "scheduler/core/plan/nodes.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/refusals.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/room.h"
+#include "scheduler/core/plan/servers.h"
 
 /* For those who give way for more parameter servers than a gang must have: one that cannot be
  * killed keeps nobody for ever. */

@@ -6,12 +6,35 @@
  * within a minute, and a growing job goes to the fastest node that has room (placement.c). Each
  * comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that looks
  * at everything afresh moves nobody. */
-#include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/straggler.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/digest.h"
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/job_types.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/learn/outlook.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/exchange.h"
+#include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/victims.h"
+#include "scheduler/core/speed/measure.h"
 
 #define BETWEEN_US (60 * USEC_PER_SEC)
 #define BETWEEN_RESIZES 10 /* or so many times what a resize costs */

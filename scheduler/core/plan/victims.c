@@ -9,9 +9,29 @@
  * any before all; then the one that came last (its incarnation is the order of assignment and no
  * clock can turn it around). The one that saves the model goes for nobody: it
  * ends soon, and with it all of the job's work is whole. */
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/plan/victims.h"
 
 #include <math.h>
+
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/base/task_queue_internal.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/policy/policy.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
 
 #define FIRST_IF(a, b)                                                                             \
     do {                                                                                           \

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "scheduler/core/policy/weights.h"
+#include "scheduler/core/speed/curve.h"
+#include "scheduler/core/speed/length.h"
 #include "shared/macro.h"
 
 #define COMMON                                                                                     \

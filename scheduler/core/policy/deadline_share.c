@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/core/speed/curve.h"
 #include "shared/macro.h"
 
 struct step {

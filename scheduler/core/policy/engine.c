@@ -19,7 +19,10 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/tree.h"
+#include "scheduler/core/policy/index.h"
 #include "scheduler/core/policy/limits.h"
+#include "scheduler/core/policy/policy.h"
 #include "shared/macro.h"
 
 /* Requests that were refused and are remembered in a decision: those that a smaller refused one

@@ -20,7 +20,9 @@
 #include <string.h>
 
 #include "scheduler/core/policy/engine.h"
+#include "scheduler/core/policy/index.h"
 #include "scheduler/core/policy/limits.h"
+#include "scheduler/core/policy/policy.h"
 
 /* A transfer costs a stop and a start: less than this part of a span is not worth it. */
 #define WORTH_PPM 50000

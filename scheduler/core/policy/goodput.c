@@ -28,12 +28,16 @@
 
 #include "scheduler/core/policy/allocate.h"
 #include "scheduler/core/policy/deadline_share.h"
-#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/policy/engine.h"
+#include "scheduler/core/policy/index.h"
+#include "scheduler/core/policy/limits.h"
+#include "scheduler/core/policy/policy.h"
 #include "scheduler/core/policy/ranks.h"
 #include "scheduler/core/policy/weights.h"
 #include "scheduler/core/policy/worth.h"
-#include "scheduler/core/policy/engine.h"
-#include "scheduler/core/policy/limits.h"
+#include "scheduler/core/speed/curve.h"
+#include "scheduler/core/speed/length.h"
+#include "scheduler/core/speed/measure.h"
 #include "shared/macro.h"
 
 /* One step of priority counts as twice as many jobs. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "scheduler/core/base/tree.h"
 #include "shared/macro.h"
 
 #define RETURN_UNLESS_EQUAL(a, b)                                                                  \

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/base/tree.h"
 #include "shared/macro.h"
 
 #define STEPS_PER_OCTAVE 2

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "scheduler/core/policy/ladder.h"
+#include "scheduler/core/speed/curve.h"
+#include "scheduler/core/speed/length.h"
 #include "shared/macro.h"
 
 /* Jobs between two copies of the ladder: as many are weighed as it is dear to copy one, which is

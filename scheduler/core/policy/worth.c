@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "scheduler/core/speed/curve.h"
 #include "shared/macro.h"
 
 /* Between them the best size is found within a per cent or two. */

@@ -4,13 +4,36 @@
  * Remembered facts go through records, as a restart does; facts that a restart forgets and a plan
  * looks at are copied here by hand, so that a plan in the copy is the plan of the original. A new
  * volatile fact that a plan looks at has to be added here. */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/plan/plan_internal.h"
-#include "scheduler/core/record/records.h"
-#include "scheduler/core/model/facts.h"
-#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/record/clone.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/node_gpu_type.h"
+#include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/past_refusals.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/record/records.h"
+#include "scheduler/core/record/restore.h"
+#include "scheduler/core/speed/family.h"
 
 /* --- remembered facts --- */
 

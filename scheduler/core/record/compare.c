@@ -17,10 +17,19 @@
  *   heard, n_stale, reported, process->listed  the next report tells
  *   what is learnt of jobs and families families are written now and then, jobs begin with theirs
  *   effects, and what planning keeps    worked out anew */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/record/records.h"
+#include "scheduler/core/record/compare.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/record/records.h"
 
 #define DIFFERS(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
 #define ULL(value) ((unsigned long long)(value))

@@ -5,9 +5,17 @@
  * record names, and records name processes that have ended. Numbers that may have been given are
  * not given again; and a process that may have been started is taken for started, so that it is
  * ordered only if an agent has it, and else is lost. */
-#include "scheduler/core/model/core_internal.h"
+#include "scheduler/core/record/epoch.h"
 
 #include <utlist.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "shared/macro.h"
 
 void cluster_begin_epoch(struct cluster *cluster, uint64_t first_number, struct instant now)
 {

@@ -7,6 +7,14 @@
 
 #include "scheduler/core/base/queue_rules.h"
 #include "scheduler/core/base/task_parts.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/learn/families.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/record/records.h"
+#include "scheduler/core/speed/family.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

@@ -8,6 +8,7 @@
 
 #include "scheduler/core/record/records.h"
 
+struct effect;
 struct memory_store;
 
 struct memory_store *memory_store_new(void);

@@ -2,11 +2,20 @@
 /* records.c - live objects to records and back */
 #include "scheduler/core/record/records.h"
 
-#include "scheduler/core/model/core_internal.h"
-
 #include <math.h>
 #include <stdio.h>
 
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/usage.h"
+#include "scheduler/core/record/restore.h"
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/prior.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

@@ -6,8 +6,25 @@
  * keeps records and knows no live object beyond them. */
 #pragma once
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/base/task_queue.h"
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/model/usage.h"
 #include "scheduler/core/speed/family.h"
+#include "shared/job_secret.h"
+#include "shared/job_spec.h"
+#include "shared/node_name.h"
+
+struct cluster;
+struct instant;
+struct job;
+struct node;
+struct process;
+struct task;
+struct task_queue;
 
 struct node_record {
     char name[NODE_NAME_MAX + 1];

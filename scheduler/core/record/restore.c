@@ -5,11 +5,31 @@
  * sums, the next numbers. Nothing is stopped or started by it:
  * running processes go on, agents report within their lease and the first plan finds the wanted
  * ones already there. */
-#include "scheduler/core/model/core_internal.h"
-#include "scheduler/core/plan/plan_internal.h"
+#include "scheduler/core/record/restore.h"
 
 #include <stdio.h>
 #include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/lease.h"
+#include "scheduler/core/events/submit.h"
+#include "scheduler/core/model/after.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/holdings.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/rendezvous.h"
+#include "scheduler/core/model/states.h"
 
 #define QUIET_PART_OF_LEASE 3 /* agents report several times in it */
 
@@ -138,7 +158,7 @@ void restore_links(struct cluster *cluster, struct instant now)
     }
 }
 
-/* cluster_restored - see cluster.h; linear in everything stored */
+/* cluster_restored - see restore.h; linear in everything stored */
 void cluster_restored(struct cluster *cluster, struct instant now)
 {
     struct job *job;
@@ -150,4 +170,9 @@ void cluster_restored(struct cluster *cluster, struct instant now)
     DL_FOREACH_SAFE2(cluster->active, job, next, active_next)
     job_settle(cluster, job, now);
     cluster->plan_wanted = true;
+}
+
+void cluster_restore_away(struct cluster *cluster, uint64_t us)
+{
+    cluster->away_us = us;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "scheduler/core/speed/curve.h"
+
 #define FAIR_RHO 0.9
 
 double goodput_level(const struct goodput_levels *levels, double attained_s)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "scheduler/core/speed/fit_pserver.h"
 #include "scheduler/core/speed/length.h"
 #include "shared/macro.h"
 

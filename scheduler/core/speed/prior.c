@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "scheduler/core/speed/fit_pserver.h"
+#include "scheduler/core/speed/measure.h"
 #include "shared/macro.h"
 
 /* No unit of work takes less or more. */

@@ -4,6 +4,10 @@
 
 #include <math.h>
 
+#include "scheduler/core/speed/family.h"
+#include "scheduler/core/speed/fit_pserver.h"
+#include "scheduler/core/speed/measure.h"
+#include "scheduler/core/speed/prior.h"
 #include "shared/macro.h"
 
 /* By which part of itself one explanation is made dearer than another one that is as good. */

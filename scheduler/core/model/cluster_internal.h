@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_internal.h - everything that the core knows, for its rooms alone */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/base/gpu_table.h"
+#include "scheduler/core/model/archive.h"
+#include "scheduler/core/model/cluster_config.h"
+#include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/holdings.h"
+
+struct cluster {
+    struct cluster_config config;
+    struct node *nodes;             /* uthash by name */
+    struct machine_nodes *machines; /* uthash by id */
+    struct job *jobs;               /* uthash by id; without those that are archived */
+    struct job_name *job_names;     /* uthash by name; job_names.c */
+    struct awaited_array *awaited;  /* uthash by first; owned */
+    struct job *active;             /* list of the jobs that are not final, in submit order */
+    uint64_t newest_wall_us;  /* the latest submission; the clock may have been put back since */
+    struct job *first_queued; /* of those in active, that wait for no other job */
+    struct job *ended;        /* list of the jobs that are over, the first to end first */
+    uint64_t n_ended;
+    struct archive_round archive; /* of them, that leave */
+    struct job *ends;             /* list: ended, and who waits for them does not know yet */
+    /* lists of the nodes with a lease, the first to end first; starting: those with start_session
+     */
+    struct node *leases, *starting;
+    uint64_t away_us; /* for so long nodes may go on without a scheduler: told by the last run, or
+                         by this one when it leaves (core/away.h) */
+    bool leaves;
+    uint64_t next_job_id;
+    uint64_t sessions;        /* the last one given; of no other run of the scheduler */
+    uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
+    struct planner *planner;  /* what planning keeps between two plans; owned */
+    struct holdings holdings; /* of active */
+    /* what is known of the speeds and lengths of jobs; owned; NULL: the policy does not learn */
+    struct goodput_families *families;
+    struct gpu_types gpu_types; /* of its nodes; what is learnt of them a restart forgets */
+    struct cluster_figures figures;
+    char unlisted[160]; /* the first move that no table of states lists: a defect; "" none */
+    struct effect *effects;
+    size_t n_effects, cap_effects;
+    struct fact *facts; /* of which nothing is learnt yet: facts.h, learn/take.h; owned */
+    size_t n_facts, cap_facts;
+    struct deadlines deadlines; /* what time will bring */
+    struct deadline quiet;      /* until then plans wait for the nodes that have not been heard */
+    uint32_t n_unheard;
+    struct job *touched,
+        *lacking; /* lists: what a plan has to look at; started, and short of something */
+    bool plan_wanted;
+};

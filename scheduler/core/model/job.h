@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job.h - a job, and the slots of its instances */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/core/plan/job_plan.h"
+#include "shared/job_secret.h"
+
+/* So many superseded incarnations of each job are in memory: enough to know those of one broken
+ * machine when it comes back with their logs. A turn forgets older ones, the next one their rows.
+ * A constant: what is loaded again must be what was kept. */
+#define JOB_HISTORY_MAX 256
+
+/* One slot's history: how often its processes failed, and when it may start again. */
+struct slot {
+    uint32_t failures, failed_starts; /* failed_starts: in a row that spent none; volatile */
+    uint64_t not_before_us;           /* back-off */
+    bool finished;                    /* a process of it ended by itself with exit code 0 */
+    bool due;               /* its process failed or was lost: a new incarnation is wanted */
+    struct process *live;   /* borrowed; NULL when none */
+    struct process *newest; /* borrowed; live or not; NULL when there never was one */
+};
+
+/* Sums over the slots of one role, kept up to date by slot_count and process_count and checked by
+ * cluster_check. */
+struct role_counts {
+    uint32_t live; /* stopping ones included */
+    uint32_t stopping;
+    uint32_t running;
+    uint32_t at_work; /* and not stopping */
+    uint32_t leaving; /* live, not stopping, on a node that is being drained */
+    uint32_t due;     /* without a live process */
+    uint32_t finished;
+    uint32_t given_up;    /* failed more often than the job bears, and others do its work */
+    uint32_t lowest_free; /* a hint: no slot below it is free */
+};
+
+#define JOB_REASON_SIZE 400
+#define DATASET_DIGEST_SIZE 65
+
+/* Many wait in memory: what few jobs have, or is short in most, is not in the struct itself. */
+struct job {
+    uint64_t id;
+    struct job_spec *spec; /* owned */
+    enum job_state state;
+    enum intent intent;   /* STOPPING: how it is to end; over: how it ended; else INTENT_NONE */
+    enum cause cause;     /* why it is in this state: decides */
+    char reason_code[32]; /* its word: "gang-does-not-fit" (cause_code) */
+    uint32_t resizes;     /* grown or shrunk after the start */
+    char *reason;         /* the same as a sentence; owned, never NULL */
+    char user[64];
+    uint64_t next_incarnation;
+    uint8_t secret[JOB_SECRET_BYTES]; /* told to its processes only; all 0: none, or it is over */
+    /* one for each role, all in one piece that slots owns */
+    struct slot **slots; /* n_slots[r] of each, at least spec->roles[r].max; owned */
+    uint32_t *n_slots;
+    uint32_t *target; /* instances wanted now */
+    struct role_counts *counts;
+    struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
+    uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    uint64_t turn_wall_us; /* its place among those that wait: job_turn.c */
+    /* its owner's bounds of parameter servers, once a number within them was chosen, which is its
+     * minimum and maximum from then on (job_servers.c); 0: none was */
+    uint32_t servers_min, servers_max;
+    uint64_t submitted_us;
+    struct task_queue *queue;      /* NULL without a dataset; owned */
+    char *dataset_digest;          /* owned; NULL without one */
+    char *metrics;                 /* JSON text last reported by the trainers, NULL; owned */
+    struct rendezvous *rendezvous; /* one for each role, NULL: nobody called; owned */
+    struct process *processes;     /* owned list */
+    /* the core's own */
+    struct dependency *after;      /* n_after; owned */
+    uint32_t n_after, n_waits;     /* n_waits: of them, that have not succeeded yet */
+    struct dependency *dependents; /* list: who waits for this one */
+    uint32_t n_named;              /* queued jobs that were to run after it, over or not */
+    uint32_t held_instances;       /* counted in the holdings while it is not over, and: */
+    uint64_t held_bytes, held_tasks, held_task_bytes;
+    struct awaited_array *awaited; /* borrowed; the array that it is of, when one waits for that */
+    struct job *ends_next;         /* cluster->ends */
+    struct process *past; /* list of those whose slot has a newer one, first superseded first */
+    uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
+    bool finishing;       /* some process finished: no more growth */
+    bool waits_for_room;  /* a replacement of its minimum does not fit now */
+    bool tells_steps;     /* one of its processes told of steps, to this run */
+    uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
+    struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
+    struct unfit_nodes *unfit;   /* owned; NULL: no node has refused it (this run) */
+    struct job_plan plan;
+    uint32_t effects_pending;
+    struct job *active_next, *active_prev;         /* cluster->active */
+    struct job *ended_next, *ended_prev;           /* cluster->ended */
+    struct job *name_older, *name_newer;           /* its user's jobs of the same name, by number */
+    struct job *name_users_next, *name_users_prev; /* the newest only: other users' newest */
+    UT_hash_handle hh;                             /* k: id */
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_restarts.h - whether it is of any use to start again what failed */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cluster;
+struct instant;
+struct job;
+struct node;
+struct process;
+struct slot;
+
+#define BACKOFF_MAX_US (60 * USEC_PER_SEC)
+#define BACKOFF_LEAST_US (100 * USEC_PER_MSEC) /* from a slot's second failure on; doubles, too */
+
+/* slot_failed_at_once - a process of the slot ran on that node for seconds only and failed by
+ * itself, as far as its processes are remembered. O(JOB_HISTORY_MAX) */
+bool slot_failed_at_once(const struct job *job, const struct slot *slot, const struct node *node,
+                         struct instant now);
+
+/* process_ran_for_us - at most, by its agent's clock or ours */
+uint64_t process_ran_for_us(const struct process *process, struct instant now);
+
+/* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
+ * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
+ * Linear in its processes, times the nodes */
+bool job_fails_at_once(const struct cluster *cluster, const struct job *job,
+                       const struct process *last, struct instant now, char *buffer, size_t size);

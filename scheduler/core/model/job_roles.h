@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_roles.h - pure questions about a job: which role is elastic, how many it lacks, whether its
+ * data is done */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job;
+struct job_spec;
+
+/* job_want_nothing - no process of it any more */
+void job_want_nothing(struct job *job);
+
+/* job_elastic_role - the one role that grows and shrinks, or -1 */
+int job_elastic_role(const struct job *job);
+int spec_elastic_role(const struct job_spec *spec);
+
+/* job_role_works - its end is the job's end: every role but "pserver", unless it is the only one */
+bool job_role_works(const struct job *job, uint32_t role);
+bool job_is_started(const struct job *job); /* starting, running or resizing */
+bool job_data_complete(
+    const struct job *job); /* no dataset, or all passes ended and the model is saved */
+
+/* all O(1) */
+uint32_t job_count_live(const struct job *job); /* stopping ones included */
+uint32_t job_count_due(const struct job *job, uint32_t role);
+uint32_t job_count_finished(const struct job *job, uint32_t role);
+
+/* instances of its elastic role that it could lose: above the minimum, without those that leave a
+ * draining node (others stand in for them) and those that are marked as victims */
+uint32_t job_surplus(const struct job *job);
+
+/* spec_servers - the role of parameter servers beside others; -1: there is none */
+int spec_servers(const struct job_spec *spec);
+
+/* instances that a started job must not lack now */
+uint32_t job_role_floor(const struct job *job, uint32_t role);
+void job_grow_slots(struct job *job, uint32_t role, uint32_t n);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* give.h - a job gives instances up between two tasks */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cluster;
+struct instant;
+struct job;
+struct plan;
+struct planner;
+struct process;
+
+bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now);
+
+void plan_count_gives(struct planner *planner, struct job *job);
+bool plan_give(struct plan *plan, struct job *job);
+uint32_t job_gives(const struct job *job, uint32_t role);

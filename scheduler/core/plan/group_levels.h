@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_levels.h - what each group holds of the cluster, beside its guarantee */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cluster;
+struct job;
+struct planner;
+struct process;
+struct resources;
+
+/* as policy_group_level */
+int64_t group_level(const struct planner *planner, uint32_t group);
+bool group_is_below(const struct planner *planner, uint32_t group);
+
+/* its part of the cluster */
+double group_percent(const struct planner *planner, uint32_t group);
+
+/* that job may hold so much and its group has no more than its guarantee */
+bool group_may_hold(const struct planner *planner, const struct job *job,
+                    const struct resources *holds);
+
+/* it may be shrunk away and its group keeps what is guaranteed to it */
+bool group_may_lend(const struct planner *planner, const struct process *process);
+
+/* cluster_group_held_permille - what its jobs hold, lack and are promised of the cores or of the
+ * GPUs, whichever is more. 0 for a group that it was not told of */
+uint32_t cluster_group_held_permille(const struct cluster *cluster, const char *name);

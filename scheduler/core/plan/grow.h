@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grow.h - shows the policy what changed and carries out what it decides */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scheduler/core/policy/policy.h"
+
+struct cluster;
+struct job;
+struct plan;
+struct planner;
+struct policy;
+struct policy_price;
+
+/* its instances and lacking ones of a role, by which the policy counts */
+uint32_t held_of_role(const struct job *job, uint32_t role);
+
+/* tells it of a job that changed */
+void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
+
+/* all that changed was told: it may be asked who gives way */
+void plan_prepare_policy(struct plan *plan);
+void plan_ask_policy(struct plan *plan);
+
+/* the grants of a started job and those to come, or the gang that room is made for; else nothing */
+struct resources wanted_of_job(const struct job *job);
+
+/* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
+ * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */
+bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s);
+
+/* cluster_prices - of cores, memory and GPUs, as things are; false: the policy knows none. O(log
+ * n), as policy.prices */
+bool cluster_prices(const struct cluster *cluster, struct policy_price ret[POLICY_RESOURCES]);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* half_gangs.h - jobs that keep each other from being complete */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct job;
+struct plan;
+
+/* plan_note_stuck - whether a lacking job's minimum cannot be completed, after it was repaired */
+void plan_note_stuck(struct plan *plan, struct job *job, bool stuck);
+
+/* plan_half_gangs - of jobs that keep each other from being complete for long, those that rank last
+ * give up; jobs: all that lack, by rank, with nothing reserved */
+void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);

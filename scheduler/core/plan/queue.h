@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.h - the order of the waiting jobs */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/base/tree.h"
+#include "scheduler/core/learn/families.h"
+#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/policy/policy.h"
+
+struct cluster;
+struct planner;
+
+/* Gangs that room is being made for at a time; the others get their turn when these started. */
+#define PROMISES_MAX 16
+
+/* Does a gang fit these nodes when they are empty? */
+enum queue_fit {
+    FIT_NEVER,   /* one instance, one role alone or the sum does not: that is certain */
+    FIT_UNKNOWN, /* no order that is tried finds room, which proves nothing */
+    FIT_EVER,
+};
+
+/* The least need of a gang: of one node (of each kind, by its largest instance), and in all. */
+struct least {
+    struct resources of_one, total;
+};
+
+/* A place among jobs of one priority. */
+struct turn {
+    uint64_t wall_us; /* 0 where the order is that of the submission */
+    uint64_t id;
+};
+
+struct queue_class {
+    struct tree_node tree; /* first; in queue->order while somebody is to be tried */
+    struct least least;
+    struct least least_below; /* of the subtree, of each kind */
+    uint32_t n_below;         /* of the subtree, itself as well */
+    uint64_t digest;
+    uint32_t group;
+    int32_t priority;
+    struct demand *demands;    /* gang_demands of each of its jobs; owned, their selectors too */
+    struct labels **selectors; /* of the demands; owned; NULL: any node */
+    const struct unfit_nodes *unfit; /* of its only job, then; NULL: none of its jobs has such */
+    size_t n_demands;
+    struct job *jobs;  /* all of them, by turn */
+    struct tree order; /* the same, to find a place among them */
+    uint32_t n_jobs;
+    struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
+    struct turn next_turn; /* the key, with the priority */
+    uint64_t fits_version; /* of the offers that fits_ever was found out with */
+    enum queue_fit fits_ever;
+    uint64_t failed_in; /* the last round in which it was tried in vain */
+    /* What `next` was told when sums alone showed that it does not fit, VERDICT_NONE: they did not;
+     * the last round in which they did, and queue->n_keeps then */
+    enum queue_verdict hopeless;
+    uint64_t hopeless_in, hopeless_beside;
+    bool never;      /* in queue->never */
+    bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
+    bool deep;       /* it was behind the depth when that was looked at last */
+    bool fresh;      /* in queue->fresh */
+    bool told;       /* in queue->told */
+    /* of which job the family was asked for last, and the family itself: by its document, which
+     * stays */
+    uint64_t family_of;
+    char family[JOB_FAMILY_SIZE];
+    struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
+    struct queue_class *never_next, *never_prev;
+    struct queue_class *fresh_next, *fresh_prev;
+    struct queue_class *told_next, *told_prev;
+    UT_hash_handle hh; /* k: digest */
+};
+
+/* A place in the order of the classes. */
+struct queue_key {
+    uint32_t rank; /* 0: its group has less than is guaranteed to it, 1: it does not */
+    int32_t priority;
+    struct turn turn;
+};
+
+struct queue {
+    struct queue_class *classes; /* uthash by digest; owned */
+    uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
+    struct resources minima; /* of those, but for those that never fit: the needs of their gangs */
+    bool by_turn;
+    /* of each group, by priority, then by turn; and the same as a list */
+    struct tree order[POLICY_GROUPS_MAX];
+    struct queue_class *in_order[POLICY_GROUPS_MAX];
+    uint32_t n_open;                    /* classes in them */
+    bool reordered;                     /* since the look at the jobs behind the depth */
+    uint64_t round;                     /* how often it was gone through */
+    struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
+    struct queue_class *fresh;          /* list: new since the last plan */
+    struct queue_class *told;           /* list, with groups: told what they wait for */
+    struct job *promised[PROMISES_MAX]; /* borrowed */
+    size_t n_promised;
+    /* the last class behind the depth that was tried, when not all were: the next time goes on
+     * there; turn.id 0: from the depth on */
+    struct queue_key deep;
+    struct job *held; /* the first that waits for ends; its places are kept for it, once there are
+                       * some; borrowed; NULL: none */
+    struct placed *kept; /* owned: the takes of the index, until it has to hold other places */
+    size_t n_kept;
+    uint64_t n_keeps; /* how often it came to hold others */
+    /* capacity.growths when it was gone through the last time; NEVER_US: whatever is seen next is
+     * to be looked at */
+    uint64_t growths;
+    bool hold_check; /* something started since it was looked at whether these can work */
+    bool hold_tried; /* places for it were looked for since the queue was last gone through */
+    uint64_t offers_version; /* of the offers that `never` was found out with */
+    bool wanted; /* something might fit that did not when the queue was last gone through */
+};
+
+/* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
+ * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
+void queue_enter(struct cluster *cluster, struct job *job, bool tell);
+void queue_leave(struct cluster *cluster, struct job *job);
+
+/* something might fit that did not, or a promise cannot be kept: the next plan goes through the
+ * queue from its start */
+void queue_might_move(struct planner *planner);
+
+/* the next job of its class is promised room */
+void queue_promise(struct cluster *cluster, struct job *job);
+
+/* the promise of a job is forgotten */
+void queue_forget_places(struct job *job);
+
+/* all promises are off: everybody is to be tried again */
+void queue_reset(struct cluster *cluster);
+
+/* never: all its jobs are told; else they are to be tried again */
+void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never);
+
+/* its jobs were told that they never fit, and that is over */
+void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
+void queue_forget_fresh(struct queue *queue, struct queue_class *class);
+
+/* queue_note_told, queue_forget_told - with groups: its next job is told what it waits for, or that
+ * it is behind the depth */
+void queue_note_told(struct planner *planner, struct queue_class *class);
+void queue_forget_told(struct queue *queue, struct queue_class *class);
+
+/* queue_try_again - with the next plan, as if it were new */
+void queue_try_again(struct queue *queue, struct queue_class *class);
+
+/* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
+ */
+int turn_compare(const struct turn *a, const struct turn *b);
+struct turn queue_turn(const struct queue *queue, const struct job *job);
+
+/* queue_before - how many of its class come before it. O(log n) */
+uint32_t queue_before(const struct job *job);
+
+/* queue_key - where a class is, as its group stands now */
+struct queue_key queue_key(const struct planner *planner, const struct queue_class *class);
+int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
+
+/* queue_place - how many classes are to be tried before that one. O(groups x log n) */
+uint32_t queue_place(const struct planner *planner, const struct queue_class *class);
+
+/* queue_at - the class at that place, when there are no groups; NULL: there are not so many.
+ * O(log n) */
+struct queue_class *queue_at(const struct queue *queue, uint32_t place);
+
+/* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
+struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
+
+/* queue_next - the same for a class, if it still is where it was when that was its key: O(1) when
+ * there are no groups */
+struct queue_class *queue_next(const struct planner *planner, const struct queue_class *class,
+                               const struct queue_key *key);
+
+/* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that
+ * is free on one node, all the sum. NULL: there is none. O(groups x log n) when one resource
+ * decides */
+struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
+                                        const struct resources *most, const struct resources *all);
+void queue_init(struct queue *queue, bool by_turn);
+void queue_done(struct queue *queue);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reason.h - the reasons of waiting jobs: why, in numbers, and the remedy */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "scheduler/core/plan/job_plan.h"
+
+struct cluster;
+struct demand;
+struct foreign_load;
+struct job;
+struct job_spec;
+struct node;
+struct queue_class;
+
+/* spec_fits_ever - its minimum fits all nodes that are known, taken for empty and present; false:
+ * it has to wait for another node or ask for less. A search in the index */
+bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec);
+
+/* explain_never - why not, in numbers, and what would change it */
+void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
+                   size_t size);
+
+struct resources plan_foreign_of(const struct node *node);
+
+/* plan_waits_for_foreign - it would fit now if there were none of it. O(nodes log nodes) */
+bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
+                            struct foreign_load *ret);
+
+/* foreign_describe - "other programs use 500m CPU on n1 (foreign load)"; returns buffer */
+char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size);
+
+/* whether the class fits these nodes when they are empty; found out once per change of an offer */
+enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
+enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
+                                size_t n);
+
+/* tells a waiting job where it stands, if that is news */
+void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
+
+/* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
+ * of when it was written), or why one that stops does not end; "" when there is nothing to
+ * add. Returns buffer. */
+char *cluster_explain(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size);
+/* cluster_explain_code - that goes with it. Both are linear in the nodes with foreign load */
+const char *cluster_explain_code(const struct cluster *cluster, const struct job *job);
+
+/* cluster_never_fits - a queued job needs more than the nodes that there are offer when all are
+ * empty: its need, and their offer. For the answer to a submission: a look at its class, or a
+ * search in the index for the first of a class. False also while there is no node. */
+bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
+                        size_t size);
