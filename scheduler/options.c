@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/policy/policy.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/options.h"
 #include "scheduler/state.h"

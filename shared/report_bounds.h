@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_bounds.h - how much the report of a node may hold
  *
- * The scheduler refuses more (scheduler/core/events/node_reports.c), so an agent sends no more
+ * The scheduler refuses more (scheduler/core/events/report_size.c), so an agent sends no more
  * (agent/link/report_fit.c). Older agents and schedulers have the same numbers: they may only rise.
  */
 #pragma once

@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/archive.h"

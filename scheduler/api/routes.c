@@ -5,6 +5,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
 #include "scheduler/api/workspaces.h"
+#include "scheduler/core/events/report_size.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/web/web.h"

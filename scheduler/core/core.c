@@ -8,6 +8,7 @@
 
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/events/node_lost.h"
 #include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/after.h"
@@ -146,13 +147,8 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
 /* cluster_tick - idempotent; O(log n) for each deadline that has passed */
 void cluster_tick(struct cluster *cluster, struct instant now)
 {
-    struct node *node;
-
     learn_take(cluster);
-    while ((node = cluster_first_lease(cluster)) != NULL && node->lease_deadline_us <= now.now_us) {
-        node_end_lease(cluster, node);
-        node_lost(cluster, node, now);
-    }
+    nodes_lose_silent(cluster, now);
     deadlines_fire(cluster, now);
 }
 

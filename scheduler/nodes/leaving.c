@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/api/api.h"
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/machine_ends.h"
 #include "scheduler/scheduler.h"

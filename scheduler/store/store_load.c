@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/base/queue_rules.h"
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cause_text.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/rendezvous.h"

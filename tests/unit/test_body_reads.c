@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/events/report_size.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/worker.h"

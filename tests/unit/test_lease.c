@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"

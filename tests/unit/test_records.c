@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"

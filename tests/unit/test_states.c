@@ -4,6 +4,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/core/events/node_lost.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"

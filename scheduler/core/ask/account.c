@@ -21,7 +21,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/model/job_plan.h"
 #include "scheduler/core/plan/node_account.h"
 #include "scheduler/core/plan/pin_wait.h"
 #include "scheduler/core/plan/placement.h"

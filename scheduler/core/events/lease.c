@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <uthash.h>
 
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/node.h"
 #include "shared/clock.h"

@@ -10,7 +10,7 @@
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/events/node_identity.h"
 #include "scheduler/core/events/node_orders.h"
-#include "scheduler/core/events/node_reports.h"
+#include "scheduler/core/events/report_size.h"
 #include "scheduler/core/events/process_frozen.h"
 #include "scheduler/core/events/process_steps.h"
 #include "scheduler/core/model/cause.h"

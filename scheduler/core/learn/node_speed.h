@@ -10,24 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "scheduler/core/model/node.h"
+
 struct cluster;
 struct instant;
 struct node;
 struct role_spec;
 
-enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
-
 /* As a logarithm, 1.4 times: by so much a node has to be faster for somebody to move there. */
 #define SPEED_FASTER 0.336
 
 #define SPEED_LEVEL_MOST 2 /* levels are -2 .. 2; 0: like most, or nobody knows */
-
-struct node_speed {
-    double log; /* of how many times as fast as most */
-    uint32_t rounds;
-    uint64_t until_us; /* forgotten then; 0: nothing is known */
-    int8_t level;
-};
 
 /* node_speed_level - the level of something that is so many times as fast (as a logarithm) */
 int8_t node_speed_level(double log);

@@ -31,7 +31,7 @@ struct cluster {
      */
     struct node *leases, *starting;
     uint64_t away_us; /* for so long nodes may go on without a scheduler: told by the last run, or
-                         by this one when it leaves (core/away.h) */
+                         by this one when it leaves (events/scheduler_away.h) */
     bool leaves;
     uint64_t next_job_id;
     uint64_t sessions;        /* the last one given; of no other run of the scheduler */

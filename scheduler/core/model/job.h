@@ -8,7 +8,7 @@
 
 #include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/model/job_plan.h"
 #include "shared/job_secret.h"
 
 /* So many superseded incarnations of each job are in memory: enough to know those of one broken

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.c - nodes: made, lost, quarantined, freed; the table of their states
+/* node.c - nodes: made, quarantined, freed; the table of their states
  *
  *   (join) --> ready <--> cordoned <--> draining
  *                |            |            |
@@ -22,11 +22,8 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/effects.h"
-#include "scheduler/core/model/foreign_load.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node_disk.h"
-#include "scheduler/core/model/node_kept.h"
-#include "scheduler/core/model/node_pick.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
@@ -149,29 +146,6 @@ void node_set_state(struct cluster *cluster, struct node *node, enum node_state 
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
     cluster->plan_wanted = true;
-}
-
-void node_lost(struct cluster *cluster, struct node *node, struct instant now)
-{
-    struct process *process;
-
-    node->n_stale = 0;
-    node->heard = false;
-    node->foreign_cpu_millicores = 0;
-    node->foreign_memory_bytes = 0;
-    node->gpus_foreign = 0;
-    node->gpus_idle = 0;
-    node_take_foreign_ports(cluster, node, NULL, 0);
-    node->disk_full = false; /* it has to tell anew */
-    node_plan_with_foreign(cluster, node, 0, 0);
-    cluster->figures.nodes_lost++;
-    node_set_state(cluster, node, NODE_LOST, "node-lost", "was silent for longer than its lease",
-                   now);
-    node_note_kept(cluster, node, now);
-    while ((process = node_first_fenced(node)) != NULL)
-        process_lost(cluster, process, CAUSE_NODE_SILENT,
-                     "its node was silent for longer than its lease", now);
-    node->offer_shrunk = node->offer_shrunk && node->processes != NULL;
 }
 
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now)

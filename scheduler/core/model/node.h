@@ -9,8 +9,6 @@
 
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/resources.h"
-#include "scheduler/core/events/node_reports.h"
-#include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/model/states.h"
 #include "shared/job_spec.h"
 #include "shared/label.h"
@@ -35,6 +33,23 @@ struct node_offer {
     uint8_t numa_nodes;              /* 0: not known, taken as 1 */
     uint8_t gpu_numa[NODE_GPUS_MAX]; /* NUMA node of each device */
     struct labels labels;
+};
+
+/* The processes of a node at most, in a minute and in the one before. */
+struct node_had {
+    size_t now, before;
+    uint64_t since_us;
+};
+
+/* How fast it is, by the jobs that ran there and elsewhere: learn/node_speed.h. One figure for jobs
+ * that use GPUs, one for those that do not. */
+enum speed_kind { SPEED_CPU, SPEED_GPU, _SPEED_KINDS };
+
+struct node_speed {
+    double log; /* of how many times as fast as most */
+    uint32_t rounds;
+    uint64_t until_us; /* forgotten then; 0: nothing is known */
+    int8_t level;
 };
 
 /* A job whose process could not be started on a node. Whoever submits the same job again is the
@@ -133,7 +148,6 @@ struct node *node_free(struct cluster *cluster, struct node *node);
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
 
 /* node_lost - its lease has ended */
-void node_lost(struct cluster *cluster, struct node *node, struct instant now);
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 
 /* node_set_state - by the table, with that event; what the table does not list is not done */

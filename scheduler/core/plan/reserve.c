@@ -13,7 +13,7 @@
 
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/job_plan.h"
+#include "scheduler/core/model/job_plan.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"

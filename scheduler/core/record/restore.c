@@ -11,7 +11,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/deadline.h"
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/events/submit.h"
 #include "scheduler/core/model/after.h"

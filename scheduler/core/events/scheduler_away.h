@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* away.h - a scheduler that leaves in order says for how long its nodes may go on without it */
+/* scheduler_away.h - a scheduler that leaves in order says for how long its nodes may go on without
+ * it */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_reports.h - how much a node's next report may hold
+/* report_size.h - how much a node's next report may hold
  *
  * Used by: node.c, routes.c. Tests: tests/unit/test_body_reads.c. */
 #pragma once
@@ -10,12 +10,6 @@
 struct document_bounds;
 struct instant;
 struct node;
-
-/* The processes of a node at most, in a minute and in the one before. */
-struct node_had {
-    size_t now, before;
-    uint64_t since_us;
-};
 
 /* cluster_bound_report - lowers bounds to 64 KiB, and 8 KiB more for each process that it has or
  * had a minute ago; 2,048 of them where it has to be heard first */

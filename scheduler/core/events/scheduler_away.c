@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* away.c - a scheduler that leaves in order says for how long its nodes may go on without it
+/* scheduler_away.c - a scheduler that leaves in order says for how long its nodes may go on without
+ * it
  *
  * It stores that time, and tells it then. The permission of its nodes only ever ends. So the next
  * run waits for as long from its own start on. It counts no time of before, and trusts no wall
  * clock. A node that repeats a session of that run has dropped what it was told before, and its
  * wait is over (node_repeats). When nobody is waited for any more, the stored time is 0 again.
  */
-#include "scheduler/core/events/away.h"
+#include "scheduler/core/events/scheduler_away.h"
 
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/cluster_internal.h"

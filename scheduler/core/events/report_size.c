@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_reports.c - how much a node's next report may hold: as much as its processes need
+/* report_size.c - how much a node's next report may hold: as much as its processes need
  *
  * A process is told of until its agent has read that it is ordered no more. That takes a moment, in
  * which it is over here already: so processes that a node had in the last minute count as well. A
  * node that was not heard since the scheduler started, or since its lease ended, may run processes
  * that nobody here knows of. A thief of its credential gets the same, and no more. */
-#include "scheduler/core/events/node_reports.h"
+#include "scheduler/core/events/report_size.h"
 
 #include "scheduler/core/model/node.h"
 #include "shared/clock.h"
