@@ -20,7 +20,7 @@
 #define QUICK_FAILURES 2
 /* While programs stand still, each second counts. */
 #define EAGER_TIMEOUT_US USEC_PER_SEC
-#define PATIENT_ONE_IN 16 /* tries: a new connection over a slow link takes longer than a second */
+#define PATIENT_ONE_IN 16 /* tries: a slow link needs longer for a new connection */
 #define EAGER_TRY_US (250 * USEC_PER_MSEC) /* up to twice that */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)

@@ -93,13 +93,13 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t session;  /* the next report repeats it: it shows that we hear the answers; 0: none */
     uint64_t lease_us; /* as the scheduler told last; 0: it did not */
     uint64_t lease_end_us;
-    bool lapsed;         /* it had ended before it was kept, and no report was taken since */
-    bool eager;          /* programs stand still until the scheduler is heard */
+    bool lapsed;          /* it had ended before it was kept, and no report was taken since */
+    bool eager;           /* programs stand still until the scheduler is heard */
     unsigned eager_tries; /* reports that were begun since then */
-    uint64_t main_at_us; /* what its timer is armed for */
-    uint64_t changes;    /* told so far */
-    uint64_t reporting;  /* changes in the report in flight */
-    uint64_t reported;   /* changes the scheduler has */
+    uint64_t main_at_us;  /* what its timer is armed for */
+    uint64_t changes;     /* told so far */
+    uint64_t reporting;   /* changes in the report in flight */
+    uint64_t reported;    /* changes the scheduler has */
     unsigned failures;
     unsigned orders_failures;
     unsigned orders_behind; /* reports that spoke of other orders in a row */

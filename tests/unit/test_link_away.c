@@ -121,8 +121,8 @@ TEST(test_tries_are_close_while_programs_stand_still)
     assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
 }
 
-/* A new connection over a link of 2 s there and back needs three rounds, later reports one: both are
- * let be, whatever numbers the polls took meanwhile. */
+/* A new connection over a link of 2 s there and back needs three rounds, later reports one: both
+ * are let be, whatever numbers the polls took meanwhile. */
 TEST(test_a_slow_link_is_heard_while_programs_stand_still)
 {
     unsigned tries = 0;
