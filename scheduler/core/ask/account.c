@@ -14,7 +14,7 @@
 #include "scheduler/core/model/after.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
-#include "scheduler/core/model/foreign_load.h"
+#include "scheduler/core/plan/foreign_wait.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"

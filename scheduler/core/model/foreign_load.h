@@ -4,18 +4,10 @@
 
 #include <stdint.h>
 
-#include "scheduler/core/base/resources.h"
-
 struct cluster;
 struct instant;
+struct node;
 struct node_report;
-
-/* The foreign load of the nodes that take processes, as far as plans reckon with it. */
-struct foreign_load {
-    struct resources sum;
-    uint32_t n_nodes;
-    const struct node *most; /* where most of it is; borrowed; NULL: nowhere */
-};
 
 /* foreign load that was lower than planned for long enough: the peak of that time is planned with
  */

@@ -8,6 +8,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/foreign_wait.h"
 #include "scheduler/core/plan/reason.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {

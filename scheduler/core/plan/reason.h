@@ -9,7 +9,6 @@
 
 struct cluster;
 struct demand;
-struct foreign_load;
 struct job;
 struct job_spec;
 struct node;
@@ -22,15 +21,6 @@ bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec);
 /* explain_never - why not, in numbers, and what would change it */
 void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
                    size_t size);
-
-struct resources plan_foreign_of(const struct node *node);
-
-/* plan_waits_for_foreign - it would fit now if there were none of it. O(nodes log nodes) */
-bool plan_waits_for_foreign(const struct cluster *cluster, const struct demand *demands, size_t n,
-                            struct foreign_load *ret);
-
-/* foreign_describe - "other programs use 500m CPU on n1 (foreign load)"; returns buffer */
-char *foreign_describe(const struct foreign_load *load, char *buffer, size_t size);
 
 /* whether the class fits these nodes when they are empty; found out once per change of an offer */
 enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
