@@ -15,7 +15,7 @@
  * quarter the first, which is given up after a seventh and sent again, twice. */
 #define REPORT_PART_OF_LEASE 4
 #define TIMEOUT_PART_OF_LEASE 7
-#define SLOW_PART_OF_LEASE 3 /* for a link whose answers take longer than that seventh */
+#define SLOW_PART_OF_LEASE 3 /* for a link whose answers take longer than half of that seventh */
 #define BACKOFF_PART_OF_LEASE 16
 #define QUICK_FAILURES 2
 /* While programs stand still, each second counts. */
@@ -75,12 +75,12 @@ static void act(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
     if (sm->main_call != 0)
         return;
     sm->main_call = ++sm->calls;
+    sm->eager_tries += sm->eager;
     add(ret, sm->joined ? LINK_REPORT : LINK_JOIN)->call = sm->main_call;
     if (!sm->joined)
         return;
     sm->reporting = sm->changes;
     sm->sent_us = now_us;
-    sm->eager_tries += sm->eager;
 }
 
 static bool has_lease(const struct link_sm *sm, uint64_t now_us)
@@ -320,6 +320,7 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
                              uint32_t noise, struct link_actions *ret)
 {
     bool lapsed = sm->lapsed || now_us >= sm->lease_end_us;
+    uint64_t took_us;
 
     ret->n = 0;
     if (call != sm->main_call || call == 0)
@@ -337,7 +338,9 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         return;
     }
     sm->failures = 0;
-    sm->answer_us = now_us - sm->sent_us;
+    took_us = now_us - sm->sent_us;
+    sm->answer_us = sm->took_us == 0 ? took_us : MIN_OF(took_us, sm->took_us);
+    sm->took_us = took_us;
     sm->lapsed = false;
     if (sm->sent_us >= sm->away_told_us)
         sm->away_until_us = 0;

@@ -16,6 +16,8 @@
  *  - Two in a row that are lost cost no lease: while it lasts each is given up after a seventh of
  *    it, and sent again soon. The processes here get SIGTERM at two thirds (core/fence.c). From the
  *    third on each has twice as long, or a slow scheduler could never answer.
+ *  - On a slow link, where the last two answers took longer than half of that seventh, a report has
+ *    twice their time, and a third of the lease at most. There two that are lost do cost it.
  *  - Orders are first asked for after a report was taken: the scheduler knows then the processes
  *    that run here.
  *  - The first poll does not wait, and neither does the first one after the lease had run out or
@@ -85,8 +87,9 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t cut_call;    /* given up by the main timer while programs stand still; 0: none yet */
     uint64_t orders_call; /* 0: none in flight */
     uint64_t sent_us;     /* instant of the report in flight, or of the last one */
-    uint64_t answer_us;   /* how long the answer to the last one that was taken took; 0: none was */
-    uint64_t asked_us;    /* instant of the poll in flight, or of the last one */
+    uint64_t took_us;     /* how long the answer to the last one that was taken took; 0: none was */
+    uint64_t answer_us; /* the same of the last two, the shorter: one that was slow says nothing */
+    uint64_t asked_us;  /* instant of the poll in flight, or of the last one */
     uint64_t
         away_until_us; /* the scheduler has left, and keeps our slots until then; 0: it has not */
     uint64_t away_told_us; /* no report that was sent before speaks of another run of it */
@@ -95,7 +98,7 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t lease_end_us;
     bool lapsed;          /* it had ended before it was kept, and no report was taken since */
     bool eager;           /* programs stand still until the scheduler is heard */
-    unsigned eager_tries; /* reports that were begun since then */
+    unsigned eager_tries; /* calls that were begun since then */
     uint64_t main_at_us;  /* what its timer is armed for */
     uint64_t changes;     /* told so far */
     uint64_t reporting;   /* changes in the report in flight */

@@ -142,11 +142,28 @@ TEST(test_a_slow_link_is_heard_while_programs_stand_still)
     now += 6 * USEC_PER_SEC;
     report_taken(1);
     (void)main_timer(LINK_REPORT);
-    assert_int_equal(link_sm_timeout_us(&sm, now), LINK_CALL_TIMEOUT_US);
     now += 2 * USEC_PER_SEC;
     report_taken(1);
     (void)main_timer(LINK_REPORT);
     assert_int_equal(link_sm_timeout_us(&sm, now), 4 * USEC_PER_SEC);
+}
+
+/* A node that was removed joins anew, over such a link as well. */
+TEST(test_a_slow_link_joins_while_programs_stand_still)
+{
+    unsigned patient = 0;
+
+    settle();
+    link_sm_eager(&sm, true, now, 0, &actions);
+    (void)main_timer(LINK_REPORT);
+    report_not_taken(LINK_REFUSED);
+    for (unsigned i = 0; i < 64; i++) {
+        (void)main_timer(LINK_JOIN);
+        patient += link_sm_timeout_us(&sm, now) == LINK_CALL_TIMEOUT_US;
+        now += link_sm_timeout_us(&sm, now);
+        link_sm_join_answered(&sm, sm.main_call, LINK_FAILED, now, 0, &actions);
+    }
+    assert_int_equal(patient, 4);
 }
 
 /* A connection to a machine that was off takes until its time is over, unless it is given up. */
