@@ -521,17 +521,26 @@ static bool has_room(const struct node *node, const struct role_spec *role)
 
 /* A node is large enough on which its job did not fail to start. at_once: and has room now. Of an
  * instance with a node of its own only that one counts. */
+static bool fits_on(const struct node *node, const struct process *process, bool at_once,
+                    struct instant now)
+{
+    const struct job *job = process->job;
+
+    return node != NULL && node_takes_processes(node) &&
+           node_could_run_slot(node, job, process->role, process->index) &&
+           (!at_once || has_room(node, &job->spec->roles[process->role])) &&
+           !node_failed_to_start(node, job, now);
+}
+
 static bool fits_elsewhere(const struct cluster *cluster, const struct process *process,
                            bool at_once, struct instant now)
 {
-    const struct job *job = process->job;
-    const struct node *node;
+    const char *only = role_node(&process->job->spec->roles[process->role], process->index);
 
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        if (node_takes_processes(node) &&
-            node_could_run_slot(node, job, process->role, process->index) &&
-            (!at_once || has_room(node, &job->spec->roles[process->role])) &&
-            !node_failed_to_start(node, job, now))
+    if (only != NULL)
+        return fits_on(cluster_node(cluster, only), process, at_once, now);
+    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
+        if (fits_on(node, process, at_once, now))
             return true;
     return false;
 }
