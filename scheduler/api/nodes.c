@@ -12,7 +12,7 @@
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/old_cause_text.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/json/node_json.h"
 #include "scheduler/scheduler.h"

@@ -10,7 +10,7 @@
 
 #include "scheduler/core/base/queue_rules.h"
 #include "scheduler/core/events/scheduler_away.h"
-#include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/old_cause_text.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"

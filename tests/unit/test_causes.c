@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/old_cause_text.h"
 #include "scheduler/core/model/cluster.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_size.h - how much a node's next report may hold
  *
- * Used by: node.c, routes.c. Tests: tests/unit/test_body_reads.c. */
+ * Used by: node_report.c, routes.c. Tests: tests/unit/test_body_reads.c. */
 #pragma once
 
 #include <stddef.h>

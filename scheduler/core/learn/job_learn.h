@@ -32,7 +32,7 @@ void job_learn_still(struct job *job, const struct fact *fact);
 /* job_learn_servers - with which number of servers it is measured from now on */
 void job_learn_servers(struct cluster *cluster, struct job *job, const struct fact *fact);
 
-/* --- job_pace.c: the slow instances
+/* --- slow_instances.c: the slow instances
  * ------------------------------------------------------------------------------------------ */
 /* job_pace_finished - the process finished a task of so many units, which it took up so long ago.
  * O(log n) amortized, n: instances of the job */

@@ -43,7 +43,7 @@ struct job_learned {
     char family[JOB_FAMILY_SIZE];
     char curve[JOB_FAMILY_SIZE];   /* its speeds are noted there; mostly the same */
     char program[JOB_FAMILY_SIZE]; /* and there, in seconds; "": nowhere */
-    /* its instances beside each other (job_pace.c) */
+    /* its instances beside each other (slow_instances.c) */
     uint32_t paces;     /* tasks that can be compared, since they were */
     bool lockstep;      /* its instances wait for the slowest one in every step */
     double evenness;    /* the job's speed by what it would be without stragglers: 0 .. 1 */

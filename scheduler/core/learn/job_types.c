@@ -3,10 +3,10 @@
  *
  * How fast a node is for all jobs is known of the node (node_speed.c): a type that is better for
  * everybody is nothing but fast machines. Here is only the difference of a family from that.
- * A job that runs on several types at once shows by its tasks how they compare for it (job_pace.c),
- * and all of its family are believed to be alike. A family that differs clearly goes to other nodes
- * first, and its figures of nodes are judged by its expected speed there; while it does not, nor
- * while nothing is known, types do not count. Nobody is put anywhere to find out.
+ * A job that runs on several types at once shows by its tasks how they compare for it
+ * (slow_instances.c), and all of its family are believed to be alike. A family that differs clearly
+ * goes to other nodes first, and its figures of nodes are judged by its expected speed there; while
+ * it does not, nor while nothing is known, types do not count. Nobody is put anywhere to find out.
  *
  * Those whose instances wait for each other in every step are as fast as the slowest of them: they
  * teach nothing. A comparison is believed for some hours, or an error would keep a family off a

@@ -2,9 +2,9 @@
 /* node_speed.h - how fast a node is, by the speed of jobs there and elsewhere
  *
  * One figure for jobs that use GPUs and one for those that do not: 1 is a node like most. It is the
- * mean of the last rounds (job_pace.c), kept as a logarithm. For placement only a few levels count,
- * so that nodes that differ by a few percent are alike, and the first choice does not change with
- * every task. */
+ * mean of the last rounds (slow_instances.c), kept as a logarithm. For placement only a few levels
+ * count, so that nodes that differ by a few percent are alike, and the first choice does not change
+ * with every task. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_pace.c - which instances of a job are slow, and which nodes that blames
+/* slow_instances.c - which instances of a job are slow, and which nodes that blames
  *
  * The task queue knows who took up a task when, and when it was done. Now and then - after two
  * tasks of each instance - the paces of those that have finished enough are compared: an instance

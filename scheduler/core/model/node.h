@@ -147,7 +147,6 @@ struct node *node_free(struct cluster *cluster, struct node *node);
 /* node_quarantine - a ready one takes nothing new until an operator sets it ready */
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
 
-/* node_lost - its lease has ended */
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 
 /* node_set_state - by the table, with that event; what the table does not list is not done */

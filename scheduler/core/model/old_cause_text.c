@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cause_text.c - see cause_text.h
+/* old_cause_text.c - see old_cause_text.h
  *
  * The sentences are those of versions before, and stay as they were. Nothing is added here when a
  * sentence changes: reports and rows of now have a cause. */
-#include "scheduler/core/model/cause_text.h"
+#include "scheduler/core/model/old_cause_text.h"
 
 #include <stddef.h>
 #include <string.h>

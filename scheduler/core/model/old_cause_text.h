@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cause_text.h - causes of versions before, which told them by sentences alone
+/* old_cause_text.h - causes of versions before, which told them by sentences alone
  *
  * The only place of the core that reads a sentence. It is asked where no cause was told: by an
  * agent's report, or by a row of the store.

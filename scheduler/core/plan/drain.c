@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nodes.c - nodes that are emptied, and nodes that owe
+/* drain.c - nodes that are emptied, and nodes that owe
  *
  * Draining: nobody loses anything for it. An elastic role is shrunk away from there; when it is at
  * its minimum, others are started elsewhere first and the old ones go when those run. A role of
@@ -15,7 +15,7 @@
  *
  * Linear in the nodes that drain or owe and their processes; those are few, and a node on which
  * nobody could give way is passed by. */
-#include "scheduler/core/plan/nodes.h"
+#include "scheduler/core/plan/drain.h"
 
 #include <stdio.h>
 #include <utlist.h>

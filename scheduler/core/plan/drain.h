@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nodes.h - nodes that are emptied, and nodes that owe */
+/* drain.h - nodes that are emptied, and nodes that owe */
 #pragma once
 
 struct plan;

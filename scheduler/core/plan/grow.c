@@ -51,7 +51,7 @@ uint32_t held_of_role(const struct job *job, uint32_t role)
 }
 
 /* A process that leaves a draining node by its own end only is wanted nowhere else
- * (plan/nodes.c). */
+ * (plan/drain.c). */
 static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
 {
     bool finishes = job->finishing && job_role_works(job, role);

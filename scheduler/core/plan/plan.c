@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - planning: from the present to the wanted state, at the cost of the changes
  *
- *   1. elastic instances on draining nodes for which others stand in leave (plan/nodes.c)
+ *   1. elastic instances on draining nodes for which others stand in leave (plan/drain.c)
  *   2. touched jobs keep to their bounds; it is known which ones lack something (plan/repair.c)
- *   3. nodes that owe are relieved (plan/nodes.c)
+ *   3. nodes that owe are relieved (plan/drain.c)
  *   4. lacking jobs are repaired, processes that are to leave a draining node move to a place
  *      elsewhere, and waiting gangs start, or room is made for them (plan/start.c); only when
  *      something might fit that did not, or a new job waits
@@ -33,7 +33,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/hold.h"
-#include "scheduler/core/plan/nodes.h"
+#include "scheduler/core/plan/drain.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"

@@ -30,7 +30,7 @@
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/hold.h"
-#include "scheduler/core/plan/nodes.h"
+#include "scheduler/core/plan/drain.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"

@@ -4,8 +4,8 @@
  * Only where the job can spare it meanwhile, and where the gain over the rest of the job is worth
  * twice the cost. Never to and fro: from a node to one that is worth more to its job, not twice
  * within a minute, and a growing job goes to the fastest node that has room (placement.c). Each
- * comparison of a job's instances (job_pace.c) makes it looked at once, so that a plan that looks
- * at everything afresh moves nobody. */
+ * comparison of a job's instances (slow_instances.c) makes it looked at once, so that a plan that
+ * looks at everything afresh moves nobody. */
 #include "scheduler/core/plan/straggler.h"
 
 #include <math.h>

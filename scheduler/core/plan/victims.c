@@ -4,10 +4,10 @@
  * Within a role: one on a node that is being emptied or owes goes first if it has to go anyway, one
  * that does not run yet has done nothing, one with an index beyond the maximum is too many. Then
  * one that does not use its GPUs (gpu_idle.c), then
- * one that is clearly slower than its others (job_pace.c; by its node, while it was not compared),
- * then the one that took up its present task last (its task is done again by another), one without
- * any before all; then the one that came last (its incarnation is the order of assignment and no
- * clock can turn it around). The one that saves the model goes for nobody: it
+ * one that is clearly slower than its others (slow_instances.c; by its node, while it was not
+ * compared), then the one that took up its present task last (its task is done again by another),
+ * one without any before all; then the one that came last (its incarnation is the order of
+ * assignment and no clock can turn it around). The one that saves the model goes for nobody: it
  * ends soon, and with it all of the job's work is whole. */
 #include "scheduler/core/plan/victims.h"
 
