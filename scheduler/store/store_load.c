@@ -459,13 +459,13 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
 
 static void read_queue_end(struct row *row, struct queue_record *queue)
 {
-    queue->todo = (uint32_t)row_u64(row, 7, UINT32_MAX);
-    queue->done = (uint32_t)row_u64(row, 8, UINT32_MAX);
-    queue->discarded = (uint32_t)row_u64(row, 9, UINT32_MAX);
-    queue->records_done = row_u64(row, 10, INT64_MAX);
-    queue->records_pass = row_u64(row, 11, INT64_MAX);
-    queue->records_lost = row_u64(row, 17, INT64_MAX);
-    queue->chunks_lost = row_u64(row, 18, INT64_MAX);
+    queue->counts.todo = (uint32_t)row_u64(row, 7, UINT32_MAX);
+    queue->counts.done = (uint32_t)row_u64(row, 8, UINT32_MAX);
+    queue->counts.discarded = (uint32_t)row_u64(row, 9, UINT32_MAX);
+    queue->counts.records_done = row_u64(row, 10, INT64_MAX);
+    queue->counts.records_pass = row_u64(row, 11, INT64_MAX);
+    queue->counts.records_lost = row_u64(row, 17, INT64_MAX);
+    queue->counts.chunks_lost = row_u64(row, 18, INT64_MAX);
 }
 
 static int load_queue(struct loader *loader, sqlite3_stmt *statement)
@@ -481,16 +481,16 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
               store_column_u64(statement, 0));
     queue.job_id = row_u64(&row, 0, INT64_MAX);
     queue.pass = (uint32_t)row_u64(&row, 1, UINT32_MAX);
-    queue.records_total = row_u64(&row, 2, INT64_MAX);
-    queue.records_discarded_total = row_u64(&row, 3, INT64_MAX);
-    queue.retries_total = row_u64(&row, 4, INT64_MAX);
+    queue.counts.records_total = row_u64(&row, 2, INT64_MAX);
+    queue.counts.records_discarded_total = row_u64(&row, 3, INT64_MAX);
+    queue.counts.retries_total = row_u64(&row, 4, INT64_MAX);
     queue.model_saved = row_bool(&row, 5);
     queue.saver = row_u64(&row, 6, INT64_MAX);
-    queue.tasks_discarded_total = row_u64(&row, 12, INT64_MAX);
+    queue.counts.tasks_discarded_total = row_u64(&row, 12, INT64_MAX);
     queue.model_path = store_column_text(statement, 13);
     queue.passes = (uint32_t)row_u64(&row, 14, UINT32_MAX);
-    queue.records_lost_total = row_u64(&row, 15, INT64_MAX);
-    queue.chunks_lost_total = row_u64(&row, 16, INT64_MAX);
+    queue.counts.records_lost_total = row_u64(&row, 15, INT64_MAX);
+    queue.counts.chunks_lost_total = row_u64(&row, 16, INT64_MAX);
     queue.closed = sqlite3_column_type(statement, 7) != SQLITE_NULL;
     if (queue.closed)
         read_queue_end(&row, &queue);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - do two clusters remember the same?
  *
- * Looks at every fact that a store keeps and at those that a restart derives from them (the live
- * process of a slot, sums granted, which jobs are active). Linear, no allocation. Compare between
- * turns: the history of a job is trimmed when a turn's effects are cleared. Left out, because a
- * restart begins them anew or they are only written along with something else:
+ * Looks at every fact that a store keeps (columns.h) and at those that a restart derives from them
+ * (the live process of a slot, sums granted, which jobs are active). Linear, no allocation. Compare
+ * between turns: the history of a job is trimmed when a turn's effects are cleared. Left out, with
+ * loose columns, because a restart begins them anew or they are only written along with something
+ * else:
  *
  *   lease_deadline_us, not_before_us,   boot time: leases are full again, a back-off is over, a
  *   submitted_us, tasks' deadlines      leased task has all its time again
  *   orders_version, offers_version      count within one run of the scheduler
  *   foreign load, last_report_wall_us,  of every report: written when something else of the row
- *   cpu_used_us, memory_used_bytes      changes
+ *   cpu_used_us, memory_used_bytes,     changes
+ *   frozen_us
  *   port_next                           where the search for free ports begins
  *   who arrived for a generation        after a restart they call again
  *   which task is next                  after a restart they come in the order of their ids
@@ -29,6 +31,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
+#include "scheduler/core/record/columns.h"
 #include "scheduler/core/record/records.h"
 
 #define DIFFERS(...) edl_error_set(error, EDL_EBADTRANSITION, __VA_ARGS__)
@@ -36,17 +39,18 @@
 
 static int compare_node(const struct node *a, const struct node *b, struct edl_error *error)
 {
+    const char *column;
+
     if (b == NULL)
         return DIFFERS("node %s is missing", a->name);
-    if (a->state != b->state || a->admin_state != b->admin_state)
-        return DIFFERS("node %s: %s (%s) and %s (%s)", a->name, node_state_to_string(a->state),
-                       node_state_to_string(a->admin_state), node_state_to_string(b->state),
-                       node_state_to_string(b->admin_state));
+    column = columns_differ(&node_table, a, b);
+    if (column != NULL)
+        return DIFFERS("node %s (%s and %s): its %s differs", a->name,
+                       node_state_to_string(a->state), node_state_to_string(b->state), column);
     if (!node_offers_same(&a->offer, &b->offer) || a->offer_shrunk != b->offer_shrunk)
         return DIFFERS("node %s: its offer differs", a->name);
-    if (!streq(a->boot_id, b->boot_id) || !streq(a->credential_hash, b->credential_hash) ||
-        a->ever_reported != b->ever_reported || (a->lease_prev == NULL) != (b->lease_prev == NULL))
-        return DIFFERS("node %s: boot id, credential, first report or lease differs", a->name);
+    if ((a->lease_prev == NULL) != (b->lease_prev == NULL))
+        return DIFFERS("node %s: one has no lease", a->name);
     if (a->cpu_granted_millicores != b->cpu_granted_millicores ||
         a->memory_granted_bytes != b->memory_granted_bytes || a->gpus_granted != b->gpus_granted)
         return DIFFERS("node %s: granted %llum and %llum, %u and %u GPUs", a->name,
@@ -58,29 +62,17 @@ static int compare_node(const struct node *a, const struct node *b, struct edl_e
 static int compare_process(const struct process *a, const struct process *b,
                            struct edl_error *error)
 {
-    const char *job = a->job->spec->name;
-    unsigned long long incarnation = a->incarnation;
+    const char *column = columns_differ(&process_table, a, b);
 
-    if (a->incarnation != b->incarnation || a->role != b->role || a->index != b->index)
-        return DIFFERS("job %s: incarnation %llu and %llu", job, incarnation, ULL(b->incarnation));
-    if (a->state != b->state || a->stop_wanted != b->stop_wanted)
-        return DIFFERS("job %s: incarnation %llu is %s and %s", job, incarnation,
-                       process_state_to_string(a->state), process_state_to_string(b->state));
-    if (!streq(a->node_name, b->node_name) || (a->node == NULL) != (b->node == NULL))
-        return DIFFERS("job %s: incarnation %llu is on %s and %s", job, incarnation, a->node_name,
-                       b->node_name);
-    if (a->n_ports != b->n_ports || memcmp(a->ports, b->ports, sizeof a->ports) != 0 ||
-        a->gpu_mask != b->gpu_mask)
-        return DIFFERS("job %s: incarnation %llu: ports or GPUs differ", job, incarnation);
-    if (a->exit_code != b->exit_code || a->exit_signal != b->exit_signal || a->pid != b->pid ||
-        a->start_failed != b->start_failed || a->cause != b->cause || !streq(a->reason, b->reason))
-        return DIFFERS("job %s: incarnation %llu: pid or how it ended differs (\"%s\" and \"%s\")",
-                       job, incarnation, a->reason, b->reason);
-    if (a->assigned_wall_us != b->assigned_wall_us || a->started_wall_us != b->started_wall_us ||
-        a->ended_wall_us != b->ended_wall_us)
-        return DIFFERS("job %s: incarnation %llu: when it was assigned, started or ended differs",
-                       job, incarnation);
-    return 0;
+    if (column != NULL)
+        return DIFFERS("job %s: incarnation %llu (%s: %s) and %llu (%s: %s): the %s differs",
+                       a->job->spec->name, ULL(a->incarnation), process_state_to_string(a->state),
+                       a->reason, ULL(b->incarnation), process_state_to_string(b->state), b->reason,
+                       column);
+    return (a->node == NULL) == (b->node == NULL)
+               ? 0
+               : DIFFERS("job %s: incarnation %llu is live in one only", a->job->spec->name,
+                         ULL(a->incarnation));
 }
 
 static int compare_processes(const struct job *a, const struct job *b, struct edl_error *error)
@@ -143,39 +135,28 @@ static bool same_chunks(const struct task *a, const struct task *b)
 
 static int compare_tasks(const struct job *a, const struct job *b, struct edl_error *error)
 {
-    struct task_queue_counts x, y;
+    struct queue_record x, y;
+    const char *column;
 
     if ((a->queue == NULL) != (b->queue == NULL))
         return DIFFERS("job %s: one has no task queue", a->spec->name);
     if (a->queue == NULL)
         return 0;
-    x = task_queue_counts(a->queue);
-    y = task_queue_counts(b->queue);
-    if (task_queue_pass(a->queue) != task_queue_pass(b->queue) ||
-        task_queue_passes(a->queue) != task_queue_passes(b->queue) || x.todo != y.todo ||
-        x.leased != y.leased || x.records_pass != y.records_pass || x.done != y.done ||
-        x.discarded != y.discarded || x.records_done != y.records_done ||
-        x.records_total != y.records_total ||
-        x.records_discarded_total != y.records_discarded_total ||
-        x.tasks_discarded_total != y.tasks_discarded_total || x.records_lost != y.records_lost ||
-        x.chunks_lost != y.chunks_lost || x.records_lost_total != y.records_lost_total ||
-        x.chunks_lost_total != y.chunks_lost_total ||
-        !streq(task_queue_model_path(a->queue), task_queue_model_path(b->queue)) ||
-        x.retries_total != y.retries_total ||
-        task_queue_is_model_saved(a->queue) != task_queue_is_model_saved(b->queue) ||
-        task_queue_saver(a->queue) != task_queue_saver(b->queue))
-        return DIFFERS("job %s: pass %u and %u, %llu and %llu records", a->spec->name,
-                       task_queue_pass(a->queue), task_queue_pass(b->queue), ULL(x.records_total),
-                       ULL(y.records_total));
+    record_of_queue(a, &x);
+    record_of_queue(b, &y);
+    column = columns_differ(&queue_table, &x, &y);
+    if (column != NULL)
+        return DIFFERS("job %s: pass %u and %u, %llu and %llu records: the %s of its queue differs",
+                       a->spec->name, x.pass, y.pass, ULL(x.counts.records_total),
+                       ULL(y.counts.records_total), column);
     if (task_queue_n_tasks(a->queue) != task_queue_n_tasks(b->queue))
         return DIFFERS("job %s: one has more tasks", a->spec->name);
     for (uint32_t i = 0; i < task_queue_n_tasks(a->queue); i++) {
         const struct task *t = task_queue_task(a->queue, i);
         const struct task *u = task_queue_task(b->queue, i);
 
-        if (t->state != u->state || t->lease != u->lease || t->failures != u->failures ||
-            !same_chunks(t, u) || t->lost_records != u->lost_records ||
-            t->lost_chunks != u->lost_chunks || (t->state == TASK_LEASED && t->holder != u->holder))
+        if (columns_differ(&task_table, t, u) != NULL || !same_chunks(t, u) ||
+            (t->state == TASK_LEASED && t->holder != u->holder))
             return DIFFERS("job %s: task %u: state %d and %d, lease %u and %u, failures %u and %u, "
                            "holder %llu and %llu",
                            a->spec->name, i, (int)t->state, (int)u->state, t->lease, u->lease,
@@ -228,32 +209,22 @@ static int compare_rendezvous(const struct job *a, const struct job *b, struct e
 
 static int compare_job(const struct job *a, const struct job *b, struct edl_error *error)
 {
+    const char *column;
     int r;
 
     if (b == NULL)
         return DIFFERS("job %s (%llu) is missing", a->spec->name, ULL(a->id));
-    if (a->state != b->state || !streq(a->reason_code, b->reason_code) ||
-        !streq(a->reason, b->reason))
-        return DIFFERS("job %s: %s (%s) and %s (%s)", a->spec->name, job_state_to_string(a->state),
-                       a->reason, job_state_to_string(b->state), b->reason);
-    if (a->cause != b->cause || a->intent != b->intent)
-        return DIFFERS("job %s: its cause is %s and %s, its intent %s and %s", a->spec->name,
-                       cause_to_string(a->cause), cause_to_string(b->cause),
-                       intent_to_string(a->intent), intent_to_string(b->intent));
-    if (a->next_incarnation != b->next_incarnation || a->resizes != b->resizes ||
-        a->servers_min != b->servers_min || a->servers_max != b->servers_max ||
-        a->finishing != b->finishing || !same_targets(a, b) ||
-        a->submitted_wall_us != b->submitted_wall_us || a->started_wall_us != b->started_wall_us ||
+    column = columns_differ(&job_table, a, b);
+    if (column != NULL)
+        return DIFFERS("job %s (%s: %s) and (%s: %s): its %s differs", a->spec->name,
+                       job_state_to_string(a->state), a->reason, job_state_to_string(b->state),
+                       b->reason, column);
+    if (!streq(a->reason, b->reason) || !same_targets(a, b) ||
         (a->state == JOB_QUEUED && a->turn_wall_us != b->turn_wall_us) ||
-        a->ended_wall_us != b->ended_wall_us || !same_usage(a->usage, b->usage) ||
-        !streq(a->user, b->user) || !same_text(a->dataset_digest, b->dataset_digest) ||
+        !same_usage(a->usage, b->usage) || !same_text(a->dataset_digest, b->dataset_digest) ||
         (a->active_prev == NULL) != (b->active_prev == NULL))
-        return DIFFERS("job %s: its plain facts differ (next incarnation %llu and %llu, resizes %u "
-                       "and %u)",
-                       a->spec->name, ULL(a->next_incarnation), ULL(b->next_incarnation),
-                       a->resizes, b->resizes);
-    if (memcmp(a->secret, b->secret, sizeof a->secret) != 0)
-        return DIFFERS("job %s: its secret differs", a->spec->name);
+        return DIFFERS("job %s: its reason, targets, turn, usage or data set differs (%s and %s)",
+                       a->spec->name, a->reason, b->reason);
     if (!job_spec_equal(a->spec, b->spec))
         return DIFFERS("job %s: its document differs", a->spec->name);
     if (!streq(a->metrics != NULL ? a->metrics : "", b->metrics != NULL ? b->metrics : ""))

@@ -13,31 +13,20 @@
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/usage.h"
+#include "scheduler/core/record/columns.h"
 #include "scheduler/core/record/restore.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/prior.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define COPY(to, from) memcpy((to), (from), sizeof(to))
 #define CORRUPT(...) edl_error_set(error, EDL_ECORRUPT, __VA_ARGS__)
 #define ULL(value) ((unsigned long long)(value))
 
 void record_of_node(const struct node *node, struct node_record *ret)
 {
-    *ret = (struct node_record){
-        .state = node->state,
-        .admin_state = node->admin_state,
-        .ever_reported = node->ever_reported,
-        .offer = node->offer,
-        .port_next = node->port_next,
-        .foreign_cpu_millicores = node->foreign_cpu_millicores,
-        .foreign_memory_bytes = node->foreign_memory_bytes,
-        .last_report_wall_us = node->last_report_wall_us,
-    };
-    COPY(ret->name, node->name);
-    COPY(ret->boot_id, node->boot_id);
-    COPY(ret->credential_hash, node->credential_hash);
+    *ret = (struct node_record){ .offer = node->offer };
+    columns_take(&node_table, node, ret);
 }
 
 size_t record_max_slots(const struct job *job)
@@ -67,105 +56,45 @@ static size_t record_slots(const struct job *job, struct slot_record *ret)
 
 void record_of_job(const struct job *job, struct slot_record *slots, struct job_record *ret)
 {
-    *ret = (struct job_record){
-        .id = job->id,
-        .state = job->state,
-        .cause = job->cause,
-        .intent = job->intent,
-        .next_incarnation = job->next_incarnation,
-        .resizes = job->resizes,
-        .servers_min = job->servers_min,
-        .servers_max = job->servers_max,
-        .finishing = job->finishing,
-        .submitted_wall_us = job->submitted_wall_us,
-        .started_wall_us = job->started_wall_us,
-        .ended_wall_us = job->ended_wall_us,
-        .turn_wall_us = job->turn_wall_us,
-        .spec = job->spec,
-        .metrics = job->metrics,
-        .slots = slots,
-        .n_slots = record_slots(job, slots),
-    };
-    COPY(ret->reason_code, job->reason_code);
+    *ret = (struct job_record){ .spec = job->spec,
+                                .metrics = job->metrics,
+                                .n_targets = job->spec->n_roles,
+                                .slots = slots,
+                                .n_slots = record_slots(job, slots) };
+    columns_take(&job_table, job, ret);
     if (job->usage != NULL)
         ret->usage = *job->usage;
     memcpy(ret->target, job->target, job->spec->n_roles * sizeof *job->target);
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", job->reason);
     (void)snprintf(ret->dataset_digest, sizeof ret->dataset_digest, "%s",
                    job->dataset_digest != NULL ? job->dataset_digest : "");
-    COPY(ret->user, job->user);
-    COPY(ret->secret, job->secret);
 }
 
 void record_of_process(const struct process *process, struct process_record *ret)
 {
-    *ret = (struct process_record){
-        .job_id = process->job->id,
-        .role = process->role,
-        .index = process->index,
-        .incarnation = process->incarnation,
-        .state = process->state,
-        .n_ports = process->n_ports,
-        .gpu_mask = process->gpu_mask,
-        .pid = process->pid,
-        .exit_code = process->exit_code,
-        .exit_signal = process->exit_signal,
-        .stop_wanted = process->stop_wanted,
-        .start_failed = process->start_failed,
-        .cause = process->cause,
-        .assigned_wall_us = process->assigned_wall_us,
-        .started_wall_us = process->started_wall_us,
-        .ended_wall_us = process->ended_wall_us,
-        .cpu_used_us = process->cpu_used_us,
-        .memory_used_bytes = process->memory_used_bytes,
-        .frozen_us = process->frozen_us,
-    };
-    COPY(ret->node_name, process->node_name);
-    COPY(ret->ports, process->ports);
-    COPY(ret->reason, process->reason);
+    *ret = (struct process_record){ .job_id = process->job->id };
+    columns_take(&process_table, process, ret);
 }
 
 void record_of_queue(const struct job *job, struct queue_record *ret)
 {
-    struct task_queue_counts counts = task_queue_counts(job->queue);
-
     *ret = (struct queue_record){
         .job_id = job->id,
         .pass = task_queue_pass(job->queue),
         .passes = task_queue_passes(job->queue),
-        .records_total = counts.records_total,
-        .records_discarded_total = counts.records_discarded_total,
-        .tasks_discarded_total = counts.tasks_discarded_total,
-        .retries_total = counts.retries_total,
-        .records_lost_total = counts.records_lost_total,
-        .chunks_lost_total = counts.chunks_lost_total,
+        .counts = task_queue_counts(job->queue),
         .model_saved = task_queue_is_model_saved(job->queue),
         .model_path = task_queue_model_path(job->queue),
         .saver = task_queue_saver(job->queue),
         .closed = task_queue_is_closed(job->queue),
     };
-    if (!ret->closed)
-        return; /* it follows from the tasks */
-    ret->todo = counts.todo;
-    ret->done = counts.done;
-    ret->discarded = counts.discarded;
-    ret->records_done = counts.records_done;
-    ret->records_pass = counts.records_pass;
-    ret->records_lost = counts.records_lost;
-    ret->chunks_lost = counts.chunks_lost;
 }
 
 void record_of_task(const struct task_queue *queue, const struct task *task,
                     struct task_record *ret)
 {
-    *ret = (struct task_record){ .id = task->id,
-                                 .state = task->state,
-                                 .lease = task->lease,
-                                 .failures = task->failures,
-                                 .holder = task->holder,
-                                 .pass = task_queue_pass(queue),
-                                 .lost_records = task->lost_records,
-                                 .lost_chunks = task->lost_chunks };
+    *ret = (struct task_record){ .pass = task_queue_pass(queue) };
+    columns_take(&task_table, task, ret);
 }
 
 bool record_of_rendezvous(const struct job *job, uint32_t role, struct rendezvous_record *ret)
@@ -197,14 +126,7 @@ int cluster_restore_node_record(struct cluster *cluster, const struct node_recor
     if (record->offer.gpus > NODE_GPUS_MAX)
         return CORRUPT("node %s is recorded with %u GPUs", record->name, record->offer.gpus);
     node = cluster_restore_node(cluster, record->name, record->state, &record->offer);
-    node->admin_state = record->admin_state;
-    node->ever_reported = record->ever_reported;
-    node->port_next = record->port_next;
-    node->foreign_cpu_millicores = record->foreign_cpu_millicores;
-    node->foreign_memory_bytes = record->foreign_memory_bytes;
-    node->last_report_wall_us = record->last_report_wall_us;
-    COPY(node->boot_id, record->boot_id);
-    COPY(node->credential_hash, record->credential_hash);
+    columns_give(&node_table, record, node);
     return 0;
 }
 
@@ -281,28 +203,16 @@ int cluster_restore_job_record(struct cluster *cluster, const struct job_record 
     if (r < 0)
         return r;
     job = cluster_restore_job(cluster, record->id, take_spec, record->user, record->state);
-    job->next_incarnation = record->next_incarnation;
-    job->resizes = record->resizes;
-    job->servers_min = record->servers_min;
-    job->servers_max = record->servers_max;
-    job->finishing = record->finishing;
-    job->submitted_wall_us = record->submitted_wall_us;
-    job->started_wall_us = record->started_wall_us;
-    job->ended_wall_us = record->ended_wall_us;
-    job->turn_wall_us = record->turn_wall_us;
+    columns_give(&job_table, record, job);
+    if (job_state_is_final(record->state)) /* nobody asks for it any more */
+        memset(job->secret, 0, sizeof job->secret);
     cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     job->submitted_us = boot_time_of(now, record->submitted_wall_us);
-    job->cause = record->cause;
-    job->intent = record->intent;
-    COPY(job->reason_code, record->reason_code);
     usage_of_ended(job, &record->usage);
     memcpy(job->target, record->target, job->spec->n_roles * sizeof *job->target);
     set_text(&job->reason, record->reason);
     if (record->dataset_digest[0] != '\0')
         set_text(&job->dataset_digest, record->dataset_digest);
-    COPY(job->user, record->user);
-    if (!job_state_is_final(record->state)) /* nobody asks for it any more */
-        COPY(job->secret, record->secret);
     if (record->metrics != NULL)
         job->metrics = xstrdup(record->metrics);
     restore_slots(job, record);
@@ -345,22 +255,8 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
         return r;
     process = cluster_restore_process(job, record->role, record->index, record->incarnation,
                                       record->state, record->node_name);
-    process->n_ports = record->n_ports;
-    process->gpu_mask = record->gpu_mask;
-    process->pid = record->pid;
-    process->exit_code = record->exit_code;
-    process->exit_signal = record->exit_signal;
-    process->stop_wanted = record->stop_wanted;
-    process->start_failed = record->start_failed;
-    process->cause = record->cause;
-    process->assigned_wall_us = record->assigned_wall_us;
-    process->started_wall_us = record->started_wall_us;
-    process->ended_wall_us = record->ended_wall_us;
-    process->cpu_used_us = record->cpu_used_us;
-    process->memory_used_bytes = record->memory_used_bytes;
-    process->frozen_us = process->frozen_before_us = record->frozen_us;
-    COPY(process->ports, record->ports);
-    COPY(process->reason, record->reason);
+    columns_give(&process_table, record, process);
+    process->frozen_before_us = record->frozen_us;
     return 0;
 }
 
@@ -418,26 +314,12 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     for (uint32_t i = 0; i < n; i++)
         if (check_task(record, &tasks[i], i, error) < 0 || check_lost(job, &tasks[i], error) < 0)
             return EDL_ECORRUPT;
-    task_queue_restore(job->queue, record->pass,
-                       &(struct task_queue_counts){
-                           .records_total = record->records_total,
-                           .records_discarded_total = record->records_discarded_total,
-                           .tasks_discarded_total = record->tasks_discarded_total,
-                           .retries_total = record->retries_total,
-                           .records_lost_total = record->records_lost_total,
-                           .chunks_lost_total = record->chunks_lost_total });
+    task_queue_restore(job->queue, record->pass, &record->counts);
     for (uint32_t i = 0; i < n; i++)
         restore_task(job->queue, &tasks[i], now.now_us);
     task_queue_restore_model(job->queue, record->saver, record->model_saved, record->model_path);
     if (record->closed)
-        task_queue_restore_closed(job->queue, &(struct task_queue_counts){
-                                                  .todo = record->todo,
-                                                  .done = record->done,
-                                                  .discarded = record->discarded,
-                                                  .records_done = record->records_done,
-                                                  .records_pass = record->records_pass,
-                                                  .records_lost = record->records_lost,
-                                                  .chunks_lost = record->chunks_lost });
+        task_queue_restore_closed(job->queue, &record->counts);
     /* tasks that were just read need no writing */
     task_queue_take_changed(job->queue, NULL, NULL);
     return 0;

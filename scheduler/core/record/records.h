@@ -53,6 +53,7 @@ struct job_record {
     uint64_t next_incarnation;
     uint8_t secret[JOB_SECRET_BYTES]; /* all 0: none */
     uint32_t target[JOB_ROLES_MAX];
+    uint32_t n_targets;
     uint32_t resizes;
     uint32_t servers_min, servers_max;
     struct usage usage;
@@ -86,15 +87,12 @@ struct process_record {
 struct queue_record {
     uint64_t job_id;
     uint32_t pass;
-    uint32_t passes; /* 0, of one that was stored earlier: as the document says */
-    uint64_t records_total, records_discarded_total, tasks_discarded_total, retries_total;
-    uint64_t records_lost_total, chunks_lost_total;
+    uint32_t passes;                 /* 0, of one that was stored earlier: as the document says */
+    struct task_queue_counts counts; /* of a closed one all; else the totals, the rest follows */
     bool model_saved;
     const char *model_path; /* "" not told; owned by the maker of the record */
     uint64_t saver;         /* incarnation elected to save the model, 0: none */
     bool closed;            /* its job is over: there are no tasks, only these sums of them */
-    uint32_t todo, done, discarded;
-    uint64_t records_done, records_pass, records_lost, chunks_lost;
 };
 
 struct rendezvous_record { /* of a role that ever agreed on one */
