@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -17,88 +18,25 @@
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
 
-/* Of an archived one it is shared, and the differences from job to job are in its row. */
-#define JOB_DOCUMENT                                                                               \
-    "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
-    " FROM document WHERE document.id = job.document), spec) AS spec"
-#define JOB_COLUMNS                                                                                \
-    "id, state, reason_code, reason, user, " JOB_DOCUMENT                                          \
-    ", next_incarnation, targets, slots, resizes,"                                                 \
-    " finishing, submitted_wall_us, started_wall_us, ended_wall_us, dataset_digest, metrics,"      \
-    " usage, turn_wall_us, servers_min, servers_max, secret, cause, intent"
-#define PROCESS_COLUMNS                                                                            \
-    "job_id, role, idx, incarnation, state, node, ports, pid, exit_code, exit_signal,"             \
-    " stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us, cpu_used_us,"         \
-    " memory_used_bytes, gpus, start_failed, frozen_us, cause"
-#define QUEUE_COLUMNS                                                                              \
-    "job_id, pass, records_total, records_discarded_total, retries_total, model_saved, saver,"     \
-    " todo, done, discarded, records_done, records_pass, tasks_discarded_total, model_path,"       \
-    " passes, records_lost_total, chunks_lost_total, records_lost, chunks_lost"
 /* of one kind of the job ?1 */
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
+/* Marks in braces are filled in by store_text_of. */
 static const char *const statement_texts[ST_N] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
     [ST_COMMIT] = "COMMIT",
     [ST_ROLLBACK] = "ROLLBACK",
-    /* Upserts, not REPLACE: that would delete the old row first and trip over the foreign keys. */
-    [ST_JOB_PUT] =
-        "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
-        " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us, ended_wall_us,"
-        " dataset_digest, metrics, usage, array_name, turn_wall_us, servers_min, servers_max,"
-        " secret, cause, intent)"
-        " VALUES "
-        "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,NULLIF(?19,''),?20,?21,"
-        "?22,?23,?24,?25)"
-        " ON CONFLICT (id) DO UPDATE SET state=?3, reason_code=?4, reason=?5, user=?6,"
-        " spec=?7, next_incarnation=?8, targets=?9, slots=?10, resizes=?11, finishing=?12,"
-        " submitted_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, dataset_digest=?16,"
-        " metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21, servers_max=?22,"
-        " secret=?23, cause=?24, intent=?25",
-    [ST_JOB_CHANGE] =
-        "UPDATE job SET state=?3, reason_code=?4, reason=?5, next_incarnation=?8, targets=?9,"
-        " slots=?10, resizes=?11, finishing=?12, started_wall_us=?14, ended_wall_us=?15,"
-        " dataset_digest=?16, metrics=?17, usage=?18, turn_wall_us=?20, servers_min=?21,"
-        " servers_max=?22, secret=?23, cause=?24, intent=?25 WHERE id=?1",
-    [ST_PROCESS_PUT] =
-        "INSERT INTO process (job_id, role, idx, incarnation, state, node, ports, pid, exit_code,"
-        " exit_signal, stop_wanted, reason, assigned_wall_us, started_wall_us, ended_wall_us,"
-        " cpu_used_us, memory_used_bytes, gpus, start_failed, frozen_us, cause)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21)"
-        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET state=?5, node=?6, ports=?7,"
-        " pid=?8, exit_code=?9, exit_signal=?10, stop_wanted=?11, reason=?12,"
-        " assigned_wall_us=?13, started_wall_us=?14, ended_wall_us=?15, cpu_used_us=?16,"
-        " memory_used_bytes=?17, gpus=?18, start_failed=?19, frozen_us=?20, cause=?21",
-    [ST_NODE_PUT] =
-        "INSERT INTO node (name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
-        " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
-        " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)"
-        " ON CONFLICT (name) DO UPDATE SET state=?2, ever_reported=?3, address=?4,"
-        " cpu_millicores=?5, memory_bytes=?6, gpus=?7, port_first=?8, port_last=?9, port_next=?10,"
-        " foreign_cpu_millicores=?11, foreign_memory_bytes=?12, last_report_wall_us=?13,"
-        " boot_id=?14, credential_hash=?15, admin_state=?16, labels=?17, numa_nodes=?18,"
-        " gpu_numa=?19",
+    [ST_JOB_PUT] = "{put job}",
+    [ST_JOB_CHANGE] = "{change job}",
+    [ST_PROCESS_PUT] = "{put process}",
+    [ST_NODE_PUT] = "{put node}",
     [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
-    [ST_QUEUE_PUT] =
-        "INSERT INTO queue (job_id, pass, records_total, records_discarded_total, retries_total,"
-        " model_saved, saver, tasks_discarded_total, model_path, passes, records_lost_total,"
-        " chunks_lost_total) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)"
-        " ON CONFLICT (job_id) DO UPDATE SET pass=?2, records_total=?3,"
-        " records_discarded_total=?4, retries_total=?5, model_saved=?6, saver=?7,"
-        " tasks_discarded_total=?8, model_path=?9, passes=?10, records_lost_total=?11,"
-        " chunks_lost_total=?12",
-    [ST_TASK_PUT] = "INSERT INTO task (job_id, id, state, lease, failures, holder, pass,"
-                    " lost_records, lost_chunks, chunks) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
-                    " ON CONFLICT (job_id, id) DO UPDATE SET state=?3, lease=?4, failures=?5,"
-                    " holder=?6, pass=?7, lost_records=?8, lost_chunks=?9, chunks=?10",
+    [ST_QUEUE_PUT] = "{put queue}",
+    [ST_TASK_PUT] = "{put task}",
     [ST_TASK_TRIM] = "DELETE FROM task WHERE job_id=?1 AND id>=?2",
-    [ST_TASK_SET] = "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6, pass=?7,"
-                    " lost_records=?8, lost_chunks=?9 WHERE job_id=?1 AND id=?2",
-    [ST_RENDEZVOUS_PUT] = "INSERT INTO rendezvous (job_id, role, generation, members)"
-                          " VALUES (?1,?2,?3,?4)"
-                          " ON CONFLICT (job_id, role) DO UPDATE SET generation=?3, members=?4",
-    [ST_RENDEZVOUS_ALL] = "SELECT job_id, role, generation, members FROM rendezvous"
+    [ST_TASK_SET] = "{change task}",
+    [ST_RENDEZVOUS_PUT] = "{put rendezvous}",
+    [ST_RENDEZVOUS_ALL] = "SELECT {rendezvous} FROM rendezvous"
                           " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                           " ORDER BY job_id, role",
     /* REPLACE: each written row is the newest one. */
@@ -168,16 +106,9 @@ static const char *const statement_texts[ST_N] = {
     [ST_AUDIT_LINES] = "SELECT lines FROM audit_share WHERE user = '*'",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, user, via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
-    [ST_JOIN_TOKEN_PUT] =
-        "INSERT INTO join_token (token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
-        " used_wall_us, used_by, credential_hash, made_with)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
-        " ON CONFLICT (token_hash) DO UPDATE SET expires_wall_us=?6, used_wall_us=?7, used_by=?8,"
-        " credential_hash=?9",
+    [ST_JOIN_TOKEN_PUT] = "{put join_token}",
     [ST_JOIN_TOKEN_TRIM] = "DELETE FROM join_token WHERE expires_wall_us < ?1",
-    [ST_JOIN_TOKEN_ALL] =
-        "SELECT token_hash, id, node, made_by, made_wall_us, expires_wall_us,"
-        " used_wall_us, used_by, credential_hash, made_with FROM join_token ORDER BY made_wall_us",
+    [ST_JOIN_TOKEN_ALL] = "SELECT {join_token} FROM join_token ORDER BY made_wall_us",
     [ST_FORGET_JOB] = "INSERT OR REPLACE INTO forgotten (job_id, whole) VALUES (?1, 1)",
     [ST_FORGET_TASKS] = "INSERT OR IGNORE INTO forgotten (job_id, whole) VALUES (?1, 0)",
     [ST_FORGET_PROCESS] =
@@ -199,24 +130,15 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
     [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
     [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
-    [ST_JOB_ALL] = "SELECT " JOB_COLUMNS " FROM job WHERE archived = 0 ORDER BY id",
-    [ST_PROCESS_ALL] = "SELECT " PROCESS_COLUMNS " FROM process"
+    [ST_JOB_ALL] = "SELECT {job} FROM job WHERE archived = 0 ORDER BY id",
+    [ST_PROCESS_ALL] = "SELECT {process} FROM process"
                        " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                        " ORDER BY job_id, incarnation",
-    [ST_NODE_ALL] =
-        "SELECT name, state, ever_reported, address, cpu_millicores, memory_bytes, gpus,"
-        " port_first, port_last, port_next, foreign_cpu_millicores, foreign_memory_bytes,"
-        " last_report_wall_us, boot_id, credential_hash, admin_state, labels, numa_nodes, gpu_numa"
-        " FROM node ORDER BY name",
-    [ST_QUEUE_END_PUT] = "INSERT OR REPLACE INTO queue_end (job_id, todo, done, discarded,"
-                         " records_done, records_pass, records_lost, chunks_lost)"
-                         " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
-    [ST_QUEUE_ALL] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
+    [ST_NODE_ALL] = "SELECT {node} FROM node ORDER BY name",
+    [ST_QUEUE_END_PUT] = "{put queue_end}",
+    [ST_QUEUE_ALL] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
                      " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
-    [ST_TASK_ALL] =
-        "SELECT id, state, lease, failures, holder, chunks, pass, lost_records, lost_chunks"
-        " FROM task WHERE job_id=?1"
-        " ORDER BY id",
+    [ST_TASK_ALL] = "SELECT {task} FROM task WHERE job_id=?1 ORDER BY id",
     /* twice is once: a job that is archived already is not changed, and not counted again */
     [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
                    " array_index = json_extract(spec, '$.array.index'),"
@@ -277,16 +199,15 @@ static const char *const statement_texts[ST_N] = {
     [ST_ARCHIVED_USAGE] =
         "SELECT user, kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
         " WHERE ?1 IS NULL OR user = ?1 ORDER BY user, kind",
-    [ST_ARCHIVED_JOB] = "SELECT " JOB_COLUMNS " FROM job WHERE id = ?1 AND archived = 1",
-    [ST_ARCHIVED_PAGE] = "SELECT " JOB_COLUMNS " FROM job INDEXED BY job_archived"
+    [ST_ARCHIVED_JOB] = "SELECT {job} FROM job WHERE id = ?1 AND archived = 1",
+    [ST_ARCHIVED_PAGE] = "SELECT {job} FROM job INDEXED BY job_archived"
                          " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
     [ST_ARCHIVED_ARRAY_PAGE] =
-        "SELECT " JOB_COLUMNS " FROM job INDEXED BY archived_array"
+        "SELECT {job} FROM job INDEXED BY archived_array"
         " WHERE array_name = ?3 AND archived = 1 AND id > ?1 AND (?4 IS NULL OR user = ?4)"
         " ORDER BY id LIMIT ?2",
-    [ST_PROCESS_OF] =
-        "SELECT " PROCESS_COLUMNS " FROM process WHERE job_id = ?1 ORDER BY incarnation",
-    [ST_QUEUE_OF] = "SELECT " QUEUE_COLUMNS " FROM queue LEFT JOIN queue_end USING (job_id)"
+    [ST_PROCESS_OF] = "SELECT {process} FROM process WHERE job_id = ?1 ORDER BY incarnation",
+    [ST_QUEUE_OF] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
                     " WHERE job_id = ?1",
     [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                        " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
@@ -407,10 +328,13 @@ uint64_t store_first_number_of(const struct store *store, enum statement which)
 
 int store_prepare_all(struct store *store, struct edl_error *error)
 {
-    for (int i = 0; i < ST_N; i++)
-        if (sqlite3_prepare_v3(store->db, statement_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+    for (int i = 0; i < ST_N; i++) {
+        _cleanup_free_ char *text = store_text_of(statement_texts[i]);
+
+        if (sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT,
                                &store->statements[i], NULL) != SQLITE_OK)
-            return store_error(store, statement_texts[i], error);
+            return store_error(store, text, error);
+    }
     return 0;
 }
 

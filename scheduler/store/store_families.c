@@ -11,7 +11,6 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
-#include "shared/json_text.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -20,15 +19,10 @@
 static char *numbers_to_text(const double *numbers, size_t n)
 {
     json_t *array = json_array();
-    char *text;
 
     for (size_t i = 0; i < n; i++)
         (void)json_array_append_new(array, json_real(numbers[i]));
-    text = json_to_text(array, NULL);
-    json_decref(array);
-    if (text == NULL)
-        abort(); /* why: only out of memory gets here; see macro.h */
-    return text;
+    return store_json_text(array);
 }
 
 static char *fit_to_text(const struct goodput_pserver_fit *fit)

@@ -2,6 +2,7 @@
 /* store_internal.h - shared by the files of scheduler/store only */
 #pragma once
 
+#include <jansson.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -160,6 +161,9 @@ int store_step_done(struct store *store, enum statement which, struct edl_error 
 /* store_bind_text - NULL binds NULL; the text must live until the statement is reset */
 void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
 void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
+
+/* store_json_text - the value as text; the caller frees it */
+char *store_json_text(json_t *take_value);
 
 /* store_column_text - "" for NULL */
 const char *store_column_text(sqlite3_stmt *statement, int at);

@@ -2,30 +2,34 @@
 /* store_tokens.c - join tokens: rows in, rows out */
 #include "scheduler/store/store.h"
 
-#include "scheduler/store/row.h"
+#include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define TOKEN(member) COLUMN_RECORD(struct stored_token, member)
+
+static const struct column join_token_columns[] = {
+    { "token_hash", COLUMN_TEXT, TOKEN(hash), .flags = COLUMN_KEY },
+    { "id", COLUMN_TEXT, TOKEN(id), .flags = COLUMN_ONCE },
+    { "node", COLUMN_TEXT, TOKEN(node), .flags = COLUMN_ONCE },
+    { "made_by", COLUMN_TEXT, TOKEN(made_by), .flags = COLUMN_ONCE },
+    { "made_wall_us", COLUMN_NUMBER, TOKEN(made_wall_us), .flags = COLUMN_ONCE },
+    { "expires_wall_us", COLUMN_NUMBER, TOKEN(expires_wall_us) },
+    { "used_wall_us", COLUMN_NUMBER, TOKEN(used_wall_us) },
+    { "used_by", COLUMN_TEXT, TOKEN(used_by) },
+    { "credential_hash", COLUMN_TEXT, TOKEN(credential_hash) },
+    { "made_with", COLUMN_NUMBER, TOKEN(made_with), .flags = COLUMN_ONCE },
+};
+const struct record_table join_token_table = RECORD_TABLE(join_token, struct stored_token);
+
 int store_put_token(struct store *store, const struct stored_token *token, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_JOIN_TOKEN_PUT];
-    int r;
+    int r = store_put_record(store, ST_JOIN_TOKEN_PUT, &join_token_table, token, 0, error);
+    sqlite3_stmt *statement = store->statements[ST_JOIN_TOKEN_TRIM];
 
-    store_bind_text(statement, 1, token->hash);
-    store_bind_text(statement, 2, token->id);
-    store_bind_text(statement, 3, token->node);
-    store_bind_text(statement, 4, token->made_by);
-    store_bind_u64(statement, 5, token->made_wall_us);
-    store_bind_u64(statement, 6, token->expires_wall_us);
-    store_bind_u64(statement, 7, token->used_wall_us);
-    store_bind_text(statement, 8, token->used_by);
-    store_bind_text(statement, 9, token->credential_hash);
-    store_bind_u64(statement, 10, token->made_with);
-    r = store_step_done(store, ST_JOIN_TOKEN_PUT, error);
     if (r < 0)
         return r;
-    statement = store->statements[ST_JOIN_TOKEN_TRIM];
     store_bind_u64(statement, 1, stored_token_oldest_us(token->made_wall_us));
     return store_step_done(store, ST_JOIN_TOKEN_TRIM, error);
 }
@@ -40,16 +44,7 @@ static int load_one(sqlite3_stmt *statement, struct stored_token *ret, struct ed
     struct row row;
 
     row_begin(&row, statement, error, "join token %s", store_column_text(statement, 1));
-    row_text(&row, 0, ret->hash, sizeof ret->hash);
-    row_text(&row, 1, ret->id, sizeof ret->id);
-    row_text(&row, 2, ret->node, sizeof ret->node);
-    row_text(&row, 3, ret->made_by, sizeof ret->made_by);
-    ret->made_wall_us = row_u64(&row, 4, INT64_MAX);
-    ret->expires_wall_us = row_u64(&row, 5, INT64_MAX);
-    ret->used_wall_us = row_u64(&row, 6, INT64_MAX);
-    row_text(&row, 7, ret->used_by, sizeof ret->used_by);
-    row_text(&row, 8, ret->credential_hash, sizeof ret->credential_hash);
-    ret->made_with = row_u64(&row, 9, INT64_MAX);
+    store_read_record(&row, 0, &join_token_table, ret);
     return row.r;
 }
 

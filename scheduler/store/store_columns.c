@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_columns.c - the texts of statements and the rows that a table of columns makes */
+#include "scheduler/store/store_columns.h"
+
+#include <stdio.h>
+
+#include "shared/error.h"
+#include "shared/macro.h"
+
+/* The document of an archived job is shared; the differences from job to job are in its row. */
+#define JOB_DOCUMENT                                                                               \
+    "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
+    " FROM document WHERE document.id = job.document), spec) AS spec"
+
+static const struct record_table *const tables[] = { &node_table,       &job_table,
+                                                     &process_table,    &queue_table,
+                                                     &queue_end_table,  &task_table,
+                                                     &rendezvous_table, &join_token_table };
+
+int store_columns_n(const struct record_table *table)
+{
+    int n = 0;
+
+    while ((size_t)n < table->n && table->columns[n].kind != COLUMN_PART)
+        n++;
+    return n;
+}
+
+int store_place(const struct record_table *table, const char *name)
+{
+    int place = 0;
+
+    while (!streq(table->columns[place].name, name))
+        place++;
+    return place;
+}
+
+enum style { NAME, NUMBER, ASSIGNED, READ };
+
+static void write_column(FILE *out, const struct column *column, int number, enum style style)
+{
+    if (style == NUMBER)
+        (void)fprintf(out, "?%d", number);
+    else if (style == ASSIGNED)
+        (void)fprintf(out, "%s=?%d", column->name, number);
+    else
+        (void)fprintf(out, "%s",
+                      style == READ && column->kind == COLUMN_SPEC ? JOB_DOCUMENT : column->name);
+}
+
+/* The columns with a flag out of only (0: all) and none out of without. */
+static void write_columns(FILE *out, const struct record_table *table, unsigned only,
+                          unsigned without, enum style style, const char *separator)
+{
+    const char *before = "";
+
+    for (int i = 0; i < store_columns_n(table); i++) {
+        const struct column *column = &table->columns[i];
+
+        if ((only != 0 && (column->flags & only) == 0) || (column->flags & without) != 0)
+            continue;
+        (void)fprintf(out, "%s", before);
+        write_column(out, column, i + 1, style);
+        before = separator;
+    }
+}
+
+static void write_read(FILE *out, const struct record_table *table)
+{
+    write_columns(out, table, 0, 0, READ, ", ");
+}
+
+/* An upsert, not REPLACE: that would delete the old row first and trip over the foreign keys. */
+static void write_put(FILE *out, const struct record_table *table)
+{
+    (void)fprintf(out, "INSERT INTO %s (", table->name);
+    write_columns(out, table, 0, 0, NAME, ", ");
+    (void)fprintf(out, ") VALUES (");
+    write_columns(out, table, 0, 0, NUMBER, ", ");
+    (void)fprintf(out, ") ON CONFLICT (");
+    write_columns(out, table, COLUMN_KEY, 0, NAME, ", ");
+    (void)fprintf(out, ") DO UPDATE SET ");
+    write_columns(out, table, 0, COLUMN_KEY | COLUMN_ONCE, ASSIGNED, ", ");
+}
+
+static void write_change(FILE *out, const struct record_table *table)
+{
+    (void)fprintf(out, "UPDATE %s SET ", table->name);
+    write_columns(out, table, 0, COLUMN_KEY | STORE_KEPT, ASSIGNED, ", ");
+    (void)fprintf(out, " WHERE ");
+    write_columns(out, table, COLUMN_KEY, 0, ASSIGNED, " AND ");
+}
+
+static const struct {
+    const char *verb;
+    void (*write)(FILE *out, const struct record_table *table);
+} verbs[] = { { "", write_read }, { "put ", write_put }, { "change ", write_change } };
+
+/* write_mark - the mark that the text begins with; its length. 0: there is none, or it names
+ * nothing
+ */
+static size_t write_mark(FILE *out, const char *text)
+{
+    for (size_t i = 0; *text == '{' && i < ELEMENTS(verbs) * ELEMENTS(tables); i++) {
+        size_t verb = i % ELEMENTS(verbs);
+        const struct record_table *table = tables[i / ELEMENTS(verbs)];
+        char mark[64];
+
+        (void)snprintf(mark, sizeof mark, "{%s%s}", verbs[verb].verb, table->name);
+        if (strncmp(text, mark, strlen(mark)) != 0)
+            continue;
+        verbs[verb].write(out, table);
+        return strlen(mark);
+    }
+    return 0;
+}
+
+char *store_text_of(const char *text)
+{
+    char *ret = NULL;
+    size_t size;
+    FILE *out = open_memstream(&ret, &size);
+
+    if (out == NULL)
+        abort(); /* why: only out of memory gets here; see macro.h */
+    while (*text != '\0') {
+        size_t n = write_mark(out, text);
+
+        if (n == 0)
+            (void)fputc(*text++, out);
+        text += n;
+    }
+    (void)fclose(out);
+    return ret;
+}
+
+int store_put_record(struct store *store, enum statement which, const struct record_table *table,
+                     const void *record, unsigned without, struct edl_error *error)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if ((table->columns[i].flags & without) == 0)
+            column_bind(store->statements[which], (int)i + 1, &table->columns[i], record);
+    return store_step_done(store, which, error);
+}
+
+void store_read_record(struct row *row, int first, const struct record_table *table, void *record)
+{
+    for (size_t i = 0; i < table->n; i++)
+        column_read(row, first + (int)i, &table->columns[i], record);
+}
