@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/interrupt.h"
+#include "client/job_command.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -220,7 +221,14 @@ static int check(const struct submit_options *options, const struct option_words
         (void)edl_error_set(&error, -EINVAL, "submit: --kill-on-interrupt goes with --follow");
     else
         return STATUS_OK;
-    (void)edl_error_remedy(&error, "edl submit FILE..., or edl submit [OPTION]... -- COMMAND...");
+    if (arguments->n_args > 0 &&
+        (job_command_is(arguments->args[0], NULL, 0) || job_command_is(arguments->args[0], "", 0)))
+        (void)edl_error_remedy(&error,
+                               "edl submit -- %.80s ...: a command and its options go behind --",
+                               arguments->args[0]);
+    else
+        (void)edl_error_remedy(&error,
+                               "edl submit FILE..., or edl submit [OPTION]... -- COMMAND...");
     return report_error(&error);
 }
 

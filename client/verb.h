@@ -35,7 +35,7 @@ struct verb {
     const char *details;                 /* paragraphs for `edl help NAME`, or NULL */
     const struct options_table *options; /* its own ones; NULL: none */
     size_t options_size; /* of the struct that they fill; its first member is common_options */
-    size_t min_args;     /* before "--" */
+    size_t min_args;     /* before "--", and behind it where no command is taken */
     size_t max_args;     /* SIZE_MAX: any number */
     bool takes_command;  /* behind "--" */
     bool local;          /* asks no server: --server and --token-file are refused */

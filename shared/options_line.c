@@ -69,18 +69,44 @@ static int refuse_word(const struct options_table *table, const char *word, stru
     return edl_error_remedy(error, "see %s --help", table->program);
 }
 
+/* refuse_ambiguous - 0: the name is short for none, or for one alone */
+static int refuse_ambiguous(const char *name, const char *const *known, size_t n,
+                            struct edl_error *error)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(known[i], name, strlen(name)) != 0)
+            continue;
+        if (first == NULL) {
+            first = known[i];
+            continue;
+        }
+        (void)edl_error_set(error, -EINVAL, "--%s is short for --%s and for --%s", name, first,
+                            known[i]);
+        return edl_error_remedy(error, "write the whole name: --%s", first);
+    }
+    return 0;
+}
+
+/* refuse_unknown - word: the one that getopt_long looked at, if it holds a long name. Within a word
+ * of letters it stands before that word still */
 static int refuse_unknown(const struct options_reading *reading, const char *word,
                           struct edl_error *error)
 {
-    bool is_long = strncmp(word, "--", 2) == 0;
+    bool is_long = optopt == 0;
     const char *known[OPTIONS_MAX + 3], *nearest;
     size_t n = 0;
     char name[80];
+    int r;
 
     (void)snprintf(name, sizeof name, is_long ? "%.*s" : "-%c",
                    is_long ? (int)strcspn(word, "=") : optopt, word);
     for (; reading->longs[n].name != NULL; n++)
         known[n] = reading->longs[n].name;
+    r = is_long ? refuse_ambiguous(name + 2, known, n, error) : 0;
+    if (r < 0)
+        return r;
     nearest = is_long ? nearest_word(name + 2, known, n) : NULL;
     (void)edl_error_set(error, -EINVAL, "there is no option %s", name);
     return edl_error_remedy(error, nearest != NULL ? "--%s" : "see %s --help",

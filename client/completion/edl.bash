@@ -4,7 +4,7 @@ _edl_words() { # VERB: its options; without: the verbs
     if [ $# = 0 ]; then
         edl --help 2>/dev/null | sed -n '/^Every verb/q; s/^  \([a-z][a-z]*\)  .*/\1/p'
     else
-        edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z], \)\?\(--[a-z_-]*\).*/\2/p'
+        edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z0-9], \)\?\(--[a-z_-]*\).*/\2/p'
     fi
 }
 

@@ -154,6 +154,8 @@ TEST(test_options_parse_wrong_value_is_refused)
         { "--jsn=1", NULL, "there is no option --jsn", "--json" },
         { "--version", NULL, "there is no option --version", "see edl sample --help" },
         { "-fx", NULL, "there is no option -x", "see edl sample --help" },
+        { "--json", "-xf", "there is no option -x", "see edl sample --help" },
+        { "--l", "1", "--l is short for --limit and for --load", "write the whole name: --limit" },
     };
 
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
