@@ -200,6 +200,7 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
             ret->cap = ret->cap != 0 ? ret->cap * 2 : 64;
             ret->items = xreallocarray(ret->items, ret->cap, sizeof *ret->items);
         }
+        ret->items[ret->n] = (struct task_record){ 0 };
         store_read_record(&row, 0, &task_table, &ret->items[ret->n++]);
         array = row_array(&row, column, UINT32_MAX);
         chunks = read_chunks(&row, column, array);
