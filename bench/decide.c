@@ -32,7 +32,6 @@
 #include "scheduler/core/learn/job_family.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/facts.h"

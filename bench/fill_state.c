@@ -17,7 +17,6 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
 #include "shared/job_document.h"

@@ -41,7 +41,7 @@ static int fits(const struct option_value *value, int r, uint64_t least, const c
     return edl_error_remedy(error, "%s", takes);
 }
 
-/* name, kind of shared/option_kinds.h, the least number, what it takes */
+/* name, kind of shared/option_kinds.h, the least number, the text of a value that fits */
 #define NUMBER_MAP(XX)                                                                             \
     XX(number, u64, 0, "a whole number such as 4")                                                 \
     XX(positive, u64, 1, "a whole number from 1")                                                  \

@@ -21,7 +21,6 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/options.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"

@@ -16,8 +16,8 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 /* so much of what is remembered may be looked at, on average, for a commit and for a turn */

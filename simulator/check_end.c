@@ -6,7 +6,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 /* Up to so many the scheduler finds every place that there is for two roles. */

@@ -7,7 +7,7 @@
  * that is shrunk for a gang of a group that has its share keeps the guarantee of its own group. */
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 /* Without an excuse, and with nothing that stops: for reports, commits, a plan or two. */

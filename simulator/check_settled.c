@@ -6,7 +6,7 @@
  * run: as long as there is an excuse, or something is on its way, the time begins anew. */
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 /* Without an excuse: for reports, commits, a start or two, and who else has to move first. */

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 /* The core remembers it for ten minutes, and of so many jobs (node.h); other bounds that came

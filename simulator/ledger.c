@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "simulator/internal.h"
 
 #define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/cleanup.h"
 #include "simulator/faults.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 
 #define NO_SUBMISSION UINT32_MAX
 

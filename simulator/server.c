@@ -11,7 +11,6 @@
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"

@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/cleanup.h"

@@ -2,8 +2,8 @@
 /* server_orders.c - what agents are ordered, as scheduler/nodes/orders.c */
 #include <utlist.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
-#include "scheduler/core/model/cluster.h"
 #include "simulator/internal.h"
 
 /* The mutants of what is ordered. */

@@ -15,7 +15,7 @@
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/calls/peer.h"
 #include "scheduler/calls/peer_job.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"

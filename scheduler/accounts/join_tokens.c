@@ -8,7 +8,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/users.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/macro.h"

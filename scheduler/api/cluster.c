@@ -3,7 +3,7 @@
 #include <utlist.h>
 
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/openapi/openapi.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"

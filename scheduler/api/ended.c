@@ -8,7 +8,7 @@
 
 #include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"

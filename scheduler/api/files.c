@@ -10,7 +10,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/file_reads.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/workspaces/archive.h"

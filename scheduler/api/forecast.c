@@ -14,7 +14,7 @@
 #include "scheduler/api/api.h"
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/ask/forecast.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/json/admission_json.h"
 #include "scheduler/json/forecast_json.h"
 #include "scheduler/scheduler.h"

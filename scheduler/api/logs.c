@@ -10,7 +10,7 @@
 
 #include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/workspaces/archive.h"

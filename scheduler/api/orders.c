@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/orders.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"

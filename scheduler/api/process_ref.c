@@ -2,7 +2,7 @@
 /* process_ref.c - a process by name */
 #include "scheduler/api/process_ref.h"
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 

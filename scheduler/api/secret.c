@@ -9,7 +9,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/degraded.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"

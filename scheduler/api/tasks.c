@@ -11,7 +11,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"

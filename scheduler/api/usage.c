@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/usage.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"

@@ -13,7 +13,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/workspaces/workspaces.h"

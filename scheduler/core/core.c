@@ -12,7 +12,6 @@
 #include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/learn/take.h"
 #include "scheduler/core/model/after.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/figures.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core.h - the door of the deciding core: what is to be done next with nodes, jobs and processes
+/* core.h - the door of the deciding core, which finds the next step of nodes, jobs and processes
  *
  * Pure: no I/O, no clock, no randomness. Events come in as calls with an instant, and the state
  * changes. Effects come out: the world has to do them or to remember them. The shell writes the
@@ -23,6 +23,7 @@
 #include "scheduler/core/learn/families.h"
 #include "scheduler/core/learn/job_types.h"
 #include "scheduler/core/model/after.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_config.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/groups.h"

@@ -44,7 +44,7 @@ static int submit(struct cluster *cluster, struct job_spec *take_spec,
     return 0;
 }
 
-/* cluster_submit - see cluster.h; O(log n) */
+/* cluster_submit - see submission.h; O(log n) */
 int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                    struct instant now, struct job **ret_job, struct edl_error *error)
 {
@@ -55,7 +55,7 @@ int cluster_submit(struct cluster *cluster, struct job_spec *take_spec, const ch
     return submit(cluster, take_spec, &terms, ret_job, error);
 }
 
-/* cluster_submit_array - see cluster.h */
+/* cluster_submit_array - see submission.h */
 int cluster_submit_array(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                          const struct archived_jobs *archived, struct instant now,
                          struct job **ret_first, struct edl_error *error)

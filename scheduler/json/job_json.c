@@ -6,7 +6,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/usage.h"
 #include "shared/clock.h"
 #include "shared/job_document.h"

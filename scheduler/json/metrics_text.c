@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/json/exposition.h"
 #include "scheduler/metrics.h"

@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "scheduler/api/api.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/nodes/machine_ends.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"

@@ -7,7 +7,7 @@
  * whatever its node's clock does. */
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/nodes/log_hub_internal.h"
 #include "scheduler/store/store.h"
 #include "shared/macro.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "scheduler/calls/body.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/record/restore.h"

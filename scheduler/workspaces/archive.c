@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"

@@ -13,7 +13,7 @@
 
 #include "scheduler/api/process_ref.h"
 #include "scheduler/core/base/queue_rules.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/worker.h"

@@ -14,7 +14,6 @@
 
 #include "scheduler/api/api.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/http_server.h"
 #include "shared/log.h"

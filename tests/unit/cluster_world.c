@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_config.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 #include "shared/job_document.h"
 #include "shared/macro.h"

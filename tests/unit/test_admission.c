@@ -3,8 +3,8 @@
  *
  * Jobs are of one program of which it is known that an instance works off a second of work in a
  * second, and that they are as fast together as they are many. */
+#include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "tests/unit/admission_world.h"
 #include "tests/unit/test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_admission_promises.c - a job with the word "in time" is in time, with any other jobs */
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "tests/unit/admission_world.h"
 #include "tests/unit/test.h"
 

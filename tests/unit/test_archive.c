@@ -3,8 +3,8 @@
  * needed */
 #include <stdio.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/macro.h"

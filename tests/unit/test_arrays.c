@@ -5,8 +5,8 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/reason.h"

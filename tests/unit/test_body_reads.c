@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/report_size.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/worker.h"
 #include "shared/cleanup.h"

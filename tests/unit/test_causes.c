@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/old_cause_text.h"
-#include "scheduler/core/model/cluster.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "tests/unit/live_scheduler.h"

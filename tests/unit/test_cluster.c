@@ -6,7 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/error.h"
 #include "shared/macro.h"

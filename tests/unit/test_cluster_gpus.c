@@ -6,7 +6,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/gpu_idle.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/histogram.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"

@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/clock.h"
 #include "shared/macro.h"

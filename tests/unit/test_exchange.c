@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_exchange.c - two jobs exchange their places on types of GPU: the ends that agree, and
  * messages that may come between */
+#include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "tests/unit/test.h"
 #include "tests/unit/types_world.h"

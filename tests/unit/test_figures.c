@@ -5,7 +5,6 @@
  * every test that uses a world. */
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/figures.h"

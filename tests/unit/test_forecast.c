@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -11,7 +11,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/forecast.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"

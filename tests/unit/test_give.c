@@ -9,7 +9,6 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_family.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/planner.h"

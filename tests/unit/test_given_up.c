@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/clock.h"
 #include "tests/unit/cluster_world.h"

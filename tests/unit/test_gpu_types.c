@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/plan/capacity.h"

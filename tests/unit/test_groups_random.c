@@ -9,7 +9,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"

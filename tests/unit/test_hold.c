@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"

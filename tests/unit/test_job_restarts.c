@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -2,7 +2,7 @@
 /* test_kept.c - processes that go on while their node is cut off (on_disconnect: keep) */
 #include <errno.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/events/lease.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

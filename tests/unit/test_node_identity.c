@@ -2,7 +2,7 @@
 /* test_node_identity.c - copies of machines are refused; several agents on one machine are not */
 #include <errno.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

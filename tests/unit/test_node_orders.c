@@ -5,7 +5,6 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
-#include "scheduler/core/model/cluster.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 #include "tests/unit/cluster_world.h"

@@ -12,7 +12,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/nodes/log_hub.h"
 #include "shared/cleanup.h"

@@ -2,7 +2,7 @@
 /* test_node_starts.c - what starts that fail say of a node: when it is quarantined, and when not */
 #include <stdio.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

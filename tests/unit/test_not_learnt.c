@@ -10,7 +10,6 @@
 #include "scheduler/core/learn/job_family.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/job_turn.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -4,7 +4,6 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/speed/measure.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

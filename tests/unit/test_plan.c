@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/reason.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan_servers.c - with how many parameter servers a job is started */
+#include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/outlook.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_servers.h"

@@ -5,7 +5,6 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/placement.h"
 #include "shared/error.h"

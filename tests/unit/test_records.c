@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/rendezvous.h"

@@ -2,7 +2,7 @@
 /* test_rendezvous.c - the processes of a role agree on their members, in any order of arrivals and
  * ends */
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/process.h"

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/error.h"

@@ -5,7 +5,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/users.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "tests/unit/live_scheduler.h"

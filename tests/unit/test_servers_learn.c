@@ -5,7 +5,6 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_servers.h"

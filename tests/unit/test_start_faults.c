@@ -4,7 +4,6 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

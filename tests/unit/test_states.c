@@ -6,7 +6,6 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_lost.h"
 #include "scheduler/core/events/lease.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process_sm.h"

@@ -6,7 +6,6 @@
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/reason.h"

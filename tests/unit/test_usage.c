@@ -2,7 +2,7 @@
 /* test_usage.c - accounting: every second of a grant is of one kind, and of the right one */
 #include <stdio.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/usage.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

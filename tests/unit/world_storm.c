@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <utlist.h>
 
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/rendezvous.h"

@@ -18,7 +18,6 @@
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_report.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job_roles.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/base/task_queue.h"
-#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job.h"

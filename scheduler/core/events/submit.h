@@ -20,7 +20,7 @@ struct submit_terms {
     struct instant now;
 };
 
-/* What people can change of a job that is there; what is not wanted stays as it is. */
+/* A change that somebody makes to a job. A part that is not wanted stays as it is. */
 struct job_change {
     bool scale;       /* bounds of a role */
     const char *role; /* NULL: "trainer" */

@@ -6,7 +6,7 @@
 
 #define JOB_FAMILY_SIZE (sizeof(((struct job *)0)->user) + 18)
 
-/* What is learnt of so many families of jobs is kept; for more the user with the most loses his
+/* The core knows so many families of jobs at most; for more the user with the most loses his
  * oldest. Of each the lengths of so many jobs, written whenever one ends. */
 #define CLUSTER_FAMILIES_MAX 1000
 #define CLUSTER_FAMILY_ENDED_MAX 128

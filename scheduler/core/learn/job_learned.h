@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_learned.h - what was learnt of an elastic job since it was started */
+/* job_learned.h - the beliefs about an elastic job since it was started */
 #pragma once
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct exchange {
     uint32_t role, index;
 };
 
-/* What was learnt of an elastic job since it was started. Volatile: after a restart it begins with
+/* The beliefs about an elastic job since it was started. Volatile: after a restart it begins with
  * what its family knows, which is remembered. The policy is told what was known at the last
  * measurement, not what is true at the moment it is told: else a plan that looks at everything
  * would decide otherwise than the one before it.
@@ -37,7 +37,7 @@ struct job_learned {
     double units_done, units_left; /* then; left below 0: nobody knows, and done is work_s */
     double elapsed_s; /* since its submission, or the end of what it was to run after, then */
     uint32_t crowd;   /* jobs that had not ended, then */
-    /* when it began to be learnt, the policy was told, what is learnt of its family was saved */
+    /* the instants at which learning began, the policy was told, its family was saved */
     uint64_t since_us, told_us, saved_us;
     const struct goodput_families *families; /* borrowed from the cluster */
     char family[JOB_FAMILY_SIZE];

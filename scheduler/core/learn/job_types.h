@@ -22,7 +22,7 @@ struct node_stay {
     double bias;  /* and by how much more for this one, by its type of GPU */
 };
 
-/* What is known of a job on a type of GPU that there are nodes of. */
+/* The beliefs about a job on a type of GPU that some node has. */
 struct job_gpu_type {
     const char *name;   /* borrowed; "": no label, or of more types than are told apart */
     double speed;       /* as many times as on the slowest that is known; 0: not known */

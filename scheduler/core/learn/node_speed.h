@@ -30,9 +30,9 @@ bool node_speed_add(struct node_speed *speed, double log);
 
 enum speed_kind speed_kind_of(const struct role_spec *role);
 
-/* node_expect_speed - of one that nobody has seen yet: what is expected (as a logarithm) before its
- * first note. node_note_speed - a job was seen to run so many times as fast there as on others (as
- * a logarithm). O(log nodes) */
+/* node_expect_speed - of a node that nobody has seen yet: its expected speed (as a logarithm)
+ * before its first note. node_note_speed - a job was seen to run so many times as fast there as on
+ * others (as a logarithm). O(log nodes) */
 void node_expect_speed(struct node *node, enum speed_kind kind, double log);
 void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind kind, double log,
                      struct instant now);

@@ -47,7 +47,7 @@ void after_link(struct cluster *cluster, struct job *job, bool tell, struct inst
  */
 void after_name(struct cluster *cluster, struct job *job, int sign);
 
-/* after_ended - the job is over: who waits for it enters the queue or fails, and so on. It waits
+/* after_ended - the job is over: each job that waits for it enters the queue or fails. It waits
  * for nobody any more */
 void after_ended(struct cluster *cluster, struct job *job, struct instant now);
 

@@ -16,7 +16,6 @@
 
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/model/after.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/holdings.h"

@@ -9,19 +9,6 @@ struct cluster;
 struct instant;
 struct job;
 
-/* unlisted_move - a table of states does not list this move: nothing is done, and cluster_check
- * says so from now on */
-void unlisted_move(struct cluster *cluster, const char *what, const char *name, const char *from,
-                   const char *to);
-
-void job_free(struct job *job);
-
-/* the deadline of the job's task queue may have moved */
-void job_tasks_changed(struct cluster *cluster, struct job *job);
-
-/* job_expire_tasks - tasks that were not finished in time are to be done again */
-void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant now);
-
 /* Look-ups; NULL when absent. Jobs by what people call them: job_names.h */
 struct job *cluster_job(const struct cluster *cluster, uint64_t id);
 struct node *cluster_node(const struct cluster *cluster, const char *name);
@@ -32,10 +19,10 @@ struct process *job_find_process(const struct job *job, uint32_t role, uint32_t 
 uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping);
 uint32_t job_count_running(const struct job *job, uint32_t role);
 
-/* What others may see of a cluster. cluster_nodes: the first, then by hh.next. cluster_jobs: the
- * first of all that are not archived, then by hh.next. cluster_active_jobs: the first that is not
- * over, then by active_next, in the order of their submission. All of them NULL: there is none.
- * HASH_COUNT counts nodes and jobs. */
+/* The view of a cluster from outside the core. cluster_nodes: the first, then by hh.next.
+ * cluster_jobs: the first of all that are not archived, then by hh.next. cluster_active_jobs: the
+ * first that is not over, then by active_next, in the order of their submission. All of them NULL:
+ * there is none. HASH_COUNT counts nodes and jobs. */
 const struct cluster_config *cluster_config(const struct cluster *cluster);
 struct node *cluster_nodes(const struct cluster *cluster);
 struct job *cluster_jobs(const struct cluster *cluster);

@@ -54,3 +54,16 @@ struct cluster {
         *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
 };
+
+/* unlisted_move - a table of states does not list this move: nothing is done, and cluster_check
+ * says so from now on */
+void unlisted_move(struct cluster *cluster, const char *what, const char *name, const char *from,
+                   const char *to);
+
+void job_free(struct job *job);
+
+/* the deadline of the job's task queue may have moved */
+void job_tasks_changed(struct cluster *cluster, struct job *job);
+
+/* job_expire_tasks - tasks that were not finished in time are to be done again */
+void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant now);

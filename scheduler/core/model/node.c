@@ -18,7 +18,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/resources.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/effects.h"

@@ -16,7 +16,6 @@
 
 struct cluster;
 struct instant;
-struct node_offer;
 
 #define NODE_CPU_MILLICORES_MAX UINT64_C(100000000)
 #define NODE_MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */

@@ -13,7 +13,7 @@
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
 
-/* What an agent says of one process. */
+/* The words of an agent about one process. */
 struct process_report {
     uint64_t job_id;
     const char *role;

@@ -10,7 +10,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/task_queue.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"

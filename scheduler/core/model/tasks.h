@@ -17,14 +17,14 @@ struct task_finish;
 struct task_queue;
 struct task_wish;
 
-/* What of a task queue is compared before and after a change. */
+/* The part of a task queue that is compared before and after a change. */
 struct tasks_mark {
     uint32_t pass;
     uint64_t tasks_discarded, records_discarded, chunks_lost, records_lost;
 };
 struct tasks_mark tasks_mark(const struct job *job);
 
-/* What became of a wish. */
+/* The answer to a wish. */
 struct tasks_given {
     enum task_lease_result result;
     struct task **tasks; /* the caller's array, with room for wish->n */

@@ -14,7 +14,6 @@
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/node_speed.h"
-#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/effects.h"
