@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "scheduler/accounts/connection_owner.h"
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/calls/peer.h"
 #include "scheduler/calls/peer_job.h"
@@ -22,7 +23,6 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/hex.h"
-#include "shared/http_client.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -488,46 +488,9 @@ static int check_once(const struct http_request *request, struct edl_error *erro
     return 0;
 }
 
-/* --- whose a connection is --- */
-
-/* An agent asks for its orders and reports; after each time that the network failed it does so
- * anew, and its old connection is still open here. Its reports are some MiB. */
-#define LIFELINE_CONNECTIONS 16
-#define LIFELINE_BODY_BYTES ((uint64_t)16 << 20)
-/* As many calls of processes an agent has under way (shared/http_client.h), and logs beside them.
- */
-#define WORK_CONNECTIONS (HTTP_ASYNC_CONNECTIONS + 16)
-
-#define OWNER_NAME_MAX (NODE_NAME_MAX + 16)
-
-struct owner {
-    char name[OWNER_NAME_MAX + 1];
-    struct http_owner is;
-};
-
-/* owner_of_person - an admin may take the scheduler away anyway; nobody else keeps others out */
-static void owner_of_person(const struct caller *caller, struct owner *ret)
-{
-    (void)snprintf(ret->name, sizeof ret->name, "user %s", caller->user);
-    ret->is.name = caller->role < USER_ADMIN ? ret->name : NULL;
-}
-
-/* owner_of_node - its reports and orders get through against all others, itself included; the calls
- * of its jobs have a share among all */
-static void owner_of_node(const struct http_route *route, const char *node, struct owner *ret)
-{
-    bool lifeline = (route->flags & ROUTE_FIRST) != 0;
-
-    (void)snprintf(ret->name, sizeof ret->name, lifeline ? "node %s" : "jobs of %s", node);
-    ret->is = lifeline ? (struct http_owner){ .connections = LIFELINE_CONNECTIONS,
-                                              .body_bytes = LIFELINE_BODY_BYTES,
-                                              .apart = true }
-                       : (struct http_owner){ .connections = WORK_CONNECTIONS };
-    ret->is.name = ret->name;
-}
-
 static int check(struct scheduler *scheduler, struct http_request *request,
-                 const struct http_route *route, struct owner *ret, struct edl_error *error)
+                 const struct http_route *route, struct connection_owner *ret,
+                 struct edl_error *error)
 {
     const char *token = bearer(request);
     const char *node = http_request_param(request, "node");
@@ -537,18 +500,17 @@ static int check(struct scheduler *scheduler, struct http_request *request,
     if (check_once(request, error) < 0)
         return error->code;
     if (auth_caller(scheduler, request, &caller) == 1) {
-        owner_of_person(&caller, ret);
+        connection_owner_person(ret, caller.user, caller.role);
         return check_role(&caller, route, error);
     }
     if (token == NULL)
         return unauthenticated(error);
     if ((route->flags & ROUTE_JOIN) != 0) {
-        (void)snprintf(ret->name, sizeof ret->name, "who joins");
-        ret->is.name = ret->name;
+        connection_owner_joins(ret);
         return check_join(scheduler, request, token, error);
     }
     if ((route->flags & ROUTE_NODE) != 0 && node != NULL) {
-        owner_of_node(route, node, ret);
+        connection_owner_node(ret, node, (route->flags & ROUTE_FIRST) != 0);
         return check_node(scheduler, token, node, error);
     }
     if ((route->flags & ROUTE_PROCESS) != 0) {
@@ -556,7 +518,7 @@ static int check(struct scheduler *scheduler, struct http_request *request,
 
         r = check_process(scheduler, request, token, &process, error);
         if (r == 0)
-            owner_of_node(route, process->node_name, ret);
+            connection_owner_node(ret, process->node_name, (route->flags & ROUTE_FIRST) != 0);
         return r;
     }
     return is_of_a_node(scheduler, token) ? refuse_node(route, error) : unauthenticated(error);
@@ -629,19 +591,6 @@ static int await_name(struct scheduler *scheduler, struct http_request *request,
     return 1;
 }
 
-/* A connection with a credential is not cut off for others, so that nobody may have all of them. */
-static int check_connection(struct http_request *request, const struct owner *owner,
-                            struct edl_error *error)
-{
-    if (http_request_proven(request, &owner->is))
-        return 0;
-    http_reply_header(request, "Connection", "close");
-    (void)edl_error_set(error, EDL_ETOOMANY, "%s, or all together, have too many connections",
-                        owner->name);
-    return edl_error_remedy(error, "close some: use one for many calls, and one long poll or event "
-                                   "stream for all jobs");
-}
-
 /* A process of a job has its owner's account, and is not its owner. */
 static int refuse_job(const struct http_request *request, struct edl_error *error)
 {
@@ -657,7 +606,7 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
                struct edl_error *error)
 {
     struct scheduler *scheduler = userdata;
-    struct owner owner = { .name = "" };
+    struct connection_owner owner = { .name = "" };
     int r;
 
     if (scheduler->failed)
@@ -671,7 +620,7 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
         return r;
     r = check(scheduler, request, route, &owner, error);
     if (r == 0)
-        r = check_connection(request, &owner, error);
+        r = connection_owner_take(request, &owner, error);
     return r;
 }
 
@@ -686,7 +635,7 @@ void auth_note_refusal(const struct http_request *request, const struct edl_erro
 int auth_recheck(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)
 {
     const struct http_route *route = http_request_route(request);
-    struct owner owner = { .name = "" };
+    struct connection_owner owner = { .name = "" };
 
     return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &owner, error) : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/accounts/connection_owner.h"
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/api/api.h"
 #include "scheduler/api/forecast.h"
@@ -180,6 +181,7 @@ void api_node_join(struct http_request *request, void *userdata)
     if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
     } else {
+        connection_owner_joined(request, join.node->name);
         answer = agent_wire_add(json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
                                           (json_int_t)scheduler->options.lease_us));
         if (join.made_here)
