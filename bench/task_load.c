@@ -316,8 +316,9 @@ static void next_call(struct load *load, struct connection *connection, const st
     }
 }
 
-/* take_answer - what it means for the process; one that holds a task lets the next one have its
- * turn
+/* take_answer - its meaning for the process; after a lease the next process has its turn. At the
+ * end of a pass a process is told to wait: others hold what is left. It asks again in its next
+ * turn.
  */
 static void take_answer(struct load *load, struct connection *connection, enum call answered)
 {
@@ -330,9 +331,9 @@ static void take_answer(struct load *load, struct connection *connection, enum c
         return;
     json = parse(strstr(connection->part, "\r\n\r\n") + 4);
     task = json_object_get(json, "task");
-    if (task == NULL)
+    holder->holds = task != NULL;
+    if (task == NULL && !json_is_true(json_object_get(json, "wait")))
         refused("no task", connection->part);
-    holder->holds = true;
     holder->task = json_integer_value(json_object_get(task, "id"));
     holder->pass = json_integer_value(json_object_get(task, "pass"));
     holder->lease = json_integer_value(json_object_get(task, "lease"));
