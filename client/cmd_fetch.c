@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_fetch.c - `edl fetch`: files that processes of a job wrote, from their nodes to this machine
  *
- * First every node lists what matches, with checksums; then the files come one by one. The same
- * command goes on with a fetch that broke off. */
+ * First every node lists what matches; then the files come one by one. Small files have their
+ * checksums in the list. Of a large one the node is asked when its bytes are here, as reading it
+ * takes long. The same command goes on with a fetch that broke off. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -154,13 +155,15 @@ static int ask(struct fetch *f, const char *path, FILE *save, uint64_t stall_us,
     return server_call(f->server, &call, answer);
 }
 
-/* list - STATUS_FAILED: the node refuses, told; *ret_gone: there is no such folder, not told */
-static int list(struct fetch *f, struct fetch_source *source, const char *pattern, bool *ret_gone)
+/* list - sums_bytes: files of at most so many come with their checksums
+ * STATUS_FAILED: the node refuses, told; *ret_gone: there is no such folder, not told */
+static int list(struct fetch *f, struct fetch_source *source, const char *pattern,
+                uint64_t sums_bytes, bool *ret_gone)
 {
     _cleanup_free_ char *base = source_path(f, source, "files");
     _cleanup_free_ char *encoded = text_url_segment(pattern);
-    _cleanup_free_ char *path =
-        text_format("%s%s%s", base, pattern[0] != '\0' ? "&pattern=" : "", encoded);
+    _cleanup_free_ char *path = text_format("%s&sums=%" PRIu64 "%s%s", base, sums_bytes,
+                                            pattern[0] != '\0' ? "&pattern=" : "", encoded);
     _cleanup_free_ struct list_reader *reader = xcalloc(1, sizeof *reader);
     struct http_answer answer = { 0 };
     FILE *stream;
@@ -224,6 +227,50 @@ static void count_one(struct fetch *f, const struct fetch_source *source,
     f->bytes += entry->bytes;
 }
 
+/* relist - the file as it is now, with its checksum, whatever its size; -ENOENT: it is gone;
+ * -EAGAIN: the node does not list it, and why is told */
+static int relist(struct fetch *f, const struct fetch_source *source, struct file_entry *entry,
+                  struct edl_error *error)
+{
+    struct fetch_source again = *source;
+    _cleanup_free_ char *pattern = fetch_pattern_of(entry->path);
+    int r = -ENOENT, status;
+    bool gone;
+
+    again.files = NULL;
+    again.n_files = again.n_allocated = 0;
+    again.whole = false;
+    clear_progress(f);
+    status = list(f, &again, pattern, INT64_MAX, &gone);
+    for (size_t i = 0; i < again.n_files; i++) {
+        if (streq(again.files[i]->path, entry->path)) {
+            *entry = *again.files[i];
+            r = 0;
+        }
+        free(again.files[i]);
+    }
+    free(again.files);
+    if (status != STATUS_OK && !gone) {
+        (void)edl_error_set(error, -EAGAIN, "it could not be listed again");
+        return edl_error_remedy(error, "the same command goes on");
+    }
+    if (r < 0)
+        return edl_error_set(error, r, "it was removed while it was fetched");
+    if (entry->sha256[0] == '\0')
+        return edl_error_set(error, -EINVAL, "its node lists it without a checksum");
+    return 0;
+}
+
+/* sum_twin - a failure leaves it without: then it is fetched from each of its nodes */
+static void sum_twin(const struct fetch_source *source, struct file_entry *entry, void *userdata)
+{
+    struct edl_error error = { 0 };
+    struct file_entry now = *entry;
+
+    if (relist(userdata, source, &now, &error) == 0 && now.bytes == entry->bytes)
+        *entry = now;
+}
+
 /* list_all - a node that cannot be asked does not keep the others' files back */
 static void list_all(struct fetch *f)
 {
@@ -235,7 +282,7 @@ static void list_all(struct fetch *f)
 
         if (pattern == NULL)
             continue;
-        status = list(f, source, pattern, &gone);
+        status = list(f, source, pattern, f->options->list ? 0 : FETCH_SUMS_BYTES, &gone);
         if (gone && !source->output)
             report_note("%s-%" PRIu64 ": nothing of it is on node %s any more", source->role,
                         source->index, source->node);
@@ -245,6 +292,7 @@ static void list_all(struct fetch *f)
             note_skipped(source);
         f->gone += gone && !source->output;
     }
+    fetch_plan_twins(&f->plan, sum_twin, f);
     fetch_plan_place(&f->plan);
     each(f, count_one);
 }
@@ -255,11 +303,11 @@ static void tell(struct fetch *f, const struct fetch_source *source, const struc
                  const char *state)
 {
     (void)json_array_append_new(f->told,
-                                json_pack("{s:s+,s:s,s:I,s:s,s:s,s:I,s:s,s:s}", "path",
+                                json_pack("{s:s+,s:s,s:I,s:s*,s:s,s:I,s:s,s:s}", "path",
                                           source->folder, entry->path, "node", source->node,
                                           "bytes", (json_int_t)entry->bytes, "sha256",
-                                          entry->sha256, "role", source->role, "index",
-                                          (json_int_t)source->index, "from",
+                                          entry->sha256[0] != '\0' ? entry->sha256 : NULL, "role",
+                                          source->role, "index", (json_int_t)source->index, "from",
                                           source->output ? "output" : "workspace", "state", state));
 }
 
@@ -300,36 +348,22 @@ static int receive(struct fetch *f, const struct fetch_source *source, struct fe
     return r;
 }
 
-/* relist - it changed while it came: as it is now; -ENOENT: it is gone; -EAGAIN: the node does not
- * list it, and why is told */
-static int relist(struct fetch *f, const struct fetch_source *source, struct fetch_file *file,
-                  struct edl_error *error)
+/* complete_sum - the file's checksum, which its node computes now. 1: it has changed since it was
+ * listed, and what was fetched of it is of no use */
+static int complete_sum(struct fetch *f, const struct fetch_source *source, struct fetch_file *file,
+                        struct edl_error *error)
 {
-    struct fetch_source again = *source;
-    _cleanup_free_ char *pattern = fetch_pattern_of(file->entry.path);
-    int r = -ENOENT, status;
-    bool gone;
+    struct file_entry now = file->entry;
+    int r;
 
-    again.files = NULL;
-    again.n_files = again.n_allocated = 0;
-    again.whole = false;
-    clear_progress(f);
-    status = list(f, &again, pattern, &gone);
-    for (size_t i = 0; i < again.n_files; i++) {
-        if (streq(again.files[i]->path, file->entry.path)) {
-            file->entry = *again.files[i];
-            r = 0;
-        }
-        free(again.files[i]);
-    }
-    free(again.files);
-    if (status != STATUS_OK && !gone) {
-        (void)edl_error_set(error, -EAGAIN, "it changed, and could not be listed again");
-        return edl_error_remedy(error, "the same command goes on");
-    }
-    if (r == 0)
-        return fetch_file_restart(file, error);
-    return edl_error_set(error, r, "it was removed while it was fetched");
+    if (file->entry.sha256[0] != '\0')
+        return 0;
+    r = relist(f, source, &now, error);
+    if (r < 0)
+        return r;
+    r = now.bytes != file->entry.bytes;
+    file->entry = now;
+    return r;
 }
 
 /* complete - until it is whole. A part of an earlier try may be of a file that has changed since.
@@ -340,13 +374,18 @@ static int complete(struct fetch *f, const struct fetch_source *source, struct f
     int r = 0;
 
     for (int i = 0; i < TRIES; i++) {
-        if (file->bytes < file->entry.bytes)
+        if (!fetch_file_is_whole(file))
             r = receive(f, source, file, error);
+        if (r == 0 && fetch_file_is_whole(file))
+            r = complete_sum(f, source, file, error);
         if (r == 0)
             r = fetch_file_finish(file, error);
-        if (r != -EBADMSG)
+        if (r <= 0 && r != -EBADMSG)
             return r;
-        r = relist(f, source, file, error);
+        if (r == -EBADMSG)
+            r = relist(f, source, &file->entry, error);
+        if (r >= 0)
+            r = fetch_file_restart(file, error);
         if (r < 0)
             return r;
     }
@@ -358,10 +397,15 @@ static void fetch_one(struct fetch *f, const struct fetch_source *source,
                       const struct file_entry *entry)
 {
     struct edl_error error = { 0 };
+    struct file_entry wanted = *entry;
     struct fetch_file file;
-    int r = fetch_file_open(f->root_fd, source->folder, entry, &file, &error);
+    int r = 0;
 
     f->name = entry->path;
+    if (wanted.sha256[0] == '\0' && fetch_file_is_alike(f->root_fd, source->folder, entry))
+        r = relist(f, source, &wanted, &error);
+    if (r == 0)
+        r = fetch_file_open(f->root_fd, source->folder, &wanted, &file, &error);
     if (r < 0) {
         f->status = report_file(f, source, entry, &error);
         f->files_failed++;
@@ -374,7 +418,7 @@ static void fetch_one(struct fetch *f, const struct fetch_source *source,
     show_progress(f);
     if (file.there) {
         f->files_there++;
-        tell(f, source, entry, "there");
+        tell(f, source, &file.entry, "there");
     } else if (complete(f, source, &file, &error) < 0) {
         f->status = report_file(f, source, entry, &error);
         f->files_failed++;

@@ -189,6 +189,16 @@ static int open_part(struct fetch_file *file, struct edl_error *error)
     return hash_all(file->fd, file->hash, &file->bytes, error);
 }
 
+bool fetch_file_is_alike(int root_fd, const char *folder, const struct file_entry *entry)
+{
+    _cleanup_free_ char *path = text_format("%s%s", folder, entry->path);
+    _cleanup_close_ int fd = open_below(root_fd, path, O_RDONLY, 0);
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           (uint64_t)st.st_size == entry->bytes;
+}
+
 int fetch_file_open(int root_fd, const char *folder, const struct file_entry *entry,
                     struct fetch_file *ret, struct edl_error *error)
 {
@@ -286,11 +296,16 @@ static int refuse_part(const struct fetch_file *file, struct edl_error *error)
     return edl_error_remedy(error, "%s is kept; the same command goes on", file->part);
 }
 
+bool fetch_file_is_whole(const struct fetch_file *file)
+{
+    return file->bytes >= file->entry.bytes;
+}
+
 int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
 {
     char sha256[WORKSPACE_HEX + 1];
 
-    if (file->bytes < file->entry.bytes)
+    if (!fetch_file_is_whole(file))
         return refuse_part(file, error);
     content_hash_end(file->hash, sha256);
     if (!streq(sha256, file->entry.sha256))

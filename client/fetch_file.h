@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetch_file.h - one file that comes over the network, into a folder of this machine
  *
- * It grows as NAME.part, and becomes NAME when its size and its SHA-256 are right. The part of an
- * earlier try is gone on with. Its path is somebody else's: nothing outside the folder is touched,
- * and no link below it is followed or written through.
+ * It grows as NAME.part, and becomes NAME when its size and its SHA-256 are right. The node
+ * computes that of a large file when it is asked for: behind the bytes, or when NAME may be there
+ * already. The part of an earlier try is gone on with. Its path is somebody else's: nothing outside
+ * the folder is touched, and no link below it is followed or written through.
  *
  * Used by: cmd_fetch.c. Tests: tests/unit/test_fetch_file.c. */
 #pragma once
@@ -35,6 +36,10 @@ struct fetch_file {
  * -EEXIST: it holds files and no FETCH_MARK, and replace is not set: another program made it */
 int fetch_folder_open(const char *path, bool replace, struct edl_error *error);
 
+/* fetch_file_is_alike - a file of its name and size is there, so that its checksum is wanted before
+ * anything is fetched */
+bool fetch_file_is_alike(int root_fd, const char *folder, const struct file_entry *entry);
+
 /* fetch_file_open - folder: below root_fd, "" or ending with '/'; ret is ready for what follows at
  * ret->bytes. -EPERM: a link, or something else that is no file, is in its way;
  * -EBUSY: another program fetches it to there; -errno */
@@ -47,8 +52,11 @@ FILE *fetch_file_stream(struct fetch_file *file);
 /* fetch_file_restart - forgets what came: it did not belong together */
 int fetch_file_restart(struct fetch_file *file, struct edl_error *error);
 
-/* fetch_file_finish - NAME is there. -EAGAIN: bytes are missing; -EBADMSG: they are not those that
- * were listed; -errno */
+/* fetch_file_is_whole - no byte is missing */
+bool fetch_file_is_whole(const struct fetch_file *file);
+
+/* fetch_file_finish - NAME is there. file->entry has its checksum by now. -EAGAIN: bytes are
+ * missing; -EBADMSG: they are not those that were listed; -errno */
 int fetch_file_finish(struct fetch_file *file, struct edl_error *error);
 
 /* fetch_file_close - what came stays as NAME.part */

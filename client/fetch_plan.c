@@ -219,13 +219,54 @@ int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
 
 /* Files of a kind by path. */
 struct seen {
-    const struct file_entry *entry; /* borrowed */
-    UT_hash_handle hh;              /* k: its path */
+    const struct fetch_source *source; /* borrowed */
+    struct file_entry *entry;          /* borrowed */
+    UT_hash_handle hh;                 /* k: its path */
 };
 
+static struct seen *find_seen(struct seen *seen, const struct file_entry *entry)
+{
+    struct seen *old = NULL;
+
+    HASH_FIND_STR(seen, entry->path, old);
+    return old;
+}
+
+static void note_seen(struct seen **seen, const struct fetch_source *source,
+                      struct file_entry *entry)
+{
+    struct seen *one = xcalloc(1, sizeof *one);
+
+    *one = (struct seen){ .source = source, .entry = entry };
+    HASH_ADD_KEYPTR(hh, *seen, entry->path, strlen(entry->path), one);
+}
+
+static void forget_seen(struct seen *seen)
+{
+    struct seen *one, *next;
+
+    HASH_ITER(hh, seen, one, next)
+    {
+        HASH_DEL(seen, one);
+        free(one);
+    }
+}
+
+/* may_share - whether another source may be the same folder */
+static bool may_share(const struct fetch_source *source, bool output)
+{
+    return source->output == output && (output || source->given);
+}
+
+static bool looks_same(const struct file_entry *a, const struct file_entry *b)
+{
+    return a->mtime_us == b->mtime_us && a->bytes == b->bytes;
+}
+
+/* is_same - without checksums nobody knows: each of them is fetched */
 static bool is_same(const struct file_entry *a, const struct file_entry *b)
 {
-    return a->mtime_us == b->mtime_us && a->bytes == b->bytes && streq(a->sha256, b->sha256);
+    return looks_same(a, b) && a->sha256[0] != '\0' && streq(a->sha256, b->sha256);
 }
 
 /* drop_seen - files that another source of the kind has, too; remembers the others */
@@ -235,34 +276,60 @@ static void drop_seen(struct fetch_source *source, struct seen **seen)
 
     for (size_t i = 0; i < source->n_files; i++) {
         struct file_entry *entry = source->files[i];
-        struct seen *old = NULL;
+        const struct seen *old = find_seen(*seen, entry);
 
-        HASH_FIND_STR(*seen, entry->path, old);
         if (old != NULL && is_same(old->entry, entry)) {
             free(entry);
             continue;
         }
         source->files[kept++] = entry;
-        if (old != NULL)
-            continue;
-        old = xcalloc(1, sizeof *old);
-        old->entry = entry;
-        HASH_ADD_KEYPTR(hh, *seen, entry->path, strlen(entry->path), old);
+        if (old == NULL)
+            note_seen(seen, source, entry);
     }
     source->n_files = kept;
 }
 
 static void drop_shared(struct fetch_plan *plan, bool output)
 {
-    struct seen *seen = NULL, *one, *next;
+    struct seen *seen = NULL;
 
     for (size_t i = 0; i < plan->n_sources; i++)
-        if (plan->sources[i].output == output && (output || plan->sources[i].given))
+        if (may_share(&plan->sources[i], output))
             drop_seen(&plan->sources[i], &seen);
-    HASH_ITER(hh, seen, one, next)
-    {
-        HASH_DEL(seen, one);
-        free(one);
+    forget_seen(seen);
+}
+
+typedef void twins_f(const struct fetch_source *source, struct file_entry *entry, void *userdata);
+
+static void ask_twins(struct fetch_source *source, struct seen **seen, twins_f *what,
+                      void *userdata)
+{
+    for (size_t i = 0; i < source->n_files; i++) {
+        struct file_entry *entry = source->files[i];
+        const struct seen *old = find_seen(*seen, entry);
+
+        if (old == NULL) {
+            note_seen(seen, source, entry);
+            continue;
+        }
+        if (!looks_same(old->entry, entry))
+            continue;
+        if (old->entry->sha256[0] == '\0')
+            what(old->source, old->entry, userdata);
+        if (entry->sha256[0] == '\0')
+            what(source, entry, userdata);
+    }
+}
+
+void fetch_plan_twins(struct fetch_plan *plan, twins_f *what, void *userdata)
+{
+    for (int output = 0; output < 2; output++) {
+        struct seen *seen = NULL;
+
+        for (size_t i = 0; i < plan->n_sources; i++)
+            if (may_share(&plan->sources[i], output != 0))
+                ask_twins(&plan->sources[i], &seen, what, userdata);
+        forget_seen(seen);
     }
 }
 

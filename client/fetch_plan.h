@@ -18,7 +18,8 @@
 struct edl_error;
 
 #define FETCH_OUTPUT_NAME "EDL_OUTPUT_DIR"
-#define FETCH_FILES_MAX 1000000 /* of a source */
+#define FETCH_FILES_MAX 1000000              /* of a source */
+#define FETCH_SUMS_BYTES (UINT64_C(1) << 20) /* larger files are listed without their checksums */
 
 struct fetch_source {
     char *role; /* owned; whose folder it is, or through whom it is asked for */
@@ -60,6 +61,13 @@ char *fetch_pattern_of(const char *path);
 /* fetch_source_add - a line of its list, which may be empty; -EINVAL, -E2BIG with error */
 int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
                      struct edl_error *error);
+
+/* fetch_plan_twins - calls what for files without checksum that look the same as one of another
+ * source that may be the same folder: both, so that what can fill them in */
+void fetch_plan_twins(struct fetch_plan *plan,
+                      void (*what)(const struct fetch_source *source, struct file_entry *entry,
+                                   void *userdata),
+                      void *userdata);
 
 /* fetch_plan_place - what several nodes list of a folder that they share is there once; then
  * chooses folders: "" when the plan asks one process, else "trainer-0/", or "n1/" for a folder that

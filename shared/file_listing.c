@@ -55,11 +55,13 @@ bool file_path_allowed(const char *path)
 
 json_t *file_entry_json(const struct file_entry *entry)
 {
+    const char *sha256 = entry->sha256[0] != '\0' ? entry->sha256 : NULL;
+
     if (!file_path_allowed(entry->path))
         return NULL;
-    return json_pack("{s:s,s:I,s:I,s:i,s:s}", "path", entry->path, "bytes",
+    return json_pack("{s:s,s:I,s:I,s:i,s:s*}", "path", entry->path, "bytes",
                      (json_int_t)entry->bytes, "mtime_us", (json_int_t)entry->mtime_us, "mode",
-                     (int)(entry->mode & MODE_BITS), "sha256", entry->sha256);
+                     (int)(entry->mode & MODE_BITS), "sha256", sha256);
 }
 
 json_t *file_sums_json(const struct file_sums *sums)
@@ -103,15 +105,16 @@ static int parse_sums(const json_t *object, struct file_sums *ret, struct edl_er
 static int parse_entry(const json_t *object, struct file_entry *ret, struct edl_error *error)
 {
     const char *path = json_string_value(json_object_get(object, "path"));
-    const char *sha256 = json_string_value(json_object_get(object, "sha256"));
-    struct file_entry entry;
+    const json_t *sum = json_object_get(object, "sha256");
+    const char *sha256 = json_string_value(sum);
+    struct file_entry entry = { 0 };
     uint64_t mode;
     int r;
 
     if (path == NULL || !file_path_allowed(path))
         return edl_error_set(error, -EINVAL, "the list names a path that leads elsewhere");
-    if (sha256 == NULL || !workspace_hex_valid(sha256))
-        return edl_error_set(error, -EINVAL, "the list has no SHA-256 of %.200s", path);
+    if (sum != NULL && (sha256 == NULL || !workspace_hex_valid(sha256)))
+        return edl_error_set(error, -EINVAL, "the list has a wrong SHA-256 of %.200s", path);
     r = number_of(object, "bytes", &entry.bytes, error);
     if (r == 0)
         r = number_of(object, "mtime_us", &entry.mtime_us, error);
@@ -120,7 +123,8 @@ static int parse_entry(const json_t *object, struct file_entry *ret, struct edl_
     if (r < 0)
         return r;
     memcpy(entry.path, path, strlen(path) + 1);
-    memcpy(entry.sha256, sha256, sizeof entry.sha256);
+    if (sha256 != NULL)
+        memcpy(entry.sha256, sha256, sizeof entry.sha256);
     entry.mode = (unsigned)(mode & MODE_BITS);
     *ret = entry;
     return 0;

@@ -5,8 +5,9 @@
  *     {"path":"output/a","bytes":3,"mtime_us":1700000000000000,"mode":420,"sha256":"ba78…"}
  *     {"end":true,"files":1,"bytes":3,"links":0,"unnamed":0,"unreadable":0}
  *
- * The last line tells that the list is whole, and the number of files passed over. An empty line
- * says that the node is at a large file; readers pass over it. Pure.
+ * A file that is larger than the caller asked sums of has no "sha256". The last line tells that the
+ * list is whole, and the number of files passed over. An empty line says that the node is at a
+ * large file; readers pass over it. Pure.
  *
  * Used by: edl-workspace writes it, the command `edl` reads it and believes nothing.
  * Tests: tests/unit/test_file_listing.c, tests/fuzz. */
@@ -27,8 +28,8 @@ struct edl_error;
 struct file_entry {
     char path[FILE_PATH_MAX + 1];
     uint64_t bytes, mtime_us;
-    unsigned mode; /* permissions */
-    char sha256[WORKSPACE_HEX + 1];
+    unsigned mode;                  /* permissions */
+    char sha256[WORKSPACE_HEX + 1]; /* "": not asked */
 };
 
 struct file_sums { /* of the last line */

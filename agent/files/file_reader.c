@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "shared/parse.h"
 
 #define BIRTH_PREFIX "birth:"
+#define LIST_NICE 19 /* checksums are computed while nothing else wants the processor */
 #define CLOCKS_DIFFER_US (60 * USEC_PER_SEC)
 
 /* ---- frames ---- */
@@ -181,13 +183,15 @@ static void send_lines(const char *lines, size_t size, void *userdata)
     send_frame(FILE_FRAME_DATA, lines, size);
 }
 
-void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern)
+void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern,
+                      uint64_t sums_bytes)
 {
-    struct file_walk walk = { .pattern = pattern, .send = send_lines };
+    struct file_walk walk = { .pattern = pattern, .sums_bytes = sums_bytes, .send = send_lines };
     struct edl_error error = { 0 };
     _cleanup_close_ int fd = -1;
     int r = open_root(owner, root, &fd, &error);
 
+    (void)setpriority(PRIO_PROCESS, 0, LIST_NICE);
     if (r == 0)
         r = parse_since(fd, since, &walk, &error);
     if (r == 0)

@@ -12,8 +12,9 @@
  * owner: "UID:GID" to become, "-" to stay who we are. since: "0" all; a wall clock's reading: those
  * changed since; "birth:0", with a reading: those written since the folder was made, and since
  * then. pattern: fnmatch(3) on paths; a folder that matches stands for all that is below it; ""
- * all. */
-void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern);
+ * all. sums_bytes: files of at most so many have a checksum. */
+void file_reader_list(const char *owner, const char *root, const char *since, const char *pattern,
+                      uint64_t sums_bytes);
 
 /* file_reader_send - the bytes of a file below root from offset on, at most so many */
 void file_reader_send(const char *owner, const char *root, const char *path, uint64_t offset,

@@ -28,12 +28,13 @@
 #include "agent/link/link.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/fair_share.h"
 #include "shared/macro.h"
 
-#define READS_AT_ONCE 8
-#define READS_MAX 256                        /* listed; more is not an order but a mistake */
-#define PIECE_BYTES ((size_t)256 * 1024)     /* of a call */
-#define SILENCE_US (5 * USEC_PER_SEC)        /* without a word to the scheduler, at most */
+#define READS_AT_ONCE 32                 /* of all; each user may have as many as are still free */
+#define READS_MAX 256                    /* listed; more is not an order but a mistake */
+#define PIECE_BYTES ((size_t)256 * 1024) /* of a call */
+#define SILENCE_US (5 * USEC_PER_SEC)    /* without a word to the scheduler, at most */
 #define CALL_TIMEOUT_US (120 * USEC_PER_SEC) /* its reader may be slow */
 #define REASON_SIZE 400
 #define SINCE_SIZE 32
@@ -303,10 +304,10 @@ static int start_reader(struct read *read, struct edl_error *error)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     _cleanup_free_ char *log = layout_log_path(layout, &request->process);
     const char *log_name = log + strlen(layout->logs_dir) + 1;
-    char owner[FILE_OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24];
+    char owner[FILE_OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24], sums[24];
     const int numbers[] = { STDOUT_FILENO };
     const char *const list[] = { program, "list-files",  owner, request->root,
-                                 since,   request->name, NULL };
+                                 since,   request->name, sums,  NULL };
     const char *const send[] = { program,       "send-file", owner, request->root,
                                  request->name, offset,      bytes, NULL };
     const char *const whole_log[] = { program, "send-log", layout->logs_dir, log_name, NULL };
@@ -320,6 +321,7 @@ static int start_reader(struct read *read, struct edl_error *error)
     say_since(request, since);
     (void)snprintf(offset, sizeof offset, "%llu", (unsigned long long)request->offset);
     (void)snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)request->bytes);
+    (void)snprintf(sums, sizeof sums, "%llu", (unsigned long long)request->sums_bytes);
     return helper_start(argvs[request->kind], numbers, ELEMENTS(numbers), &read->helper, error);
 }
 
@@ -358,22 +360,31 @@ static void begin(struct read *read)
     }
 }
 
-static unsigned n_reading(const struct file_reads *reads)
+static bool is_reading(const struct read *read)
 {
-    const struct read *read;
-    unsigned n = 0;
-
-    DL_FOREACH(reads->list, read)
-    n += read->helper.pidfd != -1 || read->state == READ_READING;
-    return n;
+    return read->helper.pidfd != -1 || read->state == READ_READING;
 }
 
-static struct read *find_waiting(const struct file_reads *reads)
+/* has_room - for one more of the user: slow readers of some leave places for those of others */
+static bool has_room(const struct file_reads *reads, const char *user)
+{
+    const struct read *read;
+    unsigned mine = 0, all = 0;
+
+    DL_FOREACH(reads->list, read)
+    {
+        all += is_reading(read);
+        mine += is_reading(read) && streq(read->request.user, user);
+    }
+    return fair_share_has_room(mine, all, READS_AT_ONCE);
+}
+
+static struct read *find_next(const struct file_reads *reads)
 {
     struct read *read;
 
     DL_FOREACH(reads->list, read)
-    if (read->state == READ_WAITING)
+    if (read->state == READ_WAITING && has_room(reads, read->request.user))
         return read;
     return NULL;
 }
@@ -382,7 +393,7 @@ static void begin_waiting(struct file_reads *reads)
 {
     struct read *read;
 
-    while (n_reading(reads) < READS_AT_ONCE && (read = find_waiting(reads)) != NULL)
+    while ((read = find_next(reads)) != NULL)
         begin(read);
 }
 
@@ -423,6 +434,7 @@ static void add(struct file_reads *reads, const json_t *entry)
     if (prepare(read, entry, &error) == 0)
         return;
     read->request.id = file_request_id(entry);
+    read->request.user = xstrdup("");
     read->state = READ_READING;
     fail(read, FILE_FRAME_FAILED, error.text);
     call(read);

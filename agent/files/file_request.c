@@ -70,6 +70,7 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
     struct file_request request = { .id = file_request_id(entry),
                                     .offset = json_u64(entry, "offset"),
                                     .bytes = UINT64_MAX,
+                                    .sums_bytes = UINT64_MAX,
                                     .since_us = json_u64(entry, "since_us") };
     const char *name = json_text(entry, "name");
     int r = parse_kind(json_text(entry, "what"), &request.kind, error);
@@ -84,6 +85,9 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
         return r;
     if (json_is_integer(json_object_get(entry, "bytes")))
         request.bytes = json_u64(entry, "bytes");
+    if (json_is_integer(json_object_get(entry, "sums_bytes")))
+        request.sums_bytes = json_u64(entry, "sums_bytes");
+    request.user = xstrdup(json_text(entry, "user"));
     request.name = xstrdup(name);
     *ret = request;
     return 0;
@@ -122,5 +126,6 @@ void file_request_clear(struct file_request *request)
 {
     free(request->root);
     free(request->name);
+    free(request->user);
     *request = (struct file_request){ 0 };
 }

@@ -27,14 +27,16 @@ struct file_request {
     uint64_t id; /* of the scheduler's; never given twice */
     enum file_request_kind kind;
     struct process_id process;
-    char *root;        /* folder that the files are in; owned, absolute */
-    char *name;        /* pattern or path below root; "": no pattern; owned */
-    bool copy;         /* root is this process' own copy of an archive */
-    bool given;        /* root is a folder that the job names */
-    bool unpacked;     /* root holds an archive: files have the times that they had in it */
-    uint64_t offset;   /* of the first byte that is wanted */
-    uint64_t bytes;    /* so many from there on, at most */
-    uint64_t since_us; /* no pattern: only what was changed since then, wall clock */
+    char *root;          /* folder that the files are in; owned, absolute */
+    char *name;          /* pattern or path below root; "": no pattern; owned */
+    bool copy;           /* root is this process' own copy of an archive */
+    bool given;          /* root is a folder that the job names */
+    bool unpacked;       /* root holds an archive: files have the times that they had in it */
+    uint64_t offset;     /* of the first byte that is wanted */
+    uint64_t bytes;      /* so many from there on, at most */
+    uint64_t sums_bytes; /* a list has checksums of files of at most so many */
+    char *user;          /* for whom it is, so that all have a share; "": not told; owned */
+    uint64_t since_us;   /* no pattern: only what was changed since then, wall clock */
 };
 
 /* file_request_id - of an entry; 0: it has none, so nobody can be answered */

@@ -155,7 +155,9 @@ static void list_file(struct walk *w, int folder_fd, const char *name)
 
     if (fd == -ENOENT || (fd >= 0 && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))))
         return;
-    if (fd < 0 || hash_file(w, fd, (uint64_t)st.st_size, &entry) < 0) {
+    entry.bytes = fd >= 0 ? (uint64_t)st.st_size : 0;
+    if (fd < 0 ||
+        (entry.bytes <= w->walk->sums_bytes && hash_file(w, fd, entry.bytes, &entry) < 0)) {
         w->walk->sums.unreadable++;
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_walk.h - lists the files below a folder, with their checksums
+/* file_walk.h - lists the files below a folder, with the checksums of those that are not too large
  *
  * In the order of their names, in any order of the file system. No link is followed, no folder
  * left.
@@ -21,6 +21,7 @@ struct edl_error;
 struct file_walk {
     const char *pattern; /* fnmatch(3) on a path or on a folder above it; "": any */
     uint64_t since_us;   /* changed since then, wall clock; 0: any */
+    uint64_t sums_bytes; /* a file of more has no checksum: reading it may take hours */
     bool by_mtime;       /* by the time of the contents alone: unpacking changed all others */
     void (*send)(const char *lines, size_t size, void *userdata); /* whole ones, < 64 KiB */
     void *userdata;

@@ -37,7 +37,7 @@ static const char usage[] =
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES [WORK_DIR [JOB]...]\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
-    "       edl-workspace list-files OWNER FOLDER SINCE PATTERN\n"
+    "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
     "       edl-workspace send-log FOLDER NAME\n"
     "Packs a folder and tells its SHA-256 and size. Lists what it would pack. Unpacks an archive\n"
@@ -201,8 +201,11 @@ static int trim(char **arguments, struct edl_error *error)
 /* Of the next three what goes wrong is told to the agent. */
 static int list_files(char **arguments, struct edl_error *error)
 {
-    (void)error;
-    file_reader_list(arguments[0], arguments[1], arguments[2], arguments[3]);
+    uint64_t sums_bytes;
+
+    if (parse_u64(arguments[4], &sums_bytes) < 0)
+        return edl_error_set(error, -EINVAL, "SUMS_BYTES is no number of bytes");
+    file_reader_list(arguments[0], arguments[1], arguments[2], arguments[3], sums_bytes);
     return 0;
 }
 
@@ -261,7 +264,7 @@ static const struct {
     { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },
     { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep, 1 },
     { "trim", 4, 0, trim, 1 },
-    { "list-files", 4, 0, list_files, 1 },
+    { "list-files", 5, 0, list_files, 1 },
     { "send-file", 5, 0, send_file, 1 },
     { "send-log", 2, 0, send_log, 1 },
 };

@@ -120,7 +120,11 @@ static int add_folder(const struct http_request *request, json_t *order, struct 
 static int add_pattern(const struct http_request *request, json_t *order, struct edl_error *error)
 {
     const char *pattern = http_request_query(request, "pattern");
+    uint64_t sums_bytes;
+    int r = http_request_query_u64(request, "sums", INT64_MAX, &sums_bytes, error);
 
+    if (r < 0)
+        return r;
     if (pattern == NULL)
         pattern = "";
     if (strlen(pattern) > FILE_PATH_MAX || !printable_is(pattern))
@@ -128,6 +132,8 @@ static int add_pattern(const struct http_request *request, json_t *order, struct
                              "pattern= is longer than %d bytes or has control characters",
                              FILE_PATH_MAX);
     (void)json_object_set_new(order, "name", json_string(pattern));
+    (void)json_object_set_new(order, "sums_bytes",
+                              json_integer((json_int_t)MIN_OF(sums_bytes, (uint64_t)INT64_MAX)));
     return add_folder(request, order, error);
 }
 

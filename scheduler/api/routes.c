@@ -116,7 +116,7 @@ static const struct http_route table[] = {
       .summary = "the output of a job's processes" },
     { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/files",
       .handler = api_process_files, .operation = "listFiles", .flags = ROUTE_USER,
-      .max_body_bytes = NO_BODY, .query = "pattern folder", .status = 200,
+      .max_body_bytes = NO_BODY, .query = "pattern folder sums", .status = 200,
       .gives = "application/jsonl",
       .summary = "files of a process on its node, a line each with size and SHA-256, and behind"
                  " them a line with \"end\". Without pattern: those that it wrote or changed" },

@@ -19,6 +19,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/fair_share.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
@@ -175,7 +176,8 @@ static int check_number(const struct scheduler *scheduler, const struct file_ask
 
     DL_FOREACH(scheduler->file_reads.list, read)
     n += streq(read->user, ask->user);
-    if (scheduler->file_reads.n < FILE_READS_MAX && (admin || n < FILE_READS_USER_MAX))
+    if (fair_share_has_room(n, scheduler->file_reads.n, FILE_READS_MAX) &&
+        (admin || n < FILE_READS_USER_MAX))
         return 0;
     (void)edl_error_set(error, EDL_ETOOMANY, "%u files are on their way already, %u of them to %s",
                         scheduler->file_reads.n, n, ask->user);
@@ -214,6 +216,7 @@ int file_read_begin(struct scheduler *scheduler, struct http_request *request,
     read->order = ask->order;
     read->client = request;
     (void)json_object_set_new(read->order, "read", json_integer((json_int_t)read->id));
+    (void)json_object_set_new(read->order, "user", json_string(read->user));
     DL_APPEND(reads->list, read);
     reads->n++;
     http_request_defer(request, on_client_gone, read);

@@ -20,7 +20,7 @@ struct file_read;
 struct http_request;
 struct scheduler;
 
-#define FILE_READS_MAX 64     /* at once, of all */
+#define FILE_READS_MAX 256    /* at once, of all; each user may have as many as are still free */
 #define FILE_READS_USER_MAX 4 /* of one user that is no admin */
 #define FILE_PIECE_BYTES (256 * 1024)
 

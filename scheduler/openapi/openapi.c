@@ -60,6 +60,8 @@ static const struct {
       "as of a shell, and * stops at a /; a folder that matches stands for all in it; none: the "
       "files that the job wrote or changed" },
     { "role", NULL, "string", NULL, "of this role" },
+    { "sums", NULL, "integer", NULL,
+      "SHA-256 of the files of at most so many bytes alone: of a large one it takes long" },
     { "state", "listJobs", "string", "active all", "all: also those that are over" },
     { "state", "pushFile", "string", "more end gone denied failed",
       "more: others follow, which may take a while when it is empty; of the last three the body is"

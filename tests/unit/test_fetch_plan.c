@@ -140,6 +140,50 @@ TEST(files_of_several_processes_are_kept_apart)
     fetch_plan_clear(&plan);
 }
 
+static void add_large(struct fetch_source *source, const char *path, int mtime_us)
+{
+    _cleanup_free_ char *line =
+        text_format("{\"path\":\"%s\",\"bytes\":5000000,\"mtime_us\":%d,\"mode\":420}", path,
+                    mtime_us);
+    struct edl_error error = { 0 };
+
+    assert_int_equal(fetch_source_add(source, line, strlen(line), &error), 0);
+}
+
+static void note_asked(const struct fetch_source *source, struct file_entry *entry, void *userdata)
+{
+    char *asked = userdata;
+
+    (void)snprintf(asked + strlen(asked), 200 - strlen(asked), "%s@%s ", entry->path, source->node);
+    if (!streq(entry->path, "other"))
+        memcpy(entry->sha256, SHA, sizeof entry->sha256);
+}
+
+TEST(a_large_file_of_two_nodes_is_one_if_their_checksums_say_so)
+{
+    struct fetch_plan plan;
+    char asked[200] = "";
+
+    make("", json_pack("[o,o]", process("trainer", 0, 1, "n1"), process("trainer", 1, 2, "n2")),
+         NULL, UINT64_MAX, &plan);
+    for (size_t i = 1; i < 4; i += 2) { /* the output folders of n1 and n2 */
+        add_large(&plan.sources[i], "same", 1);
+        add_large(&plan.sources[i], "other", 1); /* their nodes tell no checksum */
+        add_large(&plan.sources[i], "later", (int)i);
+        add(&plan.sources[i], "small", 1);
+    }
+    add_large(&plan.sources[0], "same", 1); /* a working folder is nobody else's */
+    fetch_plan_twins(&plan, note_asked, asked);
+    assert_string_equal(asked, "same@n1 same@n2 other@n1 other@n2 ");
+    fetch_plan_place(&plan);
+    assert_int_equal(plan.sources[0].n_files, 1);
+    assert_int_equal(plan.sources[1].n_files, 4);
+    assert_int_equal(plan.sources[3].n_files, 2);
+    assert_string_equal(plan.sources[3].files[0]->path, "other");
+    assert_string_equal(plan.sources[3].files[1]->path, "later");
+    fetch_plan_clear(&plan);
+}
+
 TEST(a_role_or_process_that_is_not_there_is_told)
 {
     _cleanup_json_ json_t *job = json_pack("{s:s,s:{s:[{s:s},{s:s}]}}", "name", "proj", "spec",

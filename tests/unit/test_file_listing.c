@@ -84,6 +84,14 @@ TEST(what_is_written_is_read)
     assert_string_equal(back.sha256, SHA);
     free(line);
     json_decref(json);
+    entry.sha256[0] = '\0'; /* not asked */
+    json = file_entry_json(&entry);
+    line = json_dumps(json, JSON_COMPACT);
+    assert_null(strstr(line, "sha256"));
+    assert_int_equal(parse(line, &back, &sums_back), 0);
+    assert_string_equal(back.sha256, "");
+    free(line);
+    json_decref(json);
     json = file_sums_json(&sums);
     line = json_dumps(json, JSON_COMPACT);
     assert_int_equal(parse(line, &back, &sums_back), 1);

@@ -48,7 +48,22 @@ static void check_root(const char *workspace, const char *folder, const char *ro
     assert_string_equal(request.root, root);
     assert_true(request.copy == copy && request.given == given);
     assert_true(request.id == 9 && request.since_us == 11 && request.bytes == UINT64_MAX);
+    assert_true(request.sums_bytes == UINT64_MAX); /* an older scheduler says nothing of it */
     assert_string_equal(request.name, "out*");
+    assert_string_equal(request.user, "");
+    file_request_clear(&request);
+}
+
+TEST(a_list_says_for_whom_it_is_and_which_checksums_it_has)
+{
+    json_t *list = entry("list", "", "workspace", "");
+    struct file_request request;
+
+    (void)json_object_set_new(list, "sums_bytes", json_integer(0));
+    (void)json_object_set_new(list, "user", json_string("ann"));
+    assert_int_equal(parse(list, &request), 0);
+    assert_true(request.sums_bytes == 0);
+    assert_string_equal(request.user, "ann");
     file_request_clear(&request);
 }
 

@@ -70,9 +70,11 @@ TEST_EACH(setup, teardown);
 
 static struct file_sums walk(const char *pattern, uint64_t since_us, bool by_mtime)
 {
-    struct file_walk walk = {
-        .pattern = pattern, .since_us = since_us, .by_mtime = by_mtime, .send = take
-    };
+    struct file_walk walk = { .pattern = pattern,
+                              .since_us = since_us,
+                              .sums_bytes = 100,
+                              .by_mtime = by_mtime,
+                              .send = take };
     _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct edl_error error = { 0 };
 
@@ -212,10 +214,26 @@ static void grow(const char *text, size_t size, void *userdata)
 }
 
 /* A large file is a sign of life each so many bytes, and is listed as long as it was. */
+TEST(a_file_larger_than_that_is_not_read)
+{
+    _cleanup_free_ char *path = text_format("%s/large", root);
+
+    make("large", "", 5);
+    make("small", "abc", 5);
+    assert_int_equal(truncate(path, (off_t)1 << 42), 0); /* reading it would take an hour */
+    assert_int_equal(walk("", 0, false).files, 2);
+    lists("large small");
+    assert_non_null(strstr(lines, "{\"path\":\"large\",\"bytes\":4398046511104,"
+                                  "\"mtime_us\":"));
+    assert_null(strstr(strstr(lines, "sha256") + 1, "sha256"));
+}
+
 TEST(a_large_file_is_told_of_meanwhile)
 {
     _cleanup_free_ char *path = text_format("%s/large", root);
-    struct file_walk walk = { .pattern = "", .send = grow, .userdata = path };
+    struct file_walk walk = {
+        .pattern = "", .sums_bytes = UINT64_MAX, .send = grow, .userdata = path
+    };
     _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *wanted =
         text_format("\n\n{\"path\":\"large\",\"bytes\":%d,", 2 * (int)FILE_WALK_BEAT_BYTES);
