@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "agent/core/cpu_pins.h"
+#include "agent/core/turns.h"
 #include "agent/machine/gpus.h"
 #include "agent/machine/inventory.h"
 #include "agent/layout.h"
@@ -56,7 +57,7 @@ struct agent {
     struct log_keep *log_keep;
     struct proxy *proxy;
     struct workspaces *workspaces;
-    struct late_start *late; /* owned list: may start now (late_starts.c) */
+    struct turns late; /* of what may start now (late_starts.c) */
     struct orders orders;    /* the core knows them by index */
     struct orders next;      /* newer ones, for when all is done that was decided by these */
     bool has_next;

@@ -9,24 +9,15 @@
 #include <utlist.h>
 
 #include "agent/core/fence.h"
+#include "agent/core/slot_view.h"
 #include "agent/core/slots.h"
+#include "agent/core/start_shares.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-/* the orders and the units of one slot, as arrays for reconcile_plan; used again and again
- */
-struct slot_view {
-    size_t n_orders, n_units, room;
-    struct reconcile_order *orders;
-    size_t *idx_orders; /* in the core's orders */
-    struct reconcile_process *processes;
-    struct agent_unit **units;
-    struct reconcile_action *actions;
-};
-
 struct agent_core {
-    struct agent_unit *units; /* owned; utlist */
-    size_t n_under_way;
+    struct agent_unit *units;   /* owned; utlist */
+    struct start_shares shares; /* of what is under way */
     struct slots slots;
     struct reconcile_order *orders; /* owned */
     size_t *order_next;             /* owned; of the same slot, see slots.h */
@@ -50,27 +41,6 @@ struct agent_core {
     uint64_t compared;
 };
 
-static void make_room(struct slot_view *view, size_t n)
-{
-    if (view->room >= n)
-        return;
-    view->room = MAX_OF(n, 2 * view->room);
-    view->orders = xreallocarray(view->orders, view->room, sizeof *view->orders);
-    view->idx_orders = xreallocarray(view->idx_orders, view->room, sizeof *view->idx_orders);
-    view->processes = xreallocarray(view->processes, view->room, sizeof *view->processes);
-    view->units = xreallocarray(view->units, view->room, sizeof *view->units);
-    view->actions = xreallocarray(view->actions, view->room, sizeof *view->actions);
-}
-
-static void view_free(struct slot_view *view)
-{
-    free(view->orders);
-    free(view->idx_orders);
-    free(view->processes);
-    free(view->units);
-    free(view->actions);
-}
-
 struct agent_core *agent_core_new(struct lease_word lease)
 {
     struct agent_core *core = xcalloc(1, sizeof *core);
@@ -83,14 +53,16 @@ struct agent_core *agent_core_new(struct lease_word lease)
 /* arrived - its start is not under way any more */
 static void arrived(struct agent_core *core, struct agent_unit *unit)
 {
-    core->n_under_way -= unit->under_way;
+    if (unit->under_way)
+        start_shares_drop(&core->shares, unit->owner);
     unit->under_way = false;
 }
 
 /* set_off - its start is under way */
 static void set_off(struct agent_core *core, struct agent_unit *unit, uint64_t now_us)
 {
-    core->n_under_way += !unit->under_way;
+    if (!unit->under_way)
+        start_shares_add(&core->shares, unit->owner);
     unit->under_way = true;
     unit->given_us = now_us;
 }
@@ -124,7 +96,7 @@ struct agent_core *agent_core_free(struct agent_core *core)
     free(core->orders);
     free(core->order_next);
     free(core->actions);
-    view_free(&core->view);
+    slot_view_clear(&core->view);
     free(core);
     return NULL;
 }
@@ -285,6 +257,7 @@ static void start(struct agent_core *core, size_t idx_order, uint64_t now_us)
     const struct reconcile_order *order = &core->orders[idx_order];
     struct agent_unit *unit = unit_new(core, &order->id, order->grace_us);
 
+    unit->owner = order->owner;
     set_off(core, unit, now_us);
     add(core, AGENT_START, &unit->id)->idx_order = idx_order;
     touch(core);
@@ -311,13 +284,13 @@ static void look_at(struct agent_core *core, const struct slot *slot)
 
     view->n_orders = view->n_units = 0;
     for (size_t i = slot->first_order; i != SLOT_NO_ORDER; i = core->order_next[i]) {
-        make_room(view, view->n_orders + 1);
+        slot_view_make_room(view, view->n_orders + 1);
         view->orders[view->n_orders] = core->orders[i];
         view->idx_orders[view->n_orders++] = i;
     }
     DL_FOREACH2(slot->units, unit, slot_next)
     {
-        make_room(view, view->n_orders + view->n_units + 1); /* one action each at most */
+        slot_view_make_room(view, view->n_orders + view->n_units + 1); /* one action each at most */
         view->units[view->n_units] = unit;
         view->processes[view->n_units++] = (struct reconcile_process){
             .id = unit->id, .state = unit->state, .frozen = unit->frozen, .grace_us = unit->grace_us
@@ -333,7 +306,7 @@ static bool carry_out(struct agent_core *core, const struct reconcile_action *ac
 
     switch (action->kind) {
     case RECONCILE_START:
-        if (core->n_under_way >= AGENT_STARTS_MAX)
+        if (!agent_core_may_start_more(core, view->orders[0].owner))
             return false;
         start(core, view->idx_orders[action->idx_order], now_us);
         break;
@@ -370,18 +343,25 @@ static void plan_slot(struct agent_core *core, struct slot *slot, uint64_t now_u
     core->compared += (view->n_orders + view->n_units) * (view->n_orders + view->n_units);
     for (size_t i = 0; i < n; i++)
         waits |= !carry_out(core, &view->actions[i], now_us);
-    if (waits)
-        slots_hold(&core->slots, slot);
+    if (waits) /* an order is there: all of a slot are of one job, and so of one owner */
+        turns_add(&core->slots.turns, view->orders[0].owner, &slot->turn, slot);
     else
-        slots_release(&core->slots, slot);
+        turns_remove(&core->slots.turns, &slot->turn);
     slots_drop_empty(&core->slots, slot);
+}
+
+static bool may_start_of(uint64_t owner, const void *userdata)
+{
+    return agent_core_may_start_more(userdata, owner);
 }
 
 /* plan_held - the starts whose turn it is now */
 static void plan_held(struct agent_core *core, uint64_t now_us)
 {
-    while (core->slots.held != NULL && core->n_under_way < AGENT_STARTS_MAX)
-        plan_slot(core, core->slots.held, now_us);
+    struct slot *slot;
+
+    while ((slot = turns_next(&core->slots.turns, may_start_of, core)) != NULL)
+        plan_slot(core, slot, now_us);
 }
 
 /* plan_unit - after something changed of it alone */
@@ -506,9 +486,9 @@ void agent_core_start_waits(struct agent_core *core, const struct process_id *id
         plan_held(core, now_us);
 }
 
-bool agent_core_may_start_more(const struct agent_core *core)
+bool agent_core_may_start_more(const struct agent_core *core, uint64_t owner)
 {
-    return core->n_under_way < AGENT_STARTS_MAX;
+    return start_shares_has_room(&core->shares, owner, 2 * AGENT_STARTS_MAX);
 }
 
 bool agent_core_start_late(struct agent_core *core, const struct process_id *id, uint64_t now_us)

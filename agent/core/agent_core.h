@@ -15,10 +15,11 @@
  *  4. An end is reported after the last lines of its log were offered to the scheduler, taken or
  *     not. Until then the unit is reported as "preparing", which is never news.
  *  5. A unit that ended stays until orders do not list it: only then is its end on record.
- *  6. At most AGENT_STARTS_MAX units are under way at a time: given as START, and neither seen to
- *     run nor to have ended. The others start in their turn. One that waits (for a workspace, for
- *     devices) is not counted, nor one that is under way for AGENT_START_SLOW_US: others need not
- *     wait with it.
+ *  6. At most AGENT_STARTS_MAX units of an owner are under way at a time: given as START, and
+ *     neither seen to run nor to have ended. Of all owners twice as many are, and each may have as
+ *     many as are still free (fair_share.h). The others start in their turn. One that waits (for a
+ * workspace, for devices) is not counted, nor one that is under way for AGENT_START_SLOW_US: others
+ * need not wait with it.
  *  7. The cost of one event does not grow with the number of orders: only its slot is looked at.
  *     Orders and reports look at all, as they list all.
  *  8. A unit that stands still because a lease ran out is thawed by the rule of a start (2), and by
@@ -71,6 +72,7 @@ struct agent_unit { /* read only for others */
     bool tail_sent;         /* no further try */
     bool saved;             /* what it had to, while it is being stopped */
     bool under_way;         /* counted in the starts that are */
+    uint64_t owner;         /* of its order; 0: not told */
     uint64_t given_us;      /* when it was given as START */
     struct agent_unit *prev, *next;
     struct slot *slot; /* and the others of it */
@@ -147,8 +149,8 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
 /* agent_core_start_waits - a START has to wait; agent_core_start_late follows, or its end */
 void agent_core_start_waits(struct agent_core *core, const struct process_id *id, uint64_t now_us);
 
-/* agent_core_may_start_more - fewer starts are under way than may be */
-bool agent_core_may_start_more(const struct agent_core *core);
+/* agent_core_may_start_more - fewer starts of the owner are under way than may be */
+bool agent_core_may_start_more(const struct agent_core *core, uint64_t owner);
 
 /* agent_core_start_late - a START had to wait (for a workspace, for GPUs): is it still to be done?
  * false: not any more. When it is the lease that is over, or near its end, the unit has ended. */

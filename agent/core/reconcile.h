@@ -20,6 +20,7 @@ struct reconcile_order {
     struct process_id id;
     bool run; /* false: stop */
     uint64_t grace_us;
+    uint64_t owner; /* one number for each submitter; 0: not told */
 };
 
 struct reconcile_process {

@@ -9,7 +9,7 @@
 
 static void slot_free(struct slots *slots, struct slot *slot)
 {
-    slots_release(slots, slot);
+    turns_remove(&slots->turns, &slot->turn);
     HASH_DEL(slots->table, slot);
     free(slot);
 }
@@ -46,20 +46,6 @@ void slots_drop_empty(struct slots *slots, struct slot *slot)
 {
     if (slot->units == NULL && slot->first_order == SLOT_NO_ORDER)
         slot_free(slots, slot);
-}
-
-void slots_hold(struct slots *slots, struct slot *slot)
-{
-    if (!slot->held)
-        DL_APPEND2(slots->held, slot, held_prev, held_next);
-    slot->held = true;
-}
-
-void slots_release(struct slots *slots, struct slot *slot)
-{
-    if (slot->held)
-        DL_DELETE2(slots->held, slot, held_prev, held_next);
-    slot->held = false;
 }
 
 void slots_forget_orders(struct slots *slots)

@@ -2,8 +2,7 @@
 /* slots.h - the order and the units of each slot (job, role, index)
  *
  * Pure but for memory. A table by slot: agent_core compares what is in one slot and need not look
- * at the others. A slot that is held has a start that waits for its turn; held slots are a queue.
- */
+ * at the others. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,6 +11,7 @@
 #include <uthash.h>
 
 #include "agent/core/process_id.h"
+#include "agent/core/turns.h"
 
 struct agent_unit;
 
@@ -21,14 +21,13 @@ struct slot {
     struct process_bytes key;
     struct agent_unit *units;       /* borrowed; utlist by slot_next */
     size_t first_order, last_order; /* a chain of indexes; SLOT_NO_ORDER: none */
-    bool held;
-    struct slot *held_prev, *held_next; /* utlist */
+    struct turn turn;               /* its start waits (turns.h) */
     UT_hash_handle hh;
 };
 
 struct slots {          /* zeroed: empty */
     struct slot *table; /* owned; uthash by key, in the order in which they came to be */
-    struct slot *held;  /* the first one whose turn it is */
+    struct turns turns; /* those whose start waits */
 };
 
 void slots_free(struct slots *slots);
@@ -39,10 +38,6 @@ struct slot *slots_get(struct slots *slots, const struct process_id *id);
 
 /* slots_drop_empty - frees a slot of which nothing is ordered and nothing is there */
 void slots_drop_empty(struct slots *slots, struct slot *slot);
-
-/* slots_hold - at the end of the queue, unless it is in there. slots_release - out of it */
-void slots_hold(struct slots *slots, struct slot *slot);
-void slots_release(struct slots *slots, struct slot *slot);
 
 /* slots_forget_orders - of all slots. slot_add_order - behind the others of its slot; next: for
  * each order the one that follows it */

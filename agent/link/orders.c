@@ -9,10 +9,20 @@
 
 #include "agent/processes/process_id_json.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 #include "shared/orders_max.h"
 
 #define DEFAULT_GRACE_US (30 * USEC_PER_SEC)
+
+uint64_t orders_owner(const json_t *order)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (const char *at = json_text(order, "submitter"); *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return hash;
+}
 
 static int parse_order(const json_t *object, struct reconcile_order *ret, struct edl_error *error)
 {
@@ -25,6 +35,7 @@ static int parse_order(const json_t *object, struct reconcile_order *ret, struct
     if (desired == NULL || (!streq(desired, "run") && !streq(desired, "stop")))
         return edl_error_set(error, -EINVAL, "'desired' is neither run nor stop");
     ret->run = streq(desired, "run");
+    ret->owner = orders_owner(object);
     ret->grace_us = json_is_integer(grace) && json_integer_value(grace) >= 0
                         ? (uint64_t)json_integer_value(grace)
                         : DEFAULT_GRACE_US;

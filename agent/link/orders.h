@@ -26,6 +26,9 @@ struct orders {
     size_t n_logs;
 };
 
+/* orders_owner - one number for each submitter, as in reconcile_order */
+uint64_t orders_owner(const json_t *order);
+
 /* orders_parse - all or nothing: an answer that is not understood changes nothing (-EINVAL with
  * error) */
 int orders_parse(const json_t *answer, struct orders *ret, struct edl_error *error);

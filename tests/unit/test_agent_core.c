@@ -47,7 +47,7 @@ static struct process_id id_of(uint32_t index, uint64_t incarnation)
 
 static struct reconcile_order order_of(uint32_t index, uint64_t incarnation, bool run)
 {
-    return (struct reconcile_order){ id_of(index, incarnation), run, GRACE };
+    return (struct reconcile_order){ id_of(index, incarnation), run, GRACE, 0 };
 }
 
 /* take - the actions since the last call, as letters; the last one of a kind is kept */

@@ -45,7 +45,7 @@ static void order(uint32_t first, uint32_t n)
     struct reconcile_order *orders = xcalloc(n, sizeof *orders);
 
     for (uint32_t i = 0; i < n; i++)
-        orders[i] = (struct reconcile_order){ id_of(first + i), true, USEC_PER_SEC };
+        orders[i] = (struct reconcile_order){ id_of(first + i), true, USEC_PER_SEC, 0 };
     agent_core_orders(core, orders, n, now, now);
     free(orders);
     take();
@@ -89,6 +89,54 @@ TEST(test_starts_under_way_are_bounded)
     agent_core_start_failed(core, &started[5], START_FAULT_NODE, "cannot", now);
     take();
     assert_int_equal(n_started, AGENT_STARTS_MAX + 3);
+}
+
+/* order_of - n processes of each of so many owners, one after the other */
+static void order_of(uint32_t owners, uint32_t n)
+{
+    struct reconcile_order *orders = xcalloc((size_t)owners * n, sizeof *orders);
+
+    for (uint32_t i = 0; i < owners * n; i++)
+        orders[i] = (struct reconcile_order){ id_of(i), true, USEC_PER_SEC, 1 + i / n };
+    agent_core_orders(core, orders, (size_t)owners * n, now, now);
+    free(orders);
+    take();
+}
+
+/* n_of - how many of these are the owner's */
+static size_t n_of(uint32_t owner, uint32_t n, size_t first)
+{
+    size_t found = 0;
+
+    for (size_t i = first; i < n_started; i++) {
+        uint32_t at = (uint32_t)(started[i].job_id - 1) * 4 + started[i].index;
+
+        found += 1 + at / n == owner;
+    }
+    return found;
+}
+
+TEST(test_slow_starts_of_one_owner_leave_room_for_others)
+{
+    order_of(1, 1000);
+    assert_int_equal(n_started, AGENT_STARTS_MAX); /* all of them slow */
+    order_of(3, 1000);
+    assert_int_equal(n_of(1, 1000, 0), AGENT_STARTS_MAX);
+    assert_true(n_of(2, 1000, 0) >= AGENT_STARTS_MAX / 4);
+    assert_true(n_of(3, 1000, 0) >= AGENT_STARTS_MAX / 8);
+    assert_true(n_started < (size_t)2 * AGENT_STARTS_MAX);
+}
+
+TEST(test_owners_take_turns)
+{
+    size_t first;
+
+    order_of(2, 1000);
+    first = n_started;
+    for (size_t i = 0; i < 600; i++)
+        observe(&started[i], &gone);
+    assert_in_range(n_of(2, 1000, first), (n_started - first) / 2 - 30,
+                    (n_started - first) / 2 + 30);
 }
 
 TEST(test_each_starts_in_its_turn)
@@ -150,14 +198,14 @@ TEST(test_start_that_waits_holds_nobody_up)
 TEST(test_late_starts_find_the_same_room)
 {
     order(0, AGENT_STARTS_MAX + 1);
-    assert_false(agent_core_may_start_more(core));
+    assert_false(agent_core_may_start_more(core, 0));
     agent_core_start_waits(core, &started[7], now);
     take(); /* another has its place */
-    assert_false(agent_core_may_start_more(core));
+    assert_false(agent_core_may_start_more(core, 0));
     observe(&started[0], &running);
-    assert_true(agent_core_may_start_more(core));
+    assert_true(agent_core_may_start_more(core, 0));
     assert_true(agent_core_start_late(core, &started[7], now));
-    assert_false(agent_core_may_start_more(core));
+    assert_false(agent_core_may_start_more(core, 0));
 }
 
 TEST(test_no_start_is_left_behind_when_the_lease_is_over)

@@ -34,7 +34,7 @@ static size_t plan(const struct reconcile_order *orders, size_t n_orders,
 
 TEST(test_plan_new_order_starts)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 } };
 
     assert_int_equal(plan(orders, 1, NULL, 0), 1);
     assert_int_equal(actions[0].kind, RECONCILE_START);
@@ -43,14 +43,14 @@ TEST(test_plan_new_order_starts)
 
 TEST(test_plan_no_lease_waits)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 } };
 
     assert_int_equal(reconcile_plan(orders, 1, NULL, 0, false, actions), 0);
 }
 
 TEST(test_plan_running_as_ordered_does_nothing)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 1), false, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 }, { ID(1, 1), false, 5, 0 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 },
                                                    { ID(1, 1), UNIT_STOPPING, false, 9 } };
 
@@ -59,7 +59,7 @@ TEST(test_plan_running_as_ordered_does_nothing)
 
 TEST(test_plan_stop_order_stops_with_its_grace)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), false, 5, 0 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
     assert_int_equal(plan(orders, 1, processes, 1), 1);
@@ -81,7 +81,7 @@ TEST(test_plan_unlisted_is_stopped_then_forgotten)
 
 TEST(test_plan_exited_stays_while_listed)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 } };
     const struct reconcile_process processes[] = { { ID(0, 1), UNIT_EXITED, false, 9 } };
 
     assert_int_equal(plan(orders, 1, processes, 1), 0);
@@ -89,9 +89,9 @@ TEST(test_plan_exited_stays_while_listed)
 
 TEST(test_plan_frozen_is_thawed_when_it_may_start)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
-    const struct reconcile_order stops[] = { { ID(0, 1), false, 5 } };
-    const struct reconcile_order newer[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 } };
+    const struct reconcile_order stops[] = { { ID(0, 1), false, 5, 0 } };
+    const struct reconcile_order newer[] = { { ID(0, 1), true, 5, 0 }, { ID(0, 2), true, 5, 0 } };
     struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, true, 9 } };
 
     assert_int_equal(reconcile_plan(orders, 1, processes, 1, false, actions), 0);
@@ -111,7 +111,7 @@ TEST(test_plan_frozen_is_thawed_when_it_may_start)
 
 TEST(test_plan_newer_waits_until_older_is_gone)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(0, 2), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 }, { ID(0, 2), true, 5, 0 } };
     struct reconcile_process processes[] = { { ID(0, 1), UNIT_RUNNING, false, 9 } };
 
     assert_int_equal(plan(orders, 2, processes, 1), 1);
@@ -126,9 +126,9 @@ TEST(test_plan_newer_waits_until_older_is_gone)
 
 TEST(test_plan_stale_is_refused)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 } };
     const struct reconcile_process processes[] = { { ID(0, 2), UNIT_EXITED, false, 9 } };
-    const struct reconcile_order both[] = { { ID(0, 2), true, 5 }, { ID(0, 1), true, 5 } };
+    const struct reconcile_order both[] = { { ID(0, 2), true, 5, 0 }, { ID(0, 1), true, 5, 0 } };
     size_t n = plan(orders, 1, processes, 1);
 
     assert_int_equal(n, 2); /* and the newer one, which is not listed, is forgotten */
@@ -141,7 +141,7 @@ TEST(test_plan_stale_is_refused)
 
 TEST(test_plan_other_slots_do_not_matter)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), true, 5 }, { ID(1, 9), true, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), true, 5, 0 }, { ID(1, 9), true, 5, 0 } };
     const struct reconcile_process processes[] = { { ID(1, 9), UNIT_RUNNING, false, 9 } };
 
     assert_int_equal(plan(orders, 2, processes, 1), 1);
@@ -151,7 +151,7 @@ TEST(test_plan_other_slots_do_not_matter)
 
 TEST(test_plan_stop_of_unknown_is_never_started)
 {
-    const struct reconcile_order orders[] = { { ID(0, 1), false, 5 } };
+    const struct reconcile_order orders[] = { { ID(0, 1), false, 5, 0 } };
 
     assert_int_equal(plan(orders, 1, NULL, 0), 1);
     assert_int_equal(actions[0].kind, RECONCILE_NEVER_STARTED);
