@@ -69,7 +69,7 @@ json_t *agent_join_body(void *userdata)
 
 /* choose - the processes that are looked at this time: all that run, or of very many the next ones
  * Returns how many. The others count with what they used when they were looked at last. One that
- * has not been seen running has no control group yet: for it, all of /proc would be read. */
+ * has not been seen running has no control group yet: for it, each of its processes would be read. */
 static size_t choose(const struct agent *a, struct process *chosen[SAMPLE_MOST],
                      uint64_t *ret_others_cpu_us, uint64_t *ret_others_bytes)
 {
@@ -175,7 +175,7 @@ static bool is_stuck(const struct agent_unit_report *report, const struct proces
 }
 
 /* stuck_of - what keeps one that does not end although it was killed; "": not looked at yet
- * Each look goes through all of /proc, so that a report has few. */
+ * Each look reads a file of each of its processes, so that a report has few. */
 static const char *stuck_of(struct agent *a, struct process *p)
 {
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);

@@ -20,12 +20,12 @@
 #include "agent/core/foreign.h"
 #include "agent/layout.h"
 #include "agent/machine/procfs.h"
+#include "agent/machine/procfs_tree.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define NUMA_DIR "/sys/devices/system/node"
-#define DEPTH_MAX 64 /* of a process tree; deeper ones are not ours */
 
 static uint64_t machine_millicores(void)
 {
@@ -73,32 +73,6 @@ static uint64_t ticks_to_us(uint64_t ticks)
     return ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-static int compare_pid(const void *a, const void *b)
-{
-    const struct procfs_stat *x = a;
-    const struct procfs_stat *y = b;
-
-    return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-static struct inventory_tree *tree_of(struct inventory_tree *trees, size_t n_trees,
-                                      const struct procfs_stat *list, size_t n, pid_t pid)
-{
-    for (int depth = 0; depth < DEPTH_MAX && pid > 1; depth++) {
-        const struct procfs_stat key = { .pid = pid };
-        const struct procfs_stat *found;
-
-        for (size_t i = 0; i < n_trees; i++)
-            if (trees[i].root == pid)
-                return &trees[i];
-        found = bsearch(&key, list, n, sizeof *list, compare_pid);
-        if (found == NULL)
-            return NULL;
-        pid = found->ppid;
-    }
-    return NULL;
-}
-
 /* take_group - false when its control group does not tell enough; one that is gone uses nothing */
 static bool take_group(struct inventory_tree *tree)
 {
@@ -119,30 +93,36 @@ static bool take_group(struct inventory_tree *tree)
     return true;
 }
 
-static void sample_trees(struct inventory_tree *trees, size_t n_trees)
+static void add_process(struct inventory_tree *tree, const struct procfs_stat *process)
+{
+    tree->tasks += process->threads;
+    tree->cpu_used_us += ticks_to_us(process->cpu_ticks);
+    tree->memory_used_bytes += process->resident_bytes;
+}
+
+/* take_processes - its root and all below it */
+static void take_processes(struct inventory_tree *tree)
 {
     _cleanup_free_ struct procfs_stat *list = NULL;
+    struct procfs_stat root;
     size_t n = 0;
-    size_t n_left = 0;
 
+    if (procfs_stat(tree->root, &root) < 0)
+        return;
+    add_process(tree, &root);
+    (void)procfs_tree(tree->root, &list, &n);
+    for (size_t i = 0; i < n; i++)
+        add_process(tree, &list[i]);
+}
+
+static void sample_trees(struct inventory_tree *trees, size_t n_trees)
+{
     for (size_t i = 0; i < n_trees; i++) {
         trees[i] = (struct inventory_tree){ .root = trees[i].root,
                                             .cgroup = trees[i].cgroup,
                                             .cgroup_absent = trees[i].cgroup_absent };
-        trees[i].measured = take_group(&trees[i]);
-        n_left += !trees[i].measured;
-    }
-    if (n_left == 0 || procfs_list(&list, &n) < 0)
-        return;
-    qsort(list, n, sizeof *list, compare_pid);
-    for (size_t i = 0; i < n; i++) {
-        struct inventory_tree *tree = tree_of(trees, n_trees, list, n, list[i].pid);
-
-        if (tree == NULL || tree->measured)
-            continue;
-        tree->tasks += list[i].threads;
-        tree->cpu_used_us += ticks_to_us(list[i].cpu_ticks);
-        tree->memory_used_bytes += list[i].resident_bytes;
+        if (!take_group(&trees[i]))
+            take_processes(&trees[i]);
     }
 }
 

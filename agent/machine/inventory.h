@@ -35,7 +35,6 @@ struct inventory_tree {
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* 0: nobody but the caller can tell */
     uint64_t tasks;
-    bool measured; /* scratch */
 };
 
 /* What of the machine is offered. */
@@ -53,8 +52,8 @@ int inventory_init(struct inventory *inventory, const struct inventory_offer *of
 int inventory_offer(struct inventory *inventory, const struct inventory_offer *offer,
                     struct edl_error *error);
 
-/* inventory_sample - a few files for each tree with a control group, one pass over /proc if there
- * are others; call once a heartbeat
+/* inventory_sample - a few files for each tree with a control group, and for each process of the
+ * others; call once a heartbeat
  * others_cpu_us: of our trees that are gone, as it was in the end, and of those that are looked at
  * another time, as it was then; it only grows. others_bytes: the memory of the latter. now_us: boot
  * time. */

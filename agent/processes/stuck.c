@@ -12,29 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/machine/procfs.h"
+#include "agent/machine/procfs_tree.h"
 #include "shared/cleanup.h"
-
-#define DEPTH_MAX 64
-
-static const struct procfs_stat *find(const struct procfs_stat *all, size_t n, pid_t pid)
-{
-    for (size_t i = 0; i < n; i++)
-        if (all[i].pid == pid)
-            return &all[i];
-    return NULL;
-}
-
-static bool is_below(const struct procfs_stat *all, size_t n, const struct procfs_stat *process,
-                     pid_t root)
-{
-    for (int depth = 0; process != NULL && depth < DEPTH_MAX; depth++) {
-        if (process->ppid == root)
-            return true;
-        process = find(all, n, process->ppid);
-    }
-    return false;
-}
 
 /* read_word - the first line of a file of the process; "?" when there is none */
 static void read_word(pid_t pid, const char *name, char *ret, size_t size)
@@ -73,10 +52,9 @@ void stuck_say(pid_t supervisor_pid, char text[static STUCK_TEXT_SIZE])
     const struct procfs_stat *found = NULL;
     size_t n = 0;
 
-    (void)procfs_list(&all, &n);
+    (void)procfs_tree(supervisor_pid, &all, &n);
     for (size_t i = 0; i < n && (found == NULL || found->state != 'D'); i++)
-        if (all[i].state != 'Z' && is_below(all, n, &all[i], supervisor_pid) &&
-            (found == NULL || all[i].state == 'D'))
+        if (all[i].state != 'Z' && (found == NULL || all[i].state == 'D'))
             found = &all[i];
     if (found != NULL)
         say(found, text);

@@ -2,16 +2,15 @@
 /* killtree.c - the end of everything below a child subreaper
  *
  * Asked: the main child's process group gets its SIGTERM by one call, so that a fork cannot escape
- * it. All are listed before: the others, in sessions and groups of their own, get theirs one by
- * one. A member of the group counts as asked wherever its handler takes it. Processes that the
- * program starts in answer, to save its state perhaps, are not on that list. Whether a member of
- * the group was born after the call is told by its start time, by whole ticks.
+ * it. All are listed before (procfs_tree.h): the others, in sessions and groups of their own, get
+ * theirs one by one. A member of the group counts as asked wherever its handler takes it. Processes
+ * that the program starts in answer, to save its state perhaps, are not on that list. Whether a
+ * member of the group was born after the call is told by its start time, by whole ticks.
  *
  * Forced: a descendant whose parent dies becomes our child, also after setsid, a second fork or
  * daemon(3). So it is enough to kill direct children, reap one, and look again, until waitpid(2)
- * says ECHILD. Children are found by ppid in /proc (/proc/PID/task/TID/children is not in every
- * kernel). They cannot be recycled numbers: only we reap them; the pidfd makes that visible in the
- * code. Between rounds we block in waitpid(2), so a child in uninterruptible sleep costs no CPU. */
+ * says ECHILD. The numbers of children cannot be recycled ones: only we reap them. Between rounds
+ * we block in waitpid(2), so a child in uninterruptible sleep costs no CPU. */
 #include "agent/supervisor/killtree.h"
 
 #include <errno.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "agent/machine/procfs.h"
+#include "agent/machine/procfs_tree.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -61,59 +61,20 @@ int killtree_reap(struct killtree_main *main_child)
     }
 }
 
-static void signal_child(pid_t pid, int signal_number)
-{
-    _cleanup_close_ int fd = pidfd_open(pid, 0);
-    struct procfs_stat stat;
-
-    if (fd != -1 && procfs_stat(pid, &stat) == 0 && stat.ppid == getpid())
-        (void)pidfd_send_signal(fd, signal_number, NULL, 0);
-}
-
 static void signal_children(int signal_number)
 {
-    _cleanup_free_ struct procfs_stat *list = NULL;
+    _cleanup_free_ pid_t *children = NULL;
     size_t n = 0;
 
-    if (procfs_list(&list, &n) < 0)
+    if (procfs_children(&children, &n) < 0)
         return;
     for (size_t i = 0; i < n; i++)
-        if (list[i].ppid == getpid() && list[i].state != 'Z')
-            signal_child(list[i].pid, signal_number);
+        (void)kill(children[i], signal_number);
 }
 
 /* ---- to be asked, once each ---- */
 
 static const int questions[] = { SIGTERM, SIGCONT };
-
-static int compare_pid(const void *a, const void *b)
-{
-    const struct procfs_stat *x = a, *y = b;
-
-    return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-/* find_below - which of the list, sorted by pid, descend from us
- * A parent mostly has the lower number: one round finds almost all. */
-static void find_below(const struct procfs_stat *list, size_t n, bool *ret_below)
-{
-    pid_t self = getpid();
-    bool changed = true;
-
-    while (changed) {
-        changed = false;
-        for (size_t i = 0; i < n; i++) {
-            const struct procfs_stat key = { .pid = list[i].ppid };
-            const struct procfs_stat *parent;
-
-            if (ret_below[i])
-                continue;
-            parent = bsearch(&key, list, n, sizeof *list, compare_pid);
-            ret_below[i] = list[i].ppid == self || (parent != NULL && ret_below[parent - list]);
-            changed = changed || ret_below[i];
-        }
-    }
-}
 
 static bool is_dead(const struct procfs_stat *process)
 {
@@ -123,18 +84,14 @@ static bool is_dead(const struct procfs_stat *process)
 int killtree_find(bool (*is_it)(pid_t pid, const void *userdata), const void *userdata)
 {
     _cleanup_free_ struct procfs_stat *list = NULL;
-    _cleanup_free_ bool *below = NULL;
     struct procfs_stat now;
     size_t n = 0;
-    int r = procfs_list(&list, &n);
+    int r = procfs_tree(getpid(), &list, &n);
 
     if (r < 0)
         return r;
-    qsort(list, n, sizeof *list, compare_pid);
-    below = xcalloc(n, sizeof *below);
-    find_below(list, n, below);
     for (size_t i = 0; i < n; i++)
-        if (below[i] && !is_dead(&list[i]) && is_it(list[i].pid, userdata) &&
+        if (!is_dead(&list[i]) && is_it(list[i].pid, userdata) &&
             procfs_stat(list[i].pid, &now) == 0 && !is_dead(&now))
             return list[i].pid;
     return 0;
@@ -174,13 +131,12 @@ static void note_asked(struct killtree_main *main_child, const struct procfs_sta
 
 /* note_group - its members are about to be asked
  * One that has left it since it was listed is not, and has to be found again later. */
-static void note_group(struct killtree_main *main_child, const struct procfs_stat *list,
-                       const bool *below, size_t n)
+static void note_group(struct killtree_main *main_child, const struct procfs_stat *list, size_t n)
 {
     struct procfs_stat now;
 
     for (size_t i = 0; i < n; i++)
-        if (below[i] && list[i].pgrp == main_child->pid && list[i].pid != main_child->pid &&
+        if (list[i].pgrp == main_child->pid && list[i].pid != main_child->pid &&
             procfs_stat(list[i].pid, &now) == 0 && now.pgrp == main_child->pid)
             note_asked(main_child, &list[i]);
 }
@@ -197,21 +153,15 @@ static void ask_one(struct killtree_main *main_child, const struct procfs_stat *
 void killtree_ask(struct killtree_main *main_child, int pidfd)
 {
     _cleanup_free_ struct procfs_stat *list = NULL;
-    _cleanup_free_ bool *below = NULL;
     size_t n = 0;
 
-    (void)procfs_list(&list, &n); /* without it the group is asked at least */
-    if (n > 0) {
-        qsort(list, n, sizeof *list, compare_pid);
-        below = xcalloc(n, sizeof *below);
-        find_below(list, n, below);
-    }
+    (void)procfs_tree(getpid(), &list, &n); /* without it the group is asked at least */
     if (!main_child->reaped) {
-        note_group(main_child, list, below, n);
+        note_group(main_child, list, n);
         ask_group(main_child, pidfd);
     }
     for (size_t i = 0; i < n; i++)
-        if (below[i] && list[i].state != 'Z' && !was_asked(main_child, &list[i]))
+        if (list[i].state != 'Z' && !was_asked(main_child, &list[i]))
             ask_one(main_child, &list[i]);
 }
 
