@@ -673,6 +673,7 @@ struct agent *agent_free(struct agent *a)
     lease_map_close(&a->lease);
     membership_done(&a->member);
     json_decref(a->accounts);
+    json_decref(a->ports_foreign);
     agent_close_reload(a);
     free(a->topology);
     layout_done(&a->layout);

@@ -36,7 +36,8 @@ struct agent {
     unsigned stuck_looks;           /* left in the report that is being made */
     struct process_id sampled_last; /* the next sample goes on behind it */
     struct probe *probe;
-    json_t *probed; /* what it told last; NULL: nothing */
+    json_t *probed;        /* what it told last; NULL: nothing */
+    json_t *ports_foreign; /* in the range that is offered, at the last sample; owned */
     struct gpus gpus;
     bool disk_full;             /* as it was reported last */
     bool report_cut;            /* the last report left out what processes told */

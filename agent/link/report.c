@@ -69,7 +69,8 @@ json_t *agent_join_body(void *userdata)
 
 /* choose - the processes that are looked at this time: all that run, or of very many the next ones
  * Returns how many. The others count with what they used when they were looked at last. One that
- * has not been seen running has no control group yet: for it, each of its processes would be read. */
+ * has not been seen running has no control group yet: for it, each of its processes would be read.
+ */
 static size_t choose(const struct agent *a, struct process *chosen[SAMPLE_MOST],
                      uint64_t *ret_others_cpu_us, uint64_t *ret_others_bytes)
 {
@@ -303,14 +304,15 @@ static void set_gpus(const struct agent *a, json_t *body)
     (void)json_object_set_new(body, "gpus_idle", numbers_of(idle_gpus(a, known, now_us)));
 }
 
-/* ports_foreign - of the range that is offered, those that others listen on */
-static json_t *ports_foreign(const struct agent *a)
+/* look_at_ports - of the range that is offered, those that others listen on. Who listens there as a
+ * process of a job stays none of them until the next look. */
+static json_t *look_at_ports(const struct agent *a)
 {
     json_t *array = json_array();
     const struct process *p;
     struct port_set set;
 
-    ports_listened("/proc/net", &set);
+    ports_listened(&set);
     DL_FOREACH(a->table.list, p)
     for (size_t i = 0; p->handle != NULL && i < p->n_ports; i++)
         port_set_remove(&set, p->ports[i]);
@@ -339,13 +341,18 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     struct agent *a = userdata;
     json_t *body = offer(a);
     json_t *processes = json_array();
+    bool sampled = sample(a);
 
     a->stuck_looks = STUCK_LOOKS;
-    if (sample(a) || a->gpu_news)
+    if (sampled) {
+        json_decref(a->ports_foreign);
+        a->ports_foreign = look_at_ports(a);
+    }
+    if (sampled || a->gpu_news)
         (void)json_object_set_new(body, "machine", machine(a));
     a->gpu_news = false;
     set_gpus(a, body);
-    (void)json_object_set_new(body, "ports_foreign", ports_foreign(a));
+    (void)json_object_set(body, "ports_foreign", a->ports_foreign);
     set_disk(a, body);
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));

@@ -9,9 +9,16 @@ struct port_set {
     uint64_t bits[1024]; /* port n: bit n % 64 of bits[n / 64] */
 };
 
-/* ports_listened - on whatever address, of IPv4 and IPv6; folder: /proc/net. What cannot be read
- * adds nothing. Linear in the sockets that listen. */
-void ports_listened(const char *folder, struct port_set *ret);
+/* ports_listened - on whatever address, of IPv4 and IPv6; what cannot be learnt adds nothing */
+void ports_listened(struct port_set *ret);
+
+/* ports_ask - asks the kernel for the sockets that listen, and for no others (sock_diag(7)): costs
+ * a fraction of a millisecond. 0, or -errno where that is not allowed or not in the kernel */
+int ports_ask(struct port_set *ret);
+
+/* ports_read - the same from the lists of all connections; folder: /proc/net. The kernel goes
+ * through its whole table of connections for that: some 10 ms on a large machine. */
+void ports_read(const char *folder, struct port_set *ret);
 
 static inline bool port_set_has(const struct port_set *set, uint16_t port)
 {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_machine.c - what an agent reads of its machine, on file trees of machines that differ */
 #include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/layout.h"
@@ -135,7 +141,7 @@ TEST(test_ports_that_programs_listen_on)
     char folder[128];
 
     (void)snprintf(folder, sizeof folder, "%s/proc/net", root);
-    ports_listened(folder, &set);
+    ports_read(folder, &set);
     assert_listened(&set, NULL, 0);
     put("/proc/net/tcp",
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
@@ -146,11 +152,47 @@ TEST(test_ports_that_programs_listen_on)
     put("/proc/net/tcp6", "  sl  local_address                         remote_address\n"
                           "   0: 00000000000000000000000001000000:4E20 "
                           "00000000000000000000000000000000:0000 0A 00000000:00000000\n");
-    ports_listened(folder, &set);
+    ports_read(folder, &set);
     assert_listened(&set, (const uint16_t[]){ 20000, 20001, 65535 }, 3);
 }
 
-/* on one address alone, and of this very kernel */
+/* refuse - this process does not get the system call, or only the family of sockets */
+static void refuse(uint32_t call, uint32_t first_argument, bool any)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first_argument, 0, any ? 0 : 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = { .len = ELEMENTS(code), .filter = code };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == -1)
+        _exit(77);
+}
+
+/* is_seen_without - whether a process that is refused one way sees the port by the other */
+static bool is_seen_without(uint16_t port, uint32_t call, uint32_t first_argument, bool any)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        struct port_set set;
+
+        refuse(call, first_argument, any);
+        ports_listened(&set);
+        _exit(port_set_has(&set, port) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status == 0;
+}
+
+/* On one address alone, and of this very kernel. It is asked for those that listen; its lists of
+ * all connections are opened only where it may not be asked. */
 TEST(test_a_port_of_the_loopback_is_seen)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -158,11 +200,15 @@ TEST(test_a_port_of_the_loopback_is_seen)
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct port_set set;
+    uint16_t port;
 
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    ports_listened("/proc/net", &set);
-    assert_true(port_set_has(&set, ntohs(address.sin_port)));
+    port = ntohs(address.sin_port);
+    ports_listened(&set);
+    assert_true(port_set_has(&set, port));
+    assert_true(is_seen_without(port, __NR_openat, 0, true));
+    assert_true(is_seen_without(port, __NR_socket, AF_NETLINK, false));
     (void)safe_close(fd);
 }
