@@ -46,6 +46,7 @@ struct runtime_process {
     int pidfd;             /* of the supervisor; -1 while it is not verified or when it is gone */
     pid_t supervisor_pid;
     bool exited;
+    bool announced;   /* there is a record of it, or may be: until then nothing is looked for */
     bool stop_wanted; /* before the supervisor was known */
     uint64_t stop_grace_us;
     sd_event_source *gone_source;   /* owned */
@@ -176,10 +177,14 @@ static bool settle(struct runtime_process *p, const char *reason, int code)
     json_t *order = NULL;
 
     /* why: a descriptor of its own, so that the lock is dropped when it is closed */
-    if (lock_fd == -1 || process_dir_lock(lock_fd) < 0 || is_rest_there(p))
+    if (lock_fd == -1 || process_dir_lock(lock_fd) < 0)
         return false;
+    /* its supervisor wrote it when nothing was left. Who looks at a control group that is made or
+     * removed waits for all that are. */
     if (faccessat(p->dir_fd, "exit.json", F_OK, 0) == 0)
         return true;
+    if (is_rest_there(p))
+        return false;
     (void)process_dir_read_order(p->dir_fd, &order, NULL);
     if (reason != NULL)
         (void)snprintf(record.reason, sizeof record.reason, "%s", reason);
@@ -304,9 +309,11 @@ void runtime_poll(struct runtime_process *p, struct runtime_state *ret)
         poll_exited(p, ret);
         return;
     }
-    if (process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
+    if (p->announced && process_dir_read_supervisor(p->dir_fd, &record, NULL) == 0) {
         ret->phase = RUNTIME_RUNNING;
         ret->pid = record.child_pid;
+        ret->uid = record.uid;
+        ret->started_us = record.started_us;
         ret->cgroup = record.cgroup;
         ret->frozen_since_us = record.frozen_since_us;
         ret->frozen_us = record.frozen_us;
@@ -324,8 +331,11 @@ static int on_folder(sd_event_source *source, const struct inotify_event *event,
     struct runtime_process *p = userdata;
 
     (void)source;
-    if (event->len > 0 && streq(event->name, "supervisor.json"))
+    if ((event->len > 0 && streq(event->name, "supervisor.json")) ||
+        (event->mask & IN_Q_OVERFLOW) != 0) {
+        p->announced = true;
         p->changed(p->userdata);
+    }
     return 0;
 }
 
@@ -358,6 +368,7 @@ static void on_launched(pid_t pid, int take_pidfd, const struct edl_error *why, 
     p->launch = NULL;
     if (pid > 0) {
         found(p, pid, take_pidfd);
+        p->announced = p->announced || p->pidfd < 0; /* who is not watched is found by its record */
     } else if (why != NULL) {
         (void)snprintf(reason, sizeof reason, "cannot start: %.240s", why->text);
         p->exited = settle(p, reason, why->code);
@@ -386,7 +397,11 @@ int runtime_start(struct runtime *runtime, const char *dir, runtime_changed_fn c
 int runtime_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn changed,
                   void *userdata, struct runtime_process **ret, struct edl_error *error)
 {
-    return process_new(runtime, dir, changed, userdata, ret, error); /* the rest: runtime_poll */
+    int r = process_new(runtime, dir, changed, userdata, ret, error);
+
+    if (r == 0)
+        (*ret)->announced = true;
+    return r; /* the rest: runtime_poll */
 }
 
 int runtime_new(sd_event *event, struct launcher *take_launcher, struct runtime **ret,

@@ -27,6 +27,8 @@ enum runtime_phase { RUNTIME_STARTING, RUNTIME_RUNNING, RUNTIME_EXITED };
 struct runtime_state {
     enum runtime_phase phase;
     pid_t pid;                  /* of the program; 0 while unknown */
+    uid_t uid;                  /* of its processes; valid while pid is known and it runs */
+    uint64_t started_us;        /* boot time; 0: its record does not say */
     pid_t supervisor_pid;       /* root of its process tree; 0 while unknown or when gone */
     uint64_t frozen_since_us;   /* boot time: it stands still since then; 0: it runs, or is gone */
     uint64_t frozen_us;         /* for so long it stood still besides, in all */

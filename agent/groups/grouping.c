@@ -75,7 +75,7 @@ int grouping_open(const struct grouping *grouping)
     return grouping->program[0] != '\0' ? cgroup_open(grouping->program) : -1;
 }
 
-int grouping_enter(const struct grouping *grouping, bool in_group)
+int grouping_enter(const struct grouping *grouping, const json_t *order, bool in_group)
 {
     int r = 0;
 
@@ -87,7 +87,7 @@ int grouping_enter(const struct grouping *grouping, bool in_group)
         return 0;
     if (!in_group)
         r = cgroup_enter(grouping->program);
-    return r < 0 || grouping->in_unit ? r : process_group_enter(&grouping->paths);
+    return r < 0 || grouping->in_unit ? r : process_group_enter(order, &grouping->paths);
 }
 
 void grouping_kill(const struct grouping *grouping)

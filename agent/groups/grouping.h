@@ -27,7 +27,7 @@ int grouping_open(const struct grouping *grouping);
 
 /* grouping_enter - in the child, before it changes its account
  * in_group: it was made in the folder of grouping_open. 0, or -errno */
-int grouping_enter(const struct grouping *grouping, bool in_group);
+int grouping_enter(const struct grouping *grouping, const json_t *order, bool in_group);
 
 /* grouping_kill - the whole program, whatever it forks meanwhile; nothing without a group */
 void grouping_kill(const struct grouping *grouping);

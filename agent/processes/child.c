@@ -39,7 +39,7 @@
 
 #define EXIT_CANNOT_EXECUTE 127
 
-enum step { STEP_PREPARE, STEP_WORKSPACE, STEP_ANNOUNCE, STEP_ACCOUNT, STEP_EXECUTE };
+enum step { STEP_PREPARE, STEP_WORKSPACE, STEP_ANNOUNCE, STEP_CONFINE, STEP_ACCOUNT, STEP_EXECUTE };
 
 struct failure_message {
     int32_t step;
@@ -135,7 +135,7 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     if (!in_group && spec->start_by_us != 0) /* its supervisor waits for it */
         end_by(spec->start_by_us, status_fd);
     enter(spec, supervisor, status_fd);
-    r = spec->announce(in_group, spec->userdata, &error);
+    r = spec->announce(spec->userdata, &error);
     if (r < 0)
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
     null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -149,6 +149,9 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     r = hidden != NULL || spec->shm != NULL ? hidden_begin(hidden, spec->shm) : 0;
     if (r < 0)
         report_and_exit(status_fd, STEP_PREPARE, -r);
+    r = spec->confine(in_group, spec->userdata);
+    if (r < 0)
+        report_and_exit(status_fd, STEP_CONFINE, -r);
     if (other)
         change_account(spec->account, supervisor, status_fd);
     (void)umask(spec->umask);
@@ -261,6 +264,8 @@ int child_failure(struct child *child, const struct child_spec *spec, struct edl
     switch ((enum step)message.step) {
     case STEP_ANNOUNCE:
         return edl_error_errno(error, code, "cannot write the record of the process");
+    case STEP_CONFINE:
+        return edl_error_errno(error, code, "cannot enter its control group");
     case STEP_ACCOUNT:
         return edl_error_errno(error, code, "cannot become %s", spec->account->name);
     case STEP_WORKSPACE:

@@ -29,10 +29,13 @@ struct child_spec {
      * waits for that, which it need not with a group. */
     uint64_t start_by_us;
     int group_fd; /* borrowed; folder of the control group that it is made in; -1: ours */
-    /* runs in the child before the program does; a negative result ends it
+    /* both run in the child before the program does; a negative result ends it. The second one is
+     * the last that it does with our rights: behind it, it has its share of the cores, which may be
+     * next to none, so that it holds no lock then that others wait for.
      * in_group: it is in that group; else it has to enter it, which takes the kernel much longer */
-    int (*announce)(bool in_group, void *userdata, struct edl_error *error);
-    void *userdata; /* of announce; borrowed */
+    int (*announce)(void *userdata, struct edl_error *error);
+    int (*confine)(bool in_group, void *userdata);
+    void *userdata; /* of both; borrowed */
 };
 
 struct child {

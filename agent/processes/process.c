@@ -79,8 +79,13 @@ static enum agent_phase phase_of(enum runtime_phase phase)
 static struct agent_facts take_state(struct process *p, const struct runtime_state *state)
 {
     p->supervisor_pid = state->supervisor_pid;
-    if (state->pid != 0 && state->phase == RUNTIME_RUNNING && p->started_us == 0)
-        p->started_us = procfs_started_us(state->pid);
+    if (state->pid != 0 && state->phase == RUNTIME_RUNNING) {
+        if (p->started_us == 0)
+            p->started_us =
+                state->started_us != 0 ? state->started_us : procfs_started_us(state->pid);
+        p->uid = state->uid;
+        p->has_uid = true;
+    }
     if (state->pid != 0)
         p->pid = state->pid;
     p->frozen_since_us = state->frozen_since_us;

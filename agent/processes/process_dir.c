@@ -166,16 +166,16 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
 {
     json_t *value = NULL;
     json_int_t pid, start, child, uid = geteuid(); /* as before there was another */
-    json_int_t frozen_since = 0, frozen = 0;
+    json_int_t frozen_since = 0, frozen = 0, started = 0;
     const char *boot, *cgroup = "";
     int r = read_json(dir_fd, "supervisor.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s, s?I, s?I, s?I}", "pid", &pid,
+    if (json_unpack(value, "{s:I, s:I, s:s, s:I, s?s, s?I, s?I, s?I, s?I}", "pid", &pid,
                     "start_time_ticks", &start, "boot_id", &boot, "child_pid", &child, "cgroup",
-                    &cgroup, "uid", &uid, "frozen_since_us", &frozen_since, "frozen_us",
-                    &frozen) == -1 ||
+                    &cgroup, "uid", &uid, "frozen_since_us", &frozen_since, "frozen_us", &frozen,
+                    "started_us", &started) == -1 ||
         strlen(boot) >= BOOT_ID_SIZE || strlen(cgroup) >= CGROUP_PATH_SIZE) {
         r = edl_error_set(error, EDL_ECORRUPT, "supervisor.json is damaged");
     } else {
@@ -183,6 +183,7 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
                                            .start_ticks = (uint64_t)start,
                                            .child_pid = (pid_t)child,
                                            .uid = (uid_t)uid,
+                                           .started_us = (uint64_t)started,
                                            .frozen_since_us = (uint64_t)frozen_since,
                                            .frozen_us = (uint64_t)frozen };
         (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", boot);
@@ -228,10 +229,11 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
 int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
                                  struct edl_error *error)
 {
-    json_t *value = json_pack("{s:I, s:I, s:s, s:I, s:s, s:I}", "pid", (json_int_t)record->pid,
-                              "start_time_ticks", (json_int_t)record->start_ticks, "boot_id",
-                              record->boot_id, "child_pid", (json_int_t)record->child_pid, "cgroup",
-                              record->cgroup.unified, "uid", (json_int_t)record->uid);
+    json_t *value =
+        json_pack("{s:I, s:I, s:s, s:I, s:s, s:I, s:I}", "pid", (json_int_t)record->pid,
+                  "start_time_ticks", (json_int_t)record->start_ticks, "boot_id", record->boot_id,
+                  "child_pid", (json_int_t)record->child_pid, "cgroup", record->cgroup.unified,
+                  "uid", (json_int_t)record->uid, "started_us", (json_int_t)record->started_us);
     int r;
 
     if (record->frozen_since_us > 0)

@@ -29,7 +29,8 @@ struct supervisor_record {
     uint64_t start_ticks;
     char boot_id[BOOT_ID_SIZE];
     pid_t child_pid;
-    uid_t uid; /* of its processes */
+    uid_t uid;           /* of its processes */
+    uint64_t started_us; /* boot time, of the program; 0: of a supervisor of an earlier version */
     /* of the unit that it runs in, or that its supervisor made for it; unified is "": none */
     struct cgroup_paths cgroup;
     uint64_t frozen_since_us; /* boot time: it stands still since then; 0: it runs */

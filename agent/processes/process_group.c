@@ -5,7 +5,11 @@
  * controller that version 1 has. The child is made in the first (child.c) and enters the others by
  * itself, as a task: to move a whole process the kernel waits until no process of the machine is
  * between two instructions of a fork, some 15 ms on a quiet one. To move the calling thread it
- * does not. */
+ * does not.
+ *
+ * Its share of the cores comes last. A process of one millicore beside busy ones may wait for a
+ * second in the middle of a call, and whoever needs a lock that it has there waits with it: that of
+ * all control groups, of a folder, of all mounts. */
 #include "agent/processes/process_group.h"
 
 #include <errno.h>
@@ -161,22 +165,33 @@ int process_group_make(const json_t *order, const char *key, struct cgroup_paths
         return r;
     }
     for (enum cgroup_controller i = 0; i < CGROUP_CONTROLLERS; i++)
-        if (home.by_unified[i] || ret->legacy[i][0] != '\0')
+        if (ret->legacy[i][0] != '\0' || (home.by_unified[i] && i != CGROUP_CPU))
             limit(&home, ret, i, &limits);
     return 0;
 }
 
-int process_group_enter(const struct cgroup_paths *paths)
+static int enter_legacy(const struct cgroup_paths *paths, enum cgroup_controller controller)
 {
+    char folder[FOLDER_SIZE];
+
+    return folder_of(paths, controller, folder) ? write_text(folder, "tasks", "0") : 0;
+}
+
+int process_group_enter(const json_t *order, const struct cgroup_paths *paths)
+{
+    const struct process_limits limits = process_limits_of(order);
+    struct cgroup_home home;
     int r = 0;
 
-    for (enum cgroup_controller i = 0; r == 0 && i < CGROUP_CONTROLLERS; i++) {
-        char folder[FOLDER_SIZE];
-
-        if (folder_of(paths, i, folder))
-            r = write_text(folder, "tasks", "0");
-    }
-    return r;
+    for (enum cgroup_controller i = 0; r == 0 && i < CGROUP_CONTROLLERS; i++)
+        if (i != CGROUP_CPU)
+            r = enter_legacy(paths, i);
+    if (r < 0)
+        return r;
+    if (cgroup_home_from_json(json_object_get(order, "cgroup"), &home) == 0 &&
+        home.by_unified[CGROUP_CPU])
+        limit(&home, paths, CGROUP_CPU, &limits);
+    return enter_legacy(paths, CGROUP_CPU);
 }
 
 void process_group_remove(const struct cgroup_paths *paths)

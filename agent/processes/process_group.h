@@ -19,8 +19,9 @@
 int process_group_make(const json_t *order, const char *key, struct cgroup_paths *ret);
 
 /* process_group_enter - the calling process, which has one thread, and what it will start, in the
- * hierarchies of version 1: in the other one it was made. 0, or -errno */
-int process_group_enter(const struct cgroup_paths *paths);
+ * hierarchies of version 1: in the other one it was made. From then on it has the share of the
+ * cores that the order gives it, and no more. 0, or -errno */
+int process_group_enter(const json_t *order, const struct cgroup_paths *paths);
 
 /* process_group_end - kills what is in it, waits until it is empty, and removes it */
 void process_group_end(const struct cgroup_paths *paths);

@@ -280,15 +280,21 @@ static int prepare(struct supervisor *s, struct edl_error *error)
 }
 
 /* announce - in the child, before its program runs */
-static int announce(bool in_group, void *userdata, struct edl_error *error)
+static int announce(void *userdata, struct edl_error *error)
 {
     struct supervisor *s = userdata;
-    int r = grouping_enter(&s->grouping, in_group);
 
-    if (r < 0)
-        return edl_error_errno(error, r, "cannot enter the control group %s", s->grouping.program);
     s->record.child_pid = getpid();
+    s->record.started_us = clock_read_us(CLOCK_BOOTTIME);
     return process_dir_write_supervisor(s->dir_fd, &s->record, error);
+}
+
+/* confine - the same, behind all else */
+static int confine(bool in_group, void *userdata)
+{
+    const struct supervisor *s = userdata;
+
+    return grouping_enter(&s->grouping, s->order, in_group);
 }
 
 /* limit_start - a program that the node's lease has no time left for is not started */
@@ -323,6 +329,7 @@ static int start(struct supervisor *s, struct edl_error *error)
         return r;
     s->spec.group_fd = grouping_open(&s->grouping);
     s->spec.announce = announce;
+    s->spec.confine = confine;
     s->spec.userdata = s;
     r = child_fork(&s->spec, &s->child, error);
     s->spec.group_fd = safe_close(s->spec.group_fd);

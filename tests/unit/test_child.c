@@ -29,18 +29,30 @@ struct fixture {
     struct child child;
 };
 
-static int announce_nothing(bool in_group, void *userdata, struct edl_error *error)
+static int announce_nothing(void *userdata, struct edl_error *error)
 {
-    (void)in_group;
     (void)userdata;
     (void)error;
     return 0;
 }
 
-/* As a file system that does not answer: nothing but a signal ends it. */
-static int announce_never(bool in_group, void *userdata, struct edl_error *error)
+static int confine_nothing(bool in_group, void *userdata)
 {
     (void)in_group;
+    (void)userdata;
+    return 0;
+}
+
+static int confine_not(bool in_group, void *userdata)
+{
+    (void)in_group;
+    (void)userdata;
+    return -EACCES;
+}
+
+/* As a file system that does not answer: nothing but a signal ends it. */
+static int announce_never(void *userdata, struct edl_error *error)
+{
     const struct fixture *f = userdata;
     char byte;
 
@@ -48,9 +60,8 @@ static int announce_never(bool in_group, void *userdata, struct edl_error *error
     return (int)read(f->never[0], &byte, 1);
 }
 
-static int announce_not(bool in_group, void *userdata, struct edl_error *error)
+static int announce_not(void *userdata, struct edl_error *error)
 {
-    (void)in_group;
     (void)userdata;
     return edl_error_set(error, -ENOSPC, "no room");
 }
@@ -71,6 +82,7 @@ static int setup(void **state)
         .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
         .group_fd = -1,
         .announce = announce_nothing,
+        .confine = confine_nothing,
         .userdata = f,
         .start_by_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US,
     };
@@ -225,6 +237,12 @@ TEST(what_failed_is_told)
     f->spec.announce = announce_not;
     assert_int_equal(WEXITSTATUS(run(f)), 127);
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOSPC);
+    child_close(&f->child);
+    f->spec = good;
+    f->spec.confine = confine_not;
+    assert_int_equal(WEXITSTATUS(run(f)), 127);
+    assert_int_equal(child_failure(&f->child, &f->spec, &error), -EACCES);
+    assert_int_equal(f->child.fault, START_FAULT_NODE);
     child_close(&f->child);
     f->spec = good;
     f->argv[0] = (char *)"/none";
