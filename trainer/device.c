@@ -17,8 +17,9 @@
 
 #define PLUGIN "libedl-kernels-cuda.so"
 
-static int open_cpu(struct device *ret, struct edl_error *error)
+static int open_cpu(struct device *ret, device_fits_fn fits, struct edl_error *error)
 {
+    (void)fits;
     (void)error;
     *ret = (struct device){ .backend = backend_cpu() };
     return ret->backend->start(0, ret->name, sizeof ret->name);
@@ -76,11 +77,13 @@ static int load(const struct edl_backend **ret, struct edl_error *error)
     return r; /* it stays: the driver's libraries start threads, and are not made to be unloaded */
 }
 
-static int open_cuda(struct device *ret, struct edl_error *error)
+static int open_cuda(struct device *ret, device_fits_fn fits, struct edl_error *error)
 {
     struct device device = { 0 };
     int r = load(&device.backend, error);
 
+    if (r >= 0 && fits != NULL)
+        r = fits(device.backend, error);
     if (r < 0)
         return r;
     r = device.backend->start(0, device.name, sizeof device.name);
@@ -103,28 +106,29 @@ static bool is_granted(void)
     return visible != NULL && *visible != '\0' && !streq(visible, "-1");
 }
 
-static int open_auto(struct device *ret, struct edl_error *error)
+static int open_auto(struct device *ret, device_fits_fn fits, struct edl_error *error)
 {
     struct edl_error why = { 0 };
 
     if (is_granted()) {
-        if (open_cuda(ret, &why) == 0)
+        if (open_cuda(ret, fits, &why) == 0)
             return 0;
         log_warning("a GPU was granted, but the CPU is used: %s (%s)", why.text, why.remedy);
     }
-    return open_cpu(ret, error);
+    return open_cpu(ret, fits, error);
 }
 
-int device_open(const char *wanted, struct device *ret, struct edl_error *error)
+int device_open(const char *wanted, device_fits_fn fits, struct device *ret,
+                struct edl_error *error)
 {
     static const struct {
         const char *name;
-        int (*open)(struct device *ret, struct edl_error *error);
+        int (*open)(struct device *ret, device_fits_fn fits, struct edl_error *error);
     } choices[] = { { "auto", open_auto }, { "cpu", open_cpu }, { "cuda", open_cuda } };
 
     for (size_t i = 0; i < ELEMENTS(choices); i++)
         if (streq(wanted, choices[i].name))
-            return choices[i].open(ret, error);
+            return choices[i].open(ret, fits, error);
     return edl_error_set(error, -EINVAL, "--device is \"%s\", not cpu, cuda or auto", wanted);
 }
 

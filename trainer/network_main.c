@@ -12,6 +12,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/device.h"
+#include "trainer/network/plan.h"
 #include "trainer/network_local.h"
 #include "trainer/network_python.h"
 #include "trainer/options.h"
@@ -141,7 +142,7 @@ static int run(const struct network_job *given, size_t command, const char *devi
     r = begin_behind(job, before, sizeof before, error);
     if (r < 0)
         return r;
-    r = device_open(device_name, &device, error);
+    r = device_open(device_name, plan_fits, &device, error);
     if (r < 0)
         return r;
     job->backend = device.backend;
@@ -267,7 +268,10 @@ static size_t common_options(struct network_job *job, struct words *words, struc
           .fallback = "100",
           .u64 = &job->log_period,
           .help = "batches between lines; 0: none" },
-        { .name = "device", .fallback = "cpu", .text = &words->device, .help = "cpu" },
+        { .name = "device",
+          .fallback = "cpu",
+          .text = &words->device,
+          .help = "cpu, cuda, or auto: a GPU that was granted and can, else the CPU" },
     };
 
     memcpy(ret, rows, sizeof rows);

@@ -16,6 +16,7 @@
 #include "trainer/data/data_main.h"
 #include "trainer/device.h"
 #include "trainer/model_main.h"
+#include "trainer/network/plan.h"
 #include "trainer/network_main.h"
 #include "trainer/network_python.h"
 #include "trainer/options.h"
@@ -134,7 +135,8 @@ static int run(struct settings *settings, struct edl_error *error)
         (void)edl_error_remedy(error, "submit it as a job's trainer, or train alone: --local DIR");
         return -EINVAL;
     }
-    r = device_open(settings->device, &device, error);
+    r = device_open(settings->device, settings->trainer.network != NULL ? plan_fits : NULL, &device,
+                    error);
     if (r < 0)
         return r;
     settings->trainer.backend = device.backend;

@@ -7,8 +7,8 @@ export EDL_NVML_LIBRARY=$EDL_BUILD_DIR/tests/lib/libnvidia-ml.so.1 EDL_TEST_NVML
 printf '%s\n' 'gpu 00000000:AF:00.0 GPU-b 80000 500 0' 'gpu 00000000:3B:00.0 GPU-a 40000 0 7' >"$EDL_TEST_NVML"
 cluster_start --nodes 1
 small_corpus 60 8000
-job() { # NAME GPUS FOLDER
-    training_job "$1" 2 2 2 '--learning-rate 0.05' |
+job() { # NAME GPUS FOLDER [OPTION]
+    training_job "$1" 2 2 2 "--learning-rate 0.05${4:+ $4}" |
         sed "s|^  passes:|  env: {EDL_KERNELS_DIR: $3}\n&|; 0,/memory: 32Mi}}/s||memory: 32Mi}, limits: {gpu: $2}}|" >"$work/$1.yaml"
     edl submit "$work/$1.yaml" >/dev/null
 }
@@ -32,6 +32,9 @@ succeeds plain
 says plain 0 'cuda'
 job fallen 1 "$work"
 succeeds fallen
+job network 1 "$EDL_BUILD_DIR/tests/lib" '--config=ngram_lm --config_args=embedding=8,hidden=16' # layers have no ops on a GPU
+succeeds network
+says network 2 'a GPU was granted, but the CPU is used: the device (cuda) has no ops for the layers of a network yet'
 says fallen 2 'the CPU is used: the CUDA back-end is not installed'
 costs=$(for name in granted plain fallen; do job_field $name .metrics.cost_after; done)
 for cost in $costs; do # asynchronous, so not the same; all have learned

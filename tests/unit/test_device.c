@@ -19,8 +19,10 @@
 #include "tests/lib/kernels_cases.h"
 #include "tests/lib/kernels_host.h"
 #include "tests/lib/learner_run.h"
+#include "trainer/network/plan.h"
 #include "trainer_fixture.h"
 
+static device_fits_fn fits; /* NULL: what is computed has ops everywhere */
 static unsigned n_logged;
 static struct log_record logged;
 static char logged_text[1024];
@@ -53,7 +55,7 @@ static void assert_refused(const char *wanted, int code, const char *text, const
     struct edl_error error = { 0 };
     struct device device = { 0 };
 
-    assert_int_equal(device_open(wanted, &device, &error), code);
+    assert_int_equal(device_open(wanted, fits, &device, &error), code);
     assert_null(device.backend);
     if (strstr(error.text, text) == NULL)
         fail_msg("\"%s\" is not in: %s", text, error.text);
@@ -66,7 +68,7 @@ static void assert_opens(const char *wanted, const char *name)
     struct edl_error error = { 0 };
     struct device device;
 
-    if (device_open(wanted, &device, &error) < 0)
+    if (device_open(wanted, fits, &device, &error) < 0)
         fail_msg("%s", error.text);
     assert_string_equal(device.backend->name, name);
     device_close(&device);
@@ -153,6 +155,25 @@ static void test_auto(void **unused)
     assert_int_equal(n_logged, 1);
 }
 
+/* Layers have ops on the CPU alone: a granted GPU is left alone, and that is said once. */
+static void test_network(void **unused)
+{
+    (void)unused;
+    fits = plan_fits;
+    machine_is(NULL, "GPU-1234");
+    assert_opens("auto", "cpu");
+    assert_int_equal(n_logged, 1);
+    assert_int_equal(logged.level, LOG_LEVEL_WARNING);
+    assert_non_null(strstr(logged_text, "a GPU was granted, but the CPU is used: the device (cuda) "
+                                        "has no ops for the layers of a network yet"));
+    machine_is(NULL, NULL);
+    assert_opens("auto", "cpu");
+    assert_int_equal(n_logged, 0);
+    assert_refused("cuda", -EOPNOTSUPP, "the device (cuda) has no ops for the layers",
+                   "--device cpu");
+    fits = NULL;
+}
+
 static void test_unknown_word(void **unused)
 {
     (void)unused;
@@ -166,7 +187,7 @@ static struct device open_fake(const char *state)
     struct device device;
 
     machine_is(state, NULL);
-    if (device_open("cuda", &device, &error) < 0)
+    if (device_open("cuda", NULL, &device, &error) < 0)
         fail_msg("%s", error.text);
     return device;
 }
@@ -260,15 +281,11 @@ static void test_fails_under_way(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_version),
-        cmocka_unit_test(test_not_installed),
-        cmocka_unit_test(test_not_loadable),
-        cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_unknown_word),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_too_small),
-        cmocka_unit_test(test_fails_under_way),
+        cmocka_unit_test(test_other_version), cmocka_unit_test(test_not_installed),
+        cmocka_unit_test(test_not_loadable),  cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_auto),          cmocka_unit_test(test_network),
+        cmocka_unit_test(test_unknown_word),  cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_too_small),     cmocka_unit_test(test_fails_under_way),
     };
     struct CMUnitTest cases[KERNELS_CASES_MAX];
     size_t n = kernels_cases(cases);

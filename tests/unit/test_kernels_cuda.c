@@ -171,7 +171,7 @@ int main(void)
     (void)snprintf(folder, sizeof folder, "%s/kernels", getenv("EDL_BUILD_DIR"));
     if (setenv("EDL_KERNELS_DIR", folder, 1) < 0)
         return EXIT_FAILURE;
-    if (device_open("cuda", &cuda, &error) < 0)
+    if (device_open("cuda", NULL, &cuda, &error) < 0)
         return without_device(&error);
     device = kernels_on_host(cuda.backend);
     kernels_cases_use(device);

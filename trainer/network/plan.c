@@ -82,18 +82,24 @@ static bool has_sequence(const struct network *network)
     return false;
 }
 
+int plan_fits(const struct edl_backend *backend, struct edl_error *error)
+{
+    if (backend->host_memory)
+        return 0;
+    (void)edl_error_set(error, -EOPNOTSUPP,
+                        "the device (%s) has no ops for the layers of a network yet",
+                        backend->name);
+    return edl_error_remedy(error, "train on the CPU: --device cpu");
+}
+
 int plan_new(const struct plan_config *config, struct plan **ret, struct edl_error *error)
 {
     const struct network *network = config->network;
     struct plan *plan;
-    int r;
+    int r = plan_fits(config->backend, error);
 
-    if (!config->backend->host_memory) {
-        (void)edl_error_set(error, -EOPNOTSUPP,
-                            "the device (%s) has no ops for the layers of a network yet",
-                            config->backend->name);
-        return edl_error_remedy(error, "train on the CPU: --device cpu");
-    }
+    if (r < 0)
+        return r;
     if (config->batch_max == 0 || config->batch_max > 1u << 20)
         return edl_error_set(error, -EINVAL, "a batch of %u samples; 1 to %u are possible",
                              config->batch_max, 1u << 20);

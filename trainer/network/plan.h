@@ -30,6 +30,9 @@ struct plan_result {
     uint32_t counted; /* samples that errors counts in; 0: the network has no classes */
 };
 
+/* plan_fits - whether a back-end has ops for layers; -EOPNOTSUPP (device_fits_fn) */
+int plan_fits(const struct edl_backend *backend, struct edl_error *error);
+
 /* plan_new - *ret is the caller's; -ENOMEM: the batch does not fit, with what was asked for */
 int plan_new(const struct plan_config *config, struct plan **ret, struct edl_error *error);
 /* plan_free - NULL is fine; returns NULL */
