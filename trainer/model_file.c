@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernels/tensor_ops.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -164,12 +166,45 @@ int model_file_prepare(const char *folder, struct edl_error *error)
     return r;
 }
 
+/* first_bad - the place of the first value that is not a number; n: there is none */
+static size_t first_bad(const float *values, size_t n)
+{
+    size_t i = 0;
+
+    if (tensor_ops_f32()->finite(values, n))
+        return n;
+    while (i < n && isfinite(values[i]))
+        i++;
+    return i;
+}
+
+int model_contents_check(const struct model_contents *contents, struct edl_error *error)
+{
+    for (uint32_t p = 0; p < contents->n; p++) {
+        const struct param_spec *spec = contents->specs[p];
+        const size_t n = (size_t)spec->rows * spec->columns;
+        const size_t bad = first_bad(contents->values[p], n);
+
+        if (bad == n)
+            continue;
+        (void)edl_error_set(error, -EDOM,
+                            "nothing is saved: value %zu of the parameter %s is %f: the training "
+                            "has diverged",
+                            bad, spec->name, (double)contents->values[p][bad]);
+        return edl_error_remedy(error, "lower the learning rate, set clipping, or look for values "
+                                       "in the data that are far too large");
+    }
+    return 0;
+}
+
 int model_file_save_contents(const char *folder, const struct model_contents *contents,
                              struct edl_error *error)
 {
     char temporary[PATH_MAX];
-    int r;
+    int r = model_contents_check(contents, error);
 
+    if (r < 0)
+        return r;
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp.%ld", folder, (long)getpid()) >=
         sizeof temporary)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", folder);
@@ -202,6 +237,7 @@ int model_file_read(const char *path, float *ret, size_t n, struct edl_error *er
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct param_header header;
     struct stat status;
+    size_t bad;
     int r;
 
     if (fd < 0 || fstat(fd, &status) < 0)
@@ -215,5 +251,10 @@ int model_file_read(const char *path, float *ret, size_t n, struct edl_error *er
     r = file_read_all(fd, ret, n * sizeof(float));
     if (r < 0)
         return edl_error_errno(error, r, "cannot read %s", path);
-    return 0;
+    bad = first_bad(ret, n);
+    if (bad == n)
+        return 0;
+    (void)edl_error_set(error, EDL_ECORRUPT, "%s: value %zu of the parameter is %f", path, bad,
+                        (double)ret[bad]);
+    return edl_error_remedy(error, "name a saved model whose values are all numbers");
 }

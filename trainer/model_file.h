@@ -41,7 +41,12 @@ struct model_contents {
     const char *word_dict; /* is copied; NULL: none */
 };
 
-/* model_file_save_contents - folder's parent exists; an older model there is replaced */
+/* model_contents_check - whether each value is a number: -EDOM names the parameter, the value and
+ * its place */
+int model_contents_check(const struct model_contents *contents, struct edl_error *error);
+
+/* model_file_save_contents - folder's parent exists; an older model there is replaced, but for one
+ * that is not checked (model_contents_check) */
 int model_file_save_contents(const char *folder, const struct model_contents *contents,
                              struct edl_error *error);
 
@@ -54,5 +59,6 @@ void model_file_remove(const char *folder);
 int model_file_save(const char *folder, const struct declaration *declaration, float *const *params,
                     const char *word_dict, struct edl_error *error);
 
-/* model_file_read - one parameter: exactly n floats; EDL_ECORRUPT when the file says otherwise */
+/* model_file_read - one parameter: exactly n floats, all of them numbers; EDL_ECORRUPT when the
+ * file says otherwise */
 int model_file_read(const char *path, float *ret, size_t n, struct edl_error *error);

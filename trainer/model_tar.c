@@ -128,8 +128,10 @@ int model_tar_save(const char *path, const struct model_contents *contents, stru
 {
     char temporary[PATH_MAX];
     _cleanup_close_ int fd = -1;
-    int r;
+    int r = model_contents_check(contents, error);
 
+    if (r < 0)
+        return r;
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp.%ld", path, (long)getpid()) >=
         sizeof temporary)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", path);

@@ -2,6 +2,7 @@
 /* network_evaluation.c - a network's learner without training: fresh values, start values,
  * averages, costs */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,22 @@ bool network_learner_has_averages(const struct network_learner *l)
     return false;
 }
 
+int learner_check_averages(const struct network_learner *l, struct edl_error *error)
+{
+    for (uint32_t p = 0; p < l->network->n_params; p++) {
+        if (!l->network->params[p].is_static ||
+            tensor_ops_f32()->finite(l->values[p], learner_values_of(l, p)))
+            continue;
+        (void)edl_error_set(error, -EDOM,
+                            "pass %u, batch %" PRIu64 ": the moving average %s is not finite any "
+                            "more: what its batch_norm takes is too large",
+                            l->pass, l->batches, l->network->params[p].spec.name);
+        return edl_error_remedy(error, "look for values in the data that are far too large, or "
+                                       "lower the learning rate");
+    }
+    return 0;
+}
+
 static void clear_averages(struct network_learner *l)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++)
@@ -97,7 +114,7 @@ int network_learner_measure(struct network_learner *l, const struct sample_set *
         position = position + n < n_samples ? position + n : 0;
     }
     complete_averages(l, n_batches);
-    return 0;
+    return learner_check_averages(l, error);
 }
 
 /* ---- costs ---- */

@@ -297,6 +297,9 @@ static int train_group(struct network_learner *l, const struct sample_set *sampl
             r = not_finite(l, seed, error);
             return r < 0 ? r : edl_error_set(error, -EDOM, "the cost is not finite any more");
         }
+        r = learner_check_averages(l, error);
+        if (r < 0)
+            return r;
         if (l->config.push_every > 1)
             accumulate(l);
         if (l->config.on_batch != NULL)

@@ -50,7 +50,8 @@ struct network_learner *network_learner_free(struct network_learner *learner);
 void network_learner_set_pass(struct network_learner *learner, uint32_t pass);
 
 /* network_learner_train - as learner_train, of a set of samples from *position on
- * -EDOM: a cost or gradient is not finite; the error names the batch and the layer or parameter. */
+ * -EDOM: a cost, a gradient or an average is not finite; the error names the batch and the layer or
+ * parameter. */
 int network_learner_train(struct network_learner *learner, const struct sample_set *samples,
                           size_t *position, const volatile sig_atomic_t *stop,
                           struct edl_error *error);
@@ -74,7 +75,7 @@ bool network_learner_has_averages(const struct network_learner *learner);
 /* network_learner_measure - makes these averages anew, of n_batches batches of samples and the
  * values that are there
  * Begins with the first sample again where samples end. Nothing is done without samples, or for a
- * network without averages. Fails as plan_batch. */
+ * network without averages. Fails as plan_batch, and with -EDOM when one is not finite. */
 int network_learner_measure(struct network_learner *learner, const struct sample_set *samples,
                             uint32_t n_batches, struct edl_error *error);
 

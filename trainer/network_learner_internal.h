@@ -49,5 +49,8 @@ uint32_t learner_batch_at(const struct network_learner *l, size_t position, size
 int learner_remember(struct network_learner *l, const struct sample_set *samples, size_t position,
                      uint32_t n, struct edl_error *error);
 
+/* learner_check_averages - whether those that the network keeps are numbers; -EDOM names the one */
+int learner_check_averages(const struct network_learner *l, struct edl_error *error);
+
 /* learner_gather - the rows of that batch, to where a step takes them from */
 void learner_gather(struct network_learner *l);

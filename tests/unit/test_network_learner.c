@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernels/kernels.h"
 #include "tests/unit/test.h"
@@ -382,6 +383,114 @@ TEST(test_divergence)
         strstr(error.remedy, "learning rate") == NULL)
         fail_msg("\"%s\" (%s)", error.text, error.remedy);
     school_close(&s);
+}
+
+/* ---- values that are no numbers ---- */
+
+static const char normed_pair[] =
+    "{\"inputs\": [{\"name\": \"x\", \"type\": \"dense\", \"size\": 2},"
+    "              {\"name\": \"y\", \"type\": \"dense\", \"size\": 1}],"
+    " \"layers\": [{\"kind\": \"batch_norm\", \"name\": \"norm\", \"input\": \"x\"},"
+    "              {\"kind\": \"fc\", \"name\": \"out\", \"size\": 1}],"
+    " \"cost\": {\"kind\": \"square_error\", \"input\": \"out\", \"label\": \"y\"}}";
+
+static struct sample_set *pairs(const struct network *network, size_t n, float largest)
+{
+    struct sample_set *set = sample_set_new(network->inputs, network->n_inputs);
+
+    for (size_t i = 0; i < n; i++) {
+        const float record[] = { (float)(i % 7), i + 1 == n ? largest : (float)(i % 3), 1.0f };
+
+        assert_int_equal(sample_set_add(set, (const uint8_t *)record, sizeof record, NULL), 0);
+    }
+    return set;
+}
+
+/* The square of such a value is no float, while the cost is one: it is about a normed value. */
+TEST(test_average_overflows)
+{
+    struct network_learner_config config = {
+        .backend = backend_cpu(), .batch = 4, .push_every = 1, .exchange = table_exchange
+    };
+    struct network *network = network_of(normed_pair);
+    struct sample_set *samples = pairs(network, 16, 1e25f);
+    struct network_learner *learner;
+    struct edl_error error = { 0 };
+    struct table *table;
+    size_t position = 0;
+
+    assert_int_equal(network_declaration(network, 1, &config.declaration, NULL), 0);
+    assert_int_equal(table_new(&config.declaration, 0, 1, &table, NULL), 0);
+    config.network = network;
+    config.exchange_userdata = table;
+    assert_int_equal(network_learner_new(&config, &learner, NULL), 0);
+    assert_int_equal(network_learner_train(learner, samples, &position, NULL, &error), -EDOM);
+    assert_string_equal(error.text,
+                        "pass 0, batch 3: the moving average _norm.w2 is not finite any more: what "
+                        "its batch_norm takes is too large");
+    assert_int_equal(network_learner_measure(learner, samples, 4, &error), -EDOM);
+    assert_non_null(strstr(error.text, "_norm.w2"));
+    (void)network_learner_free(learner);
+    (void)table_free(table);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+static void assert_not_saved(const struct network *network, const struct network_file *file,
+                             float **values, const char *pass, const char *name)
+{
+    struct edl_error error = { 0 };
+    char tar[200];
+
+    assert_int_equal(network_save(network, file, values, NULL, pass, &error), -EDOM);
+    if (strstr(error.text, name) == NULL)
+        fail_msg("\"%s\" is not in: %s", name, error.text);
+    (void)snprintf(tar, sizeof tar, "%s.tar", pass);
+    assert_int_equal(network_save_tar(network, values, tar, &error), -EDOM);
+    assert_int_equal(access(tar, F_OK), -1);
+}
+
+/* Each value of a pass is looked at, averages as well; the pass before stays as it is. A saved
+ * parameter that somebody else has written is looked at when it is read. */
+TEST(test_saved_values_are_numbers)
+{
+    struct network *network = network_of(normed_pair);
+    const float bad[] = { INFINITY, -INFINITY, NAN };
+    float **values = xcalloc(network->n_params, sizeof *values);
+    char folder[128], pass[160], path[400];
+    struct network_file file = { .path = "normed.json", .text = (char *)"{}", .size = 2 };
+    struct edl_error error = { 0 };
+    uint64_t bytes, after;
+    FILE *out;
+
+    folder_make(folder, sizeof folder);
+    (void)snprintf(pass, sizeof pass, "%s/pass-00000", folder);
+    for (uint32_t p = 0; p < network->n_params; p++)
+        values[p] = xcalloc((size_t)network->params[p].spec.rows * network->params[p].spec.columns,
+                            sizeof(float));
+    assert_int_equal(network_save(network, &file, values, NULL, pass, NULL), 0);
+    assert_int_equal(files_of(pass, &bytes), (int)network->n_params + 3);
+    for (uint32_t p = 0; p < network->n_params; p++) {
+        values[p][0] = bad[p % ELEMENTS(bad)];
+        assert_not_saved(network, &file, values, pass, network->params[p].spec.name);
+        values[p][0] = 0;
+    }
+    assert_int_equal(files_of(pass, &after), (int)network->n_params + 3);
+    assert_int_equal(after, bytes);
+    (void)snprintf(path, sizeof path, "%s/_norm.w2", pass);
+    out = fopen(path, "r+e");
+    assert_non_null(out);
+    assert_int_equal(fseek(out, 16 + 4, SEEK_SET), 0);
+    assert_int_equal(fwrite(&bad[2], sizeof bad[2], 1, out), 1);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(model_file_read(path, values[0], 2, &error), EDL_ECORRUPT);
+    if (strstr(error.text, "_norm.w2: value 1 of the parameter is nan") == NULL)
+        fail_msg("%s", error.text);
+    for (uint32_t p = 0; p < network->n_params; p++)
+        free(values[p]);
+    free(values);
+    folder_remove(folder);
+    (void)network_free(network);
 }
 
 int main(int argc, char **argv)
