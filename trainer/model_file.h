@@ -33,12 +33,25 @@ struct model_text {
     size_t size;
 };
 
+/* A file whose bytes lie in several places. */
+struct model_piece {
+    const void *data;
+    size_t size;
+};
+
+struct model_part {
+    const char *name;
+    const struct model_piece *pieces;
+    size_t n;
+};
+
 struct model_contents {
     const struct param_spec *const *specs; /* [n] */
     float *const *values;                  /* [n] */
     uint32_t n, n_texts;
     const struct model_text *texts;
-    const char *word_dict; /* is copied; NULL: none */
+    const struct model_part *part; /* NULL: none */
+    const char *word_dict;         /* is copied; NULL: none */
 };
 
 /* model_contents_check - whether each value is a number: -EDOM names the parameter, the value and

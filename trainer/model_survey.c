@@ -26,6 +26,7 @@
 #include "trainer/network/network.h"
 #include "trainer/network_files.h"
 #include "trainer/network_python.h"
+#include "trainer/optimizer_state.h"
 
 #define BLOCK_FLOATS 16384
 
@@ -315,7 +316,8 @@ static void survey_entry(struct survey *s, const char *name)
     bool is_name = strlen(name) < PARAM_NAME_SIZE;
 
     if (streq(name, ".") || streq(name, "..") || streq(name, "word_dict") ||
-        streq(name, "path.txt") || streq(name, s->network_name))
+        streq(name, "path.txt") || streq(name, OPTIMIZER_STATE_NAME) ||
+        streq(name, s->network_name))
         return;
     if (s->network_name[0] == '\0' && names_network(name)) /* path.txt does not tell of it */
         return;

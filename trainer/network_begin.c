@@ -18,6 +18,7 @@
 #include "trainer/network/network.h"
 #include "trainer/network_learner.h"
 #include "trainer/network_servers.h"
+#include "trainer/optimizer_state.h"
 #include "trainer/ps_client.h"
 #include "trainer/servers_wait.h"
 
@@ -136,6 +137,25 @@ int network_begin_set(const struct network_begin *begin, exchange_fn exchange, v
     return r;
 }
 
+int network_begin_optimizer(const struct network_begin *begin, struct table *table, uint32_t pass,
+                            struct edl_error *error)
+{
+    struct edl_error why = { 0 };
+    uint64_t steps;
+    int r = optimizer_state_read(begin->folder, begin->network,
+                                 network_learner_values(begin->learner), pass, table, &steps, &why);
+
+    if (r > 0)
+        network_learner_set_steps(begin->learner, steps);
+    else if (r == 0)
+        log_warning("%s: the optimizer begins anew, and the training is not that of one that never "
+                    "ended",
+                    why.text);
+    else
+        *error = why;
+    return MIN_OF(r, 0);
+}
+
 static int come_back(const struct network_begin *begin, struct edl_error *error)
 {
     log_warning("%s; connecting again", error->text);
@@ -164,6 +184,9 @@ int network_begin_servers(const struct network_begin *begin, struct edl_error *e
         if (ps_client_most_updates(client) > 0)
             return ps_client_awaits(client) != NULL ? mixed(client, error) : 0;
         r = network_begin_set(begin, ps_client_exchange, client, error);
+        if (r >= 0 && begin->goes_on)
+            log_warning("the parameter servers had the optimizer's state, and no saved pass has "
+                        "it: the optimizer begins anew");
         if (r >= 0 || (r != -EALREADY && !network_servers_may_come_back(r)))
             return r;
         r = come_back(begin, error);

@@ -16,6 +16,7 @@ struct edl_error;
 struct network;
 struct network_learner;
 struct network_servers;
+struct table;
 
 struct network_begin {
     const struct network *network;
@@ -24,7 +25,8 @@ struct network_begin {
     struct network_learner *learner;
     bool all_dense; /* where values are kept, as local_sgd_center declares them */
     struct network_servers *servers;
-    bool sets; /* this is trainer 0, which has the folder */
+    bool sets;    /* this is trainer 0, which has the folder */
+    bool goes_on; /* with the optimizer as well */
     const volatile sig_atomic_t *stop;
 };
 
@@ -36,6 +38,11 @@ int network_begin_read(const struct network_begin *begin, struct edl_error *erro
  */
 int network_begin_set(const struct network_begin *begin, exchange_fn exchange, void *userdata,
                       struct edl_error *error);
+
+/* network_begin_optimizer - the optimizer's state, behind the values; the log says why there is
+ * none pass: that was trained last. EDL_ECORRUPT and so on: it is damaged, or cannot be read */
+int network_begin_optimizer(const struct network_begin *begin, struct table *table, uint32_t pass,
+                            struct edl_error *error);
 
 /* network_begin_servers - the same to servers, unless they have updates: those of a training that
  * goes on

@@ -304,8 +304,8 @@ int network_save_tar(const struct network *network, float *const *values, const 
 }
 
 int network_save(const struct network *network, const struct network_file *file,
-                 float *const *values, const char *word_dict, const char *folder,
-                 struct edl_error *error)
+                 float *const *values, const char *word_dict, const struct model_part *part,
+                 const char *folder, struct edl_error *error)
 {
     const struct param_spec **specs = specs_of(network);
     const char *path = file->source != NULL ? file->source : file->path;
@@ -319,6 +319,7 @@ int network_save(const struct network *network, const struct network_file *file,
                                              .n = network->n_params,
                                              .texts = texts,
                                              .n_texts = ELEMENTS(texts),
+                                             .part = part,
                                              .word_dict = word_dict };
     int r = 0;
 

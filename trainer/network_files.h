@@ -10,6 +10,7 @@
 #include "trainer/batch.h"
 
 struct edl_error;
+struct model_part;
 struct network;
 
 /* The text of a network. */
@@ -44,7 +45,8 @@ int network_save_tar(const struct network *network, float *const *values, const 
 
 /* network_save - each parameter in a file of the folder, with the network, path.txt (its name) and
  * done; a network with a source is saved as that file; values: f32[rows, columns] of each;
- * word_dict is copied, NULL: none. The folder's parent exists (model_file_prepare). */
+ * word_dict is copied, NULL: none. part: one file more, NULL: none. The folder's parent exists
+ * (model_file_prepare). */
 int network_save(const struct network *network, const struct network_file *file,
-                 float *const *values, const char *word_dict, const char *folder,
-                 struct edl_error *error);
+                 float *const *values, const char *word_dict, const struct model_part *part,
+                 const char *folder, struct edl_error *error);

@@ -153,6 +153,16 @@ void network_learner_set_pass(struct network_learner *l, uint32_t pass)
     l->pass = pass;
 }
 
+uint64_t network_learner_steps(const struct network_learner *l)
+{
+    return l->steps;
+}
+
+void network_learner_set_steps(struct network_learner *l, uint64_t steps)
+{
+    l->steps = steps;
+}
+
 float *const *network_learner_values(const struct network_learner *l)
 {
     return l->values;

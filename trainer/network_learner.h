@@ -49,6 +49,10 @@ struct network_learner *network_learner_free(struct network_learner *learner);
 /* network_learner_set_pass - what is trained from now on is of this pass; 0 at first */
 void network_learner_set_pass(struct network_learner *learner, uint32_t pass);
 
+/* network_learner_steps - taken so far; the dropout of the next one follows from it */
+uint64_t network_learner_steps(const struct network_learner *learner);
+void network_learner_set_steps(struct network_learner *learner, uint64_t steps);
+
 /* network_learner_train - as learner_train, of a set of samples from *position on
  * -EDOM: a cost, a gradient or an average is not finite; the error names the batch and the layer or
  * parameter. */

@@ -198,7 +198,14 @@ static struct network_begin begin_of(const struct study *s)
                                    .all_dense = s->local != NULL,
                                    .servers = s->servers,
                                    .sets = s->job->trainer_id == 0,
+                                   .goes_on = s->job->start_pass > 0 || s->job->with_optimizer > 0,
                                    .stop = s->job->stop };
+}
+
+/* last_pass - before the first one of this training */
+static uint32_t last_pass(const struct study *s)
+{
+    return s->job->start_pass > 0 ? (uint32_t)(s->job->start_pass - 1) : 0;
 }
 
 /* A saved pass into the learner, and from there to where parameters are kept. */
@@ -211,8 +218,12 @@ static int begin_saved(struct study *s, struct edl_error *error)
         r = network_begin_read(&begin, error);
     if (r < 0)
         return r;
-    if (s->servers == NULL)
-        return network_begin_set(&begin, table_exchange, s->table, error);
+    if (s->servers == NULL) {
+        r = network_begin_set(&begin, table_exchange, s->table, error);
+        return r < 0 || !begin.goes_on
+                   ? r
+                   : network_begin_optimizer(&begin, s->table, last_pass(s), error);
+    }
     return begin.sets ? network_begin_servers(&begin, error)
                       : network_begin_wait(&begin, s->servers_wait_us, error);
 }
@@ -292,8 +303,7 @@ static int open_saves(struct study *s, struct edl_error *error)
 static int save(struct study *s, uint64_t pass, uint64_t inner, struct edl_error *error)
 {
     char path[PATH_MAX];
-    int r = network_saves_write(&s->saves, network_learner_values(s->learner), pass, inner, path,
-                                error);
+    int r = network_saves_write(&s->saves, s->learner, s->table, pass, inner, path, error);
 
     if (r >= 0 && s->job->glog)
         progress_line(&s->progress, "Saving parameters to %s", path);
@@ -418,12 +428,18 @@ static int train_samples(struct study *s, uint64_t pass, struct edl_error *error
     return r;
 }
 
+/* The order of a pass follows from that of the pass before. */
+static void shuffle(const struct study *s, uint64_t pass)
+{
+    if (s->job->shuffle > 0)
+        sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
+}
+
 static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
 {
     int r;
 
-    if (s->job->shuffle > 0)
-        sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
+    shuffle(s, pass);
     network_learner_set_pass(s->learner, (uint32_t)pass);
     progress_pass(&s->progress, (int64_t)pass);
     r = train_samples(s, pass, error);
@@ -473,6 +489,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
         r = network_learner_measure(s.learner, s.data.train, FIRST_BATCHES, error);
     if (r >= 0)
         r = test(&s, error);
+    for (uint64_t pass = 0; r >= 0 && pass < job->start_pass; pass++)
+        shuffle(&s, pass);
     for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
         r = train_pass(&s, pass, error);
         if (r >= 0 && pass + 1 < passes_of(&s))

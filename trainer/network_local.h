@@ -26,6 +26,7 @@ struct network_job {
     uint64_t shuffle;               /* 0: samples in the order of the data, each pass */
     float learning_rate, l2_rate;   /* negative: the file's */
     uint64_t start_pass;            /* the number of the first one; init_model is the pass before */
+    uint64_t with_optimizer;        /* 1: of init_model, as behind start_pass */
     const char *missing; /* of a parameter that init_model has no file of: fail, rand, zero */
     bool glog;           /* the log's lines and dots as PaddlePaddle prints them */
     uint64_t dot_period; /* batches between dots; 0: none */

@@ -13,6 +13,8 @@
 #include "trainer/model_file.h"
 #include "trainer/model_tar.h"
 #include "trainer/network_files.h"
+#include "trainer/network_learner.h"
+#include "trainer/optimizer_state.h"
 
 static int path_of(const struct network_saves *saves, uint64_t pass, uint64_t inner,
                    char ret[static PATH_MAX], struct edl_error *error)
@@ -69,15 +71,23 @@ int network_saves_open(const struct network_saves_config *config, struct network
     return r;
 }
 
-int network_saves_write(struct network_saves *saves, float *const *values, uint64_t pass,
-                        uint64_t inner, char ret_path[static PATH_MAX], struct edl_error *error)
+int network_saves_write(struct network_saves *saves, const struct network_learner *learner,
+                        struct table *table, uint64_t pass, uint64_t inner,
+                        char ret_path[static PATH_MAX], struct edl_error *error)
 {
+    float *const *values = network_learner_values(learner);
+    struct optimizer_state state = { 0 };
     int r = path_of(saves, pass, inner, ret_path, error);
 
+    if (r >= 0 && table != NULL)
+        r = optimizer_state_pack(saves->config.network, values, table,
+                                 network_learner_steps(learner), &state, error);
     if (r >= 0 && saves->config.with_tar)
         r = write_tar(saves, values, ret_path, error);
     if (r >= 0)
-        r = network_save(saves->config.network, saves->config.file, values, NULL, ret_path, error);
+        r = network_save(saves->config.network, saves->config.file, values, NULL,
+                         table != NULL ? &state.part : NULL, ret_path, error);
+    optimizer_state_clear(&state);
     if (r < 0)
         return r;
     if (saves->config.only_one && saves->last[0] != '\0' && !streq(saves->last, ret_path))

@@ -12,6 +12,8 @@
 struct edl_error;
 struct network;
 struct network_file;
+struct network_learner;
+struct table;
 
 struct network_saves_config {
     const struct network *network;   /* outlives the struct, as the texts do */
@@ -34,7 +36,8 @@ struct network_saves {
 int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
                        struct edl_error *error);
 
-/* network_saves_write - values: f32[rows, columns] of each parameter; inner: of the saves within
- * the pass, from 1 on, 0: at its end */
-int network_saves_write(struct network_saves *saves, float *const *values, uint64_t pass,
-                        uint64_t inner, char ret_path[static PATH_MAX], struct edl_error *error);
+/* network_saves_write - the learner's values; table: whose optimizer's state is saved beside them,
+ * NULL: it is elsewhere; inner: of the saves within the pass, from 1 on, 0: at its end */
+int network_saves_write(struct network_saves *saves, const struct network_learner *learner,
+                        struct table *table, uint64_t pass, uint64_t inner,
+                        char ret_path[static PATH_MAX], struct edl_error *error);

@@ -185,6 +185,11 @@ void table_set_samples(struct table *table, uint64_t samples)
     table->samples = samples;
 }
 
+void table_set_pass(struct table *table, uint32_t pass)
+{
+    set_rates(table, pass);
+}
+
 uint32_t table_n_slots(const struct table *table)
 {
     return table->n_slots;

@@ -332,8 +332,8 @@ int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct
     word_dict = access(words, R_OK) == 0 ? words : NULL;
     if (workshop->network != NULL)
         return network_save(workshop->network, &workshop->file,
-                            network_learner_values(workshop->network_learner), word_dict, ret_path,
-                            error);
+                            network_learner_values(workshop->network_learner), word_dict, NULL,
+                            ret_path, error);
     return model_file_save(ret_path, &workshop->declaration, learner_params(workshop->learner),
                            word_dict, error);
 }

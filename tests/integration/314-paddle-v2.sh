@@ -44,6 +44,33 @@ again=$(sed -n 's/^From start.tar: cost //p' said)
 on=$(sed -n 's/^Pass 0, Batch 0, Cost \([^,]*\),.*/\1/p' said)
 awk -v first="$first" -v on="$on" 'BEGIN { exit !(on > 0 && on < 0.7 * first) }' || fail "cost $on where the training goes on, $first at the start of the first one"
 
+# a trainer that trains again goes on with its optimizer: two calls of one pass are one call of two
+cat >twice.py <<'PY'
+import io
+import paddle.v2 as paddle
+x, label = [paddle.layer.data(name=n, type=t) for n, t in
+            (('x', paddle.data_type.dense_vector(3)), ('label', paddle.data_type.integer_value(2)))]
+inner = paddle.layer.fc(input=x, size=5, layer_attr=paddle.attr.Extra(drop_rate=0.2))
+cost = paddle.layer.classification_cost(input=paddle.layer.fc(input=inner, size=2, act=paddle.activation.Softmax()), label=label)
+samples = [([i % 3, i % 5, i % 7], i % 2) for i in range(40)]
+
+
+def trained(*passes):
+    parameters = paddle.parameters.create(cost)
+    adam = paddle.optimizer.Adam(learning_rate=0.1, learning_rate_schedule='discexp', learning_rate_decay_a=0.5, learning_rate_decay_b=50)
+    trainer = paddle.trainer.SGD(cost, parameters, adam)
+    for n in passes:
+        trainer.train(paddle.batch(lambda: iter(samples), 8), num_passes=n)
+    tar = io.BytesIO()
+    parameters.to_tar(tar)
+    return tar.getvalue()
+
+
+assert trained(2) == trained(1, 1), 'two calls'
+assert trained(2) != trained(1), 'no training'
+PY
+"$python" -m edl.paddle twice.py >said 2>&1 || fail "two calls: $(cat said)"
+
 # every kind of layer
 "$python" -m edl.paddle "$EDL_SOURCE_DIR/tests/lib/every_layer.py" >said 2>&1 || fail "every layer: $(cat said)"
 cat said

@@ -33,7 +33,7 @@ static void save_line(const char *arguments, const float *weights, const float *
     assert_int_equal(network->n_params, 2);
     for (uint32_t p = 0; p < 2; p++)
         values[p] = (float *)(uintptr_t)(network->params[p].spec.rows > 1 ? weights : bias);
-    assert_int_equal(network_save(network, &file, values, NULL, saved, NULL), 0);
+    assert_int_equal(network_save(network, &file, values, NULL, NULL, saved, NULL), 0);
     (void)network_free(network);
     network_file_close(&file);
 }

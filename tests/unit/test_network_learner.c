@@ -286,7 +286,7 @@ TEST(test_saved_pass)
                             sizeof(float));
         values[p][0] = 1.5f + (float)p;
     }
-    assert_int_equal(network_save(network, &file, values, NULL, pass, NULL), 0);
+    assert_int_equal(network_save(network, &file, values, NULL, NULL, pass, NULL), 0);
     assert_int_equal(files_of(pass, &bytes), 34);
     assert_int_equal(bytes, 31 * 16 + 4 * 3777536);
     for (uint32_t p = 0; p < network->n_params; p++) {
@@ -442,7 +442,7 @@ static void assert_not_saved(const struct network *network, const struct network
     struct edl_error error = { 0 };
     char tar[200];
 
-    assert_int_equal(network_save(network, file, values, NULL, pass, &error), -EDOM);
+    assert_int_equal(network_save(network, file, values, NULL, NULL, pass, &error), -EDOM);
     if (strstr(error.text, name) == NULL)
         fail_msg("\"%s\" is not in: %s", name, error.text);
     (void)snprintf(tar, sizeof tar, "%s.tar", pass);
@@ -468,7 +468,7 @@ TEST(test_saved_values_are_numbers)
     for (uint32_t p = 0; p < network->n_params; p++)
         values[p] = xcalloc((size_t)network->params[p].spec.rows * network->params[p].spec.columns,
                             sizeof(float));
-    assert_int_equal(network_save(network, &file, values, NULL, pass, NULL), 0);
+    assert_int_equal(network_save(network, &file, values, NULL, NULL, pass, NULL), 0);
     assert_int_equal(files_of(pass, &bytes), (int)network->n_params + 3);
     for (uint32_t p = 0; p < network->n_params; p++) {
         values[p][0] = bad[p % ELEMENTS(bad)];

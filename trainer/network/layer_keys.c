@@ -58,10 +58,10 @@ static const struct key param_keys[] = {
     { "initial_min", VALUE_OTHER, 0, 0, 0, NULL },
     { "initial_max", VALUE_OTHER, 0, 0, 0, NULL },
     { "learning_rate", VALUE_REAL, OF(learning_rate), 0, 1e6, NULL },
-    { "momentum", VALUE_REAL, OF(momentum), 0, 1, NULL },
-    { "l1", VALUE_REAL, OF(l1_rate), 0, 1e6, NULL },
+    { "momentum", VALUE_RATE, OF(momentum), 0, 1, NULL },
+    { "l1", VALUE_RATE, OF(l1_rate), 0, 1e6, NULL },
     { "l2", VALUE_RATE, OF(l2_rate), 0, 1e6, NULL },
-    { "clipping", VALUE_REAL, OF(clipping), 0, FLT_MAX, NULL },
+    { "clipping", VALUE_RATE, OF(clipping), 0, FLT_MAX, NULL },
     { "sparse", VALUE_FLAG, OF(sparse), 0, 0, NULL },
 };
 

@@ -46,6 +46,23 @@ def read_pass(folder: str, names: Sequence[str]) -> Dict[str, bytes]:
     return values
 
 
+OPTIMIZER = ".optimizer"  # edl-trainer's own
+
+
+def read_optimizer(folder: str) -> bytes:
+    """The optimizer's state of a saved pass; empty if it has none, as with parameter servers."""
+    try:
+        with open(os.path.join(folder, OPTIMIZER), "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def write_optimizer(folder: str, state: bytes) -> None:
+    with open(os.path.join(folder, OPTIMIZER), "wb") as file:
+        file.write(state)
+
+
 # ---- the text beside each parameter: protobuf's wire format, field 1 a name, 2 its size, 9 its shape ----
 
 def _varint(n: int) -> bytes:

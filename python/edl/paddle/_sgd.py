@@ -47,6 +47,7 @@ class SGD:
         self.inputs = inputs_of(self.layers)
         self.parameters = parameters
         self.network = network(self.costs, update_equation.training, "program")
+        self.optimizer = b""  # its state behind the last pass
         self.has_classes = any(layer.kind == "cross_entropy" for layer in self.costs)
 
     # ---- samples ----
@@ -121,6 +122,7 @@ class SGD:
                     handler(ended)
             elif saved:
                 self.parameters.take(files.read_pass(saved[1], self.parameters.names()))
+                self.optimizer = files.read_optimizer(saved[1])
                 shutil.rmtree(saved[1])
                 handler(ended)
 
@@ -133,6 +135,9 @@ class SGD:
             options, _ = self._prepare(folder, reader, feeding, "train")
             if self.parameters.is_set():
                 options += self._given(folder)
+            if self.optimizer:  # one that trains again goes on as if it had not ended
+                files.write_optimizer(os.path.join(folder, "given"), self.optimizer)
+                options.append("--init_optimizer=1")
             options += ["--local"] if self.is_local else _servers.options(_init.GIVEN)
             saves = self.is_local or _servers.trainer_id(_init.GIVEN) == 0
             if saves:
