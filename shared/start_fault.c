@@ -9,8 +9,9 @@
 #include "shared/macro.h"
 
 static const char *const words[] = {
-    [START_FAULT_NONE] = "",          [START_FAULT_JOB] = "job",     [START_FAULT_NODE] = "node",
-    [START_FAULT_DISK] = "disk-full", [START_FAULT_PLACE] = "place",
+    [START_FAULT_NONE] = "",       [START_FAULT_JOB] = "job",
+    [START_FAULT_NODE] = "node",   [START_FAULT_DISK] = "disk-full",
+    [START_FAULT_PLACE] = "place", [START_FAULT_PROGRAM] = "program",
 };
 _Static_assert(ELEMENTS(words) == _START_FAULTS, "each has its word");
 
@@ -30,6 +31,22 @@ enum start_fault start_fault_from_string(const char *word, const char *reason)
         if (streq(words[i], word))
             return (enum start_fault)i;
     return START_FAULT_NONE;
+}
+
+enum start_fault start_fault_of_exec(int code)
+{
+    switch (code) {
+    case -E2BIG:
+        return START_FAULT_JOB;
+    case -ENOMEM:
+    case -EAGAIN:
+    case -ENFILE:
+    case -EMFILE:
+    case -EIO:
+        return START_FAULT_NODE;
+    default:
+        return START_FAULT_PROGRAM;
+    }
 }
 
 enum start_fault start_fault_of_error(int code)

@@ -7,12 +7,14 @@
 #pragma once
 
 enum start_fault {
-    START_FAULT_NONE,  /* its program ran, or the end has another cause */
-    START_FAULT_JOB,   /* what the job asks for: every node would refuse it */
-    START_FAULT_NODE,  /* the node's own: another node may well start it */
-    START_FAULT_DISK,  /* likewise: a disk of the node is full */
-    START_FAULT_PLACE, /* nobody's: the node is not as it was when the place was given (a GPU is
-                          held by others, it offers less, its lease was over) */
+    START_FAULT_NONE,    /* its program ran, or the end has another cause */
+    START_FAULT_JOB,     /* what the job asks for: every node would refuse it */
+    START_FAULT_NODE,    /* the node's own: another node may well start it */
+    START_FAULT_DISK,    /* likewise: a disk of the node is full */
+    START_FAULT_PLACE,   /* nobody's: the node is not as it was when the place was given (a GPU is
+                            held by others, it offers less, its lease was over) */
+    START_FAULT_PROGRAM, /* the node's or the job's: the program, or its interpreter, is not there
+                            or may not be executed. Another node tells which */
     _START_FAULTS
 };
 
@@ -28,3 +30,7 @@ enum start_fault start_fault_from_string(const char *word, const char *reason);
  * job's; -ECANCELED, nobody's: it was to stop; -ENOSPC and -EDQUOT (an account's share of a disk is
  * full), the disk's; any other one the node's */
 enum start_fault start_fault_of_error(int code);
+
+/* start_fault_of_exec - by the code of execve(2): a command line that no kernel takes is the job's,
+ * a lack of the machine the node's, any other one START_FAULT_PROGRAM */
+enum start_fault start_fault_of_exec(int code);

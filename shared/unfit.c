@@ -11,6 +11,7 @@ static const char *const words[] = {
     [UNFIT_NO_WORKSPACE] = "no-workspace",
     [UNFIT_START_FAILED] = "start-failed",
     [UNFIT_DISK_FULL] = "disk-full",
+    [UNFIT_NO_PROGRAM] = "no-program",
 };
 _Static_assert(ELEMENTS(words) == _UNFITS, "each has its word");
 

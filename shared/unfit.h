@@ -13,6 +13,7 @@ enum unfit {
     /* the scheduler's words for what start_fault.h told: it is tried there again, later */
     UNFIT_START_FAILED, /* the node could not start it */
     UNFIT_DISK_FULL,    /* likewise, as its disk is full */
+    UNFIT_NO_PROGRAM,   /* likewise, as what it is to execute is not there */
     _UNFITS
 };
 

@@ -243,13 +243,13 @@ static int never_ran(struct child *child, const struct child_spec *spec, struct 
                          spec->argv[0], spec->workspace);
 }
 
-/* fault_of - a program that is the job's may be made to fail in any way: it tells nothing of the
- * node. Nor does a folder that is the job's, which the caller knows (no_workspace). */
+/* fault_of - a program that is the job's may be made to fail in any way: other nodes tell whether
+ * it is. A folder that is the job's is known to the caller (no_workspace). */
 static enum start_fault fault_of(enum step step, int code)
 {
     if (step == STEP_WORKSPACE)
         return code == -ENAMETOOLONG ? START_FAULT_JOB : START_FAULT_NODE;
-    return step == STEP_EXECUTE ? START_FAULT_NONE : start_fault_of_error(code);
+    return step == STEP_EXECUTE ? start_fault_of_exec(code) : start_fault_of_error(code);
 }
 
 int child_failure(struct child *child, const struct child_spec *spec, struct edl_error *error)

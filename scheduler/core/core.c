@@ -23,6 +23,7 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/node_starts.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
@@ -135,6 +136,9 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
             break;
         case DEADLINE_UNFIT:
             job_unfit_fell_due(cluster, OWNER_OF(first, struct job, plan.unfit_forgotten));
+            break;
+        case DEADLINE_PROOF:
+            job_proof_fell_due(cluster, OWNER_OF(first, struct job, plan.proof), now);
             break;
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A second node that does not have the folder or the account of who submits: jobs of an ordinary account pass by it, and are told
+# A second node that does not have the folder or the account of who submits, or the program: jobs of an ordinary account pass by it, and are told
 # why when no node is left. The nodes are agents of root's, the second one in a mount namespace of its own, where /etc/passwd and
 # the folder are others.
 set -eu
@@ -26,10 +26,10 @@ chmod 700 "$work/home/ann"
 
 begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen "unix:$work/socket,mode=0666" --lease 60s
 http=http://$(sed 's,^http://,,' "$work/scheduler/address")
-agent() { # NODE ADDRESS [FILE INSTEAD]: with another file or folder in that one's place
+agent() { # NODE ADDRESS [FILE INSTEAD [PATH]]: with another file or folder in that one's place; where it looks for programs
     # shellcheck disable=SC2016
-    begin "$1" "joined" unshare -m sh -c '[ "$1" = "" ] || mount --bind "$2" "$1"; shift 2; exec "$@"' sh "${3-}" "${4-}" \
-        edl-agent --node "$1" --address "$2" --scheduler "$http" --join-token-file "$work/scheduler/join-token" --state-dir "$work/$1" \
+    begin "$1" "joined" unshare -m sh -c '[ "$1" = "" ] || mount --bind "$2" "$1"; PATH=$3; shift 3; exec "$@"' sh "${3-}" "${4-}" \
+        "${5-$PATH}" "$(command -v edl-agent)" --node "$1" --address "$2" --scheduler "$http" --join-token-file "$work/scheduler/join-token" --state-dir "$work/$1" \
         --conf '' --runtime direct --no-foreign --heartbeat 300ms --cpu 1 --memory 1Gi --stop-processes-on-exit
 }
 ann() { # ARGUMENT...: her edl, where she works
@@ -110,4 +110,57 @@ state_is alone starting || fail "alone does not wait for n2: $(job alone)"
 edl node uncordon n2 >/dev/null
 edl wait alone --timeout 120 >/dev/null || fail "alone: $(edl why alone)"
 [ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "a2") | .state')" = ready ] || fail "a2 is blamed: $(edl nodes)"
+edl node cordon a2 n2 >/dev/null
+
+# --- the program is not there: on a3 no program is found but sh, and no interpreter
+mkdir "$work/bin"
+ln -s /bin/sh /usr/bin/env /bin/true "$work/bin"
+chmod 755 "$work/bin"
+cat >"$work/home/ann/script" <<'END'
+#!/no/such/interpreter
+END
+printf '#!/usr/bin/env tac\nran\n' >"$work/home/ann/by-env"
+chmod 755 "$work/home/ann/script" "$work/home/ann/by-env"
+agent a3 10.9.9.9 "" "" "$work/bin"
+agent n3 127.0.0.1
+await 120 'six nodes are known' sh -c '[ "$(edl nodes --json | jq ".nodes | length")" = 6 ]'
+tried() { # JOB: a3 first, where it spent nothing, and then n3
+    edl wait "$1" --timeout 120 >/dev/null || fail "$1: $(edl why "$1")"
+    [ "$(nodes "$1" exited)" = n3 ] || fail "$1 ran on $(nodes "$1" exited)"
+    [ "$(edl show "$1" --all --json | jq -r '[.processes[] | select(.state == "lost") | .node + " " + .cause] | join(" ")')" = 'a3 no-program' ] ||
+        fail "$1 was not tried on a3: $(edl show "$1" --all --json)"
+}
+one() { # JOB ARGUMENT...: of fixed size, which bears no failure
+    local name=$1
+    shift
+    ann submit --name "$name" --min 1 --max 1 "$@" >/dev/null 2>&1
+}
+# n3 is full: why names the node that cannot run it
+one full --cpu 900m -- sh -c 'tac data && exec /bin/sleep 1000'
+await 120 'full runs on n3' sh -c '[ "$(edl show full --json | jq -r ".processes[] | select(.state == \"running\") | .node")" = n3 ]'
+one room --cpu 500m -- sh -c 'tac data'
+await 120 'room is told' unfit room a3 no-program
+edl why room | grep -q "^node a3: .*tac.*not found" || fail "why: $(edl why room)"
+edl kill full >/dev/null
+tried room
+# not found by a shell, by us, by env; an interpreter that is not there
+one shell --cpu 100m -- sh -c 'tac data || exit $?'
+tried shell
+one directly --cpu 100m -- tac data
+tried directly
+# three different jobs that another node could run, and nothing ran here: it is the node's fault
+[ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "a3") | .state')" = quarantined ] || fail "a3 is not blamed: $(edl nodes)"
+edl node uncordon a3 >/dev/null
+one by-env --cpu 100m -- ./by-env
+tried by-env
+# where no node has it, it is the job's fault
+one typo --cpu 100m -- sh -c './no-such-program'
+await 120 'typo fails' state_is typo failed
+case $(job typo .reason) in
+*'exit code 127'*'no-such-program: not found; no other node can execute it'*) ;;
+*) fail "typo: $(job typo .reason)" ;;
+esac
+one script --cpu 100m -- ./script
+await 120 'script fails' state_is script failed
+case $(job script .reason) in *'cannot execute ./script: No such file'*) ;; *) fail "script: $(job script .reason)" ;; esac
 echo "unfit: all good"

@@ -249,5 +249,5 @@ TEST(what_failed_is_told)
     assert_int_equal(WEXITSTATUS(run(f)), 127);
     assert_int_equal(child_failure(&f->child, &f->spec, &error), -ENOENT);
     assert_non_null(strstr(error.text, "cannot execute /none"));
-    assert_int_equal(f->child.fault, START_FAULT_NONE);
+    assert_int_equal(f->child.fault, START_FAULT_PROGRAM);
 }

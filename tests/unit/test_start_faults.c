@@ -4,6 +4,7 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/unfit_nodes.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -64,6 +65,10 @@ TEST(test_words)
     assert_int_equal(start_fault_of_error(EDL_EBADSPEC), START_FAULT_JOB);
     assert_int_equal(start_fault_of_error(-ECANCELED), START_FAULT_NONE);
     assert_int_equal(start_fault_of_error(-EACCES), START_FAULT_NODE);
+    assert_int_equal(start_fault_of_exec(-ENOENT), START_FAULT_PROGRAM);
+    assert_int_equal(start_fault_of_exec(-EACCES), START_FAULT_PROGRAM);
+    assert_int_equal(start_fault_of_exec(-E2BIG), START_FAULT_JOB);
+    assert_int_equal(start_fault_of_exec(-ENOMEM), START_FAULT_NODE);
 }
 
 /* However often it is tried, and by however many: no node is blamed, and each job ends with the
@@ -245,6 +250,207 @@ TEST(test_a_place_that_is_not_as_it_was)
     w->agents[0].start_fault = START_FAULT_NONE;
     world_run(w, 6);
     assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(state_of(w, "node-0"), NODE_READY);
+    world_free(w);
+}
+
+/* --- a program that a node does not have --- */
+
+/* What runs on the first so many nodes ends as a shell does that finds no program. */
+static void end_without_program(struct world *w, const struct job *job, size_t n_lacking, int code)
+{
+    for (uint32_t i = 0; i < job->n_slots[0]; i++) {
+        struct process *process = world_live(job, "trainer", i);
+
+        for (size_t n = 0; process != NULL && n < n_lacking; n++)
+            if (streq(process->node_name, w->agents[n].name) && process->state == PROCESS_RUNNING)
+                world_exit(w, process, code, 0);
+    }
+    world_run(w, 4);
+}
+
+static void end(struct world *w, struct job *job)
+{
+    assert_int_equal(cluster_kill_job(w->cluster, job, NULL, w->now, NULL), 0);
+    world_run(w, 4);
+}
+
+/* By its agent's word, or by a shell's exit code: six jobs of fixed size run on the other node, and
+ * those that bear failures spend none of their restarts. */
+TEST(test_a_missing_program_costs_no_job)
+{
+    static const struct {
+        enum start_fault fault;
+        int code;
+        bool fault_tolerant;
+    } cases[] = { { START_FAULT_PROGRAM, 0, false },
+                  { START_FAULT_PROGRAM, 0, true },
+                  { START_FAULT_NONE, 127, false },
+                  { START_FAULT_NONE, 126, false },
+                  { START_FAULT_NONE, 127, true } };
+
+    for (size_t c = 0; c < ELEMENTS(cases); c++) {
+        struct world *w = faulty_world(2, 1, cases[c].fault);
+        char name[16], text[400];
+
+        w->agents[0].unfit_one_in = cases[c].fault != START_FAULT_NONE;
+        for (int i = 0; i < 6; i++) {
+            struct job *job;
+
+            (void)snprintf(name, sizeof name, "job-%d", i);
+            job = submit(w, name, 1, 100, cases[c].fault_tolerant);
+            end_without_program(w, job, 1, cases[c].code);
+            assert_int_equal(job->state, JOB_RUNNING);
+            assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+            assert_int_equal(job->slots[0][0].failures, 0);
+            if (i < 3) /* later ones find the node closed */
+                assert_non_null(
+                    strstr(job_describe_unfit(job, text, sizeof text), "run on node-0"));
+            world_replan(w);
+            seconds(w, 31); /* now it has shown that it runs there */
+            end(w, job);
+        }
+        assert_int_equal(state_of(w, "node-0"), NODE_QUARANTINED);
+        assert_int_equal(state_of(w, "node-1"), NODE_READY);
+        world_free(w);
+    }
+}
+
+/* It is the job's fault: it ends with the words of the last try, and no node is blamed. */
+TEST(test_a_program_that_no_node_has)
+{
+    for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        char name[16];
+
+        for (int i = 0; i < 6; i++) {
+            struct job_spec *spec;
+            const struct job *job;
+
+            (void)snprintf(name, sizeof name, "typo-%d", i);
+            spec = world_spec(name, 1, 1, 100, 0, 0);
+            spec->fault_tolerant = fault_tolerant != 0;
+            spec->tries_at_once = 3;
+            spec->restart_max = fault_tolerant != 0 ? 10 : 0;
+            job = world_submit(w, spec);
+            world_run(w, 4);
+            for (int n = 0; n < 40 && !job_state_is_final(job->state); n++) {
+                end_without_program(w, job, 2, 127);
+                seconds(w, 1);
+            }
+            assert_int_equal(job->state, JOB_FAILED);
+            assert_non_null(strstr(job->reason, "exit code 127"));
+            assert_non_null(strstr(job->reason, "no other node can execute it"));
+            assert_true(job->next_incarnation <= (fault_tolerant != 0 ? 8 : 3));
+        }
+        assert_int_equal(state_of(w, "node-0"), NODE_READY);
+        assert_int_equal(state_of(w, "node-1"), NODE_READY);
+        world_free(w);
+    }
+}
+
+/* A shell that ran for long, or a program that told how far it is, failed by itself. */
+TEST(test_what_has_run_failed_by_itself)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    const struct job *job = submit(w, "long", 1, 100, false);
+
+    seconds(w, 40);
+    end_without_program(w, job, 2, 127);
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_int_equal(job->next_incarnation, 2);
+    job = submit(w, "tells", 1, 100, false);
+    world_live(job, "trainer", 0)->told_progress = true;
+    end_without_program(w, job, 2, 127);
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_int_equal(job->next_incarnation, 2);
+    world_free(w);
+}
+
+/* The others are not disturbed. With half of them done already it is no different. */
+TEST(test_an_instance_of_a_gang_finds_no_program)
+{
+    struct world *w = world_new(3, 1000, GIB, 1000);
+    struct job_spec *spec = world_spec("gang", 2, 2, 800, 0, 0);
+    const struct process *there, *other;
+    const struct job *job;
+    uint64_t before;
+
+    spec->fault_tolerant = false;
+    job = world_submit(w, spec);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    there = world_live(job, "trainer", 0);
+    other = world_live(job, "trainer", 1);
+    before = other->incarnation;
+    if (!streq(there->node_name, "node-0")) {
+        there = other;
+        before = world_live(job, "trainer", 0)->incarnation;
+    }
+    assert_string_equal(there->node_name, "node-0");
+    world_exit(w, there, 127, 0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->next_incarnation, 4);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_string_not_equal(world_live(job, "trainer", i)->node_name, "node-0");
+    assert_true(world_live(job, "trainer", 0)->incarnation == before ||
+                world_live(job, "trainer", 1)->incarnation == before);
+    world_free(w);
+}
+
+/* A user who asks for what a node has not closes it to nobody. */
+TEST(test_one_users_accounts_blame_no_node)
+{
+    for (int users = 1; users <= 2; users++) {
+        struct world *w = world_new(2, 1000, GIB, 1000);
+        char name[16];
+
+        w->agents[0].unfit = UNFIT_NO_ACCOUNT;
+        w->agents[0].unfit_one_in = 1;
+        for (int i = 0; i < 4; i++) {
+            struct job *job;
+
+            w->user = i % users == 0 ? "ann" : "bob";
+            (void)snprintf(name, sizeof name, "job-%d", i);
+            job = submit(w, name, 1, 100, false);
+            seconds(w, 31);
+            assert_int_equal(job->state, JOB_RUNNING);
+            assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+            end(w, job);
+        }
+        assert_int_equal(state_of(w, "node-0"), users == 1 ? NODE_READY : NODE_QUARANTINED);
+        world_free(w);
+    }
+}
+
+/* What runs there, or fails in a way of its own, tells that the node can execute programs. */
+TEST(test_other_ends_clear_a_node)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    char name[16];
+
+    assert_int_equal(labels_set(&w->agents[0].offer.labels, "host", "first", NULL), 0);
+    world_run(w, 1);
+    for (int i = 0; i < 5; i++) {
+        struct job_spec *spec = world_spec("shell", 1, 1, 100, 0, 0);
+        struct job *job;
+
+        (void)snprintf(name, sizeof name, "job-%d", i);
+        job = submit(w, name, 1, 100, false);
+        end_without_program(w, job, 1, 127);
+        seconds(w, 31);
+        assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+        end(w, job);
+        spec->fault_tolerant = false;
+        spec->restart_max = 0;
+        assert_int_equal(role_select(&spec->roles[0], "host", "first", NULL), 0);
+        job = world_submit(w, spec);
+        world_run(w, 4);
+        world_exit(w, world_live(job, "trainer", 0), 1, 0);
+        world_run(w, 4);
+        assert_int_equal(job->state, JOB_FAILED);
+    }
     assert_int_equal(state_of(w, "node-0"), NODE_READY);
     world_free(w);
 }

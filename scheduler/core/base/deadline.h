@@ -17,6 +17,7 @@ enum deadline_kind {
     DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
     DEADLINE_IDLE,    /* a job: nothing of it was seen to idle for long */
     DEADLINE_UNFIT,   /* a job: the nodes that could not run it are tried again */
+    DEADLINE_PROOF,   /* a job: a process of it will have shown that it runs */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 #define DEADLINE_KINDS (DEADLINE_QUIET + 1)

@@ -17,6 +17,7 @@ static const char *const causes[] = {
     [CAUSE_UNSEEN] = "unseen",
     [CAUSE_NOT_STARTED] = "not-started",
     [CAUSE_UNFIT] = "node-unfit",
+    [CAUSE_NO_PROGRAM] = "no-program",
     [CAUSE_NODE_SILENT] = "node-silent",
     [CAUSE_NODE_GONE] = "node-gone",
     [CAUSE_UNRECORDED] = "unrecorded",

@@ -22,6 +22,7 @@ enum cause {
     CAUSE_UNSEEN,      /* nobody saw the end: its supervisor or its agent does not know it */
     CAUSE_NOT_STARTED, /* its node could not start it */
     CAUSE_UNFIT,       /* its node cannot run it */
+    CAUSE_NO_PROGRAM,  /* likewise: it has not what is to be executed */
     CAUSE_NODE_SILENT, /* its node was silent for longer than its lease */
     CAUSE_NODE_GONE,   /* its node was removed as gone */
     CAUSE_UNRECORDED,  /* the records do not let it live */

@@ -41,6 +41,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool shares;         /* counted in planner.n_sharing */
     bool held_back;      /* it is there but for the load of stopping processes */
     bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
+    bool start_doubted;  /* likewise, for a fault that may be its own; none was proved to run */
     bool drain_stays;    /* the finding of drain_pass: nobody stands in for a leaving process */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
@@ -55,6 +56,8 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct resources used;  /* its part of the group's sum; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;
+    struct deadline proof; /* when one of its processes will have run for long enough to tell
+                            * something of the nodes */
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     struct goodput_servers servers;  /* those that it is promised */

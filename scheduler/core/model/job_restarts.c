@@ -35,6 +35,7 @@
 #include "scheduler/core/model/node_fit.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/reports.h"
 #include "scheduler/core/model/states.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
@@ -54,6 +55,24 @@ uint64_t process_ran_for_us(const struct process *process, struct instant now)
         process_state_is_final(process->state) ? process->ended_wall_us : now.wall_us;
 
     return MAX_OF(until_us > from_us ? until_us - from_us : 0, process->ran_us);
+}
+
+/* Of a shell, of env(1) and of others that start a program: it may not be executed, or it was not
+ * found. A program may end so for a reason of its own: then it does on each node. */
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+bool process_found_no_program(const struct process *process, const struct process_report *report,
+                              struct instant now)
+{
+    bool by_itself = report->cause == CAUSE_PROGRAM || report->cause == CAUSE_NONE;
+
+    if (report->start_fault != START_FAULT_NONE || report->unfit != UNFIT_NOT)
+        return report->start_fault == START_FAULT_PROGRAM;
+    return by_itself && report->exit_signal == 0 &&
+           (report->exit_code == EXIT_NOT_EXECUTABLE || report->exit_code == EXIT_NOT_FOUND) &&
+           !process->told_progress && !process->at_work &&
+           process_ran_for_us(process, now) < AT_ONCE_US;
 }
 
 static bool has_done_something(const struct job *job)
@@ -126,8 +145,8 @@ static bool has_failed_on(const struct job *job, const struct node *node, bool w
 
     DL_FOREACH2(job->processes, process, job_next)
     {
-        if (failed_itself(process) && job_role_works(job, process->role) == works &&
-            streq(process->node_name, node->name))
+        if ((failed_itself(process) || process->cause == CAUSE_NO_PROGRAM) &&
+            job_role_works(job, process->role) == works && streq(process->node_name, node->name))
             return true;
     }
     return false;

@@ -11,6 +11,7 @@ struct instant;
 struct job;
 struct node;
 struct process;
+struct process_report;
 struct slot;
 
 #define BACKOFF_MAX_US (60 * USEC_PER_SEC)
@@ -20,6 +21,11 @@ struct slot;
  * itself, as far as its processes are remembered. O(JOB_HISTORY_MAX) */
 bool slot_failed_at_once(const struct job *job, const struct slot *slot, const struct node *node,
                          struct instant now);
+
+/* process_found_no_program - its node could not execute it: as its agent says, or as its end within
+ * seconds tells, with a shell's code for that and nothing done. Of `report` its end counts */
+bool process_found_no_program(const struct process *process, const struct process_report *report,
+                              struct instant now);
 
 /* process_ran_for_us - at most, by its agent's clock or ours */
 uint64_t process_ran_for_us(const struct process *process, struct instant now);

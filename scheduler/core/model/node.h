@@ -51,13 +51,22 @@ struct node_speed {
     int8_t level;
 };
 
+/* What failed may be at fault as well as the node. */
+enum start_doubt {
+    DOUBT_NONE,    /* the node's own fault, as its agent says */
+    DOUBT_PROGRAM, /* it was not found, or may not be executed */
+    DOUBT_REQUEST, /* an account or a folder that the job asks for is not there */
+};
+
 /* A job whose process could not be started on a node. Whoever submits the same job again is the
  * same one. */
 #define START_FAILURES_MAX 8
 struct start_failure {
     uint64_t who, at_us;                    /* who: digest of its user and name */
+    uint64_t user;                          /* digest */
     bool fails_elsewhere, starts_elsewhere; /* it fails, and ran, on another node as well */
     bool others_start;                      /* other jobs ran here */
+    enum start_doubt doubt;
 };
 
 #define MACHINE_ID_MAX 32

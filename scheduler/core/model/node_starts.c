@@ -4,14 +4,27 @@
  * A ready node on which the processes of three different jobs could not be started within ten
  * minutes, and none could, is quarantined. A job that cannot be started on another node either does
  * not count, until one of its processes runs on some node: then those that failed it are to blame.
- */
+ *
+ * Where the job may be at fault as well (enum start_doubt), only that proof counts, and it is a
+ * stronger one: a shell runs before it finds no python3. A program is proved by AT_ONCE_US, or by
+ * an end of another kind. A user who asks for what one node has not must not close it to others: so
+ * accounts and folders count when they are of two users. */
 #include "scheduler/core/model/node_starts.h"
 
+#include <utlist.h>
+
+#include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/digest.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_hasty.h"
+#include "scheduler/core/model/job_restarts.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/states.h"
 #include "shared/clock.h"
+#include "shared/macro.h"
 
 #define QUARANTINE_AFTER 3
 #define QUARANTINE_WITHIN_US (600 * USEC_PER_SEC)
@@ -80,6 +93,7 @@ static void note_start_failure(struct node *node, const struct start_failure *fa
             newest.fails_elsewhere |= old->fails_elsewhere;
             newest.starts_elsewhere |= old->starts_elsewhere && is_recent(old, now);
             newest.others_start |= old->others_start;
+            newest.doubt = MIN_OF(newest.doubt, old->doubt);
         } else if (is_recent(old, now)) {
             node->start_failures[n++] = *old;
         }
@@ -98,27 +112,49 @@ static void note_start_failure(struct node *node, const struct start_failure *fa
  * are the node's. */
 static bool is_blamed(const struct start_failure *failure)
 {
-    return !failure->others_start && (failure->starts_elsewhere || !failure->fails_elsewhere);
+    return !failure->others_start && (failure->starts_elsewhere ||
+                                      (failure->doubt == DOUBT_NONE && !failure->fails_elsewhere));
+}
+
+static uint32_t count_blaming(const struct node *node, struct instant now)
+{
+    const struct start_failure *first = NULL;
+    uint32_t blaming = 0, requests = 0;
+    bool one_user = true;
+
+    for (uint32_t i = 0; i < node->n_start_failures; i++) {
+        const struct start_failure *failure = &node->start_failures[i];
+
+        if (!is_blamed(failure) || !is_recent(failure, now))
+            continue;
+        first = first != NULL ? first : failure;
+        one_user = one_user && failure->user == first->user;
+        requests += failure->doubt == DOUBT_REQUEST;
+        blaming++;
+    }
+    return one_user ? blaming - requests : blaming;
 }
 
 static void judge(struct cluster *cluster, struct node *node, struct instant now)
 {
-    uint32_t blaming = 0;
-
-    for (uint32_t i = 0; i < node->n_start_failures; i++)
-        blaming += is_blamed(&node->start_failures[i]) && is_recent(&node->start_failures[i], now);
-    if (node->state == NODE_READY && blaming >= QUARANTINE_AFTER)
+    if (node->state == NODE_READY && count_blaming(node, now) >= QUARANTINE_AFTER)
         node_quarantine(cluster, node, now);
 }
 
 void node_start_failed(struct cluster *cluster, struct node *node, struct job *job,
-                       struct instant now)
+                       enum start_doubt doubt, struct instant now)
 {
-    struct start_failure failure = { .who = digest_job(job), .at_us = now.now_us };
+    struct start_failure failure = { .who = digest_job(job),
+                                     .user = digest_text(0, job->user),
+                                     .at_us = now.now_us,
+                                     .doubt = doubt };
 
     if (node->state != NODE_READY)
         return;
-    job->plan.start_failed = true;
+    if (doubt == DOUBT_NONE)
+        job->plan.start_failed = true;
+    else
+        job->plan.start_doubted = true;
     look_elsewhere(cluster, node, &failure, now);
     note_start_failure(node, &failure, now);
     judge(cluster, node, now);
@@ -127,26 +163,62 @@ void node_start_failed(struct cluster *cluster, struct node *node, struct job *j
 /* That they failed it is news of them after all. Linear in the nodes, but at most once for each
  * start that failed. */
 static void blame_others(struct cluster *cluster, const struct node *here, const struct job *job,
-                         struct instant now)
+                         bool doubted, struct instant now)
 {
     uint64_t who = digest_job(job);
 
     for (struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
         struct start_failure *failure = find_elsewhere(node, here, who, now);
 
-        if (failure == NULL)
+        if (failure == NULL || (failure->doubt != DOUBT_NONE) != doubted)
             continue;
         failure->starts_elsewhere = true;
         judge(cluster, node, now);
     }
 }
 
-void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
+static void others_start(struct node *node, bool doubted)
 {
     for (uint32_t i = 0; i < node->n_start_failures; i++)
-        node->start_failures[i].others_start = true;
-    if (!job->plan.start_failed)
-        return;
+        if ((node->start_failures[i].doubt != DOUBT_NONE) == doubted)
+            node->start_failures[i].others_start = true;
+}
+
+void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
+{
+    others_start(node, false);
+    if (job->plan.start_failed)
+        blame_others(cluster, node, job, false, now);
     job->plan.start_failed = false;
-    blame_others(cluster, node, job, now);
+    if (node->n_start_failures > 0 || job->plan.start_doubted)
+        deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF,
+                     MIN_OF(deadline_at(&job->plan.proof), now.now_us + AT_ONCE_US));
+}
+
+void node_proved(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
+{
+    others_start(node, true);
+    if (job->plan.start_doubted)
+        blame_others(cluster, node, job, true, now);
+    job->plan.start_doubted = false;
+}
+
+void job_proof_fell_due(struct cluster *cluster, struct job *job, struct instant now)
+{
+    uint64_t next_us = NEVER_US;
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct process *process = job->slots[r][i].live;
+            uint64_t ran_us;
+
+            if (process == NULL || process->state != PROCESS_RUNNING)
+                continue;
+            ran_us = process_ran_for_us(process, now);
+            if (ran_us >= AT_ONCE_US)
+                node_proved(cluster, process->node, job, now);
+            else
+                next_us = MIN_OF(next_us, now.now_us + AT_ONCE_US - ran_us);
+        }
+    deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF, next_us);
 }

@@ -44,11 +44,11 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/reports.h"
+#include "scheduler/core/model/start_elsewhere.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/model/usage.h"
-#include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/planner.h"
 #include "shared/job_spec.h"
 #include "shared/printable.h"
@@ -507,42 +507,10 @@ static void unfit(struct cluster *cluster, struct process *process,
 {
     const char *reason = report->reason != NULL ? report->reason : unfit_to_string(report->unfit);
 
+    if (report->unfit != UNFIT_ACCOUNT_REFUSED) /* that is its owner's will */
+        node_start_failed(cluster, process->node, process->job, DOUBT_REQUEST, now);
     job_note_unfit(cluster, process, report->unfit, reason, now);
     goes_elsewhere(cluster, process, CAUSE_UNFIT, reason, now);
-}
-
-static bool has_room(const struct node *node, const struct role_spec *role)
-{
-    const struct resources need = resources_of_role(role);
-
-    return room_is_listed(node->room) && resources_fit(&node->room->later, &need) &&
-           resources_fit(&node->room->now, &need);
-}
-
-/* A node is large enough on which its job did not fail to start. at_once: and has room now. Of an
- * instance with a node of its own only that one counts. */
-static bool fits_on(const struct node *node, const struct process *process, bool at_once,
-                    struct instant now)
-{
-    const struct job *job = process->job;
-
-    return node != NULL && node_takes_processes(node) &&
-           node_could_run_slot(node, job, process->role, process->index) &&
-           (!at_once || has_room(node, &job->spec->roles[process->role])) &&
-           !node_failed_to_start(node, job, now);
-}
-
-static bool fits_elsewhere(const struct cluster *cluster, const struct process *process,
-                           bool at_once, struct instant now)
-{
-    const char *only = role_node(&process->job->spec->roles[process->role], process->index);
-
-    if (only != NULL)
-        return fits_on(cluster_node(cluster, only), process, at_once, now);
-    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next)
-        if (fits_on(node, process, at_once, now))
-            return true;
-    return false;
 }
 
 /* A job that bears failures does not wait for another node: it goes to one that has room now. Else
@@ -551,9 +519,9 @@ static bool fits_elsewhere(const struct cluster *cluster, const struct process *
 static bool tries_again(struct cluster *cluster, struct process *process, bool again,
                         struct instant now)
 {
-    if (!again && fits_elsewhere(cluster, process, true, now))
+    if (!again && process_fits_elsewhere(cluster, process, true, now))
         return true;
-    if (!fits_elsewhere(cluster, process, false, now))
+    if (!process_fits_elsewhere(cluster, process, false, now))
         return false;
     process_slot(process)->failed_starts++;
     back_off(cluster, process, now);
@@ -571,18 +539,48 @@ static bool start_failed(struct cluster *cluster, struct process *process,
     if (report->start_fault == START_FAULT_DISK) {
         job_note_unfit(cluster, process, UNFIT_DISK_FULL, reason, now);
     } else {
-        node_start_failed(cluster, process->node, process->job, now);
+        node_start_failed(cluster, process->node, process->job, DOUBT_NONE, now);
         if (process->job->spec->fault_tolerant
                 ? !tries_again(cluster, process, again, now)
-                : !job_note_failed_start(cluster, process, reason, now))
+                : !job_note_failed_start(cluster, process, UNFIT_START_FAILED, reason, now))
             return false;
     }
     goes_elsewhere(cluster, process, CAUSE_NOT_STARTED, reason, now);
     return true;
 }
 
+/* The others of its role were told where it is, and go there first. Only fixed sizes come by here,
+ * so rank 0 is index 0. */
+static bool is_met_by_others(const struct process *process)
+{
+    const struct role_spec *spec = &process->job->spec->roles[process->role];
+
+    return process->index == 0 && spec->n_ports > 0 && spec->min > 1;
+}
+
+/* Its node has not what it is to execute, and another one may have it: none of its restarts is
+ * spent. Whatever its agent saw of it, nothing of it ran. So the rest of its gang goes on, unless
+ * others were told to meet it. */
+static bool lacks_program(struct cluster *cluster, struct process *process,
+                          const struct process_report *report, struct instant now)
+{
+    struct job *job = process->job;
+    const char *reason = report->reason != NULL ? report->reason : "cannot execute its program";
+
+    node_start_failed(cluster, process->node, job, DOUBT_PROGRAM, now);
+    if (!job_note_failed_start(cluster, process, UNFIT_NO_PROGRAM, reason, now))
+        return false;
+    lose(cluster, process, CAUSE_NO_PROGRAM, reason, now);
+    if (is_met_by_others(process) && !job->finishing)
+        process_leaves_gang(cluster, process, process->reason, now);
+    job_settle(cluster, job, now);
+    return true;
+}
+
 static enum cause cause_of_end(const struct process_report *report)
 {
+    if (report->start_fault == START_FAULT_PROGRAM)
+        return CAUSE_NO_PROGRAM;
     if (report->start_fault != START_FAULT_NONE)
         return CAUSE_NOT_STARTED;
     return report->cause != CAUSE_NONE ? report->cause : CAUSE_PROGRAM;
@@ -605,6 +603,7 @@ void process_exited(struct cluster *cluster, struct process *process,
 {
     struct job *job = process->job;
     bool success = report->exit_code == 0 && report->exit_signal == 0;
+    bool no_program;
     char how[100];
 
     if (report->unfit != UNFIT_NOT && !process->stop_wanted) {
@@ -618,16 +617,22 @@ void process_exited(struct cluster *cluster, struct process *process,
     if ((report->start_fault == START_FAULT_NODE || report->start_fault == START_FAULT_DISK) &&
         !process->stop_wanted && start_failed(cluster, process, report, now))
         return;
+    no_program = process_found_no_program(process, report, now);
+    if (no_program && !process->stop_wanted && lacks_program(cluster, process, report, now))
+        return;
+    if (process->state == PROCESS_RUNNING && !no_program && report->start_fault == START_FAULT_NONE)
+        node_proved(cluster, process->node, job, now);
     process->exit_code = report->exit_code;
     process->exit_signal = report->exit_signal;
     cluster->figures.orphans_reaped += report->orphans_reaped;
     if (!process->stop_wanted) {
         process->cause = cause_of_end(report);
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
-        say(process, "%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
-            report->reason != NULL ? report->reason : "");
+        say(process, "%s%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
+            report->reason != NULL ? report->reason : "",
+            no_program && HASH_COUNT(cluster->nodes) > 1 ? "; no other node can execute it" : "");
     }
-    process->start_failed = report->start_fault != START_FAULT_NONE;
+    process->start_failed = report->start_fault != START_FAULT_NONE && !no_program;
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
     release_tasks(cluster, process, !process->stop_wanted && !success, now);
@@ -636,15 +641,6 @@ void process_exited(struct cluster *cluster, struct process *process,
     else if (!process->stop_wanted && job_is_started(job))
         ended_by_itself(cluster, process, now);
     job_settle(cluster, job, now);
-}
-
-/* The others of its role were told where it is, and go there first. Only fixed sizes come by here,
- * so rank 0 is index 0. */
-static bool is_met_by_others(const struct process *process)
-{
-    const struct role_spec *spec = &process->job->spec->roles[process->role];
-
-    return process->index == 0 && spec->n_ports > 0 && spec->min > 1;
 }
 
 void process_leaves_gang(struct cluster *cluster, struct process *process, const char *how,

@@ -31,6 +31,7 @@
 
 #define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)
 #define ALL_ROLES UINT32_MAX
+#define NO_PROGRAM_NODES_MAX 32
 
 _Static_assert(JOB_ROLES_MAX <= 32, "roles are bits of a mask");
 
@@ -44,6 +45,7 @@ static const char *const advice[_UNFITS] = {
          "or make it on the nodes"),
     [UNFIT_START_FAILED] = "no node can start it",
     [UNFIT_DISK_FULL] = "no node has room for it on its disk",
+    [UNFIT_NO_PROGRAM] = "no node can execute its program",
 };
 
 /* What to do about one node, while others can run it. */
@@ -54,6 +56,8 @@ static const char *const remedies[_UNFITS] = {
     [UNFIT_NO_WORKSPACE] = "make the folder there, or send it along (edl submit --upload .)",
     [UNFIT_START_FAILED] = "its agent's log has more",
     [UNFIT_DISK_FULL] = "make room on its disk",
+    [UNFIT_NO_PROGRAM] = ("install the program there, send it along (edl submit --upload .), or "
+                          "choose nodes that have it (nodeSelector)"),
 };
 
 const char *unfit_remedy(enum unfit why)
@@ -249,7 +253,7 @@ static void forget_failed_starts(struct job *job)
     for (size_t i = 0; job->unfit != NULL && i < job->unfit->n; i++) {
         struct unfit_node *entry = &job->unfit->items[i];
 
-        if (entry->why == UNFIT_START_FAILED || entry->refused != 0)
+        if (entry->why != UNFIT_DISK_FULL || entry->refused != 0)
             entry->roles = entry->refused;
         if (entry->roles != 0)
             job->unfit->items[kept++] = *entry;
@@ -273,13 +277,23 @@ static bool has_another(const struct cluster *cluster, const struct process *pro
     return false;
 }
 
-bool job_note_failed_start(struct cluster *cluster, const struct process *process, const char *text,
-                           struct instant now)
+/* So many nodes are alike in what they have not: the rest is not tried for it. */
+static bool is_known_enough(const struct job *job)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; job->unfit != NULL && i < job->unfit->n; i++)
+        n += job->unfit->items[i].why == UNFIT_NO_PROGRAM;
+    return n >= NO_PROGRAM_NODES_MAX;
+}
+
+bool job_note_failed_start(struct cluster *cluster, const struct process *process, enum unfit why,
+                           const char *text, struct instant now)
 {
     struct job *job = process->job;
 
-    job_note_unfit(cluster, process, UNFIT_START_FAILED, text, now);
-    if (has_another(cluster, process))
+    job_note_unfit(cluster, process, why, text, now);
+    if (has_another(cluster, process) && !is_known_enough(job))
         return true;
     forget_failed_starts(job);
     return false;
