@@ -27,6 +27,7 @@ def main(paths: "List[str]") -> None:
     checkpoint = edl.load_checkpoint()
     if checkpoint is not None:
         line = checkpoint.tree
+    edl.check_checkpoint(line)  # whether it can be saved: now, not behind the first epoch
     for epoch in edl.epochs(EPOCHS):
         n = 0
         for record in edl.cloud_reader(paths or None):  # None: the dataset of the job

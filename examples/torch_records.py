@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""records.py with PyTorch: a small network learns y of x, in batches of records; the checkpoint has its tensors by name.
+"""records.py with PyTorch: a small network learns y of x, in batches of records; the checkpoint has the network
+and its optimizer.
 
     python3 torch_records.py data/train-*                                                 # alone
     edl submit --min 1 --max 4 --dataset "$PWD/data/train-*" -- python3 $PWD/torch_records.py
@@ -33,10 +34,12 @@ def main(paths: "List[str]") -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the task under way goes back at once
     torch.manual_seed(1)
     model = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
     checkpoint = edl.load_checkpoint()
     if checkpoint is not None:
-        model.load_state_dict({name: torch.from_numpy(array) for name, array in checkpoint.tree.items()})
+        model.load_state_dict(checkpoint.tree["model"])
+        optimizer.load_state_dict(checkpoint.tree["optimizer"])
+    edl.check_checkpoint({"model": model.state_dict(), "optimizer": optimizer.state_dict()})  # now, not behind the first epoch
     for epoch in edl.epochs(EPOCHS):
         n, cost = 0, 0.0
         for points in batches(paths):
@@ -48,7 +51,7 @@ def main(paths: "List[str]") -> None:
             n += len(points)
             cost += float(loss) * len(points)
         print(f"epoch {epoch}: {n} records here, cost {cost / max(n, 1):.4f}", flush=True)
-        edl.save_checkpoint(model.state_dict(), edl.TrainStatus(epoch))
+        edl.save_checkpoint({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, edl.TrainStatus(epoch))
     if edl.elected():  # one of all processes comes here
         path = os.path.join(os.environ.get("EDL_OUTPUT_DIR", "."), "model.pt")
         torch.save(model.state_dict(), path)

@@ -28,7 +28,7 @@ from typing import Any, Iterable, Iterator, Optional
 
 from ._call import AllTasksFailed, BadAnswer, Error, NoMoreTasks, NotFound, NotInJob, PassAfter, PassBefore, PassError
 from ._call import Refused, Stale, Timeout, Unreachable
-from ._checkpoint import Checkpoint, CheckpointError, Checkpoints, OldWriter, TrainStatus, Where
+from ._checkpoint import Checkpoints, Where
 from ._client import Client, Task, Value, World
 from ._model import Chunk, Hosts, Peer, Self, Service
 from ._feed import Decode
@@ -37,6 +37,8 @@ from ._files import NoData, Paths
 from ._records import CloudReader, Data, in_job
 from ._sampler import Sampler
 from ._steps import Steps, Waiting
+from ._whole import Checkpoint, TrainStatus
+from ._writer import CheckpointError, OldWriter
 
 __all__ = [
     "AllTasksFailed",
@@ -68,6 +70,7 @@ __all__ = [
     "TrainStatus",
     "Unreachable",
     "World",
+    "check_checkpoint",
     "checkpoint_done",
     "client",
     "cloud_reader",
@@ -191,20 +194,28 @@ def save_checkpoint(
 ) -> Optional[str]:
     """Saves a new version of the checkpoint, and returns its name; None: another process does.
 
-    what: the path of a folder (its files, not those below `path`, nor folders that have none), or a dict of names with
-    bytes, arrays and tensors, or what JSON can say. path: a
+    what: the path of a folder (its files, not those below `path`, nor folders that have none), or a tree: dicts, lists,
+    tuples and sets of numbers, texts, bytes, arrays of numpy and tensors of PyTorch, as `state_dict()` gives them. path: a
     folder or a URL that all machines of the job see; None is EDL_CHECKPOINT_DIR, else a folder `checkpoint` below that
-    of the job's output, alone below the current one. The last `keep` versions stay. In a job the process of rank 0
-    writes (of index 0, where no world was joined). OldWriter: a newer process of this job has written meanwhile.
-    CheckpointError: nothing was written, and the versions before are as they were."""
+    of the job's output, alone below the current one. The last `keep` versions that are whole stay. In a job the process of
+    rank 0 writes (of index 0, where no world was joined). TypeError: what cannot be saved, and its place in the tree.
+    OldWriter: a newer process of this job has written meanwhile. CheckpointError: nothing was written, and the versions
+    before are as they were; another program that writes there is named."""
     return _checkpoints.save(what, status, path, keep)
 
 
-def load_checkpoint(path: Optional[Where] = None) -> Optional[Checkpoint]:
+def check_checkpoint(what: Any, path: Optional[Where] = None) -> None:
+    """Raises what save_checkpoint would raise, and keeps nothing: call it before the first epoch, and not to learn of a
+    mistake behind it. The path is this process's to write to from then on."""
+    _checkpoints.check(what, path)
+
+
+def load_checkpoint(path: Optional[Where] = None, device: Optional[str] = None) -> Optional[Checkpoint]:
     """The newest version that is whole, by the digests of all of its files; None where there is none yet. One that is
-    not whole is passed over and told of. `epochs` goes on behind it. CheckpointError: there are some, none whole;
-    or the store does not say whether there are any."""
-    return _checkpoints.load(path)
+    not whole is passed over and told of. `epochs` goes on behind it. device: of all tensors ("cpu"); None: where they were
+    saved, or the CPU where this process has no such GPU. CheckpointError: there are some, none whole; or the store does
+    not say whether there are any. Error: numpy or PyTorch is missing for what was saved."""
+    return _checkpoints.load(path, device)
 
 
 def model_saved(path: str) -> None:

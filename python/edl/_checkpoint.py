@@ -3,84 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import hmac
 import os
-import shutil
-import tempfile
-import weakref
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Union
 
-from . import _tree
-from ._call import Error, NotFound
+from . import _tree, _writer
+from ._call import NotFound
 from ._client import Client
 from ._files import LOG
 from ._manifest import FOLDER, TREE, File, Manifest, Writer
 from ._model import Self
-from ._versions import MANIFEST, Found, Pending, Store, Taken, store_of
+from ._versions import Found, Pending, Store, Taken, store_of
+from ._whole import MANIFEST_BYTES_MAX, WRONG, Checkpoint, Digest, Gone, NotWhole, TrainStatus, Versions, check, known, parts_of
+from ._writer import CheckpointError, OldWriter
 
 KEEP = 3
-BLOCK_BYTES = 1 << 20
-MANIFEST_BYTES_MAX = 64 << 20
 EPOCH_MAX = 2**63 - 2  # the one behind it is a number that can be told as well
 TRIES = 20
 Where = Union[str, "os.PathLike[str]"]
-
-
-class CheckpointError(Error):
-    """A checkpoint cannot be written, or there is none that is whole."""
-
-
-class OldWriter(CheckpointError):
-    """A newer process of the job has written meanwhile: this one should end."""
-
-
-class _NotWhole(Exception):
-    """Why a version is passed over."""
-
-
-@dataclass(frozen=True)
-class TrainStatus:
-    """How far a training is: the epoch that was completed last, -1 none."""
-
-    epoch: int = -1
-
-    def next(self) -> int:
-        """The epoch that comes next."""
-        return self.epoch + 1
-
-
-@dataclass
-class Checkpoint:
-    """A version that was loaded."""
-
-    status: TrainStatus
-    version: str  #: its name
-    tree: Dict[str, Any]  #: the values that were saved, by name; empty where a folder was saved
-    folder: Optional[str]  #: with the files, where a folder was saved; read it before the next save, of a URL while this is held
-
-
-def _parts(file: BinaryIO) -> Iterator[bytes]:
-    return iter(lambda: file.read(BLOCK_BYTES), b"")
-
-
-class _Digest:
-    """Passes parts on, and knows their size and digest."""
-
-    def __init__(self, parts: Iterator[bytes]) -> None:
-        self._parts = parts
-        self._hash = hashlib.sha256()
-        self.size = 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for part in self._parts:
-            self._hash.update(part)
-            self.size += len(part)
-            yield part
-
-    def file(self, name: str, of: str = "", kind: str = "") -> File:
-        return File(name, self.size, self._hash.hexdigest(), of, kind)
+DATA = "data/00000"
+STAY = "the versions before stay"
+REMEDIES = {
+    errno.ENOSPC: "make room there, or name another path",
+    errno.EDQUOT: "make room there, or name another path",
+    errno.EACCES: "let this account write there, or name another path",
+    errno.EPERM: "let this account write there, or name another path",
+    errno.EROFS: "name a path that can be written to",
+    errno.ENOENT: "find out which program removes files there, or name another path",
+}
 
 
 # ---- writing ----
@@ -110,19 +62,29 @@ def _write_folder(pending: Pending, folder: str, without: Optional[str]) -> List
     files = []
     for name in _files_below(folder, without):
         with open(os.path.join(folder, name), "rb") as file:
-            digest = _Digest(_parts(file))
+            digest = Digest(parts_of(file))
             pending.write(f"files/{name}", digest)
         files.append(digest.file(f"files/{name}"))
     return files
 
 
-def _write_tree(pending: Pending, files: List[Tuple[str, str, Callable[[], bytes]]]) -> List[File]:
-    ret = []
-    for i, (of, kind, data) in enumerate(files):
-        digest = _Digest(iter([data()]))
-        pending.write(f"data/{i:05d}", digest)
-        ret.append(digest.file(f"data/{i:05d}", of, kind))
-    return ret
+def _write_tree(pending: Pending, tree: _tree.Packed) -> List[File]:
+    if not tree.blobs:
+        return []
+    digest = Digest(tree.parts())
+    pending.write(DATA, digest)
+    return [digest.file(DATA)]
+
+
+def _read_back(pending: Pending, files: List[File]) -> None:
+    """CheckpointError"""
+    for file in files:
+        try:
+            with pending.open(file.name) as source:
+                check(source, file)
+        except NotWhole as error:
+            raise CheckpointError(f"the checkpoint does not read back as it was written: {error}",
+                                  f"look at the disk, or name another path; {STAY}") from None
 
 
 def _check_epoch(epoch: Any) -> None:
@@ -138,123 +100,14 @@ def _pack_manifest(manifest: Manifest) -> bytes:
                               "give long values as bytes or arrays, many files as one")
     try:
         Manifest.read(data)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except WRONG as error:
         raise CheckpointError(f"the checkpoint could not be loaded again: {error}", "save other values") from error
     return data
 
 
-def _tidy(store: Store, writer: Writer, number: int, keep: int) -> None:
-    """The version is written: what remains of others is for the next save, if the store fails now."""
-    try:
-        store.sweep(writer.incarnation, number)
-        for _, old in store.versions()[keep:]:
-            store.remove(old, writer.incarnation)
-    except Exception as error:  # each store behind fsspec has its own
-        LOG.warning("older versions in %s stay until the next save: %s", store, error)
-
-
-# ---- reading ----
-
-
-def _manifest(store: Store, version: str) -> Manifest:
-    """_NotWhole, FileNotFoundError."""
-    try:
-        with store.open(version, MANIFEST) as file:
-            return Manifest.read(file.read(MANIFEST_BYTES_MAX))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _NotWhole(str(error)) from None
-
-
-def _check(store: Store, version: str, file: File, take: Callable[[bytes], Any]) -> None:
-    with store.open(version, file.name) as source:
-        digest = _Digest(_parts(source))
-        for part in digest:
-            if digest.size > file.size:
-                break
-            take(part)
-    if digest.size != file.size:
-        raise _NotWhole(f"{file.name} has {digest.size} bytes, {file.size} were written")
-    if digest.file(file.name).sha256 != file.sha256:
-        raise _NotWhole(f"the digest of {file.name} is not that of its bytes")
-
-
-def _read_tree(store: Store, version: str, manifest: Manifest) -> Dict[str, Any]:
-    tree = dict(manifest.values)
-    for file in manifest.files:
-        data = bytearray()
-        _check(store, version, file, data.extend)
-        try:
-            tree[file.of] = _tree.unpack(file.kind, bytes(data))
-        except ValueError as error:
-            raise _NotWhole(f"{file.name}: {error}") from None
-    return tree
-
-
-def _read_folder(store: Store, version: str, manifest: Manifest) -> Tuple[str, Optional[str]]:
-    """Where the files are; and the folder that was made for them, where one had to be."""
-    at = store.path(version, "files")
-    if at is not None:
-        for file in manifest.files:
-            _check(store, version, file, len)
-        return at, None
-    temporary = tempfile.mkdtemp(prefix="edl-checkpoint-")
-    try:
-        for file in manifest.files:
-            path = os.path.join(temporary, file.name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as copy:
-                _check(store, version, file, copy.write)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    return os.path.join(temporary, "files"), temporary
-
-
-def _read(store: Store, version: str, manifest: Manifest) -> Checkpoint:
-    status = TrainStatus(manifest.epoch)
-    if manifest.kind == TREE:
-        return Checkpoint(status, version, _read_tree(store, version, manifest), None)
-    folder, temporary = _read_folder(store, version, manifest)
-    checkpoint = Checkpoint(status, version, {}, folder)
-    if temporary is not None:
-        weakref.finalize(checkpoint, shutil.rmtree, temporary, ignore_errors=True)
-    return checkpoint
-
-
-class _Gone(Exception):
-    """A version was removed while it was read: there are newer ones."""
-
-
-def _known(store: Store, found: Found) -> Iterator[Tuple[str, Union[Manifest, str]]]:
-    """Each version with its manifest, or with why it has none."""
-    for _, version in found:
-        try:
-            yield version, _manifest(store, version)
-        except (_NotWhole, OSError) as error:
-            if not store.exists(version):
-                continue
-            yield version, str(error)
-
-
-def _load(store: Store) -> Tuple[Optional[Checkpoint], Optional[Manifest]]:
-    found = list(_known(store, store.versions()))
-    writers = [manifest.writer for _, manifest in found if isinstance(manifest, Manifest)]
-    for i, (version, manifest) in enumerate(found):
-        older = [other.writer for _, other in found[i + 1:] if isinstance(other, Manifest)]
-        try:
-            if isinstance(manifest, str):
-                raise _NotWhole(manifest)
-            if any(manifest.writer.is_older(writer) for writer in older):
-                raise _NotWhole("its writer was replaced before it wrote")
-            return _read(store, version, manifest), manifest
-        except (_NotWhole, OSError) as error:
-            if not store.exists(version):
-                raise _Gone from None
-            LOG.warning("the checkpoint %s in %s is passed over: %s", version, store, error)
-    if found:
-        raise CheckpointError(f"none of the {len(found)} checkpoints in {store} is whole",
-                              f"to begin anew move them away; {len(writers)} have a manifest")
-    return None, None
+def _cannot_write(store: Store, error: OSError) -> CheckpointError:
+    remedy = REMEDIES.get(error.errno or 0, "name another path")
+    return CheckpointError(f"no checkpoint can be written to {store}: {error}", f"{remedy}; {STAY}")
 
 
 # ---- of this process ----
@@ -266,6 +119,8 @@ class Checkpoints:
     def __init__(self, client: Callable[[], Client]) -> None:
         self._client = client
         self._job: Optional[str] = None
+        self._versions = Versions()
+        self._last: Dict[str, int] = {}  # by store: the number of the version that this process wrote last
         self.status = TrainStatus()  #: of the one that was loaded last
         self.base = 0  #: the epoch of the job's pass 0
 
@@ -289,65 +144,94 @@ class Checkpoints:
     def _writer(self) -> Optional[Writer]:
         """None: it is for another process to write."""
         if not os.environ.get("EDL_SOCKET"):
-            return Writer()
+            return _writer.this_process()
         me = Self.read()
         world = self._client().world
         if (me.index if world is None else world.rank) != 0:
             return None
-        return Writer(self._name_of_job(), 0 if world is None else world.generation, me.incarnation, f"{me.role} {me.index}")
+        place = f"{me.role} {me.index}"
+        return _writer.this_process(self._name_of_job(), 0 if world is None else world.generation, me.incarnation, place,
+                                    f"job {me.job_id} ({me.job}), {place}")
 
-    @staticmethod
-    def _fenced(store: Store, found: Found, writer: Writer) -> Writer:
-        """The writer as it counts beside those of the versions. OldWriter."""
-        known = [(version, manifest) for version, manifest in _known(store, found) if isinstance(manifest, Manifest)]
-        writer = writer.beside(manifest.writer for _, manifest in known)
-        for version, manifest in known:
+    def _fenced(self, store: Store, found: Found, writer: Writer) -> Writer:
+        """The writer as it counts beside those of the versions. OldWriter; CheckpointError: another program writes as well."""
+        manifests = [(version, manifest) for version, manifest in known(store, found) if isinstance(manifest, Manifest)]
+        writer = writer.beside(manifest.writer for _, manifest in manifests)
+        numbers = {version: number for number, version in found}
+        last = self._last.get(str(store))
+        for version, manifest in manifests:
             if writer.is_older(manifest.writer):
                 raise OldWriter(f"{version} in {store} was written by a newer process of this job "
                                 f"(incarnation {manifest.writer.incarnation}, this one is {writer.incarnation})",
                                 "end this process")
+            if last is not None and numbers[version] > last and writer.is_other_than(manifest.writer):
+                raise CheckpointError(f"{manifest.writer.name or 'another program'} has written {version} in {store} meanwhile",
+                                      "give each program a path of its own")
         return writer
 
+    def _tidy(self, store: Store, writer: Writer, number: int, keep: int) -> None:
+        """The version is written: what remains of others is for the next save, if the store fails now."""
+        try:
+            store.sweep(writer.incarnation, number)
+            for old in self._versions.keep(store, store.versions(), keep):
+                store.remove(old, writer.incarnation)
+        except Exception as error:  # each store behind fsspec has its own
+            LOG.warning("older versions in %s stay until the next save: %s", store, error)
+
     def _write(self, store: Store, what: Any, status: TrainStatus, writer: Writer, keep: int) -> str:
-        values, files = ({}, []) if isinstance(what, (str, os.PathLike)) else _tree.pack(what)
+        is_folder = isinstance(what, (str, os.PathLike))
+        tree = _tree.Packed({}, []) if is_folder else _tree.pack(what)
         found = store.versions()
         self._fenced(store, found, writer)
-        number = found[0][0] + 1 if found else 1
-        _pack_manifest(Manifest(TREE, status.epoch, self.base, writer, values))  # before much is written
-        pending = store.begin(number, writer.incarnation)
+        kind = FOLDER if is_folder else TREE
+        _pack_manifest(Manifest(kind, status.epoch, self.base, writer, tree.values))  # before much is written
+        self._claim(store, writer)
+        pending = store.begin(found[0][0] + 1 if found else 1, writer.incarnation)
         try:
-            if isinstance(what, (str, os.PathLike)):
-                kind, written = FOLDER, _write_folder(pending, os.fspath(what), store.local())
-            else:
-                kind, written = TREE, _write_tree(pending, files)
+            files = _write_folder(pending, os.fspath(what), store.local()) if is_folder else _write_tree(pending, tree)
+            _read_back(pending, files)
             found = store.versions()
             counts = self._fenced(store, found, writer)
-            manifest = _pack_manifest(Manifest(kind, status.epoch, self.base, counts, values, written))
+            manifest = Manifest(kind, status.epoch, self.base, counts, tree.values, files)
             number = found[0][0] + 1 if found else 1
-            version = pending.commit(number, manifest)
+            version = pending.commit(number, _pack_manifest(manifest))
         except BaseException:
             pending.abort()
             raise
-        _tidy(store, writer, number, keep)
+        self._last[str(store)] = number
+        with contextlib.suppress(OSError):
+            self._versions.is_whole(store, version, manifest)
+        self._tidy(store, writer, number, keep)
         return version
+
+    @staticmethod
+    def _claim(store: Store, writer: Writer) -> None:
+        """This process writes, and no other one. CheckpointError, OldWriter, OSError."""
+        local = store.local()
+        if local is not None:
+            os.makedirs(local, exist_ok=True)
+            _writer.claim(local, writer)
+
+    def _store(self, what: Any, path: Optional[Where]) -> Store:
+        """CheckpointError: `what` is no folder that can be saved there."""
+        store = store_of(self.default_path() if path is None else path)
+        if isinstance(what, (str, os.PathLike)):
+            local = store.local()
+            if not os.path.isdir(what):
+                raise CheckpointError(f"{os.fspath(what)} is no folder", "save a folder, or a tree of values")
+            if local is not None and os.path.realpath(what) == os.path.realpath(local):
+                raise CheckpointError(f"{os.fspath(what)} keeps the checkpoints themselves", "save another folder, or name another path")
+        return store
 
     def save(self, what: Any, status: TrainStatus, path: Optional[Where], keep: int) -> Optional[str]:
         """edl.save_checkpoint"""
         if keep < 1:
             raise ValueError(f"keep is {keep}, 1 at least is possible")
         _check_epoch(status.epoch)
-        if isinstance(what, (str, os.PathLike)):
-            if not os.path.isdir(what):
-                raise CheckpointError(f"{os.fspath(what)} is no folder", "save a folder, or a dict of names")
-        elif not isinstance(what, Mapping):
-            raise TypeError(f"{type(what).__name__} cannot be saved: name a folder, or give a dict of names")
         writer = self._writer()
         if writer is None:
             return None
-        store = store_of(self.default_path() if path is None else path)
-        local = store.local()
-        if isinstance(what, (str, os.PathLike)) and local is not None and os.path.realpath(what) == os.path.realpath(local):
-            raise CheckpointError(f"{os.fspath(what)} keeps the checkpoints themselves", "save another folder, or name another path")
+        store = self._store(what, path)
         for _ in range(TRIES):
             try:
                 return self._write(store, what, status, writer, keep)
@@ -356,18 +240,37 @@ class Checkpoints:
             except OSError as error:
                 with contextlib.suppress(OSError):
                     self._fenced(store, store.versions(), writer)  # a newer writer removes what an older one has begun
-                raise CheckpointError(f"no checkpoint can be written to {store}: {error}",
-                                      "make room there, or name another path; the versions before stay") from error
+                raise _cannot_write(store, error) from error
         raise CheckpointError(f"others write to {store} all the time", "give each program a path of its own")
 
-    def load(self, path: Optional[Where]) -> Optional[Checkpoint]:
+    def check(self, what: Any, path: Optional[Where]) -> None:
+        """edl.check_checkpoint"""
+        if not isinstance(what, (str, os.PathLike)):
+            _pack_manifest(Manifest(TREE, 0, 0, Writer(), _tree.pack(what).values))
+        writer = self._writer()
+        if writer is None:
+            return
+        store = self._store(what, path)
+        try:
+            found = store.versions()
+            self._fenced(store, found, writer)
+            self._claim(store, writer)
+            pending = store.begin(found[0][0] + 1 if found else 1, writer.incarnation)
+            try:
+                pending.write(DATA, [b"edl.check_checkpoint"])
+            finally:
+                pending.abort()
+        except OSError as error:
+            raise _cannot_write(store, error) from error
+
+    def load(self, path: Optional[Where], device: Optional[str]) -> Optional[Checkpoint]:
         """edl.load_checkpoint"""
         store = store_of(self.default_path() if path is None else path)
         for _ in range(TRIES):
             try:
-                checkpoint, manifest = _load(store)
+                checkpoint, manifest = self._versions.load(store, device)
                 break
-            except _Gone:
+            except Gone:
                 continue
             except OSError as error:
                 raise CheckpointError(f"the checkpoints in {store} cannot be read: {error}",

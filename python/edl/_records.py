@@ -9,10 +9,10 @@ from typing import Any, Callable, Iterator, Optional
 
 from . import _files, _left_loop, _one_reader
 from ._call import Error
-from ._checkpoint import TrainStatus
 from ._client import Client, Task
 from ._feed import AnyTask, Decode, Feed, LocalSource
 from ._files import LOG, Paths
+from ._whole import TrainStatus
 
 NO_DATA = -(1 << 62)  # less than any pass
 PASSES_MOST = 1000000  # the scheduler takes no more

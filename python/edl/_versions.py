@@ -7,18 +7,20 @@ one is no version.
 """
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
 import secrets
 import shutil
 import stat
-from typing import Any, BinaryIO, Iterable, List, Optional, Protocol, Tuple
+from typing import Any, BinaryIO, Iterable, List, Optional, Protocol, Set, Tuple
 
 from ._call import Error
 from ._sync import sync_folder
 
 MANIFEST = "manifest"
+CHANGES = ("ETag", "etag", "md5Hash", "generation", "mtime", "LastModified", "updated", "created")  # as stores name them
 NAME = re.compile(r"ckpt-([0-9]{10})(?:-[0-9a-f]{16})?")
 ASIDE = re.compile(r"\.(?:tmp|old)-([0-9]+)-.*")
 Found = List[Tuple[int, str]]  # number and name of each version, the newest first
@@ -33,6 +35,9 @@ class Pending(Protocol):
 
     def write(self, name: str, parts: Iterable[bytes]) -> None:
         ...
+
+    def open(self, name: str) -> Any:
+        """What was written, as the store has it."""
 
     def commit(self, number: int, manifest: bytes) -> str:
         ...
@@ -55,6 +60,9 @@ class Store(Protocol):
 
     def open(self, version: str, name: str) -> Any:
         ...
+
+    def facts(self, version: str, name: str) -> Tuple[Any, ...]:
+        """The size of a file, and what else is another when its bytes are. OSError."""
 
     def path(self, version: str, name: str) -> Optional[str]:
         ...
@@ -85,17 +93,30 @@ def _write_file(path: str, parts: Iterable[bytes]) -> None:
             while left:
                 left = left[os.write(fd, left):]
         os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)  # it is read back from the disk, where that is possible
     finally:
         os.close(fd)
 
 
+def _check_manifest(source: Any, manifest: bytes) -> None:
+    """OSError: it is not what was written."""
+    with source as file:
+        if file.read(len(manifest) + 1) != manifest:
+            raise OSError(errno.EIO, "the manifest does not read back as it was written")
+
+
 class _PendingFolder:
+    under_way: Set[str] = set()  # the folders of this process
+
     def __init__(self, root: str, incarnation: int) -> None:
         self._root = root
         self._aside = os.path.join(root, f".tmp-{incarnation}-{os.getpid()}-{secrets.token_hex(4)}")
         self._folders = {self._aside}
-        os.makedirs(root, exist_ok=True)
+        self.under_way.add(self._aside)
         os.mkdir(self._aside)
+
+    def open(self, name: str) -> BinaryIO:
+        return open(os.path.join(self._aside, name), "rb")
 
     def write(self, name: str, parts: Iterable[bytes]) -> None:
         path = os.path.join(self._aside, name)
@@ -110,6 +131,7 @@ class _PendingFolder:
         name = f"ckpt-{number:010d}"
         if not os.path.exists(os.path.join(self._aside, MANIFEST)):
             _write_file(os.path.join(self._aside, MANIFEST), [manifest])
+        _check_manifest(self.open(MANIFEST), manifest)
         for folder in sorted(self._folders, key=len, reverse=True):
             sync_folder(folder)
         try:
@@ -120,10 +142,12 @@ class _PendingFolder:
             if os.path.exists(os.path.join(self._root, name)):
                 raise Taken(f"{name} is there") from None
             raise
+        self.under_way.discard(self._aside)
         sync_folder(self._root)
         return name
 
     def abort(self) -> None:
+        self.under_way.discard(self._aside)
         shutil.rmtree(self._aside, ignore_errors=True)
 
 
@@ -154,6 +178,10 @@ class FolderStore:
     def open(self, version: str, name: str) -> BinaryIO:
         return open(os.path.join(self._root, version, name), "rb")
 
+    def facts(self, version: str, name: str) -> Tuple[Any, ...]:
+        found = os.stat(os.path.join(self._root, version, name))
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
     def path(self, version: str, name: str) -> Optional[str]:
         return os.path.join(self._root, version, name)
 
@@ -173,8 +201,9 @@ class FolderStore:
         """Removes the folders of writers that were killed: of this one's earlier lives, and of older ones."""
         for name in os.listdir(self._root):
             match = ASIDE.fullmatch(name)
-            if match is not None and int(match.group(1)) <= incarnation:
-                shutil.rmtree(os.path.join(self._root, name), ignore_errors=True)
+            aside = os.path.join(self._root, name)
+            if match is not None and int(match.group(1)) <= incarnation and aside not in _PendingFolder.under_way:
+                shutil.rmtree(aside, ignore_errors=True)
 
 
 # ---- a URL ----
@@ -193,7 +222,11 @@ class _PendingObject:
         if number != self._number:
             raise Taken(f"a version of the number {self._number} came meanwhile")
         self._store.write(self._version, MANIFEST, [manifest])
+        _check_manifest(self.open(MANIFEST), manifest)
         return self._version
+
+    def open(self, name: str) -> Any:
+        return self._store.open(self._version, name)
 
     def abort(self) -> None:
         self._store.remove(self._version, 0)
@@ -240,6 +273,11 @@ class UrlStore:
 
     def open(self, version: str, name: str) -> Any:
         return self._fs.open(self._at(version, name), "rb")
+
+    def facts(self, version: str, name: str) -> Tuple[Any, ...]:
+        found = self._fs.info(self._at(version, name))
+        changes = tuple(str(found[name]) for name in CHANGES if name in found)
+        return (found["size"],) + (changes or (object(),))  # a store that tells of no change is read each time
 
     def path(self, version: str, name: str) -> Optional[str]:
         return None

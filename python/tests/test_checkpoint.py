@@ -28,6 +28,9 @@ class Case(unittest.TestCase):
     def save(self, value: Any, epoch: int = 0, **more: Any) -> Optional[str]:
         return edl.save_checkpoint({"value": value, "weights": str(epoch).encode() * 5000}, edl.TrainStatus(epoch), self.path, **more)
 
+    def versions(self) -> List[str]:
+        return sorted(name for name in os.listdir(self.path) if name != ".writer")
+
     def loaded(self) -> edl.Checkpoint:
         found = edl.load_checkpoint(self.path)
         assert found is not None
@@ -74,8 +77,6 @@ class Test(Case):
             self.assertEqual(found.tree[name].dtype, value.dtype)
             self.assertTrue((found.tree[name] == value).all())
             self.assertEqual(found.tree[name].shape, value.shape)
-        with self.assertRaisesRegex(ValueError, "[Oo]bject"):  # which would be a pickle
-            edl.save_checkpoint({"a": numpy.array([{}])}, edl.TrainStatus(0), self.path)
         with mock.patch.dict(sys.modules, {"numpy": None}), self.assertRaisesRegex(edl.Error, "python3-numpy"):
             edl.load_checkpoint(self.path)
 
@@ -99,7 +100,7 @@ class Test(Case):
         os.mkfifo(os.path.join(source, "pipe"))
         with self.assertRaisesRegex(edl.CheckpointError, "no file that can be saved"):
             edl.save_checkpoint(source, edl.TrainStatus(1), self.path)
-        self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
+        self.assertEqual(self.versions(), ["ckpt-0000000001"])
 
     def test_a_folder_around_the_checkpoints(self) -> None:
         """They are left out: else each version would hold those before."""
@@ -122,14 +123,14 @@ class Test(Case):
         edl.save_checkpoint(found.folder, edl.TrainStatus(2), self.path)  # what was loaded may be saved
         with self.assertRaisesRegex(edl.CheckpointError, "keeps the checkpoints.*save another folder"):
             edl.save_checkpoint(self.path, edl.TrainStatus(3), self.path)
-        self.assertEqual(len(os.listdir(self.path)), 2)
+        self.assertEqual(len(self.versions()), 2)
 
     def test_the_last_ones_stay(self) -> None:
         for epoch in range(6):
             self.save("x", epoch)
-        self.assertEqual(sorted(os.listdir(self.path)), [f"ckpt-{i:010d}" for i in (4, 5, 6)])
+        self.assertEqual(self.versions(), [f"ckpt-{i:010d}" for i in (4, 5, 6)])
         self.save("x", 6, keep=1)
-        self.assertEqual(os.listdir(self.path), ["ckpt-0000000007"])
+        self.assertEqual(self.versions(), ["ckpt-0000000007"])
         self.assertRaises(ValueError, self.save, "x", 7, keep=0)
 
     def test_one_that_is_not_whole_is_passed_over(self) -> None:
@@ -182,11 +183,10 @@ class Test(Case):
             self.assertIn("it has a file", told.output[0])
 
     def test_what_cannot_be_saved(self) -> None:
-        for what, why in ((["a"], "list cannot be saved"), ({"a": object()}, "a is a object"), ({1: b""}, "is no text"),
-                          ({"a": {1: 2}}, "has the key 1"), ({"a": {"b": [b"x"]}}, r"a\['b'\]\[0\] is a bytes")):
-            with self.assertRaisesRegex(TypeError, why):
-                edl.save_checkpoint(what, edl.TrainStatus(0), self.path)
-        with self.assertRaisesRegex(edl.CheckpointError, "is no folder"):
+        for what, why in ((object(), "what is an object"), ({"a": {1: [lambda: 0]}}, r"what\['a'\]\[1\]\[0\] is a function")):
+            for call in (lambda: edl.save_checkpoint(what, edl.TrainStatus(0), self.path), lambda: edl.check_checkpoint(what, self.path)):
+                self.assertRaisesRegex(TypeError, why, call)
+        with self.assertRaisesRegex(edl.CheckpointError, "is no folder.*a tree of values"):
             edl.save_checkpoint(os.path.join(self.folder, "absent"), edl.TrainStatus(0), self.path)
         self.assertFalse(os.path.exists(self.path))
 
@@ -199,8 +199,8 @@ class Test(Case):
             with self.assertRaisesRegex(edl.CheckpointError, "1[0-9]{3} bytes, 1000 at most are loaded.*give long values as bytes"):
                 self.save("x" * 1000, 2)
             with self.assertRaisesRegex(edl.CheckpointError, "bytes, 1000 at most are loaded"):
-                edl.save_checkpoint({str(i): b"x" for i in range(10)}, edl.TrainStatus(2), self.path)
-        self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
+                edl.save_checkpoint({str(i): b"x" for i in range(100)}, edl.TrainStatus(2), self.path)
+        self.assertEqual(self.versions(), ["ckpt-0000000001"])
         self.assertEqual(self.loaded().tree["value"], "old")
         self.save("new", -1)
         self.save("new", 2**63 - 2)
@@ -211,7 +211,7 @@ class Test(Case):
         with mock.patch.object(os, "write", side_effect=OSError(28, "No space left on device")):
             with self.assertRaisesRegex(edl.CheckpointError, "No space left on device.*make room"):
                 self.save("new", 2)
-        self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
+        self.assertEqual(self.versions(), ["ckpt-0000000001"])
         self.assertEqual(self.loaded().tree["value"], "old")
 
     def test_a_path_that_is_none(self) -> None:
@@ -260,7 +260,7 @@ class InJob(Case):
         with Job(index=0):
             edl.client().world = mock.Mock(rank=1, generation=5)
             self.assertIsNone(self.save("x"))
-        self.assertEqual(len(os.listdir(self.path)), 1)
+        self.assertEqual(len(self.versions()), 1)
 
     def test_an_older_writer_is_refused(self) -> None:
         with Job(incarnation=5):
@@ -269,7 +269,7 @@ class InJob(Case):
             self.save("six", 2)
         with Job(incarnation=5), self.assertRaisesRegex(edl.OldWriter, r"incarnation 6, this one is 5\).*end this process"):
             self.save("five", 3)
-        self.assertEqual(sorted(os.listdir(self.path)), ["ckpt-0000000001", "ckpt-0000000002"])
+        self.assertEqual(self.versions(), ["ckpt-0000000001", "ckpt-0000000002"])
         self.assertEqual(self.loaded().tree["value"], "six")
         with Job(incarnation=2, secret="11" * 32):  # of another job, or alone: nobody is older
             self.save("other", 4)
@@ -328,7 +328,7 @@ class InJob(Case):
 
         with Job(incarnation=5), mock.patch.object(_checkpoint, "_write_tree", slow), self.assertRaises(edl.OldWriter):
             self.save("five", 1)
-        self.assertEqual(os.listdir(self.path), ["ckpt-0000000001"])
+        self.assertEqual(self.versions(), ["ckpt-0000000001"])
         self.assertEqual(self.loaded().tree["value"], "six")
 
     def test_two_that_take_the_same_number(self) -> None:
@@ -400,7 +400,7 @@ class Urls(Case):
             self.save("new", 3)
             self.save("newer", 4)
             self.assertEqual(self.loaded().tree["value"], "newer")
-            self.assertEqual(len(store._names()), 3)  # type: ignore[attr-defined]
+            self.assertEqual(len([name for name in store._names() if name != ".writer"]), 3)  # type: ignore[attr-defined]
 
     def test_an_older_writer_is_refused(self) -> None:
         for url in self.each():
