@@ -16,6 +16,8 @@
 #include "shared/macro.h"
 #include "shared/whole_file.h"
 #include "trainer/file_write.h"
+#include "trainer/one_writer.h"
+#include "trainer/pserver.h"
 #include "trainer/table.h"
 
 static const char magic[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '2' };
@@ -46,6 +48,7 @@ static uint32_t header_crc(const struct file_header *header)
 
 /* A table is a few pieces of memory, one behind the other in the file. */
 #define PIECES_MAX (OPTIMIZER_SLOTS_MAX + 2)
+#define HEAD_PIECES 2 /* before them: the header, the declaration */
 
 struct piece {
     void *data;
@@ -69,38 +72,67 @@ static size_t pieces_of(struct table *table, struct piece ret[PIECES_MAX], uint6
     return n;
 }
 
-static int write_content(int fd, uint64_t job_id, struct table *table)
+/* header_of - of a file with these pieces, the declaration first */
+static struct file_header header_of(uint64_t job_id, const struct table *table,
+                                    const struct file_piece *pieces, size_t n)
 {
     const struct shard_shape *shape = table_shape(table);
-    uint8_t declaration[WIRE_DECLARE_MAX];
-    size_t declaration_bytes = wire_declare_encode(table_declaration(table), declaration);
-    struct piece pieces[PIECES_MAX];
-    uint64_t bytes;
-    size_t n = pieces_of(table, pieces, &bytes);
     struct file_header header = { .job_id = job_id,
                                   .updates = table_updates(table),
                                   .samples = table_samples(table),
-                                  .body_bytes = declaration_bytes + bytes,
                                   .shard = shape->shard,
                                   .n_shards = shape->n_shards,
-                                  .declaration_bytes = (uint32_t)declaration_bytes,
+                                  .declaration_bytes = (uint32_t)pieces[0].size,
                                   .optimizer = (uint16_t)table_declaration(table)->optimizer.method,
                                   .n_slots = (uint16_t)table_n_slots(table) };
-    int r;
 
     memcpy(header.magic, magic, sizeof magic);
-    header.body_crc = crc_of(0, declaration, declaration_bytes);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        header.body_bytes += pieces[i].size;
         header.body_crc = crc_of(header.body_crc, pieces[i].data, pieces[i].size);
+    }
     header.header_crc = header_crc(&header);
-    r = file_write_all(fd, &header, sizeof header);
-    if (r >= 0)
-        r = file_write_all(fd, declaration, declaration_bytes);
-    for (size_t i = 0; r >= 0 && i < n; i++)
-        r = file_write_all(fd, pieces[i].data, pieces[i].size);
-    if (r >= 0 && fsync(fd) < 0)
-        r = -errno;
-    return r;
+    return header;
+}
+
+/* write_content - and reads it back: only then may it take the place of the one before */
+static int write_content(int fd, const char *path, uint64_t job_id, struct table *table)
+{
+    uint8_t declaration[WIRE_DECLARE_MAX];
+    struct file_piece all[HEAD_PIECES + PIECES_MAX];
+    struct piece pieces[PIECES_MAX];
+    struct file_header header;
+    uint64_t bytes;
+    size_t n = pieces_of(table, pieces, &bytes);
+    int r;
+
+    all[1] = (struct file_piece){ declaration,
+                                  wire_declare_encode(table_declaration(table), declaration) };
+    for (size_t i = 0; i < n; i++)
+        all[HEAD_PIECES + i] = (struct file_piece){ pieces[i].data, pieces[i].size };
+    header = header_of(job_id, table, all + 1, n + 1);
+    all[0] = (struct file_piece){ &header, sizeof header };
+    r = file_write_pieces(fd, all, n + HEAD_PIECES);
+    return r < 0 ? r : file_reads_back(AT_FDCWD, path, all, n + HEAD_PIECES);
+}
+
+int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
+                     struct edl_error *error)
+{
+    static const char text[] = "edl checkpoint"; /* as the Python module names a job */
+    struct writer_name me = { .incarnation = config->incarnation };
+    uint8_t digest[JOB_PROOF_BYTES];
+    char path[PATH_MAX];
+    int r = job_hmac(config->secret, text, strlen(text), digest, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < 16; i++)
+        (void)snprintf(me.job + 2 * i, sizeof me.job - 2 * i, "%02x", digest[i]);
+    (void)snprintf(me.place, sizeof me.place, "pserver %u", config->index);
+    if ((size_t)snprintf(path, sizeof path, "%s.writer", config->checkpoint_path) >= sizeof path)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", config->checkpoint_path);
+    return one_writer_claim(writer, path, &me, error);
 }
 
 int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
@@ -118,10 +150,10 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return edl_error_errno(error, -errno, "cannot create %s", temporary);
-    r = write_content(fd, job_id, table);
+    r = write_content(fd, temporary, job_id, table);
     if (r < 0) {
         (void)unlink(temporary);
-        return edl_error_errno(error, r, "cannot write %s", temporary);
+        return edl_error_errno(error, r, "cannot write %s, and the one before stays", temporary);
     }
     if (rename(temporary, path) < 0)
         return edl_error_errno(error, -errno, "cannot rename %s", temporary);

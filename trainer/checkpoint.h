@@ -4,7 +4,8 @@
  * 64-byte header {magic "EDLCKPT2", job id, updates, samples, body bytes, shard, shards, bytes of
  * the declaration, optimizer, slots, CRC32 of the body, CRC32 of the header before it} + body
  * {DECLARE body as on the wire, values, the slots one after the other, u64 touched}, little-endian.
- * Written to a temporary file beside it, synced, renamed: a reader sees the old one or the new one.
+ * Written to a temporary file beside it, synced, read back, renamed: a reader sees the old one or
+ * the new one, and the old one stays until the new one is whole.
  *
  * "EDLCKPT1" is of releases whose gradients were means, with a rate and an L2 that meant something
  * else. Going on from it would train by other rules than it began with, so it is refused. */
@@ -13,7 +14,14 @@
 #include <stdint.h>
 
 struct edl_error;
+struct one_writer;
+struct pserver_config;
 struct table;
+
+/* checkpoint_claim - the place of the server's checkpoint for this process; -EBUSY: another one
+ * writes there, by its name. As one_writer_claim. */
+int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
+                     struct edl_error *error);
 
 /* checkpoint_write - returns 0 or a negative code; makes the folder (one level) if need be */
 int checkpoint_write(const char *path, uint64_t job_id, struct table *table,

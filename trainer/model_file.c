@@ -26,18 +26,23 @@ static int create_at(int folder, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
+/* write_file - synced and read back: what it takes the place of is removed behind it */
+static int write_file(int folder, const char *name, const struct file_piece *pieces, size_t n)
+{
+    _cleanup_close_ int fd = create_at(folder, name);
+    int r = fd < 0 ? fd : file_write_pieces(fd, pieces, n);
+
+    return r < 0 ? r : file_reads_back(folder, name, pieces, n);
+}
+
 static int write_param(int folder, const struct param_spec *spec, const float *values)
 {
     uint64_t count = (uint64_t)spec->rows * spec->columns;
     struct param_header header = { .version = 0, .value_bytes = sizeof(float), .count = count };
-    _cleanup_close_ int fd = create_at(folder, spec->name);
-    int r = fd < 0 ? fd : file_write_all(fd, &header, sizeof header);
+    const struct file_piece pieces[] = { { &header, sizeof header },
+                                         { values, count * sizeof(float) } };
 
-    if (r >= 0)
-        r = file_write_all(fd, values, count * sizeof(float));
-    if (r >= 0 && fsync(fd) < 0)
-        r = -errno;
-    return r;
+    return write_file(folder, spec->name, pieces, ELEMENTS(pieces));
 }
 
 static int copy_file(int folder, const char *name, const char *source)
@@ -57,10 +62,9 @@ static int copy_file(int folder, const char *name, const char *source)
 
 static int write_text(int folder, const struct model_text *text)
 {
-    _cleanup_close_ int fd = create_at(folder, text->name);
-    int r = fd < 0 ? fd : file_write_all(fd, text->text, text->size);
+    const struct file_piece piece = { text->text, text->size };
 
-    return r >= 0 && fsync(fd) < 0 ? -errno : r;
+    return write_file(folder, text->name, &piece, 1);
 }
 
 static int write_part(int folder, const struct model_part *part)

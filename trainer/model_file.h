@@ -4,8 +4,8 @@
  * A folder with one file per parameter, a copy of word_dict, and `done`. A file is a 16-byte header
  * {int32 version 0, uint32 value size 4, uint64 count}, then the floats, little-endian. `done`
  * tells the version that has written it in 169 bytes, as PaddlePaddle's does. Written to a
- * temporary folder, synced, and put in place by one rename: a reader that sees the folder sees all
- * of it. */
+ * temporary folder, synced, read back, and put in place by one rename: a reader that sees the
+ * folder sees all of it, and what it replaces stays until then. */
 #pragma once
 
 #include "trainer/declaration.h"

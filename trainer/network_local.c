@@ -52,6 +52,7 @@ struct study {
 
 static void study_close(struct study *s)
 {
+    network_saves_close(&s->saves);
     s->learner = network_learner_free(s->learner);
     if (s->table != NULL)
         s->table = table_free(s->table);

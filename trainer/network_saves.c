@@ -53,6 +53,18 @@ static void remove_last(const struct network_saves *saves)
         (void)unlink(path);
 }
 
+/* claim - the folder for this process */
+static int claim(struct network_saves *saves, struct edl_error *error)
+{
+    struct writer_name me;
+    char path[PATH_MAX];
+
+    writer_name_of_environment(&me);
+    if (snprintf(path, sizeof path, "%s/.writer", saves->config.dir) >= PATH_MAX)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", saves->config.dir);
+    return one_writer_claim(&saves->writer, path, &me, error);
+}
+
 int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
                        struct edl_error *error)
 {
@@ -67,8 +79,15 @@ int network_saves_open(const struct network_saves_config *config, struct network
         memcpy(ret->last, path, sizeof path);
     r = model_file_prepare(path, error);
     if (r >= 0)
+        r = claim(ret, error);
+    if (r >= 0)
         model_tar_clean(config->dir);
     return r;
+}
+
+void network_saves_close(struct network_saves *saves)
+{
+    one_writer_release(&saves->writer);
 }
 
 int network_saves_write(struct network_saves *saves, const struct network_learner *learner,
@@ -79,6 +98,8 @@ int network_saves_write(struct network_saves *saves, const struct network_learne
     struct optimizer_state state = { 0 };
     int r = path_of(saves, pass, inner, ret_path, error);
 
+    if (r >= 0)
+        r = claim(saves, error);
     if (r >= 0 && table != NULL)
         r = optimizer_state_pack(saves->config.network, values, table,
                                  network_learner_steps(learner), &state, error);

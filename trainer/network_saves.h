@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trainer/one_writer.h"
+
 struct edl_error;
 struct network;
 struct network_file;
@@ -27,12 +29,14 @@ struct network_saves_config {
 
 struct network_saves {
     struct network_saves_config config;
-    char last[PATH_MAX]; /* "": none that a new one is to remove */
+    struct one_writer writer; /* of dir */
+    char last[PATH_MAX];      /* "": none that a new one is to remove */
 };
 
 /* network_saves_open - makes dir (one level), and looks whether it can be written to; the error has
- * a remedy. Tars that dead processes had begun are removed. With only_one, before is removed as
- * well if it is dir's pass before start_pass. */
+ * a remedy. -EBUSY: another process saves there; the text names it. Tars that dead processes had
+ * begun are removed. With only_one, before is removed as well if it is dir's pass before
+ * start_pass. */
 int network_saves_open(const struct network_saves_config *config, struct network_saves *ret,
                        struct edl_error *error);
 
@@ -41,3 +45,6 @@ int network_saves_open(const struct network_saves_config *config, struct network
 int network_saves_write(struct network_saves *saves, const struct network_learner *learner,
                         struct table *table, uint64_t pass, uint64_t inner,
                         char ret_path[static PATH_MAX], struct edl_error *error);
+
+/* network_saves_close - another process may save there from now on */
+void network_saves_close(struct network_saves *saves);

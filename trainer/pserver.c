@@ -2,11 +2,9 @@
 /* pserver.c - a parameter server: one shard of a job's parameters for all its trainers */
 #include "trainer/pserver.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <netdb.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +23,7 @@
 #include "trainer/handshake.h"
 #include "trainer/lag_rule.h"
 #include "trainer/local_sgd.h"
+#include "trainer/one_writer.h"
 #include "trainer/ps_connection.h"
 #include "trainer/pserver_terms.h"
 #include "trainer/table.h"
@@ -34,6 +33,7 @@
 struct pserver {
     struct pserver_config config;
     char *checkpoint_path;
+    struct one_writer writer; /* of the checkpoint */
     sd_event *event;
     sd_event_source *listen_source, *checkpoint_source, *greeting_source, *child_source;
     struct table *table;    /* NULL before the first declaration */
@@ -471,13 +471,23 @@ static bool checkpoint_due(const struct pserver *server)
            table_updates(server->table) != server->saved_updates;
 }
 
+static int claim(struct pserver *server, struct edl_error *error)
+{
+    return checkpoint_claim(&server->writer, &server->config, error);
+}
+
 /* The child has the table as it is at this moment (copy on write) and does nothing but write it. */
 static void checkpoint_start(struct pserver *server)
 {
     struct edl_error error = { 0 };
-    pid_t child = fork();
-    int r;
+    pid_t child;
+    int r = claim(server, &error);
 
+    if (r < 0) {
+        (void)log_failure(&error, "no checkpoint is written");
+        return;
+    }
+    child = fork();
     if (child < 0) {
         log_error("cannot fork for a checkpoint: %s", strerror(errno));
         return;
@@ -510,7 +520,9 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
     }
     if (!checkpoint_due(server))
         return 0;
-    r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, error);
+    r = claim(server, error);
+    if (r >= 0)
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, error);
     if (r >= 0)
         server->saved_updates = table_updates(server->table);
     return r;
@@ -559,10 +571,18 @@ static int on_checkpoint_due(sd_event_source *source, uint64_t time_us, void *us
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* load - another server that writes there is found now, not after hours; a full disk may have room
+ * by then */
 static int load(struct pserver *server, struct edl_error *error)
 {
-    int r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
-                            &server->table, error);
+    int r = claim(server, error);
+
+    if (r == -EBUSY)
+        return r;
+    if (r < 0)
+        (void)log_failure(error, "checkpoint");
+    r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
+                        &server->table, error);
 
     if (r == -ENOENT)
         return 0;
@@ -633,6 +653,7 @@ struct pserver *pserver_free(struct pserver *server)
     (void)safe_close(server->config.listen_fd);
     (void)table_free(server->table);
     server->event = sd_event_unref(server->event);
+    one_writer_release(&server->writer);
     free(server->trainers);
     free(server->checkpoint_path);
     free(server);
@@ -657,43 +678,4 @@ uint32_t pserver_index(const struct pserver *server)
 uint64_t pserver_updates(const struct pserver *server)
 {
     return server->table != NULL ? table_updates(server->table) : 0;
-}
-
-static int bind_one(const struct addrinfo *address, uint16_t *ret_port)
-{
-    _cleanup_close_ int fd =
-        socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    static const int on = 1;
-    struct sockaddr_storage bound = { 0 };
-    socklen_t size = sizeof bound;
-
-    if (fd < 0)
-        return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0 ||
-        getsockname(fd, (struct sockaddr *)&bound, &size) < 0)
-        return -errno;
-    *ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                  : ((struct sockaddr_in *)&bound)->sin_port);
-    return TAKE_FD(fd);
-}
-
-int pserver_listen(const char *host, uint16_t port, uint16_t *ret_port, struct edl_error *error)
-{
-    struct addrinfo hints = { .ai_family = AF_UNSPEC,
-                              .ai_socktype = SOCK_STREAM,
-                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-    struct addrinfo *found = NULL;
-    char service[8];
-    int r;
-
-    (void)snprintf(service, sizeof service, "%u", port);
-    r = getaddrinfo(host, service, &hints, &found);
-    if (r != 0)
-        return edl_error_set(error, -EADDRNOTAVAIL, "cannot resolve %s: %s", host, gai_strerror(r));
-    r = bind_one(found, ret_port);
-    freeaddrinfo(found);
-    if (r < 0)
-        return edl_error_errno(error, r, "cannot listen on %s port %u", host, port);
-    return r;
 }

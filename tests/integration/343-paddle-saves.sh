@@ -29,6 +29,9 @@ for i in 1 0; do
     trainers[i]=$!
 done
 await 120 'the first pass is saved' grep -q 'Saving parameters to ./killed-0/pass-00000' killed-0.log
+# another training must not save over these passes
+edl-trainer "${small[@]}" --num_passes=1 --save_dir=./killed-0 >second.log 2>&1 && fail 'two trainings save to one folder'
+grep -q "process [0-9]* (edl-trainer) on .* writes to \./killed-0, .*name another folder" second.log || fail "second: $(cat second.log)"
 kill -9 "${trainers[@]}" $(pgrep -P $servers) $servers
 for pid in "${trainers[@]}" $servers; do wait "$pid" || true; done
 [ ! -e killed-1 ] || fail 'trainer 1 saves as well'

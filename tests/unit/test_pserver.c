@@ -536,6 +536,33 @@ TEST(test_checkpoint_survives_kill)
     folder_remove(folder);
 }
 
+/* The second one is of the same job, or of another: it would write over the first one's. */
+TEST(test_a_second_server_of_one_checkpoint)
+{
+    char folder[64], path[128];
+    struct pserver_config config = {
+        .job_id = TEST_JOB, .listen_fd = -1, .secret = TEST_SECRET, .checkpoint_path = path
+    };
+    struct test_server server;
+    struct ps_client *client = client_new(1, 0, 1);
+    struct pserver *second = NULL;
+    sd_event *event = NULL;
+    struct edl_error error = { 0 };
+
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
+    server_start(&server, 0, 1, path, 20 * USEC_PER_MSEC);
+    assert_int_equal(client_connect(client, &server, 1, NULL), 0); /* it has begun */
+    assert_int_equal(sd_event_new(&event), 0);
+    assert_int_equal(pserver_new(event, &config, &second, &error), -EBUSY);
+    assert_non_null(strstr(error.text, "process "));
+    assert_non_null(strstr(error.text, "writes to"));
+    (void)ps_client_free(client);
+    assert_int_equal(server_stop(&server), 0);
+    (void)sd_event_unref(event);
+    folder_remove(folder);
+}
+
 TEST(test_damaged_checkpoint_is_named)
 {
     char folder[64], path[128];
