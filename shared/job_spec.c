@@ -191,8 +191,9 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
         !text_equal(a->workspace_folder, b->workspace_folder) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||
-        a->shuffled != b->shuffled || a->shuffle_seed != b->shuffle_seed || a->n_env != b->n_env ||
-        a->n_roles != b->n_roles)
+        a->shuffled != b->shuffled || a->shuffle_seed != b->shuffle_seed ||
+        a->task_records != b->task_records || a->task_tries != b->task_tries ||
+        a->n_env != b->n_env || a->n_roles != b->n_roles)
         return false;
     for (size_t i = 0; i < a->n_env; i++)
         if (!streq(a->env[i].name, b->env[i].name) || !streq(a->env[i].value, b->env[i].value))

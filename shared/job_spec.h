@@ -92,6 +92,8 @@ struct job_spec {
     char *dataset;                 /* glob of RecordIO files; NULL: none */
     bool shuffled;                 /* each pass takes the tasks in another order, that of: */
     uint64_t shuffle_seed;
+    uint32_t task_records;  /* in a task, at most, where its program cuts it; 0: as that likes */
+    uint32_t task_tries;    /* failures, or deaths of its processes; 0: as queue_rules.h says */
     char *workspace_folder; /* where each node unpacks the archive of its roles, once for all
                                processes there; NULL: a copy for each process; owned */
     struct env_pair *env;   /* n_env pairs, owned */
@@ -108,6 +110,8 @@ struct job_spec *job_spec_new(size_t roles_max);
 struct job_spec *job_spec_free(struct job_spec *spec);
 
 #define JOB_PASSES_MAX 1000000
+#define TASK_RECORDS_MAX 16777216
+#define TASK_TRIES_MAX 1000
 
 /* job_spec_passes - over the data, where no data set says more than the document */
 static inline uint32_t job_spec_passes(const struct job_spec *spec)

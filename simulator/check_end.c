@@ -229,9 +229,11 @@ static bool trained_nothing(const struct truth_job *truth)
     if (truth->n_tasks == 0 || pass >= truth->passes)
         return false;
     for (uint32_t i = 0; i < truth->n_tasks; i++) {
-        const struct truth_task *task = &truth->tasks[(size_t)pass * truth->n_tasks + i];
+        struct truth_task task = truth->tasks[(size_t)pass * truth->n_tasks + i];
 
-        if (task->accepted != 0 || task->failures + task->held <= TASK_FAILURES_MAX)
+        task.failures += task.held;
+        task.deaths += task.held;
+        if (task.accepted != 0 || !ledger_may_discard(&task))
             return false;
     }
     return true;

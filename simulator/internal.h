@@ -510,6 +510,7 @@ struct truth_task {
     bool held;          /* by its holder, as far as was heard of it */
     uint32_t accepted;  /* lease whose finish was committed, 0 none */
     uint32_t failures;  /* at most */
+    uint32_t deaths;    /* of its holders, by themselves */
 };
 
 /* What the core took and is not on disk yet. */
@@ -608,6 +609,8 @@ void ledger_saver(struct sim *sim, enum pending_kind kind, const struct job *job
 /* ledger_tasks.c: a job's data as committed; how long a holder stood still, in all and so far */
 void ledger_stands_still(struct sim *sim, const struct unit *unit);
 void ledger_goes_on(struct sim *sim, const struct unit *unit);
+/* ledger_may_discard - it failed, or its holders died, as often as a task may */
+bool ledger_may_discard(const struct truth_task *task);
 uint64_t ledger_stood_us(const struct sim *sim, const struct truth_job *truth, uint64_t holder);
 void ledger_apply_task(struct sim *sim, const struct pending *pending);
 void ledger_check_records(struct sim *sim, struct truth_job *truth, const struct job *job);

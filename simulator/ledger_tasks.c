@@ -82,8 +82,8 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
         /* its time may have been over before its end was on record, whether it stood or not: what
          * the scheduler knew of that then is not known here */
         task->failures +=
-            has_failed(holder) ||
             holder->ended_us - MIN_OF(task->leased_us, holder->ended_us) >= TASK_LEASE_LEAST_US;
+        task->deaths += has_failed(holder);
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
     } else if (worked_us(sim, truth, task) >= TASK_LEASE_LEAST_US) {
         time_out(sim, task);
@@ -94,6 +94,11 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
                 truth->name, (size_t)(task - truth->tasks) % truth->n_tasks, pass, task->holder,
                 (double)(sim->now_us - task->leased_us) / 1e6);
     }
+}
+
+bool ledger_may_discard(const struct truth_task *task)
+{
+    return task->failures > TASK_FAILURES_MAX || task->deaths >= TASK_DEATHS_MAX;
 }
 
 static void end_pass(struct sim *sim, struct truth_job *truth)
@@ -110,11 +115,12 @@ static void end_pass(struct sim *sim, struct truth_job *truth)
             continue;
         truth->records_discarded += truth->records_per_task;
         sim->seen[SIM_SEEN_TASKS_DISCARDED]++;
-        if (task->failures <= TASK_FAILURES_MAX)
+        if (!ledger_may_discard(task))
             violate(sim, "tasks",
                     "job %s: pass %" PRIu32 " is over, and task %" PRIu32
-                    " was not trained and failed %" PRIu32 " times, not more than %d",
-                    truth->name, pass, i, task->failures, TASK_FAILURES_MAX);
+                    " was not trained and failed %" PRIu32 " times, not more than %d; %" PRIu32
+                    " of its processes died",
+                    truth->name, pass, i, task->failures, TASK_FAILURES_MAX, task->deaths);
     }
     if (!trained && truth->n_tasks > 0)
         violate(sim, "tasks",

@@ -493,6 +493,8 @@ struct task_queue *world_queue(uint32_t n_tasks, uint32_t passes)
 {
     const struct task_queue_config cfg = { .passes = passes,
                                            .failures_max = 3,
+                                           .deaths_max = 5,
+                                           .deaths_alone_max = 10,
                                            .lease_timeout_us = 60 * USEC_PER_SEC };
     struct task_queue *queue = task_queue_new(&cfg);
 

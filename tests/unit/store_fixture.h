@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/queue_rules.h"
+#include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/store/store.h"

@@ -13,6 +13,12 @@
 
 #include "scheduler/core/base/task_queue.h"
 
+/* A holder that died by itself, in a job of two. */
+static const uint64_t at_work_of_two[] = { 1, 2 };
+static const struct task_death dead = {
+    .slot = 1, .next = 3, .at_work = at_work_of_two, .n_at_work = 2
+};
+
 static struct task_queue *queue_with(const struct task_queue_config *config, uint32_t n_tasks)
 {
     struct task_queue *queue = task_queue_new(config);

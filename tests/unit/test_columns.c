@@ -215,7 +215,9 @@ TEST(test_texts_of_statements)
           " ON CONFLICT (job_id, role) DO UPDATE SET generation=?3, members=?4" },
         { "{change task}",
           "UPDATE task SET state=?3, lease=?4, failures=?5, holder=?6, pass=?7, lost_records=?8,"
-          " lost_chunks=?9 WHERE job_id=?1 AND id=?2" },
+          " lost_chunks=?9, deaths=?10, outlived=?11, died_slot=?12, died_before=?13 WHERE "
+          "job_id=?1"
+          " AND id=?2" },
         { "a {b} {put moon} {", "a {b} {put moon} {" },
     };
 

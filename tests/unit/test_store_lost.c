@@ -41,3 +41,35 @@ TEST_WITH(test_what_was_lost_survives, .setup = set_up, .teardown = tear_down)
     assert_int_equal(counts.records_lost_total, 13);
     assert_int_equal(counts.chunks_lost_total, 2);
 }
+
+/* Who died with it, and that it was skipped for that. */
+TEST_WITH(test_deaths_survive, .setup = set_up, .teardown = tear_down)
+{
+    const struct task wanted = {
+        .deaths = 4, .outlived = 3, .died_slot = 1025, .died_before = UINT64_C(1) << 40
+    };
+    struct fixture *f = *state;
+    struct process *holder = start_data(f, 2);
+    const struct task *task = lease(f, holder);
+    uint32_t id = task->id;
+    const struct task_death last = {
+        .slot = 7, .next = 9, .at_work = &holder->incarnation, .n_at_work = 1
+    };
+
+    task_queue_restore_deaths(holder->job->queue, id, &wanted);
+    effect_save_tasks(f->cluster, holder->job);
+    commit(f);
+    restart(f);
+    task = task_queue_task(the_job(f)->queue, id);
+    assert_int_equal(task->deaths, wanted.deaths);
+    assert_int_equal(task->outlived, wanted.outlived);
+    assert_int_equal(task->died_slot, wanted.died_slot);
+    assert_int_equal(task->died_before, wanted.died_before);
+    holder = a_trainer(the_job(f));
+    (void)task_queue_release_holder(the_job(f)->queue, holder->incarnation, &last);
+    assert_int_equal(task->state, TASK_DISCARDED);
+    effect_save_tasks(f->cluster, the_job(f));
+    commit(f);
+    restart(f);
+    assert_int_equal(task_queue_counts(the_job(f)->queue).tasks_deadly_total, 1);
+}

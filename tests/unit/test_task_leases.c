@@ -52,7 +52,7 @@ static uint64_t lease_us(struct task_queue *queue, uint64_t now_us)
     assert_int_equal(task_queue_fail(queue, task->id, task_queue_pass(queue), task->lease, 99,
                                      now_us, true, NULL),
                      0);
-    (void)task_queue_release_holder(queue, 99, false);
+    (void)task_queue_release_holder(queue, 99, NULL);
     return us;
 }
 

@@ -90,7 +90,7 @@ TEST(test_the_loss_of_one_who_lost_the_lease_is_not_counted)
     struct task_finish late = end_of(queue, lease(queue, 1, 0), 4);
     const struct task *task;
 
-    assert_int_equal(task_queue_release_holder(queue, 1, true), 1);
+    assert_int_equal(task_queue_release_holder(queue, 1, &dead), 1);
     assert_int_equal(task_queue_end(queue, &late, 1, 0, NULL, NULL), EDL_ESTALE);
     assert_lost(queue, 0, 0, 0);
     task = lease(queue, 2, 0);
@@ -180,7 +180,8 @@ TEST(test_random_history_adds_up)
             assert_int_equal(end(queue, task, random / 1024 % 11), 0);
             lost += random / 1024 % 11;
         } else if (random % 8 == 6 && random / 8 % 4 == 0) {
-            (void)task_queue_release_holder(queue, 1 + random / 32 % HOLDERS, random & 1024);
+            (void)task_queue_release_holder(queue, 1 + random / 32 % HOLDERS,
+                                            random & 1024 ? &dead : NULL);
         } else if (random % 8 == 7) {
             now += 7;
             (void)task_queue_expire(queue, now);

@@ -63,7 +63,7 @@ TEST(test_finish_repeated_is_counted_once_and_stale_is_refused)
     struct task *task = lease(queue, 7, 0);
     uint32_t old = task->lease;
 
-    assert_int_equal(task_queue_release_holder(queue, 7, true), 1);
+    assert_int_equal(task_queue_release_holder(queue, 7, &dead), 1);
     task = lease(queue, 8, 0);
     assert_int_equal(task->id, 0); /* what a dead holder had comes first */
     assert_int_equal(task_queue_finish(queue, 0, 0, old, 7, 0, NULL, &error), EDL_ESTALE);
@@ -156,8 +156,8 @@ TEST(test_returned_tasks_count_no_failure)
         assert_int_equal(task_queue_fail(queue, 0, 0, task->lease, 1, 0, true, NULL), EDL_ESTALE);
     }
     (void)lease(queue, 1, 0);
-    assert_int_equal(task_queue_release_holder(queue, 1, false), 1);
-    assert_int_equal(task_queue_release_holder(queue, 1, false), 0);
+    assert_int_equal(task_queue_release_holder(queue, 1, NULL), 1);
+    assert_int_equal(task_queue_release_holder(queue, 1, NULL), 0);
     assert_int_equal(finish(queue, lease(queue, 2, 0)), 0);
     assert_true(task_queue_is_finished(queue));
     task_queue_free(queue);
@@ -189,7 +189,7 @@ TEST(test_one_saver_until_it_is_gone)
     assert_true(task_queue_elect_saver(queue, 1));
     assert_false(task_queue_elect_saver(queue, 2));
     assert_int_equal(task_queue_model_saved(queue, 2, "/out/model", NULL), EDL_ESTALE);
-    (void)task_queue_release_holder(queue, 1, true);
+    (void)task_queue_release_holder(queue, 1, &dead);
     assert_true(task_queue_elect_saver(queue, 2));
     assert_int_equal(task_queue_model_saved(queue, 2, "/out/model", NULL), 0);
     assert_true(task_queue_is_model_saved(queue));
@@ -219,7 +219,7 @@ TEST(test_copy_goes_on_by_itself)
     assert_int_equal(again->id, 2); /* whose answer was lost */
     assert_int_equal(task_queue_finish(copy, 0, 0, 1, 1, 0, NULL, NULL), 0);
     assert_int_equal(task_queue_counts(copy).records_total, 10); /* counted before */
-    assert_int_equal(task_queue_release_holder(copy, 4, false), 1);
+    assert_int_equal(task_queue_release_holder(copy, 4, NULL), 1);
     assert_int_equal(lease(copy, 5, 60)->id, 1);
     assert_int_equal(task_queue_counts(copy).retries_total,
                      task_queue_counts(queue).retries_total + 1);
@@ -323,7 +323,8 @@ TEST(test_random_history_counts_exactly)
             break;
         case 6:
             if (random / 8 % 4 == 0)
-                (void)task_queue_release_holder(queue, 1 + random / 32 % HOLDERS, random & 1024);
+                (void)task_queue_release_holder(queue, 1 + random / 32 % HOLDERS,
+                                                random & 1024 ? &dead : NULL);
             break;
         default:
             now += 7;

@@ -3,9 +3,10 @@
  *
  * Happy path: lease (todo -> leased), finish (leased -> done), last one ends the pass: all go back
  * to todo. Failure modes: a holder dies (release_holder), is too slow (expire) or gives up (fail):
- * back to todo, or discarded after failures_max + 1 failures. Every end of a task checks for the
- * end of the pass, so that a pass whose last task is discarded ends as well. If every task was
- * discarded, nothing follows: the next pass would fare no better, and its job fails.
+ * back to todo, or discarded after failures_max + 1 failures (deaths: task_deaths.c). Every end of
+ * a task checks for the end of the pass, so that a pass whose last task is discarded ends as well.
+ * If every task was discarded, nothing follows: the next pass would fare no better, and its job
+ * fails.
  *
  * Lists: todo is a FIFO; a leased task is in the list of its holder (task_holders.c). Finish and
  * fail are O(log holders) plus the tasks of that one holder. */
@@ -186,7 +187,7 @@ static void move_todo(struct task_queue *queue, struct entry *entry, bool at_hea
         DL_APPEND(queue->todo, entry);
 }
 
-static void put_todo(struct task_queue *queue, struct entry *entry, bool at_head)
+void task_put_todo(struct task_queue *queue, struct entry *entry, bool at_head)
 {
     move_todo(queue, entry, at_head);
     mark_changed(queue, entry);
@@ -265,6 +266,7 @@ static bool end_pass_if_over(struct task_queue *queue)
 
         move_todo(queue, entry, false);
         entry->task.failures = 0;
+        task_forget_deaths(entry);
         entry->leased_before = false;
         entry->task.lost_records = entry->task.lost_chunks = 0;
     }
@@ -272,17 +274,21 @@ static bool end_pass_if_over(struct task_queue *queue)
     return true;
 }
 
-static void count_failure(struct task_queue *queue, struct entry *entry, bool at_head)
+void task_discard(struct task_queue *queue, struct entry *entry)
+{
+    put_ended(queue, entry, TASK_DISCARDED);
+    queue->counts.records_discarded_total += entry->task.n_records;
+    queue->counts.tasks_discarded_total++;
+    (void)end_pass_if_over(queue);
+}
+
+static void count_failure(struct task_queue *queue, struct entry *entry)
 {
     entry->task.failures++;
-    if (entry->task.failures > queue->config.failures_max) {
-        put_ended(queue, entry, TASK_DISCARDED);
-        queue->counts.records_discarded_total += entry->task.n_records;
-        queue->counts.tasks_discarded_total++;
-    } else {
-        put_todo(queue, entry, at_head);
-    }
-    (void)end_pass_if_over(queue);
+    if (entry->task.failures > queue->config.failures_max)
+        task_discard(queue, entry);
+    else
+        task_put_todo(queue, entry, false);
 }
 
 /* --- a copy
@@ -333,6 +339,7 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
     queue->counts.records_total = totals->records_total;
     queue->counts.records_discarded_total = totals->records_discarded_total;
     queue->counts.tasks_discarded_total = totals->tasks_discarded_total;
+    queue->counts.tasks_deadly_total = totals->tasks_deadly_total;
     queue->counts.retries_total = totals->retries_total;
     queue->counts.records_lost_total = totals->records_lost_total;
     queue->counts.chunks_lost_total = totals->chunks_lost_total;
@@ -443,13 +450,14 @@ int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32
         return r;
     task_note_end(queue, entry, now_us);
     if (returned)
-        put_todo(queue, entry, true);
+        task_put_todo(queue, entry, true);
     else
-        count_failure(queue, entry, false);
+        count_failure(queue, entry);
     return 0;
 }
 
-size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation, bool failed)
+size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation,
+                                 const struct task_death *death)
 {
     struct holder *holder = task_holder_find(queue, incarnation);
     size_t n = 0;
@@ -459,13 +467,23 @@ size_t task_queue_release_holder(struct task_queue *queue, uint64_t incarnation,
     if (holder == NULL)
         return 0;
     for (; holder->held != NULL; n++) {
-        if (failed)
-            count_failure(queue, holder->held, true);
+        if (death != NULL)
+            task_count_death(queue, holder->held, death);
         else
-            put_todo(queue, holder->held, true);
+            task_put_todo(queue, holder->held, true);
     }
     HASH_DEL(queue->holders, holder);
     free(holder);
+    return n;
+}
+
+size_t task_queue_take_back(struct task_queue *queue, uint64_t incarnation, uint64_t now_us)
+{
+    struct holder *holder = task_holder_find(queue, incarnation);
+    size_t n = 0;
+
+    for (; task_queue_due_us(queue, incarnation) <= now_us; n++)
+        task_put_todo(queue, holder->held, true);
     return n;
 }
 
@@ -489,7 +507,7 @@ size_t task_queue_expire(struct task_queue *queue, uint64_t now_us)
             continue;
         /* it takes longer than this, if it is ever done: the next lease is twice as long */
         task_note_time(queue, entry, 2 * task_took_us(entry, now_us));
-        count_failure(queue, entry, false);
+        count_failure(queue, entry);
         n++;
     }
     return n;

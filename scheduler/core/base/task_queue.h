@@ -5,9 +5,8 @@
  * a task is counted by its first accepted finish of the pass. A task that failed more than
  * failures_max times is discarded for the pass (and counted as such), so a pass always ends; it is
  * tried afresh in the next pass. A pass whose every task was discarded is the queue's failure: no
- * other pass begins. Holders are process incarnations: release_holder returns what a
- * dead one held, at once and without counting a failure (it counts one if it died by itself: see
- * `failed`). */
+ * other pass begins. Holders are process incarnations: release_holder returns what a dead one held,
+ * at once. The death of a holder is no failure of its tasks: task_deaths.c tells when it is one. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +37,18 @@ struct task {
     uint64_t n_records;
     uint64_t lost_records; /* DONE: of its records, those that its holder could not read */
     uint32_t lost_chunks;  /* in so many chunks */
+    uint32_t deaths;       /* in this pass: of holders that died by themselves */
+    uint32_t outlived;    /* of these: the others outlived it, and the next one died with it, too */
+    uint32_t died_slot;   /* the slot of the last of them; 0 none */
+    uint64_t died_before; /* a process of a lower incarnation was there at the last of them */
+};
+
+/* A holder died by itself. */
+struct task_death {
+    uint32_t slot;           /* the holder's; from 1 */
+    uint64_t next;           /* the incarnation that the next process of its job gets */
+    const uint64_t *at_work; /* incarnations of its job's processes that work or wait for work: */
+    size_t n_at_work;        /* the holder's as well */
 };
 
 /* The words of a holder about a task that is done. */
@@ -56,6 +67,7 @@ struct task_queue_counts {
     uint64_t records_pass;  /* records of one pass */
     uint64_t records_total; /* counted over all passes, this one included */
     uint64_t records_discarded_total, tasks_discarded_total;
+    uint64_t tasks_deadly_total; /* of these: for the deaths of their holders */
     uint64_t records_lost_total, chunks_lost_total;
     uint64_t retries_total; /* leases beyond the first of a task in a pass */
 };
@@ -66,6 +78,8 @@ struct task_queue_config {
     uint32_t passes;
     bool passes_open;          /* task_queue_wish_passes counts: the job itself says none */
     uint32_t failures_max;     /* 3: a fourth failure discards */
+    uint32_t deaths_max;       /* 5: so many discard that others outlived; 0: none do */
+    uint32_t deaths_alone_max; /* so many discard, whatever became of other processes */
     uint64_t lease_timeout_us; /* a leased task not finished by then fails; in truth it is */
     uint64_t
         lease_least_us; /* the length that task_times.h says, from this on; 0: it does not count */
@@ -129,6 +143,8 @@ void task_queue_restore(struct task_queue *queue, uint32_t pass,
                         const struct task_queue_counts *totals);
 int task_queue_restore_task(struct task_queue *queue, uint32_t id, enum task_state state,
                             uint32_t lease, uint32_t failures, uint64_t holder, uint64_t now_us);
+/* task_queue_restore_deaths - the members of `told` about deaths */
+void task_queue_restore_deaths(struct task_queue *queue, uint32_t id, const struct task *told);
 /* task_queue_restore_lost - of a task that was restored as done; others have lost nothing */
 void task_queue_restore_lost(struct task_queue *queue, uint32_t id, uint64_t records,
                              uint32_t chunks);
@@ -176,8 +192,14 @@ int task_queue_fail(struct task_queue *queue, uint32_t id, uint32_t pass, uint32
                     uint64_t holder, uint64_t now_us, bool returned, struct edl_error *error);
 
 /* task_queue_release_holder - everything that this incarnation held goes back to the head of todo;
- * returns how many. It has ended: its known speed goes too */
-size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder, bool failed);
+ * returns how many. It has ended: its known speed goes too. death: it died by itself; a task that
+ * may be the cause waits at the end of todo, or is discarded. NULL: it was stopped or lost */
+size_t task_queue_release_holder(struct task_queue *queue, uint64_t holder,
+                                 const struct task_death *death);
+
+/* task_queue_take_back - what this holder has held beyond its time goes back to the head of todo,
+ * and counts nothing: it may have no way to tell. Returns how many */
+size_t task_queue_take_back(struct task_queue *queue, uint64_t holder, uint64_t now_us);
 
 /* task_queue_held_since_us - when this holder took up the task that it has worked on longest;
  * NEVER_US when it holds none. Linear in its tasks, which are one or two. */

@@ -3,7 +3,7 @@
  *
  * task_queue.c has the queue as a whole and the moves between its lists, task_holders.c who holds
  * what and until when, task_hand.c what one question brings, task_lost.c the losses of damaged
- * chunks. Nobody else includes this. */
+ * chunks, task_deaths.c what the deaths of holders say. Nobody else includes this. */
 #pragma once
 
 #include <uthash.h>
@@ -73,9 +73,18 @@ struct task_queue {
 void task_count_lost(struct task_queue *queue, struct entry *entry, uint64_t records,
                      uint32_t chunks);
 
-/* task_queue.c: task_put_leased - to a holder, from any list */
+/* task_queue.c: task_put_leased - to a holder, from any list
+ * task_put_todo - as well; task_discard - for this pass, which may be over by that */
 void task_put_leased(struct task_queue *queue, struct entry *entry, uint64_t holder,
                      uint64_t now_us);
+void task_put_todo(struct task_queue *queue, struct entry *entry, bool at_head);
+void task_discard(struct task_queue *queue, struct entry *entry);
+
+/* task_deaths.c: task_count_death - of its holder: to do again, or discarded
+ * task_forget_deaths - another pass begins */
+void task_count_death(struct task_queue *queue, struct entry *entry,
+                      const struct task_death *death);
+void task_forget_deaths(struct entry *entry);
 
 /* task_holders.c */
 struct holder *task_holder_find(const struct task_queue *queue, uint64_t incarnation);

@@ -134,13 +134,16 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
 void job_expire_tasks(struct cluster *cluster, struct job *job, struct instant now)
 {
     const struct tasks_mark before = tasks_mark(job);
-    size_t n;
+    size_t n_cut, n;
 
     tasks_put_off(cluster, job, now);
+    n_cut = tasks_take_from_cut(job, now);
     n = task_queue_expire(job->queue, now.now_us);
+    cluster->figures.task_ends[TASK_END_RELEASED] += n_cut;
     cluster->figures.task_ends[TASK_END_EXPIRED] += n;
-    if (n > 0) {
+    if (n > 0)
         effect_event(cluster, now, job, "", "tasks-expired", "tasks were not finished in time");
+    if (n + n_cut > 0) {
         tasks_changed(cluster, job, &before, now);
         tasks_settle(cluster, job, now);
     }

@@ -374,12 +374,13 @@ static const char *describe_all_failed(const struct job *job, char *buffer, size
     struct task_queue_counts counts = task_queue_counts(job->queue);
 
     (void)snprintf(buffer, size,
-                   "all task finished, but none was trained: %u of %u tasks of pass %u failed %d "
-                   "times each (%llu records); edl logs %llu and edl events tell how",
+                   "all task finished, but none was trained: %u of %u tasks of pass %u failed %u "
+                   "times each%s (%llu records); edl logs %llu and edl events tell how",
                    counts.discarded, counts.discarded,
                    MIN_OF(task_queue_pass(job->queue) + 1, task_queue_passes(job->queue)),
-                   TASK_FAILURES_MAX + 1, (unsigned long long)counts.records_pass,
-                   (unsigned long long)job->id);
+                   queue_tries(job->spec),
+                   counts.tasks_deadly_total > 0 ? ", or their processes died" : "",
+                   (unsigned long long)counts.records_pass, (unsigned long long)job->id);
     return buffer;
 }
 

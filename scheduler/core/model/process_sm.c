@@ -310,7 +310,8 @@ void process_stop(struct cluster *cluster, struct process *process, bool again, 
     effect_orders(cluster, process->node);
 }
 
-static void release_tasks(struct cluster *cluster, struct process *process, bool failed,
+/* release_tasks - died: by itself, so its tasks remember it */
+static void release_tasks(struct cluster *cluster, struct process *process, bool died,
                           struct instant now)
 {
     struct job *job = process->job;
@@ -320,7 +321,8 @@ static void release_tasks(struct cluster *cluster, struct process *process, bool
     if (job->queue == NULL)
         return;
     fact_tasks_lost(cluster, process, now);
-    n = task_queue_release_holder(job->queue, process->incarnation, failed);
+    n = died ? tasks_of_dead(process)
+             : task_queue_release_holder(job->queue, process->incarnation, NULL);
     cluster->figures.task_ends[TASK_END_RELEASED] += n;
     /* after the last pass it may have been the elected saver, which is stored as well */
     if (n > 0 || task_queue_is_finished(job->queue))

@@ -4,7 +4,8 @@
  * A node is cut off, or the scheduler stood still: its processes may stand still as well, or work
  * and find nobody to tell. Their tasks are not due for that time, so that no task is done twice,
  * and none expires before a report says whether its holder stood still. Once a node is lost its
- * tasks are due again: a pass ends though the node never comes back. */
+ * tasks are due again: a pass ends though the node never comes back. Others get them then, and they
+ * have not failed. */
 #include "scheduler/core/model/task_gaps.h"
 
 #include <utlist.h>
@@ -75,4 +76,18 @@ void tasks_put_off(const struct cluster *cluster, struct job *job, struct instan
             if (process != NULL && waits_for_report(job, process, now))
                 task_queue_put_off(job->queue, process->incarnation, until_us);
         }
+}
+
+size_t tasks_take_from_cut(struct job *job, struct instant now)
+{
+    size_t n = 0;
+
+    for (uint32_t role = 0; role < job->spec->n_roles; role++)
+        for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+            const struct process *process = job->slots[role][i].live;
+
+            if (process != NULL && process->node != NULL && process->node->state == NODE_LOST)
+                n += task_queue_take_back(job->queue, process->incarnation, now.now_us);
+        }
+    return n;
 }

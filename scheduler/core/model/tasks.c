@@ -17,6 +17,7 @@
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
@@ -51,24 +52,40 @@ struct tasks_mark tasks_mark(const struct job *job)
     counts = task_queue_counts(job->queue);
     return (struct tasks_mark){ .pass = task_queue_pass(job->queue),
                                 .tasks_discarded = counts.tasks_discarded_total,
+                                .tasks_deadly = counts.tasks_deadly_total,
                                 .records_discarded = counts.records_discarded_total,
                                 .chunks_lost = counts.chunks_lost_total,
                                 .records_lost = counts.records_lost_total };
+}
+
+/* All of one turn are skipped for the same: their holder failed with them, or died once more. */
+static void tell_skipped(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
+                         const struct tasks_mark *after, struct instant now)
+{
+    uint64_t skipped = after->tasks_discarded - before->tasks_discarded;
+    uint64_t records = after->records_discarded - before->records_discarded;
+    bool one = skipped == 1;
+
+    if (skipped > 0 && after->tasks_deadly > before->tasks_deadly)
+        effect_event(cluster, now, job, "", "tasks-skipped",
+                     "%llu task%s with %llu records %s skipped in pass %u, because %s processes "
+                     "died again and again",
+                     (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
+                     one ? "is" : "are", before->pass + 1, one ? "its" : "their");
+    else if (skipped > 0)
+        effect_event(cluster, now, job, "", "tasks-skipped",
+                     "%llu task%s with %llu records failed %u times and %s skipped in pass %u",
+                     (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
+                     queue_tries(job->spec), one ? "is" : "are", before->pass + 1);
 }
 
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
                    struct instant now)
 {
     struct tasks_mark after = tasks_mark(job);
-    uint64_t skipped = after.tasks_discarded - before->tasks_discarded;
 
     effect_save_tasks(cluster, job);
-    if (skipped > 0)
-        effect_event(cluster, now, job, "", "tasks-skipped",
-                     "%llu task%s with %llu records failed %d times and %s skipped in pass %u",
-                     (unsigned long long)skipped, skipped == 1 ? "" : "s",
-                     (unsigned long long)(after.records_discarded - before->records_discarded),
-                     TASK_FAILURES_MAX + 1, skipped == 1 ? "is" : "are", before->pass + 1);
+    tell_skipped(cluster, job, before, &after, now);
     if (after.chunks_lost > before->chunks_lost)
         effect_event(cluster, now, job, "", "records-lost",
                      "%llu records in %llu damaged chunk%s are lost in pass %u",
@@ -80,28 +97,67 @@ void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_
                      task_queue_passes(job->queue));
 }
 
+size_t tasks_of_dead(const struct process *dead)
+{
+    struct job *job = dead->job;
+    uint64_t *at_work;
+    struct task_death death = { .slot = dead->role * ROLE_INSTANCES_MAX + dead->index + 1,
+                                .next = job->next_incarnation };
+    size_t n;
+
+    if (task_queue_held_since_us(job->queue, dead->incarnation) == NEVER_US)
+        return task_queue_release_holder(job->queue, dead->incarnation, NULL);
+    at_work = xcalloc(job_count_live(job) + 1, sizeof *at_work);
+    at_work[death.n_at_work++] = dead->incarnation;
+    for (uint32_t role = 0; role < job->spec->n_roles; role++)
+        for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+            const struct process *other = job->slots[role][i].live;
+
+            if (other != NULL && other != dead && other->at_work)
+                at_work[death.n_at_work++] = other->incarnation;
+        }
+    death.at_work = at_work;
+    n = task_queue_release_holder(job->queue, dead->incarnation, &death);
+    free(at_work);
+    return n;
+}
+
 void tasks_settle(struct cluster *cluster, struct job *job, struct instant now)
 {
     if (task_queue_is_finished(job->queue) || task_queue_has_failed(job->queue))
         job_settle(cluster, job, now);
 }
 
+/* Behind "skipped after". */
+static const char *describe_tries(const struct job *job, const struct task_queue_counts *counts,
+                                  char *buffer, size_t size)
+{
+    static const char died[] = "repeated deaths of processes";
+
+    if (counts->tasks_deadly_total == counts->tasks_discarded_total)
+        return died;
+    (void)snprintf(buffer, size, "%u failures each%s%s", queue_tries(job->spec),
+                   counts->tasks_deadly_total > 0 ? ", or " : "",
+                   counts->tasks_deadly_total > 0 ? died : "");
+    return buffer;
+}
+
 char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size)
 {
     struct task_queue_counts counts = { 0 };
+    char tries[120];
 
     buffer[0] = '\0';
     if (job->queue != NULL)
         counts = task_queue_counts(job->queue);
     if (counts.tasks_discarded_total > 0)
-        (void)snprintf(buffer, size,
-                       "%llu task%s with %llu of %llu records %s skipped after %d "
-                       "failures each",
+        (void)snprintf(buffer, size, "%llu task%s with %llu of %llu records %s skipped after %s",
                        (unsigned long long)counts.tasks_discarded_total,
                        counts.tasks_discarded_total == 1 ? "" : "s",
                        (unsigned long long)counts.records_discarded_total,
                        (unsigned long long)counts.records_pass * task_queue_passes(job->queue),
-                       counts.tasks_discarded_total == 1 ? "was" : "were", TASK_FAILURES_MAX + 1);
+                       counts.tasks_discarded_total == 1 ? "was" : "were",
+                       describe_tries(job, &counts, tries, sizeof tries));
     if (counts.chunks_lost_total > 0)
         (void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
                        "%s%llu records in %llu damaged chunk%s were skipped",

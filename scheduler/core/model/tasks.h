@@ -20,7 +20,7 @@ struct task_wish;
 /* The part of a task queue that is compared before and after a change. */
 struct tasks_mark {
     uint32_t pass;
-    uint64_t tasks_discarded, records_discarded, chunks_lost, records_lost;
+    uint64_t tasks_discarded, tasks_deadly, records_discarded, chunks_lost, records_lost;
 };
 struct tasks_mark tasks_mark(const struct job *job);
 
@@ -36,6 +36,10 @@ struct tasks_given {
  * and of tasks that are skipped, however that came */
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
                    struct instant now);
+
+/* tasks_of_dead - those of a process that died by itself are to do again, and remember it; returns
+ * how many */
+size_t tasks_of_dead(const struct process *dead);
 
 /* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
 void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);

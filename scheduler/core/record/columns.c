@@ -148,6 +148,7 @@ static const struct column queue_columns[] = {
     { "records_total", COLUMN_NUMBER, RECORD(queue, counts.records_total) },
     { "records_discarded_total", COLUMN_NUMBER, RECORD(queue, counts.records_discarded_total) },
     { "tasks_discarded_total", COLUMN_NUMBER, RECORD(queue, counts.tasks_discarded_total) },
+    { "tasks_deadly_total", COLUMN_NUMBER, RECORD(queue, counts.tasks_deadly_total) },
     { "retries_total", COLUMN_NUMBER, RECORD(queue, counts.retries_total) },
     { "records_lost_total", COLUMN_NUMBER, RECORD(queue, counts.records_lost_total) },
     { "chunks_lost_total", COLUMN_NUMBER, RECORD(queue, counts.chunks_lost_total) },
@@ -181,6 +182,10 @@ static const struct column task_columns[] = {
     { "pass", COLUMN_NUMBER, RECORD(task, pass) },
     { "lost_records", COLUMN_NUMBER, BOTH(task, lost_records) },
     { "lost_chunks", COLUMN_NUMBER, BOTH(task, lost_chunks) },
+    { "deaths", COLUMN_NUMBER, BOTH(task, deaths) },
+    { "outlived", COLUMN_NUMBER, BOTH(task, outlived) },
+    { "died_slot", COLUMN_NUMBER, BOTH(task, died_slot) },
+    { "died_before", COLUMN_NUMBER, BOTH(task, died_before) },
     { "chunks", COLUMN_GIVEN, .flags = COLUMN_SELDOM },
 };
 const struct record_table task_table = RECORD_TABLE(task, struct task_record);

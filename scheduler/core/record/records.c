@@ -287,12 +287,16 @@ static void restore_task(struct task_queue *queue, const struct task_record *tas
 {
     bool of_before =
         task->pass < task_queue_pass(queue) && task->pass + 1 < task_queue_passes(queue);
+    struct task told;
 
     (void)task_queue_restore_task(queue, task->id, of_before ? TASK_TODO : task->state, task->lease,
                                   of_before ? 0 : task->failures, of_before ? 0 : task->holder,
                                   now_us);
-    if (!of_before)
-        task_queue_restore_lost(queue, task->id, task->lost_records, task->lost_chunks);
+    if (of_before)
+        return;
+    columns_give(&task_table, task, &told);
+    task_queue_restore_deaths(queue, task->id, &told);
+    task_queue_restore_lost(queue, task->id, task->lost_records, task->lost_chunks);
 }
 
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,

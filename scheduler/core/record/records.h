@@ -111,6 +111,8 @@ struct task_record {
     uint32_t pass; /* that this is of; before the queue's: since then it is to do again */
     uint64_t lost_records;
     uint32_t lost_chunks;
+    uint32_t deaths, outlived, died_slot;
+    uint64_t died_before;
 };
 
 /* Live object to record. record_of_job borrows spec and metrics from the job; slots is an array of
