@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "client/json_read.h"
 #include "client/options.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
@@ -131,26 +132,55 @@ static json_t *build_role(const struct job_build *build, uint64_t min, uint64_t 
     return role;
 }
 
-/* add_dataset - the pattern alone where nothing is said of the order */
-static int add_dataset(json_t *spec, const struct job_build *build, struct edl_error *error)
+static int add_seed(json_t *dataset, const char *shuffle, struct edl_error *error)
 {
-    json_t *files = build->dataset != NULL ? json_string(build->dataset) : NULL;
     uint64_t seed = 0;
-    json_t *dataset;
 
-    if (build->shuffle == NULL) {
-        (void)json_object_set_new(spec, "dataset", files); /* NULL: it is left out */
-        return 0;
-    }
-    if (parse_u64(build->shuffle, &seed) < 0 || seed > INT64_MAX) {
-        json_decref(files);
+    if (parse_u64(shuffle, &seed) < 0 || seed > INT64_MAX) {
         (void)edl_error_set(error, -EINVAL,
-                            "--shuffle is \"%s\", and no whole number from 0 to %" PRId64,
-                            build->shuffle, INT64_MAX);
+                            "--shuffle is \"%s\", and no whole number from 0 to %" PRId64, shuffle,
+                            INT64_MAX);
         return edl_error_remedy(error, "give any seed, such as --shuffle 7");
     }
-    dataset = json_pack("{s:o*, s:I}", "files", files, "shuffle", (json_int_t)seed);
-    (void)json_object_set_new(spec, "dataset", dataset);
+    (void)json_object_set_new(dataset, "shuffle", json_integer((json_int_t)seed));
+    return 0;
+}
+
+/* add_count - of at most max; 0: nothing is said */
+static int add_count(json_t *dataset, const char *key, const char *option, uint64_t n, uint64_t max,
+                     struct edl_error *error)
+{
+    if (n > max) {
+        (void)edl_error_set(error, -EINVAL, "%s is %" PRIu64 ", the most is %" PRIu64, option, n,
+                            max);
+        return edl_error_remedy(error, "give a smaller number");
+    }
+    if (n > 0)
+        (void)json_object_set_new(dataset, key, json_integer((json_int_t)n));
+    return 0;
+}
+
+/* add_dataset - the pattern alone where nothing is said of its tasks */
+static int add_dataset(json_t *spec, const struct job_build *build, struct edl_error *error)
+{
+    _cleanup_json_ json_t *dataset = json_object();
+    int r = build->shuffle != NULL ? add_seed(dataset, build->shuffle, error) : 0;
+
+    if (r == 0)
+        r = add_count(dataset, "task_records", "--task-records", build->task_records,
+                      TASK_RECORDS_MAX, error);
+    if (r == 0)
+        r = add_count(dataset, "tries", "--task-tries", build->task_tries, TASK_TRIES_MAX, error);
+    if (r < 0)
+        return r;
+    if (json_object_size(dataset) == 0) { /* a NULL is left out */
+        (void)json_object_set_new(spec, "dataset",
+                                  build->dataset != NULL ? json_string(build->dataset) : NULL);
+        return 0;
+    }
+    if (build->dataset != NULL)
+        (void)json_object_set_new(dataset, "files", json_string(build->dataset));
+    (void)json_object_set(spec, "dataset", dataset);
     return 0;
 }
 

@@ -17,6 +17,7 @@ struct job_build {
     uint64_t min;          /* 0 = 1 */
     uint64_t max;          /* 0 = min */
     uint64_t cpu_millicores, memory_bytes, gpus, passes; /* 0 = the scheduler's default */
+    uint64_t task_records, task_tries;                   /* likewise */
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
     const struct option_list *after;                     /* jobs, may be NULL */
     const char *deadline, *expected, *array, *user;      /* or NULL */

@@ -34,7 +34,7 @@ bool job_options_given(const struct job_options *options)
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
            options->dataset != NULL || options->deadline != NULL || options->expected != NULL ||
            options->array != NULL || options->user != NULL || options->shuffle != NULL ||
-           options->after.n != 0;
+           options->task_records != 0 || options->task_tries != 0 || options->after.n != 0;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -259,6 +259,8 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .memory_bytes = options->memory_bytes,
         .gpus = options->gpus,
         .passes = options->passes,
+        .task_records = options->task_records,
+        .task_tries = options->task_tries,
         .env = &options->env,
         .after = &options->after,
         .deadline = options->deadline,

@@ -17,7 +17,7 @@ struct server;
 
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle;
-    uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes;
+    uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     struct option_list env, after;
 };
 
@@ -43,7 +43,11 @@ struct job_options {
     XX("user", "ACCOUNT", "run as (yours); anybody else: for admins", option_text, user, 0)        \
     XX("passes", "N", "passes over the dataset (its program's, or 1)", option_positive, passes, 0) \
     XX("shuffle", "SEED", "each pass in another order, which follows from the seed", option_text,  \
-       shuffle, 0)
+       shuffle, 0)                                                                                 \
+    XX("task-records", "N", "records in a task, at most (as its program likes)", option_positive,  \
+       task_records, 0)                                                                            \
+    XX("task-tries", "N", "failures or deaths that skip a task (4, 5)", option_positive,           \
+       task_tries, 0)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */
 bool job_options_given(const struct job_options *options);

@@ -35,7 +35,9 @@ struct making {
     size_t *ends;                   /* of each piece, a number of chunks */
     uint64_t task_bytes;            /* of a task, about */
     size_t task_files;              /* in a task, at most */
+    uint32_t task_records;          /* likewise, but of a chunk with more; 0: any number */
     uint64_t open_bytes, open_text; /* of the piece that is not ended yet */
+    uint64_t open_records;
     size_t open_files;
     enum edl_record_kind kind;
     uint64_t file_bytes, mtime_us; /* of the file that is being cut; 0: they are not told */
@@ -178,7 +180,7 @@ static void end_piece(struct making *making)
 {
     struct record_index *index = making->index;
 
-    making->open_bytes = making->open_text = 0;
+    making->open_bytes = making->open_text = making->open_records = 0;
     making->open_files = 0;
     if (index->n_chunks == (index->n_pieces > 0 ? making->ends[index->n_pieces - 1] : 0))
         return;
@@ -206,6 +208,8 @@ static void add_chunk(struct making *making, const char *path, uint64_t offset_b
 {
     struct record_index *index = making->index;
 
+    if (making->task_records > 0 && making->open_records + n_records > making->task_records)
+        end_piece(making);
     if (index->n_chunks == making->chunks_room) {
         making->chunks_room = making->chunks_room * 2 + 16;
         index->chunks = xreallocarray(index->chunks, making->chunks_room, sizeof *index->chunks);
@@ -213,8 +217,10 @@ static void add_chunk(struct making *making, const char *path, uint64_t offset_b
     index->chunks[index->n_chunks++] =
         (struct edl_chunk){ path, offset_bytes, n_records, making->file_bytes, making->mtime_us };
     making->open_bytes += bytes;
+    making->open_records += n_records;
     making->open_text += text_bytes_of(path) + CHUNK_TEXT_BYTES;
-    if (making->open_bytes >= making->task_bytes || making->open_text >= TASK_TEXT_BYTES)
+    if (making->open_bytes >= making->task_bytes || making->open_text >= TASK_TEXT_BYTES ||
+        making->open_records == making->task_records)
         end_piece(making);
 }
 
@@ -254,6 +260,14 @@ struct text_cut {
     bool open_line; /* bytes without a newline behind them */
 };
 
+/* end_chunk - behind a line: `end` bytes of the block */
+static void end_chunk(struct making *making, const char *path, uint64_t end, struct text_cut *cut)
+{
+    add_chunk(making, path, cut->begin, cut->lines, cut->offset + end - cut->begin);
+    cut->begin = cut->offset + end;
+    cut->lines = 0;
+}
+
 static void cut_block(struct making *making, const char *path, const uint8_t *block, size_t size,
                       struct text_cut *cut)
 {
@@ -261,16 +275,14 @@ static void cut_block(struct making *making, const char *path, const uint8_t *bl
     uint64_t end = last != NULL ? (uint64_t)(last - block) + 1 : 0;
 
     while ((at = memchr(at, '\n', size - (size_t)(at - block))) != NULL) {
-        cut->lines++;
         at++;
+        if (++cut->lines == making->task_records)
+            end_chunk(making, path, (uint64_t)(at - block), cut);
     }
-    if (last != NULL &&
+    if (last != NULL && cut->lines > 0 &&
         (making->open_bytes + cut->offset + end - cut->begin >= making->task_bytes ||
-         cut->lines > UINT32_MAX / 2)) {
-        add_chunk(making, path, cut->begin, cut->lines, cut->offset + end - cut->begin);
-        cut->begin = cut->offset + end;
-        cut->lines = 0;
-    }
+         cut->lines > UINT32_MAX / 2))
+        end_chunk(making, path, end, cut);
     cut->offset += size;
     cut->open_line = block[size - 1] != '\n';
 }
@@ -399,11 +411,11 @@ static void number_pieces(struct making *making)
     }
 }
 
-int record_index_make(const char *paths, enum edl_record_kind kind, struct record_index *ret,
-                      struct edl_error *error)
+int record_index_make(const char *paths, enum edl_record_kind kind, uint32_t task_records,
+                      struct record_index *ret, struct edl_error *error)
 {
     struct record_index index = { 0 };
-    struct making making = { .index = &index, .kind = kind };
+    struct making making = { .index = &index, .kind = kind, .task_records = task_records };
     int r = expand(&making, paths, error);
 
     if (r == 0) {

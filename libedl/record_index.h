@@ -22,8 +22,9 @@ struct record_index {
 
 /* record_index_make - the tasks of all files that paths names; says on stderr how far it is when
  * that takes long, and which chunks are damaged
- * paths: paths and patterns with commas between them. -EIO: there is no such file, it cannot be
+ * paths: paths and patterns with commas between them. task_records: in a task at most, unless a
+ * chunk of a RecordIO file has more; 0: any number. -EIO: there is no such file, it cannot be
  * read, is a folder or of another kind, or there is no record in any. */
-int record_index_make(const char *paths, enum edl_record_kind kind, struct record_index *ret,
-                      struct edl_error *error);
+int record_index_make(const char *paths, enum edl_record_kind kind, uint32_t task_records,
+                      struct record_index *ret, struct edl_error *error);
 void record_index_clear(struct record_index *index);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "libedl/tasks.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 #define UNREADABLE_MOST 4 /* tasks one behind the other; then it is this machine and not a file */
 #define READ_AHEAD_BYTES (8 << 20)
@@ -143,6 +145,20 @@ static void tell_of_passes(const struct edl_records *records, uint64_t of_job)
                   of_job, of_job == 1 ? "" : "es", records->passes, records->passes);
 }
 
+/* make_index - with tasks as large as the job says */
+static int make_index(struct edl_records *records, struct record_index *ret)
+{
+    const char *said = getenv("EDL_TASK_RECORDS");
+    uint64_t task_records = 0;
+
+    if (said != NULL && *said != '\0' &&
+        (parse_u64(said, &task_records) < 0 || task_records == 0 || task_records > UINT32_MAX))
+        return edl_error_set(&records->error, -EINVAL,
+                             "EDL_TASK_RECORDS is \"%.40s\", not a number of records", said);
+    return record_index_make(records->paths, records->kind, (uint32_t)task_records, ret,
+                             &records->error);
+}
+
 static int put_dataset(struct edl_records *records)
 {
     struct record_index index = { 0 };
@@ -155,7 +171,7 @@ static int put_dataset(struct edl_records *records)
         tell_of_passes(records, of_job);
         return 0;
     }
-    if (record_index_make(records->paths, records->kind, &index, &records->error) < 0)
+    if (make_index(records, &index) < 0)
         return failed(records);
     r = edl_dataset_put_passes(records->client, index.digest, index.pieces, index.n_pieces,
                                records->passes, &of_job);
@@ -179,7 +195,7 @@ static int begin(struct edl_records *records)
         return 0;
     if (records->client != NULL)
         r = put_dataset(records);
-    else if (record_index_make(records->paths, records->kind, &records->index, &records->error) < 0)
+    else if (make_index(records, &records->index) < 0)
         r = failed(records);
     else
         r = 0;

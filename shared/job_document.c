@@ -54,6 +54,16 @@ static const struct document_rule files_rule = { .key = "files",
 static const struct document_rule dataset_rules[] = {
     { .key = "files", .kind = DOCUMENT_TEXT, .offset = AT(dataset) },
     { .key = "shuffle", .kind = DOCUMENT_INTEGER, .offset = AT(shuffle), .max = INT64_MAX },
+    { .key = "task_records",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(task_records),
+      .min = 1,
+      .max = TASK_RECORDS_MAX },
+    { .key = "tries",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(task_tries),
+      .min = 1,
+      .max = TASK_TRIES_MAX },
 };
 
 static const struct document_rule metadata_rules[] = {
@@ -606,6 +616,8 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
         draft->dataset != NULL && *draft->dataset != '\0' ? xstrdup(draft->dataset) : NULL;
     spec->shuffled = draft->shuffle >= 0;
     spec->shuffle_seed = spec->shuffled ? (uint64_t)draft->shuffle : 0;
+    spec->task_records = (uint32_t)draft->task_records;
+    spec->task_tries = (uint32_t)draft->task_tries;
     if (draft->n_roles == 0) {
         (void)job_draft_refuse(reader, draft, "trainer", "the job has no role");
         (void)edl_error_remedy(reader->error, "add trainer with an entrypoint, or roles");

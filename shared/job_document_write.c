@@ -90,17 +90,28 @@ static json_t *env_to_json(const struct job_spec *spec)
     return json;
 }
 
+/* Something is said of the tasks of its data. */
+static bool job_spec_has_rules(const struct job_spec *spec)
+{
+    return spec->shuffled || spec->task_records > 0 || spec->task_tries > 0;
+}
+
 /* The files alone where there is nothing to say of them. */
 static json_t *dataset_to_json(const struct job_spec *spec)
 {
     json_t *dataset;
 
-    if (!spec->shuffled)
+    if (!job_spec_has_rules(spec))
         return json_string(spec->dataset);
     dataset = json_object();
     if (spec->dataset != NULL)
         set(dataset, "files", json_string(spec->dataset));
-    set(dataset, "shuffle", json_integer((json_int_t)spec->shuffle_seed));
+    if (spec->shuffled)
+        set(dataset, "shuffle", json_integer((json_int_t)spec->shuffle_seed));
+    if (spec->task_records > 0)
+        set(dataset, "task_records", json_integer(spec->task_records));
+    if (spec->task_tries > 0)
+        set(dataset, "tries", json_integer(spec->task_tries));
     return dataset;
 }
 
@@ -151,7 +162,7 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)
         set(json, "after", texts_to_json(spec->after));
-    if (spec->dataset != NULL || spec->shuffled)
+    if (spec->dataset != NULL || job_spec_has_rules(spec))
         set(json, "dataset", dataset_to_json(spec));
     if (spec->workspace_folder != NULL)
         set(json, "workspace-folder", json_string(spec->workspace_folder));

@@ -172,6 +172,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
         { .name = "hidden", .fallback = "256", .u64 = &t->hidden, .help = "units" },
         { .name = "seed", .fallback = "1", .u64 = &t->seed, .help = "of start values and dropout" },
         { .name = "task-records",
+          .environment = "EDL_TASK_RECORDS",
           .fallback = "2000",
           .u64 = &t->task_records,
           .help = "records of a task, when this trainer indexes the data set" },

@@ -97,8 +97,9 @@ def _text_bytes(path: str) -> int:
 class _Cutter:
     """Makes tasks of pieces, as libedl does. A task ends when it is large, when its text is, or after so many files."""
 
-    def __init__(self, files: int, all_bytes: int) -> None:
+    def __init__(self, files: int, all_bytes: int, task_records: int = 0) -> None:
         self.tasks: List[List[Chunk]] = []
+        self.task_records = task_records  # at most, but of a chunk with more; 0: any number
         self.task_bytes = min(max(all_bytes // TASKS_WANTED, TASK_BYTES_LEAST), TASK_BYTES_MOST)
         self._task_files = -(-files // TASKS_WANTED)
         self._facts = (0, 0)
@@ -106,7 +107,7 @@ class _Cutter:
 
     def _begin(self) -> None:
         self._open: List[Chunk] = []
-        self.open_bytes = self._open_text = self._open_files = 0
+        self.open_bytes = self._open_text = self._open_files = self._open_records = 0
 
     def end(self) -> None:
         """The pieces since the last end are a task."""
@@ -119,10 +120,13 @@ class _Cutter:
         self._facts = facts(os.fstat(file.fileno()))
 
     def add(self, path: str, offset: int, records: int, size: int) -> None:
+        if self.task_records and self._open_records + records > self.task_records:
+            self.end()
         self._open.append(Chunk(path, offset, records, *self._facts))
+        self._open_records += records
         self.open_bytes += size
         self._open_text += _text_bytes(path) + CHUNK_TEXT_BYTES
-        if self.open_bytes >= self.task_bytes or self._open_text >= TASK_TEXT_BYTES:
+        if self.open_bytes >= self.task_bytes or self._open_text >= TASK_TEXT_BYTES or self._open_records == self.task_records:
             self.end()
 
     def end_file(self) -> None:
@@ -131,18 +135,30 @@ class _Cutter:
             self.end()
 
 
+def _line_ends(block: bytes, each: bool) -> Iterator[Tuple[int, int]]:
+    """The places behind lines in it, and how many lines since the one before: all of them, or the last one."""
+    if not each:
+        yield block.rfind(b"\n") + 1, block.count(b"\n")
+        return
+    end = block.find(b"\n") + 1
+    while end:
+        yield end, 1
+        end = block.find(b"\n", end) + 1
+
+
 def _cut_lines(cutter: _Cutter, file: BinaryIO, path: str) -> None:
     """Pieces that end where a line does."""
     file.seek(0)
     offset = begin = lines = 0
     last = b"\n"
     for block in iter(lambda: file.read(min(BLOCK_BYTES, cutter.task_bytes)), b""):
-        end = block.rfind(b"\n") + 1
-        lines += block.count(b"\n")
+        for end, more in _line_ends(block, cutter.task_records > 0):
+            lines += more
+            large = cutter.open_bytes + offset + end - begin >= cutter.task_bytes
+            if end and (large or lines == cutter.task_records):
+                cutter.add(path, begin, lines, offset + end - begin)
+                begin, lines = offset + end, 0
         last = block[-1:]
-        if end and cutter.open_bytes + offset + end - begin >= cutter.task_bytes:
-            cutter.add(path, begin, lines, offset + end - begin)
-            begin, lines = offset + end, 0
         offset += len(block)
     if last != b"\n":
         lines += 1  # the last line may lack its end
@@ -189,12 +205,20 @@ def check_kind(kind: Optional[str]) -> None:
         raise ValueError(f"kind is {kind!r}: {', '.join(KINDS)} are possible, or None, which is recordio or lines by the file")
 
 
+def task_records() -> int:
+    """In a task, as its job says; 0: it says nothing. NoData."""
+    said = os.environ.get("EDL_TASK_RECORDS", "")
+    if said and not (said.isascii() and said.isdigit() and int(said)):
+        raise NoData(f"EDL_TASK_RECORDS is {said!r}, not a number of records", "take it out of the environment")
+    return int(said or 0)
+
+
 def index(paths: Paths, kind: Optional[str] = None) -> DataSet:
     """The tasks of all files, in their order. NoData."""
     check_kind(kind)
     files = expand(paths)
     sizes = [0 if kind == "files" else _size(path) for path in files]
-    cutter = _Cutter(len(files), sum(sizes))
+    cutter = _Cutter(len(files), sum(sizes), task_records())
     name = hashlib.sha256()
     began = time.monotonic()
     tell = began + TELL_AFTER_S

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import threading
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -49,6 +50,24 @@ class Alone(Folder):
         self.assertEqual([len(task) for task in tasks], [3] * 6 + [2])
         self.assertEqual(_files.index(path).digest, _files.index(path).digest)
         self.assertNotEqual(_files.index(path).digest, _files.index(self.framed("part-1", [b"x"])).digest)
+
+    def test_tasks_have_as_many_records_as_the_job_says(self) -> None:
+        """tests/unit/test_libedl_records.c has the same."""
+        self.text("part-0", "one\ntwo\nthree\n")
+        self.text("part-1", "four\nfive\nsix")
+        with _recordio.Writer(self.path("part-2"), "none", chunk_records=3) as writer:
+            for record in (b"a", b"b", b"c", b"d"):
+                writer.write(record)
+        with mock.patch.dict(os.environ, {"EDL_TASK_RECORDS": "2"}):
+            tasks = _files.index(self.pattern).tasks
+            self.assertEqual([[chunk.records for chunk in task] for task in tasks], [[2], [1], [2], [1], [3], [1]])
+            self.assertEqual(tasks[3][0].offset, 10)
+            self.assertEqual(list(edl.cloud_reader(self.path("part-[01]"))), [b"one", b"two", b"three", b"four", b"five", b"six"])
+            names = [self.text(f"small-{i:04}", "a\n") for i in range(1500)]
+            self.assertEqual({len(task) for task in _files.index(names).tasks}, {1, 2})
+        for wrong in ("0", "-1", "two", "\u00b2"):
+            with mock.patch.dict(os.environ, {"EDL_TASK_RECORDS": wrong}), self.assertRaisesRegex(edl.NoData, "EDL_TASK_RECORDS"):
+                _files.index(self.pattern)
 
     def test_a_program_in_c_gives_the_same_name(self) -> None:
         """tests/unit/test_libedl_records.c has the same files and the same name."""

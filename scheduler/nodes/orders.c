@@ -170,6 +170,8 @@ static void add_own(json_t *env, const struct process *process)
     set_text(env, "EDL_ADDRESS", process_address(process));
     set_text(env, "EDL_DATASET", job->spec->dataset != NULL ? job->spec->dataset : "");
     set_number(env, "EDL_PASSES", passes_of(job));
+    if (job->spec->task_records > 0)
+        set_number(env, "EDL_TASK_RECORDS", job->spec->task_records);
 }
 
 /* The GPUs of its node that it may see: its grants, and no other; "" hides them all. CUDA by itself

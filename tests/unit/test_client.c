@@ -451,6 +451,24 @@ TEST(test_job_build_document_shuffle)
     }
 }
 
+TEST(test_job_build_document_tasks)
+{
+    const char *const argv[] = { "true" };
+    struct job_build build = {
+        .workspace = "", .task_records = 100, .argv = (char **)argv, .argc = 1
+    };
+    struct edl_error error = { 0 };
+    json_t *document = NULL;
+
+    assert_dataset(&build, "{\"task_records\":100}");
+    build.dataset = "data/train-*";
+    build.task_tries = 7;
+    assert_dataset(&build, "{\"files\":\"data/train-*\",\"task_records\":100,\"tries\":7}");
+    build.task_tries = 1001;
+    assert_int_equal(job_build_document(&build, &document, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "--task-tries is 1001, the most is 1000"));
+}
+
 TEST(test_job_build_document_wrong_bounds_and_env)
 {
     const char *const argv[] = { "true" };

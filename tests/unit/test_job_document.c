@@ -434,25 +434,32 @@ TEST(test_memory_by_default)
     (void)job_spec_free(spec);
 }
 
-/* The files alone, or files and a seed, each of which may be absent. */
-TEST(test_dataset_with_an_order)
+/* The files alone, or files and what is said of their tasks, each of which may be absent. */
+TEST(test_dataset_with_rules)
 {
     static const struct {
         const char *text, *files;
         bool shuffled;
         uint64_t seed;
+        uint32_t task_records, tries;
     } good[] = {
-        { "/data/train-*", "/data/train-*", false, 0 },
-        { "{files: /data/train-*}", "/data/train-*", false, 0 },
-        { "{files: /data/train-*, shuffle: 0}", "/data/train-*", true, 0 },
-        { "{shuffle: 9223372036854775807}", NULL, true, INT64_MAX },
-        { "{}", NULL, false, 0 },
+        { "/data/train-*", "/data/train-*", false, 0, 0, 0 },
+        { "{files: /data/train-*}", "/data/train-*", false, 0, 0, 0 },
+        { "{files: /data/train-*, shuffle: 0}", "/data/train-*", true, 0, 0, 0 },
+        { "{shuffle: 9223372036854775807}", NULL, true, INT64_MAX, 0, 0 },
+        { "{task_records: 1, tries: 1000}", NULL, false, 0, 1, 1000 },
+        { "{files: /d, shuffle: 7, task_records: 16777216, tries: 1}", "/d", true, 7, 16777216, 1 },
+        { "{}", NULL, false, 0, 0, 0 },
     };
     static const char *const bad[][2] = {
         { "{\"files\":7}", "/dataset/files" },
         { "{\"shuffle\":-1}", "/dataset/shuffle" },
         { "{\"shuffle\":\"yes\"}", "/dataset/shuffle" },
         { "{\"shuffel\":1}", "/dataset/shuffel" },
+        { "{\"task_records\":0}", "/dataset/task_records" },
+        { "{\"task_records\":16777217}", "/dataset/task_records" },
+        { "{\"tries\":0}", "/dataset/tries" },
+        { "{\"tries\":1001}", "/dataset/tries" },
         { "[\"/a\"]", "/dataset" },
     };
     struct job_spec *spec = NULL;
@@ -469,6 +476,8 @@ TEST(test_dataset_with_an_order)
             assert_string_equal(spec->dataset, good[i].files);
         assert_int_equal(spec->shuffled, good[i].shuffled);
         assert_int_equal(spec->shuffle_seed, good[i].seed);
+        assert_int_equal(spec->task_records, good[i].task_records);
+        assert_int_equal(spec->task_tries, good[i].tries);
         check_round_trip(spec);
         spec = job_spec_free(spec);
     }

@@ -19,9 +19,29 @@ TEST(test_digest)
     put_recordio("part-0", "ab", 1);
     set_time("part-0", 250000);
     put_file("m\u00fc", "one\ntwo\n");
-    assert_int_equal(record_index_make("part-0,m\u00fc", EDL_RECORD_AUTO, &index, NULL), 0);
+    assert_int_equal(record_index_make("part-0,m\u00fc", EDL_RECORD_AUTO, 0, &index, NULL), 0);
     assert_string_equal(index.digest, "0371153b7fd56b5040d419a340c126c3"
                                       "f944c07c2780922fd24a42eb7326d59b");
+    record_index_clear(&index);
+}
+
+/* Of files with three lines each, and of one with a chunk of three and one of one record. */
+TEST(test_task_records)
+{
+    static const uint32_t sizes[] = { 2, 1, 2, 1, 3, 1 };
+    struct record_index index = { 0 };
+
+    put_file("part-0", "one\ntwo\nthree\n");
+    put_file("part-1", "four\nfive\nsix");
+    put_recordio("part-2", "abcd", 3);
+    assert_int_equal(record_index_make("part-0,part-1,part-2", EDL_RECORD_AUTO, 2, &index, NULL),
+                     0);
+    assert_int_equal(index.n_pieces, ELEMENTS(sizes));
+    for (size_t i = 0; i < index.n_pieces; i++) {
+        assert_int_equal(index.pieces[i].n_chunks, 1);
+        assert_int_equal(index.pieces[i].chunks[0].n_records, sizes[i]);
+    }
+    assert_int_equal(index.pieces[3].chunks[0].offset_bytes, 10);
     record_index_clear(&index);
 }
 
