@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_trim.h - keeps the logs of a node within their bounds, beneath programs that hold them open
  *
- * A program writes to its log itself: nothing is in between that could hold it back, or take its
- * lines along when it dies. The part beyond the bound is given back to the file system from the
+ * The part beyond the bound is given back to the file system from the
  * front (fallocate(2), FALLOC_FL_PUNCH_HOLE). Offsets stay as they are, and a reader finds a hole
  * where the oldest part was. May take as long as the disk does: run by edl-workspace, never in the
  * agent. Tests: tests/unit/test_log_trim.c. */

@@ -140,8 +140,8 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
     null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null_fd == -1 || setsid() == -1 || setrlimit(RLIMIT_CORE, &no_core) == -1 ||
-        dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->log_fd, STDOUT_FILENO) == -1 ||
-        dup2(spec->log_fd, STDERR_FILENO) == -1 ||
+        dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->output_fd, STDOUT_FILENO) == -1 ||
+        dup2(spec->output_fd, STDERR_FILENO) == -1 ||
         close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);
     other = spec->account != NULL && spec->account->is_other;

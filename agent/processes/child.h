@@ -19,7 +19,7 @@ struct child_spec {
     char **argv;           /* borrowed, NULL-terminated */
     char **environment;    /* borrowed, NULL-terminated, "NAME=value"; nothing else is passed on */
     const char *workspace; /* borrowed; absolute */
-    int log_fd;            /* borrowed; standard output and error */
+    int output_fd;         /* borrowed; standard output and error */
     mode_t umask;
     const struct account *account; /* borrowed; whose process it is; NULL: ours */
     /* borrowed; folders that another account's does not see (hidden.h); NULL: nothing is hidden */

@@ -30,13 +30,14 @@
 #include "agent/core/fence.h"
 #include "agent/machine/cpu_topology.h"
 #include "agent/groups/grouping.h"
+#include "agent/layout.h"
 #include "agent/processes/hidden.h"
 #include "agent/processes/job_shm.h"
 #include "agent/supervisor/killtree.h"
 #include "agent/link/lease.h"
 #include "agent/supervisor/last_words.h"
+#include "agent/supervisor/log_pump.h"
 #include "agent/logs/log_file.h"
-#include "agent/logs/log_watch.h"
 #include "agent/supervisor/notify.h"
 #include "agent/processes/process_dir.h"
 #include "agent/supervisor/standstill.h"
@@ -55,6 +56,8 @@
 /* from its order on: no file system that works takes as long */
 #define START_MAX_US (30 * USEC_PER_SEC)
 
+#define LOG_EXTRA_PART 4 /* of its bound, beyond it: an agent would have shortened it before */
+
 struct supervisor {
     const char *path, *key; /* borrowed: its folder, and the name of that */
     int dir_fd;
@@ -65,7 +68,7 @@ struct supervisor {
     char **environment;     /* owned, with its strings */
     struct lease_map lease;
     struct fence fence;
-    struct log_watch log_watch;
+    struct log_pump *pump; /* owned; of its log; NULL: it is not open */
     struct child child;
     struct killtree_main main_child;
     struct supervisor_record record;
@@ -153,35 +156,46 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
  * open(2) would wait for a reader. -1 with errno. */
 static int open_file(const char *path)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-    _cleanup_close_ int fd = open(path, flags | O_NONBLOCK, LOG_MODE_BEGUN);
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    _cleanup_close_ int fd = open(path, flags, LOG_MODE_BEGUN);
     struct stat st;
 
     if (fd == -1 || fstat(fd, &st) == -1)
         return -1;
     errno = EEXIST;
-    /* of a regular file it means nothing, but the program may hand it on */
-    return S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, flags) == 0 ? TAKE_FD(fd) : -1;
+    return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -1; /* of which O_NONBLOCK means nothing */
 }
 
 /* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
 static int open_log(struct supervisor *s, struct edl_error *error)
 {
     const char *path = json_text(s->order, "log_path");
+    uint64_t bound = json_u64(s->order, "log_max");
+    int fd = open_file(path);
 
-    s->spec.log_fd = open_file(path);
-    if (s->spec.log_fd == -1 && errno == ENOENT) {
+    if (fd == -1 && errno == ENOENT) {
         _cleanup_free_ char *folder = xstrdup(path);
 
         folder[strrchr(folder, '/') - folder] = '\0';
         (void)mkdir(folder, 0750);
-        s->spec.log_fd = open_file(path);
+        fd = open_file(path);
     }
-    return s->spec.log_fd == -1 ? edl_error_errno(error, -errno, "cannot open the log %s", path)
-                                : 0;
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "cannot open the log %s", path);
+    s->pump = log_pump_new(fd, bound + bound / LOG_EXTRA_PART);
+    return 0;
 }
 
-/* The log is its own as well, so that /dev/stderr can be opened; the folder around it is not. */
+/* say - a line of ours in its log, if there is one */
+static void say(const struct supervisor *s, const char *words)
+{
+    _cleanup_free_ char *line = text_format("edl-supervisor: %s\n", words);
+
+    if (s->pump != NULL)
+        log_pump_say(s->pump, line);
+}
+
+/* The log counts as its own; the folder around it does not. */
 static int give(const struct supervisor *s, struct edl_error *error)
 {
     const struct account *a = s->spec.account;
@@ -189,7 +203,7 @@ static int give(const struct supervisor *s, struct edl_error *error)
     json_t *path;
     int r = 0;
 
-    if (a->is_other && fchown(s->spec.log_fd, a->uid, a->gid) == -1)
+    if (a->is_other && fchown(log_pump_log(s->pump), a->uid, a->gid) == -1)
         return edl_error_errno(error, -errno, "cannot give the log to %s", a->name);
     json_array_foreach(json_object_get(s->order, "folders"), i, path)
     {
@@ -257,7 +271,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
         r = load_argv(s, error);
     if (r == 0)
         r = choose_account(s, error);
-    if (r == 0 && fchmod(s->spec.log_fd, LOG_MODE_RUNS) == -1)
+    if (r == 0 && fchmod(log_pump_log(s->pump), LOG_MODE_RUNS) == -1)
         r = edl_error_errno(error, -errno, "cannot mark the log");
     if (r < 0)
         return r;
@@ -269,8 +283,6 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     s->spec.workspace = json_text(s->order, "workspace");
     s->spec.umask = umask_of(s->order);
     fence_init(&s->fence, json_u64(s->order, "lease_us"), json_u64(s->order, "grace_us"));
-    log_watch_begin(&s->log_watch, s->fence.lease_us > 0 ? 0 : json_u64(s->order, "log_max"),
-                    clock_read_us(CLOCK_BOOTTIME));
     if (s->fence.lease_us > 0) {
         r = lease_map_open(json_text(s->order, "lease_path"), false, false, &s->lease, error);
         if (r < 0)
@@ -327,12 +339,16 @@ static int start(struct supervisor *s, struct edl_error *error)
     r = limit_start(s, error);
     if (r < 0)
         return r;
+    r = log_pump_open(s->pump, s->spec.account, &s->spec.output_fd, error);
+    if (r < 0)
+        return r;
     s->spec.group_fd = grouping_open(&s->grouping);
     s->spec.announce = announce;
     s->spec.confine = confine;
     s->spec.userdata = s;
     r = child_fork(&s->spec, &s->child, error);
     s->spec.group_fd = safe_close(s->spec.group_fd);
+    s->spec.output_fd = safe_close(s->spec.output_fd);
     s->main_child.pid = s->child.pid;
     s->record.child_pid = s->child.pid;
     if (r == 0)
@@ -374,9 +390,8 @@ static bool look(struct supervisor *s)
         standstill_thaw(&s->standstill);
     if (verdict.term)
         killtree_ask(&s->main_child, s->child.pidfd);
-    log_watch_look(&s->log_watch, s->spec.log_fd, now_us);
     verdict.look_at_us = MIN_OF(verdict.look_at_us, standstill_look_at(&s->standstill, now_us));
-    arm(s, MIN_OF(verdict.look_at_us, s->log_watch.look_at_us));
+    arm(s, verdict.look_at_us);
     return verdict.kill;
 }
 
@@ -396,11 +411,13 @@ static void on_thaw(struct supervisor *s, const struct signalfd_siginfo *info, u
         standstill_goes_on(&s->standstill, now_us);
 }
 
-/* await - a child ended, the agent asks, the time has come, or a freeze is complete or undone */
+/* await - a child ended, the agent asks, the time has come, a freeze is complete or undone, or the
+ * program writes for the first time */
 static void await(struct supervisor *s)
 {
     struct pollfd fds[] = { { .fd = s->signal_fd, .events = POLLIN },
-                            { .fd = standstill_fd(&s->standstill), .events = POLLPRI } };
+                            { .fd = standstill_fd(&s->standstill), .events = POLLPRI },
+                            { .fd = log_pump_fd(s->pump), .events = POLLIN } };
     struct signalfd_siginfo info;
 
     (void)poll(fds, ELEMENTS(fds), -1);
@@ -412,6 +429,8 @@ static void await(struct supervisor *s)
         else if (info.ssi_signo == SIGUSR1)
             on_thaw(s, &info, now_us);
     }
+    if (fds[2].revents != 0)
+        log_pump_run(s->pump);
 }
 
 /* run - until the program is over and nothing is left of it
@@ -436,6 +455,7 @@ static void run(struct supervisor *s)
     grouping_kill(
         &s->grouping); /* one by one, those who fork faster than they are found would win */
     killtree_kill_all(&s->main_child);
+    log_pump_end(s->pump);
 }
 
 /* unpack - the workspace, if it comes out of an archive
@@ -462,7 +482,7 @@ static int unpack(struct supervisor *s, struct edl_error *error)
     else
         r = unpacker_end(s->order, &s->child, s->main_child.status, error);
     if (r < 0)
-        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", error->text);
+        say(s, error->text);
     if (r == -ENOTDIR)
         s->unfit = UNFIT_NO_WORKSPACE;
     child_close(&s->child);
@@ -512,6 +532,18 @@ static bool is_lease_over(const struct supervisor *s)
            fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
 }
 
+/* tell_lost - where its log could not: in the journal, and in its end if nothing else is told */
+static void tell_lost(const struct supervisor *s, struct exit_record *ret)
+{
+    char what[sizeof ret->reason];
+
+    if (!log_pump_lost(s->pump, what, sizeof what))
+        return;
+    log_warning("%s", what);
+    if (ret->reason[0] == '\0')
+        (void)snprintf(ret->reason, sizeof ret->reason, "%s", what);
+}
+
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
@@ -530,7 +562,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         if (ret->exit_code != 0)
             (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
                            ret->exit_code);
-        if (ret->exit_code != 0 && last_words(s->spec.log_fd, words, sizeof words))
+        if (ret->exit_code != 0 && last_words(log_pump_log(s->pump), words, sizeof words))
             (void)snprintf(ret->reason, sizeof ret->reason, "its last words: %s", words);
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
@@ -539,7 +571,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     ret->orphans_reaped = s->main_child.orphans;
     if (child_failure(&s->child, &s->spec, &failure) < 0) {
         (void)snprintf(ret->reason, sizeof ret->reason, "%.255s", failure.text);
-        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", failure.text);
+        say(s, failure.text);
         if (s->child.late && is_lease_over(s))
             ret->fault = START_FAULT_PLACE;
         else if (s->child.no_workspace && is_given(s))
@@ -551,6 +583,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         if (s->fence.cause != FENCE_NONE)
             (void)snprintf(ret->reason, sizeof ret->reason, "%s", fence_say(s->fence.cause));
     }
+    tell_lost(s, ret);
     ret->frozen_us = standstill_us(&s->standstill);
     if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
         ret->cpu_used_us =
@@ -568,8 +601,7 @@ static void refuse(const struct supervisor *s, const struct edl_error *why, stru
     ret->fault = s->unfit == UNFIT_NOT ? start_fault_of_error(why->code) : START_FAULT_NONE;
     (void)snprintf(ret->reason, sizeof ret->reason, "%.150s%s%.100s", why->text,
                    why->remedy[0] != '\0' ? "; " : "", why->remedy);
-    if (s->spec.log_fd >= 0)
-        (void)dprintf(s->spec.log_fd, "edl-supervisor: %s\n", ret->reason);
+    say(s, ret->reason);
 }
 
 static int supervise(struct supervisor *s, struct edl_error *error)
@@ -607,7 +639,7 @@ static void supervisor_done(struct supervisor *s)
     free(s->environment);
     free(s->spec.argv);
     json_decref(s->order);
-    (void)safe_close(s->spec.log_fd);
+    (void)log_pump_free(s->pump);
     (void)safe_close(s->dir_fd);
 }
 
@@ -619,7 +651,7 @@ int supervise_folder(const char *path)
                             .dir_fd = -1,
                             .signal_fd = -1,
                             .standstill = STANDSTILL_NONE,
-                            .spec.log_fd = -1,
+                            .spec.output_fd = -1,
                             .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };
     struct process_id id;

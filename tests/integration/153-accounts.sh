@@ -44,6 +44,7 @@ agent_begin --allow-user nobody --allow-user daemon
 # who it is, what is its own, and what is out of its reach
 cat >"$work/inspect" <<'END'
 set -u
+echo begin
 bad() { echo "BAD: $*"; }
 [ "$(id -un)" = nobody ] && [ "$(id -gn)" = "$(id -gn nobody)" ] && [ "$(id -G)" = "$(id -G nobody)" ] || bad "it is $(id)"
 [ "$USER" = nobody ] && [ "$LOGNAME" = nobody ] && [ "$HOME" = "$(getent passwd nobody | cut -d: -f6)" ] || bad "it is called $USER, $HOME"
@@ -65,7 +66,7 @@ for path in "$STATE" "$STATE/processes" "$STATE/logs" "$STATE/credential" "$STAT
     [ -w "$path" ] && bad "it can write to $path"
 done
 ls "$STATE/work/1-trainer-0" "$STATE/output/first-1" 2>/dev/null && bad "it can look into another job"
-echo 'by name' >>/dev/stderr || bad "it cannot open its standard error"
+echo 'by name' >/dev/stderr && echo more | tee /dev/stdout >/dev/null || bad "it cannot open its standard error"
 curl -sS --fail --unix-socket "$EDL_SOCKET" http://localhost/jobs/self/hosts || bad "it cannot call the agent"
 echo done
 END
@@ -73,7 +74,7 @@ submit daemon first -- sleep 1000
 submit nobody inspect --env STATE="$work/state" -- sh -c "$(cat "$work/inspect")"
 edl wait inspect >/dev/null || fail "inspect failed: $(edl logs inspect)"
 edl logs inspect >"$work/inspect.out"
-grep -q 'done$' "$work/inspect.out" && grep -q 'by name' "$work/inspect.out" || fail "inspect says: $(cat "$work/inspect.out")"
+grep -q 'done$' "$work/inspect.out" && grep -q 'by name' "$work/inspect.out" && head -n 1 "$work/inspect.out" | grep -q begin || fail "inspect says: $(cat "$work/inspect.out")"
 if grep BAD "$work/inspect.out"; then fail "see above"; fi
 [ "$(stat -c %U "$work/state/output/inspect-2/mine" "$work/state/work/1-trainer-0" "$work/state/logs/2" | paste -sd' ')" = 'nobody daemon root' ] ||
     fail "folders are somebody else's: $(ls -ld "$work"/state/*/*)"

@@ -4,7 +4,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 cat >"$work/plumber.sh" <<'END'
-log=$(readlink /proc/$$/fd/1)
+log=$(ls "$EDL_LOG_DIR"/trainer-0.*.log)
 rm "$log"
 mkfifo "$log" "${log%.1.log}.2.log"
 echo >"$1/laid"

@@ -79,14 +79,14 @@ static int setup(void **state)
         .argv = f->argv,
         .environment = f->environment,
         .workspace = "/",
-        .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .output_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
         .group_fd = -1,
         .announce = announce_nothing,
         .confine = confine_nothing,
         .userdata = f,
         .start_by_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US,
     };
-    assert_true(f->spec.log_fd >= 0);
+    assert_true(f->spec.output_fd >= 0);
     f->child = (struct child){ .pidfd = -1, .status_fd = -1 };
     *state = f;
     return 0;
@@ -99,7 +99,7 @@ static int teardown(void **state)
     child_close(&f->child);
     for (size_t i = 0; i < 2; i++)
         (void)safe_close(f->never[i]);
-    (void)safe_close(f->spec.log_fd);
+    (void)safe_close(f->spec.output_fd);
     free(f);
     return 0;
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "agent/logs/log_trim.h"
-#include "agent/logs/log_watch.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -280,22 +279,4 @@ TEST(test_what_is_no_log_of_ours_stays)
     assert_int_equal(run(f, 0).shortened, 0);
     assert_true(blocks_of(other) >= 500 * KIB);
     assert_true(exists(f->job, "notes.txt"));
-}
-
-TEST_PLAIN(test_a_supervisor_looks_more_often_while_it_grows)
-{
-    struct log_watch watch;
-    uint64_t now_us = 1000 * USEC_PER_SEC;
-
-    log_watch_begin(&watch, 0, now_us);
-    assert_int_equal(watch.look_at_us, NEVER_US);
-    log_watch_begin(&watch, 800 * KIB, now_us);
-    assert_int_equal(watch.most_bytes, 1000 * KIB); /* an agent shortens it before */
-    assert_int_equal(watch.look_at_us, now_us + USEC_PER_SEC);
-    for (unsigned i = 1; i < 10; i++) {
-        log_watch_note(&watch, 10 * KIB * i, now_us);
-        assert_int_equal(watch.look_at_us, now_us + MIN_OF(1U << i, 64U) * USEC_PER_SEC);
-    }
-    log_watch_note(&watch, 500 * KIB, now_us);
-    assert_int_equal(watch.look_at_us, now_us + USEC_PER_SEC);
 }

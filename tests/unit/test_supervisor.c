@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -47,6 +48,108 @@ TEST(test_program_exit_code_and_log_are_recorded)
     assert_int_equal(record.cause, EXIT_CAUSE_PROGRAM);
     read_log(f, log, sizeof log);
     assert_string_equal(log, "out\nerr\n");
+}
+
+static void check_log(struct fixture *f, const char *script, const char *expected)
+{
+    struct exit_record record;
+    char log[256];
+
+    start_script(f, script, 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_int_equal(record.exit_code, 0);
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, expected);
+}
+
+/* An open of it by its name truncates, as it does a file of any other name. */
+TEST(test_output_by_its_name_cuts_nothing_off)
+{
+    check_log(
+        *state,
+        "for i in 1 2 3; do echo \"epoch $i\"; done; echo 'warning: lr is high' > /dev/stderr;"
+        "echo 'epoch 4'; echo more > /proc/self/fd/1; echo last",
+        "epoch 1\nepoch 2\nepoch 3\nwarning: lr is high\nepoch 4\nmore\nlast\n");
+}
+
+TEST(test_output_through_tee_cuts_nothing_off)
+{
+    check_log(*state, "echo first; echo twice | tee /dev/stderr; echo last",
+              "first\ntwice\ntwice\nlast\n");
+}
+
+TEST(test_output_that_python_opens_cuts_nothing_off)
+{
+    if (access("/usr/bin/python3", X_OK) != 0)
+        skip();
+    check_log(
+        *state,
+        "echo first; python3 -c 'open(\"/dev/stdout\", \"w\").write(\"second\\n\")'; echo last",
+        "first\nsecond\nlast\n");
+}
+
+TEST(test_program_that_closes_its_output_runs_on)
+{
+    check_log(*state, "echo last; exec >&- 2>&-; echo up > $FIFO", "last\n");
+}
+
+/* What somebody else keeps open is no reason to wait: what it wrote is there. */
+TEST(test_program_ends_though_its_output_is_held_open)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    _cleanup_close_ int held = -1;
+    char path[64], log[64] = "";
+    int pid;
+
+    start_script(f, "echo $$ > $FIFO; read x < $GATE; echo last; exit 2", 60000000);
+    assert_true(wait_readable(f->fifo_fd, DEADLINE_MS));
+    assert_true(read(f->fifo_fd, log, sizeof log - 1) > 0);
+    assert_int_equal(sscanf(log, "%d", &pid), 1);
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/1", pid);
+    held = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(held >= 0);
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_string_equal(record.reason, "its last words: last");
+}
+
+/* Far more than a pipe holds is on its way when it dies. */
+TEST(test_program_that_dies_of_its_output_has_all_of_it_in_its_log)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    struct stat st;
+
+    start_script(f, "head -c 8000000 /dev/zero | tr '\\0' x; echo; echo last; kill -KILL $$", 0);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_int_equal(record.exit_signal, SIGKILL);
+    assert_int_equal(stat(f->log, &st), 0);
+    assert_int_equal(st.st_size, 8000000 + 6);
+}
+
+/* Nobody runs out of room but the log. */
+TEST(test_program_outlives_a_disk_that_is_full)
+{
+    struct fixture *f = *state;
+    const struct rlimit few = { 4096, 4096 };
+    struct exit_record record;
+    char log[4200];
+
+    make_order(f, json_pack("[s, s, s]", "sh", "-c", "seq 10000; echo ok > $FIFO"), 0, 0);
+    f->pid = fork();
+    if (f->pid == 0) {
+        (void)setrlimit(RLIMIT_FSIZE, &few); /* of a file, which is as good as a disk */
+        (void)execl(f->supervisor, f->supervisor, f->dir, (char *)NULL);
+        _exit(126);
+    }
+    f->pidfd = pidfd_open(f->pid, 0);
+    wait_for_text(f, "ok\n");
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_int_equal(record.exit_code, 0);
+    read_log(f, log, sizeof log);
+    assert_int_equal(strlen(log), 4096);
+    assert_memory_equal(record.reason, "its log misses the end of its output, 89", 40);
 }
 
 TEST(test_program_without_words_is_told_by_its_exit_code)
@@ -168,14 +271,14 @@ TEST(test_daemonised_grandchild_dies_with_the_program)
     struct fixture *f = *state;
     struct exit_record record;
 
-    start_script(
-        f,
-        "(setsid sh -c 'trap \"\" TERM HUP; exec 9>$FIFO; echo up >&9; exec sleep 1000' &) &"
-        "read x < $GATE; exit 0",
-        60000000);
+    start_script(f,
+                 "(setsid sh -c 'trap \"\" TERM HUP; exec 9>$FIFO; echo up >&9; echo its; exec "
+                 "sleep 1000' &) &"
+                 "read x < $GATE; exit 0",
+                 60000000);
     wait_for_text(f, "up\n");
     assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
-    (void)wait_end(f, &record);
+    (void)wait_end(f, &record); /* it holds the output of the program, too */
     assert_int_equal(record.exit_code, 0);
     assert_int_equal(record.orphans_reaped, 1);
     assert_fifo_released(f);
