@@ -36,6 +36,49 @@ static int read_method(const struct network *network, struct optimizer_spec *spe
     return 0;
 }
 
+/* Numbers of some methods only; of the others the file must not speak. */
+static int check_use(const struct network *network, uint32_t method, struct edl_error *error)
+{
+    const struct network_settings *s = &network->settings;
+    const uint32_t decayed =
+        1u << OPTIMIZER_DECAYED_ADAGRAD | 1u << OPTIMIZER_ADADELTA | 1u << OPTIMIZER_RMSPROP;
+    const uint32_t adams = 1u << OPTIMIZER_ADAM | 1u << OPTIMIZER_ADAMAX;
+    const struct {
+        const char *key;
+        double value;
+        uint32_t methods;
+    } uses[] = {
+        { "rho", s->rho, decayed },
+        { "epsilon", s->epsilon, decayed | 1u << OPTIMIZER_ADAGRAD | 1u << OPTIMIZER_ADAM },
+        { "beta1", s->beta1, adams },
+        { "beta2", s->beta2, adams },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(uses); i++)
+        if (uses[i].value >= 0 && !(uses[i].methods & 1u << method))
+            return edl_error_set(error, -EINVAL, "%s: training, %s: %s has none: leave it out",
+                                 network->file, uses[i].key, optimizer_kind(method)->name);
+    return 0;
+}
+
+/* The numbers or the steps that a schedule has no use for. */
+static int check_schedule(const struct network *network, uint32_t schedule, struct edl_error *error)
+{
+    const struct network_settings *s = &network->settings;
+    const bool steps = schedule == RATE_MANUAL || schedule == RATE_PASS_MANUAL;
+    const char *key = NULL;
+
+    if (*s->schedule_args != '\0' && !steps)
+        key = "schedule_args";
+    if (steps || schedule == RATE_CONSTANT)
+        key = s->schedule_a != 0 ? "schedule_a" : s->schedule_b != 0 ? "schedule_b" : key;
+    if (key == NULL)
+        return 0;
+    return edl_error_set(error, -EINVAL,
+                         "%s: training, %s: the schedule %s has no use for it: leave it out",
+                         network->file, key, rate_schedule_to_string(schedule));
+}
+
 /* What the file says; the rest stays as the method has it. */
 static void read_numbers(const struct network_settings *s, struct optimizer_spec *spec)
 {
@@ -70,6 +113,10 @@ int network_declaration(const struct network *network, uint64_t seed, struct dec
     memset(ret, 0, sizeof *ret);
     ret->seed = seed;
     r = read_method(network, &ret->optimizer, error);
+    if (r >= 0)
+        r = check_use(network, ret->optimizer.method, error);
+    if (r >= 0)
+        r = check_schedule(network, ret->optimizer.schedule, error);
     if (r < 0)
         return r;
     read_numbers(&network->settings, &ret->optimizer);

@@ -137,6 +137,9 @@ static int open_parameters(struct study *s, struct edl_error *error)
 
     if (job->servers == NULL)
         return table_new(&s->declaration, 0, 1, &s->table, error);
+    r = job->trainers == 1 ? 0 : network_may_share(s->network, error);
+    if (r < 0)
+        return r;
     if (parse_seconds(job->servers_wait, &config.wait_us) < 0)
         return edl_error_set(error, -EINVAL, "--servers-wait is \"%.40s\", not a time like 60s",
                              job->servers_wait);
@@ -429,10 +432,15 @@ static int train_samples(struct study *s, uint64_t pass, struct edl_error *error
     return r;
 }
 
+static bool shuffles(const struct study *s)
+{
+    return s->job->shuffle != UINT64_MAX ? s->job->shuffle > 0 : s->network->settings.shuffle != 0;
+}
+
 /* The order of a pass follows from that of the pass before. */
 static void shuffle(const struct study *s, uint64_t pass)
 {
-    if (s->job->shuffle > 0)
+    if (shuffles(s))
         sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
 }
 

@@ -23,10 +23,10 @@ struct network_job {
     uint64_t saving_period_batches; /* 0: nothing is saved within a pass */
     uint64_t save_tar;              /* 1: a tar of paddle.v2 beside each save */
     uint64_t save_only_one;         /* 1: a saved pass takes the place of the one before */
-    uint64_t shuffle;               /* 0: samples in the order of the data, each pass */
-    float learning_rate, l2_rate;   /* negative: the file's */
-    uint64_t start_pass;            /* the number of the first one; init_model is the pass before */
-    uint64_t with_optimizer;        /* 1: of init_model, as behind start_pass */
+    uint64_t shuffle; /* 0: samples in the order of the data, each pass; UINT64_MAX: the file's */
+    float learning_rate, l2_rate; /* negative: the file's */
+    uint64_t start_pass;          /* the number of the first one; init_model is the pass before */
+    uint64_t with_optimizer;      /* 1: of init_model, as behind start_pass */
     const char *missing; /* of a parameter that init_model has no file of: fail, rand, zero */
     bool glog;           /* the log's lines and dots as PaddlePaddle prints them */
     uint64_t dot_period; /* batches between dots; 0: none */

@@ -265,9 +265,9 @@ static size_t common_options(struct network_job *job, struct words *words, struc
           .u64 = &job->seed,
           .help = "of start values, dropout, order and generated data" },
         { .name = "shuffle",
-          .fallback = "1",
           .u64 = &job->shuffle,
-          .help = "0: samples in the order of the data; 1: in another one each pass" },
+          .help = "0: samples in the order of the data; 1: in another one each pass (the "
+                  "network's, or 1)" },
         { .name = "log-period",
           .fallback = "100",
           .u64 = &job->log_period,
@@ -344,9 +344,11 @@ static size_t server_options(struct network_job *job, struct option_row *ret)
 int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struct edl_error *error)
 {
     const size_t command = command_of(argc, argv);
-    struct network_job job = {
-        .passes = UINT64_MAX, .learning_rate = -1.0f, .l2_rate = -1.0f, .stop = stop
-    };
+    struct network_job job = { .passes = UINT64_MAX,
+                               .shuffle = UINT64_MAX,
+                               .learning_rate = -1.0f,
+                               .l2_rate = -1.0f,
+                               .stop = stop };
     struct words words;
     struct option_row rows[OPTIONS_MAX];
     size_t n = common_options(&job, &words, rows);

@@ -68,6 +68,14 @@ int optimizer_check(const struct optimizer_spec *spec, struct edl_error *error)
     if (spec->epsilon == 0.0f && (kind->abilities & OPTIMIZER_EPSILON))
         return edl_error_set(error, -EINVAL, "epsilon is 0, and %s would divide by it: use 1e-6",
                              kind->name);
+    if (spec->schedule != RATE_CONSTANT && !(kind->abilities & OPTIMIZER_SCHEDULE)) {
+        (void)edl_error_set(error, -EINVAL, "%s follows no schedule, and %s is given", kind->name,
+                            rate_schedule_to_string(spec->schedule));
+        return edl_error_remedy(error, "leave the schedule out, or use another method: rmsprop");
+    }
+    if (spec->momentum > 0 && !(kind->abilities & OPTIMIZER_VELOCITY))
+        return edl_error_set(error, -EINVAL, "momentum is %g, but %s has none: leave it out",
+                             (double)spec->momentum, kind->name);
     if (spec->nesterov > 1 || (spec->nesterov == 1 && spec->method != OPTIMIZER_MOMENTUM))
         return edl_error_set(error, -EINVAL, "nesterov is %u: it goes with method momentum only",
                              spec->nesterov);
@@ -118,10 +126,14 @@ int optimizer_check_param(const struct optimizer_spec *spec, const struct param_
                              "parameter %s is sparse and has momentum %g: give it none (momentum "
                              "-1), or make it dense",
                              param->name, step.momentum);
-    if (step.l1_rate > 0 && !(kind->abilities & OPTIMIZER_DECAY))
+    if ((step.l1_rate > 0 || step.l2_rate > 0) && !(kind->abilities & OPTIMIZER_DECAY))
         return edl_error_set(error, -EINVAL,
-                             "parameter %s has an L1 rate, but %s knows no decay: take it away",
-                             param->name, kind->name);
+                             "parameter %s has an %s rate, but %s knows no decay: take it away",
+                             param->name, step.l1_rate > 0 ? "L1" : "L2", kind->name);
+    if (param->momentum > 0 && !(kind->abilities & OPTIMIZER_VELOCITY))
+        return edl_error_set(error, -EINVAL,
+                             "parameter %s has momentum %g, but %s has none: take it away",
+                             param->name, (double)param->momentum, kind->name);
     if (step.l1_rate > 0 && step.momentum > 0)
         return edl_error_set(error, -EINVAL,
                              "parameter %s has an L1 rate and momentum %g: only one is possible",

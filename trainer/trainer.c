@@ -14,6 +14,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "trainer/job_api.h"
+#include "trainer/network/network.h"
 #include "trainer/ps_client.h"
 #include "trainer/servers_wait.h"
 #include "trainer/trainer_setup.h"
@@ -158,6 +159,8 @@ static int start(struct trainer *trainer, struct edl_error *error)
         r = job_api_secret(trainer->api, trainer->secret, error);
     if (r >= 0)
         r = workshop_open(&trainer->workshop, trainer->config, error);
+    if (r >= 0 && trainer->workshop.network != NULL)
+        r = network_may_share(trainer->workshop.network, error);
     if (r >= 0)
         r = workshop_prepare_output(&trainer->workshop, error);
     if (r >= 0)

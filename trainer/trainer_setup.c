@@ -199,7 +199,8 @@ int workshop_read(const struct workshop *workshop, const struct dataset_chunk *c
         return r;
     if (lesson.set != NULL) {
         lesson.n = sample_set_n(lesson.set);
-        sample_set_shuffle(lesson.set, seed);
+        if (workshop->network->settings.shuffle != 0)
+            sample_set_shuffle(lesson.set, seed);
     } else {
         dataset_shuffle(lesson.ngrams, lesson.n, dataset_ngram(workshop->dataset), seed);
     }

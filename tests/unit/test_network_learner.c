@@ -385,6 +385,47 @@ TEST(test_divergence)
     school_close(&s);
 }
 
+/* A number that the method or the schedule has no use for. */
+TEST(test_training_without_use)
+{
+    static const struct {
+        const char *training, *error; /* NULL: it is taken */
+    } cases[] = {
+        { "\"rho\":0.9", "training, rho: momentum has none" },
+        { "\"method\":\"adamax\",\"epsilon\":0.1", "training, epsilon: adamax has none" },
+        { "\"method\":\"adagrad\",\"beta1\":0.9", "training, beta1: adagrad has none" },
+        { "\"method\":\"rmsprop\",\"beta2\":0.9", "training, beta2: rmsprop has none" },
+        { "\"method\":\"adam\",\"beta2\":0.9", NULL },
+        { "\"schedule_a\":1", "training, schedule_a: the schedule constant has no use for it" },
+        { "\"schedule\":\"manual\",\"schedule_args\":\"1:1\",\"schedule_b\":1",
+          "training, schedule_b: the schedule manual has no use for it" },
+        { "\"schedule\":\"poly\",\"schedule_a\":1,\"schedule_args\":\"1:1\"",
+          "training, schedule_args: the schedule poly has no use for it" },
+        { "\"schedule\":\"poly\",\"schedule_a\":1,\"schedule_b\":1", NULL },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct edl_error error = { 0 };
+        struct declaration declaration;
+        struct network *network;
+        char text[600];
+
+        (void)snprintf(text, sizeof text,
+                       "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":1}],\"layers\":"
+                       "[{\"kind\":\"fc\",\"input\":\"x\",\"size\":1}],\"cost\":{\"kind\":\"square_"
+                       "error\",\"label\":\"x\"}"
+                       ",\"training\":{%s}}",
+                       cases[i].training);
+        network = network_of(text);
+        if (cases[i].error == NULL)
+            assert_int_equal(network_declaration(network, 1, &declaration, &error), 0);
+        else if (network_declaration(network, 1, &declaration, &error) != -EINVAL ||
+                 strstr(error.text, cases[i].error) == NULL)
+            fail_msg("%s: %s", cases[i].training, error.text);
+        (void)network_free(network);
+    }
+}
+
 /* ---- values that are no numbers ---- */
 
 static const char normed_pair[] =

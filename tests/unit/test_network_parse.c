@@ -16,6 +16,12 @@
 #define COST "\n\"cost\":{\"kind\":\"square_error\",\"label\":\"y\"}"
 #define ONE "{\"kind\":\"fc\",\"name\":\"o\",\"input\":\"x\",\"size\":1}"
 
+/* Two layers of one parameter. */
+#define TWICE(a, b)                                                                                \
+    "{\"kind\":\"fc\",\"input\":\"x\",\"size\":4,\"param\":{\"name\":\"w\"," a                     \
+    "}},{\"kind\":\"fc\",\"size\":4,\"param\":{\"name\":\"w\"," b                                  \
+    "}},{\"kind\":\"fc\",\"size\":1}"
+
 /* Each text, and what its refusal must name: line, layer, key, and the remedy. */
 static const struct {
     const char *text, *error, *remedy;
@@ -112,6 +118,25 @@ static const struct {
       "\"param\":"
       "{\"name\":\"w\"}}],\"cost\":{\"kind\":\"square_error\",\"label\":\"x\"}}",
       "the parameter w is 4 x 5 in another layer, but 5 x 4 here", NULL },
+    { "{" IN "\"layers\":[{\"kind\":\"fc\",\"input\":\"x\",\"size\":1,\n\"param\":"
+      "{\"sparse\":true}}]," COST "}",
+      "test.json:3: layer __fc_layer_0__, sparse: is for a table", "sparse_update" },
+    { "{" IN "\"layers\":[{\"kind\":\"fc\",\"input\":\"x\",\"size\":1,\"bias_param\":"
+      "{\"sparse\":true}}]," COST "}",
+      "sparse: is for a table", NULL },
+    { "{" IN "\"layers\":[{\"kind\":\"batch_norm\",\"input\":\"x\",\"param\":{\"sparse\":true}}"
+      ",{\"kind\":\"fc\",\"size\":1}]," COST "}",
+      "sparse: is for a table", NULL },
+    { "{" IN "\"layers\":[{\"kind\":\"table\",\"input\":\"c\",\"size\":1,\"param\":{\"name\":\"w\","
+      "\"sparse\":true}},{\"kind\":\"fc\",\"size\":3,\"transposed\":true,\"param\":{\"name\":"
+      "\"w\"}},{\"kind\":\"fc\",\"size\":1}]," COST "}",
+      "the parameter w is sparse in one layer, but not in another", NULL },
+    { "{" IN "\"layers\":[" TWICE("\"l2\":1", "\"l2\":2") "]," COST "}",
+      "l2 of the parameter w is another one in the layer that comes first", "in both the same" },
+    { "{" IN "\"layers\":[" TWICE("\"learning_rate\":1", "\"learning_rate\":2") "]," COST "}",
+      "learning_rate of the parameter w is another one", NULL },
+    { "{" IN "\"layers\":[" TWICE("\"initial_std\":1", "\"initial_std\":0.5") "]," COST "}",
+      "initial of the parameter w is another one", NULL },
     { "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":4}],\"layers\":[{\"repeat\":2000,"
       "\"layers\":[]}],\"cost\":{\"kind\":\"square_error\",\"label\":\"x\"}}",
       "2000 is out of bounds", NULL },

@@ -144,22 +144,26 @@ TEST(test_shards_equal_one_table)
 #define METHOD_PARAMS 3
 static struct declaration declare_method(uint32_t method)
 {
+    const uint32_t abilities = optimizer_kind(method)->abilities;
     struct declaration d = { .seed = 4,
                              .optimizer = optimizer_default(method),
                              .n_params = METHOD_PARAMS };
 
-    d.optimizer.schedule = RATE_POLY;
-    d.optimizer.schedule_a = 0.01f;
-    d.optimizer.schedule_b = 0.5f;
+    if (abilities & OPTIMIZER_SCHEDULE) {
+        d.optimizer.schedule = RATE_POLY;
+        d.optimizer.schedule_a = 0.01f;
+        d.optimizer.schedule_b = 0.5f;
+    }
     d.optimizer.learning_rate = 0.02f;
-    d.optimizer.l2_rate = 0.01f;
+    d.optimizer.l2_rate = abilities & OPTIMIZER_DECAY ? 0.01f : 0;
     d.optimizer.clipping = 0.8f;
     d.params[0] = (struct param_spec){ "rows", 11, 3, .initial_std = 0.5f, .learning_rate = 1.0f };
     d.params[1] =
-        (struct param_spec){ "weight",        13, 5, .initial_std = 0.5f, .learning_rate = 1.0f,
-                             .momentum = 0.9f };
+        (struct param_spec){ "weight", 13, 5, .initial_std = 0.5f, .learning_rate = 1.0f };
+    if (abilities & OPTIMIZER_VELOCITY)
+        d.params[1].momentum = 0.9f;
     d.params[2] = (struct param_spec){ "bias", 7, 1, .learning_rate = 2.0f };
-    d.params[0].sparse = (optimizer_kind(method)->abilities & OPTIMIZER_SPARSE) != 0;
+    d.params[0].sparse = (abilities & OPTIMIZER_SPARSE) != 0;
     return d;
 }
 

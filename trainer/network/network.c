@@ -32,10 +32,40 @@ static uint32_t find_param(const struct network *network, const char *name)
     return PARAM_NONE;
 }
 
-static int share_param(const struct network *network, const struct network_layer *layer,
-                       const struct param_spec *wanted, const struct param_spec *there,
-                       struct edl_error *error)
+/* other_key - what the file says of a parameter here and not in the layer that came first; NULL:
+ * nothing. 0, and a factor of 1, are as good as nothing said. */
+static const char *other_key(const struct param_options *o, const struct param_spec *wanted,
+                             const struct param_spec *there)
 {
+    const struct {
+        const char *key;
+        float wanted, there, unsaid;
+    } numbers[] = {
+        { "learning_rate", wanted->learning_rate, there->learning_rate, 1.0f },
+        { "momentum", wanted->momentum, there->momentum, 0 },
+        { "l1", wanted->l1_rate, there->l1_rate, 0 },
+        { "l2", wanted->l2_rate, there->l2_rate, 0 },
+        { "clipping", wanted->clipping, there->clipping, 0 },
+    };
+
+    if (o == NULL || !o->given)
+        return NULL;
+    for (size_t i = 0; i < ELEMENTS(numbers); i++)
+        if (numbers[i].wanted != numbers[i].unsaid && numbers[i].wanted != numbers[i].there)
+            return numbers[i].key;
+    if (o->has_initial &&
+        (wanted->initial != there->initial || wanted->initial_mean != there->initial_mean ||
+         wanted->initial_std != there->initial_std))
+        return "initial";
+    return NULL;
+}
+
+static int share_param(const struct network *network, const struct network_layer *layer,
+                       const struct param_options *options, const struct param_spec *wanted,
+                       const struct param_spec *there, struct edl_error *error)
+{
+    const char *key = other_key(options, wanted, there);
+
     if (there->rows != wanted->rows || there->columns != wanted->columns)
         return network_error(network, layer, "param", error,
                              "the parameter %s is %u x %u in another layer, but %u x %u here",
@@ -45,7 +75,12 @@ static int share_param(const struct network *network, const struct network_layer
         return network_error(network, layer, "param", error,
                              "the parameter %s is sparse in one layer, but not in another",
                              there->name);
-    return 0;
+    if (key == NULL)
+        return 0;
+    (void)network_error(network, layer, "param", error,
+                        "%s of the parameter %s is another one in the layer that comes first", key,
+                        there->name);
+    return edl_error_remedy(error, "say it in one of these layers, or in both the same");
 }
 
 /* What the layer would start with, and what the file says otherwise. */
@@ -86,6 +121,13 @@ int network_add_param(struct network *network, const struct network_layer *layer
                              "its parameter %s of %llu x %llu is too large", wish->suffix,
                              (unsigned long long)wish->rows, (unsigned long long)wish->columns);
     fill_spec(wish, &spec);
+    if (spec.sparse && layer->kind != &layer_table) {
+        (void)network_error(network, layer, "sparse", error,
+                            "is for a table, whose batches touch single rows; %s trains all of its "
+                            "parameters",
+                            layer->kind->name);
+        return edl_error_remedy(error, "leave it out (sparse_update in a program in Python)");
+    }
     if (spec.initial_std == 0.0f && spec.initial == PARAM_NORMAL)
         spec.initial = PARAM_CONSTANT;
     if (wish->options != NULL && wish->options->name[0] != '\0')
@@ -95,7 +137,8 @@ int network_add_param(struct network *network, const struct network_layer *layer
     there = find_param(network, spec.name);
     if (there != PARAM_NONE) {
         *ret = there;
-        return share_param(network, layer, &spec, &network->params[there].spec, error);
+        return share_param(network, layer, wish->options, &spec, &network->params[there].spec,
+                           error);
     }
     if (network->n_params == NETWORK_PARAMS_MAX)
         return network_error(network, layer, NULL, error, "more than %u parameters",
@@ -127,6 +170,18 @@ struct network *network_free(struct network *network)
     free(network->params);
     free(network);
     return NULL;
+}
+
+int network_may_share(const struct network *network, struct edl_error *error)
+{
+    if (network->settings.asynchronous != 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL,
+                        "%s: training, asynchronous: is 0, but each trainer pushes to the "
+                        "parameter servers on its own",
+                        network->file);
+    return edl_error_remedy(error, "leave it out (is_async=False in a program in Python), or train "
+                                   "without servers");
 }
 
 uint64_t network_values(const struct network *network)

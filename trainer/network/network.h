@@ -90,6 +90,8 @@ struct network_settings {
     char method[32], schedule[32], schedule_args[128];
     double batch_size, learning_rate, momentum, rho, epsilon, beta1, beta2, l1, l2, clipping,
         schedule_a, schedule_b, nesterov, passes;
+    double shuffle;      /* 0: samples in the order of the data */
+    double asynchronous; /* 0: trainers must not push on their own */
 };
 
 struct network {
@@ -113,6 +115,9 @@ int network_parse(const char *text, size_t size, const char *file,
                   const struct arguments *arguments, struct network **ret, struct edl_error *error);
 /* network_free - NULL is fine; returns NULL */
 struct network *network_free(struct network *network);
+
+/* network_may_share - whether its trainers may push to parameter servers on their own; -EINVAL */
+int network_may_share(const struct network *network, struct edl_error *error);
 
 /* network_values - the floats of all parameters; static ones not counted */
 uint64_t network_values(const struct network *network);

@@ -51,6 +51,8 @@ static const struct key training_keys[] = {
     { "l1", VALUE_DOUBLE, OF(l1), 0, 1e6, NULL },
     { "l2", VALUE_DOUBLE, OF(l2), 0, 1e6, NULL },
     { "clipping", VALUE_DOUBLE, OF(clipping), 0, FLT_MAX, NULL },
+    { "shuffle", VALUE_DOUBLE, OF(shuffle), 0, 1, NULL },
+    { "asynchronous", VALUE_DOUBLE, OF(asynchronous), 0, 1, NULL },
 };
 #undef OF
 
@@ -65,7 +67,9 @@ static const struct network_settings unset = { .batch_size = -1,
                                                .l2 = -1,
                                                .clipping = -1,
                                                .nesterov = -1,
-                                               .passes = -1 };
+                                               .passes = -1,
+                                               .shuffle = -1,
+                                               .asynchronous = -1 };
 
 /* The file's defaults, then those that were given; one may refer to those before it. */
 static int read_arguments(struct parser *parser, const json_t *root, const struct arguments *given)
