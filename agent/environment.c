@@ -75,6 +75,8 @@ static json_t *account_of(const struct layout *layout, const json_t *order,
 
     set_text(account, "user", json_text(order, "user"));
     set_text(account, "submitter", json_text(order, "submitter"));
+    if (json_is_integer(json_object_get(order, "account_uid")))
+        (void)json_object_set(account, "uid", json_object_get(order, "account_uid"));
     return account;
 }
 

@@ -100,6 +100,11 @@ static const struct option_row rows[] = {
       OPTION_LIVE, AT(allow_groups), .count = OPTION_LIST },
     { "default-user", "NAME", "for jobs of people who have no account on this node", option_account,
       OPTION_LIVE, AT(default_user) },
+    { "map-user", "NAME[=ACCOUNT]",
+      "this person is that account here, or the one of the same name,\n"
+      "whatever number the scheduler's machine has for it; *: everybody;\n"
+      "may be repeated",
+      option_map_user, OPTION_LIVE, AT(map_users), .count = OPTION_LIST },
     { "user-range", "FIRST-LAST", "such people have a number of their own each, of these",
       option_user_range, OPTION_LIVE, AT(user_range) },
     { "workspace-cache", "BYTES", "archives of workspaces that are kept (default {})", option_bytes,

@@ -136,7 +136,7 @@ int option_account(const struct option_value *value, struct edl_error *error)
     return check_account(value->text, error);
 }
 
-int option_accounts(const struct option_value *value, struct edl_error *error)
+static int add_name(const struct option_value *value, struct edl_error *error)
 {
     struct agent_names *names = value->field;
 
@@ -145,5 +145,28 @@ int option_accounts(const struct option_value *value, struct edl_error *error)
     if (names->n == AGENT_NAMES_MAX)
         return edl_error_set(error, -E2BIG, "at most %d can be given", AGENT_NAMES_MAX);
     names->list[names->n++] = value->text;
-    return check_account(value->text, error);
+    return 0;
+}
+
+int option_accounts(const struct option_value *value, struct edl_error *error)
+{
+    int r = add_name(value, error);
+
+    return r < 0 ? r : check_account(value->text, error);
+}
+
+/* option_map_user - the whole text is kept: account_mapped reads it */
+int option_map_user(const struct option_value *value, struct edl_error *error)
+{
+    const char *equals = strchr(value->text, '=');
+    char name[ACCOUNT_NAME_MAX + 2];
+    int r = add_name(value, error);
+
+    if (r < 0 || streq(value->text, ACCOUNT_EVERYBODY))
+        return r;
+    if (equals == NULL)
+        return check_account(value->text, error);
+    (void)snprintf(name, sizeof name, "%.*s", (int)(equals - value->text), value->text);
+    r = check_account(name, error);
+    return r < 0 ? r : check_account(equals + 1, error);
 }

@@ -12,6 +12,7 @@ int option_label(const struct option_value *value, struct edl_error *error);
 int option_ports(const struct option_value *value, struct edl_error *error);
 int option_account(const struct option_value *value, struct edl_error *error);
 int option_accounts(const struct option_value *value, struct edl_error *error);
+int option_map_user(const struct option_value *value, struct edl_error *error);
 int option_user_range(const struct option_value *value, struct edl_error *error);
 int option_runtime(const struct option_value *value, struct edl_error *error);
 int option_gpus(const struct option_value *value, struct edl_error *error);

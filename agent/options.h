@@ -62,6 +62,7 @@ struct agent_options {           /* text is borrowed from argv and from given */
     enum agent_runtime runtime;
     struct agent_names allow_users, allow_groups; /* who of a root agent's node may run processes */
     const char *default_user;                     /* NULL: none */
+    struct agent_names map_users; /* people who are accounts here whatever their numbers */
     struct user_range user_range; /* for those without an account, if there is no default_user */
     bool allow_root;              /* what names no account runs as root */
     bool stop_processes_on_exit;

@@ -38,10 +38,10 @@ static json_t *names_to_json(const struct agent_names *names)
 
 json_t *agent_accounts_of(const struct agent_options *o)
 {
-    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b}", "allow_users",
+    return json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:b}", "allow_users",
                      names_to_json(&o->allow_users), "allow_groups",
-                     names_to_json(&o->allow_groups), "default_user",
-                     o->default_user != NULL ? o->default_user : "", "user_first",
+                     names_to_json(&o->allow_groups), "map_users", names_to_json(&o->map_users),
+                     "default_user", o->default_user != NULL ? o->default_user : "", "user_first",
                      (json_int_t)o->user_range.first, "user_last", (json_int_t)o->user_range.last,
                      "allow_root", (int)o->allow_root);
 }

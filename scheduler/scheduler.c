@@ -17,9 +17,11 @@
 #include "scheduler/api/forecast.h"
 #include "scheduler/api/workspaces.h"
 #include "scheduler/calls/dispatch.h"
+#include "scheduler/calls/account_numbers.h"
 #include "scheduler/calls/peer.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/core/events/node_orders.h"
 #include "scheduler/database_check.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/reload.h"
@@ -96,6 +98,15 @@ static int add_signals(struct scheduler *scheduler, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "signals") : 0;
 }
 
+/* The orders that waited for it go out. */
+static void on_account_known(const char *name, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+
+    if (cluster_order_account(scheduler->cluster, name))
+        scheduler_touch(scheduler);
+}
+
 static int init(struct scheduler *scheduler, struct edl_error *error)
 {
     struct edl_error why = { 0 };
@@ -129,6 +140,10 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
         r = database_check_init(scheduler, error);
     if (r == 0)
         r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
+    if (r == 0)
+        scheduler->account_numbers =
+            account_numbers_new(scheduler->event, peers_worker(scheduler->peers), on_account_known,
+                                scheduler);
     if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
@@ -191,6 +206,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)log_hub_free(scheduler->logs);
     (void)users_free(scheduler->users);
     scheduler->peers = peers_free(scheduler->peers);
+    scheduler->account_numbers = account_numbers_free(scheduler->account_numbers);
     archive_done(scheduler);
     (void)cluster_free(scheduler->cluster);
     (void)group_table_free(scheduler->groups);

@@ -40,6 +40,7 @@ struct http_request;
 struct keyed;
 struct later;
 struct log_hub;
+struct account_numbers;
 struct peers;
 struct store;
 struct users;
@@ -63,11 +64,12 @@ struct scheduler {
     struct listeners listeners;
     struct join_tokens join_tokens;
     struct denials denials;
-    struct log_hub *logs;       /* owned */
-    struct users *users;        /* owned */
-    struct call_rate tokens;    /* calls that make and remove tokens */
-    struct group_table *groups; /* owned; as the core was told; NULL: there are none */
-    struct peers *peers;        /* owned; accounts that called over the Unix socket */
+    struct log_hub *logs;                    /* owned */
+    struct users *users;                     /* owned */
+    struct call_rate tokens;                 /* calls that make and remove tokens */
+    struct group_table *groups;              /* owned; as the core was told; NULL: there are none */
+    struct peers *peers;                     /* owned; accounts that called over the Unix socket */
+    struct account_numbers *account_numbers; /* owned; of those that jobs run as */
     struct waiters waiters;
     struct dispatch dispatch;     /* requests that wait until it is their turn */
     struct body_reads body_reads; /* large bodies, on their way there */

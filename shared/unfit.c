@@ -8,6 +8,7 @@ static const char *const words[] = {
     [UNFIT_NOT] = "",
     [UNFIT_NO_ACCOUNT] = "no-account",
     [UNFIT_ACCOUNT_REFUSED] = "account-refused",
+    [UNFIT_ACCOUNT_DIFFERS] = "account-differs",
     [UNFIT_NO_WORKSPACE] = "no-workspace",
     [UNFIT_START_FAILED] = "start-failed",
     [UNFIT_DISK_FULL] = "disk-full",

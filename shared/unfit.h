@@ -9,6 +9,7 @@ enum unfit {
     UNFIT_NOT,             /* it can, or something else is in the way */
     UNFIT_NO_ACCOUNT,      /* there is no account there that it could run as */
     UNFIT_ACCOUNT_REFUSED, /* the node's owner does not let this account run processes */
+    UNFIT_ACCOUNT_DIFFERS, /* it has another number there than at the scheduler: another person's */
     UNFIT_NO_WORKSPACE,    /* the folder that it is to run in is not there, or not open to it */
     /* the scheduler's words for what start_fault.h told: it is tried there again, later */
     UNFIT_START_FAILED, /* the node could not start it */

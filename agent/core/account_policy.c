@@ -3,6 +3,8 @@
 #include "agent/core/account_policy.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -13,6 +15,34 @@ static bool lists(const char *const *names, const char *name)
         if (streq(*names, name))
             return true;
     return false;
+}
+
+const char *account_mapped(const struct account_policy *policy, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *const *map = policy->maps; map != NULL && *map != NULL; map++) {
+        if (streq(*map, ACCOUNT_EVERYBODY) || streq(*map, name))
+            return name;
+        if (strncmp(*map, name, length) == 0 && (*map)[length] == '=')
+            return *map + length + 1;
+    }
+    return NULL;
+}
+
+int account_check_number(const char *name, int64_t wanted, uint32_t uid, struct edl_error *error)
+{
+    if (wanted == ACCOUNT_UID_UNKNOWN || wanted == uid)
+        return 0;
+    (void)edl_error_set(error, -EEXIST,
+                        "%.32s is number %" PRIu32 " here and %" PRId64
+                        " on the scheduler's machine",
+                        name, uid, wanted);
+    (void)edl_error_remedy(error,
+                           "its owner may give it the same number, or set map-user: %.32s in "
+                           "agent.conf",
+                           name);
+    return -EEXIST;
 }
 
 size_t account_candidates(const struct account_policy *policy, const char *user,
@@ -32,10 +62,10 @@ size_t account_candidates(const struct account_policy *policy, const char *user,
 }
 
 bool account_is_numbered(const struct account_policy *policy, const char *user,
-                         const char *submitter)
+                         const char *submitter, int64_t wanted)
 {
-    return policy->range.last != 0 && *user == '\0' && *submitter != '\0' && !policy->allow_root &&
-           *policy->fallback == '\0';
+    return wanted == ACCOUNT_UID_UNKNOWN && policy->range.last != 0 && *user == '\0' &&
+           *submitter != '\0' && !policy->allow_root && *policy->fallback == '\0';
 }
 
 /* Accounts of programs, and those that stand for nobody, also in the 16 bits of old file systems */

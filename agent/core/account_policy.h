@@ -24,7 +24,18 @@ struct account_policy {
     const char *fallback;      /* for submitters without an account here; "": none */
     bool allow_root;           /* what names no account runs as root */
     struct user_range range;   /* without fallback: each of them has a number of its own in it */
+    const char *const *maps;   /* NULL-terminated, or NULL; borrowed: "NAME", "NAME=ACCOUNT", "*" */
 };
+
+#define ACCOUNT_EVERYBODY "*"
+#define ACCOUNT_UID_UNKNOWN (-1) /* the scheduler's machine has no such account */
+
+/* account_mapped - the account that the node's owner says somebody is; NULL: nothing is said */
+const char *account_mapped(const struct account_policy *policy, const char *name);
+
+/* account_check_number - -EEXIST with error and remedy where a name has another number here than on
+ * the scheduler's machine: files, processes and folders of that number are another person's */
+int account_check_number(const char *name, int64_t wanted, uint32_t uid, struct edl_error *error);
 
 /* account_candidates - the accounts to try, best first; the first that exists is the one
  * user: that the job names, or ""; submitter: who submitted it, or "". Returns how many there are:
@@ -32,9 +43,10 @@ struct account_policy {
 size_t account_candidates(const struct account_policy *policy, const char *user,
                           const char *submitter, const char *ret[static 2]);
 
-/* account_is_numbered - whether somebody of whom no candidate exists gets a number of its own */
+/* account_is_numbered - whether somebody of whom no candidate exists gets a number of its own
+ * wanted: the number that the scheduler's machine has for it: who has one gets no other */
 bool account_is_numbered(const struct account_policy *policy, const char *user,
-                         const char *submitter);
+                         const char *submitter, int64_t wanted);
 
 /* account_check - -EACCES with error and remedy unless processes may run as this account
  * is_in_group: it is in one of policy->groups */

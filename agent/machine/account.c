@@ -91,26 +91,42 @@ static bool is_in_one(const struct account *account, const char *const *groups)
     return false;
 }
 
-static int refuse_unknown(const char *user, const char *submitter, struct edl_error *error)
+/* number_wanted - that the person has on the scheduler's machine */
+static int64_t number_wanted(const json_t *wanted)
+{
+    const json_t *uid = json_object_get(wanted, "uid");
+    json_int_t value = json_integer_value(uid);
+
+    return json_is_integer(uid) && value >= 0 && value < UINT32_MAX ? value : ACCOUNT_UID_UNKNOWN;
+}
+
+static int refuse_unknown(const char *user, const char *submitter, int64_t number,
+                          struct edl_error *error)
 {
     if (*user == '\0' && *submitter == '\0')
         (void)edl_error_set(error, -ENOENT, "nobody says as whom it is to run here");
     else
         (void)edl_error_set(error, -ENOENT, "there is no account %.40s on this node",
                             *user != '\0' ? user : submitter);
-    (void)edl_error_remedy(error, "give the job a user that is there; the node's owner may set "
-                                  "user-range in agent.conf");
+    if (number != ACCOUNT_UID_UNKNOWN)
+        (void)edl_error_remedy(error,
+                               "the node's owner may create it with number %lld, or set map-user "
+                               "in agent.conf",
+                               (long long)number);
+    else
+        (void)edl_error_remedy(error, "give the job a user that is there; the node's owner may set "
+                                      "user-range in agent.conf");
     return -ENOENT;
 }
 
 /* give_number - 1: somebody without an account here, with a number of his own; 0: not so here */
-static int give_number(const json_t *wanted, const struct account_policy *policy,
+static int give_number(const json_t *wanted, const struct account_policy *policy, int64_t number,
                        struct account *account, struct edl_error *error)
 {
     const char *submitter = json_text(wanted, "submitter");
     int r;
 
-    if (!account_is_numbered(policy, json_text(wanted, "user"), submitter))
+    if (!account_is_numbered(policy, json_text(wanted, "user"), submitter, number))
         return 0;
     r = user_number_find(json_text(wanted, "users_dir"), &policy->range, submitter, &account->uid,
                          error);
@@ -127,21 +143,37 @@ static int give_number(const json_t *wanted, const struct account_policy *policy
     return 1;
 }
 
+/* look_up_person - who has another number here is somebody else, unless the owner maps it. What is
+ * there for people without an account (default-user, allow-root) is the owner's own word. */
+static int look_up_person(const char *name, const char *person, int64_t number,
+                          struct account *account, struct edl_error *error)
+{
+    int r = look_up(name, account, error);
+
+    if (r > 0 && streq(name, person) && account_check_number(name, number, account->uid, error) < 0)
+        return -EEXIST;
+    return r;
+}
+
 static int resolve_as_root(const json_t *wanted, const struct account_policy *policy,
                            struct account *ret, struct edl_error *error)
 {
     const char *user = json_text(wanted, "user"), *submitter = json_text(wanted, "submitter");
+    const char *person = *user != '\0' ? user : submitter;
+    const char *mapped = account_mapped(policy, person);
+    int64_t number = mapped == NULL ? number_wanted(wanted) : ACCOUNT_UID_UNKNOWN;
     const char *names[2];
-    size_t n = account_candidates(policy, user, submitter, names);
+    size_t n = account_candidates(policy, mapped != NULL && *user != '\0' ? mapped : user,
+                                  mapped != NULL && *user == '\0' ? mapped : submitter, names);
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = look_up(names[i], ret, error);
+        r = look_up_person(names[i], person, number, ret, error);
     if (r == 0) {
-        r = give_number(wanted, policy, ret, error);
+        r = give_number(wanted, policy, number, ret, error);
         if (r != 0)
             return MIN_OF(r, 0);
-        r = refuse_unknown(user, submitter, error);
+        r = refuse_unknown(user, submitter, number, error);
     }
     if (r > 0)
         r = account_check(policy, ret->name, ret->uid, is_in_one(ret, policy->groups), error);
@@ -174,12 +206,14 @@ int account_resolve(const json_t *wanted, struct account *ret, struct edl_error 
 {
     _cleanup_free_ const char **users = names_of(wanted, "allow_users");
     _cleanup_free_ const char **groups = names_of(wanted, "allow_groups");
+    _cleanup_free_ const char **maps = names_of(wanted, "map_users");
     const struct account_policy policy = {
         .users = users,
         .groups = groups,
         .fallback = json_text(wanted, "default_user"),
         .range = { number_of(wanted, "user_first"), number_of(wanted, "user_last") },
         .allow_root = json_is_true(json_object_get(wanted, "allow_root")),
+        .maps = maps,
     };
 
     *ret = (struct account){ 0 };

@@ -21,7 +21,8 @@ struct account {
 };
 
 /* account_resolve - from "account" of an order, checked against the node's policy in it
- * -EACCES: the policy does not allow it; -ENOENT: there is none; both with error and remedy.
+ * -EACCES: the policy does not allow it; -ENOENT: there is none; -EEXIST: it has another number
+ * than on the scheduler's machine; each with error and remedy.
  * account_done in any case. */
 int account_resolve(const json_t *wanted, struct account *ret, struct edl_error *error);
 void account_done(struct account *account);

@@ -214,6 +214,20 @@ static int give(const struct supervisor *s, struct edl_error *error)
     return r;
 }
 
+static enum unfit unfit_of_account(int code)
+{
+    switch (code) {
+    case -ENOENT:
+        return UNFIT_NO_ACCOUNT;
+    case -EACCES:
+        return UNFIT_ACCOUNT_REFUSED;
+    case -EEXIST:
+        return UNFIT_ACCOUNT_DIFFERS;
+    default:
+        return UNFIT_NOT;
+    }
+}
+
 /* choose_account - an order without "account" runs as we do */
 static int choose_account(struct supervisor *s, struct edl_error *error)
 {
@@ -223,7 +237,7 @@ static int choose_account(struct supervisor *s, struct edl_error *error)
     if (wanted == NULL)
         return 0;
     r = account_resolve(wanted, &s->account, error);
-    s->unfit = r == -ENOENT ? UNFIT_NO_ACCOUNT : r == -EACCES ? UNFIT_ACCOUNT_REFUSED : UNFIT_NOT;
+    s->unfit = unfit_of_account(r);
     if (r < 0)
         return r;
     s->spec.account = &s->account;

@@ -11,10 +11,12 @@
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/api/workspaces.h"
+#include "scheduler/calls/account_numbers.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/events/node_orders.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/reason.h"
@@ -200,13 +202,18 @@ static int submit(struct scheduler *scheduler, struct job_spec *take_spec, const
     struct instant now = clock_instant();
 
     uint32_t n = MAX_OF(take_spec->array.n, 1U);
+    uid_t uid;
     int r;
 
     cluster_admission(scheduler->cluster, take_spec, user, now, ret_outlook);
     r = cluster_submit_array(scheduler->cluster, take_spec, user, archived, now, ret_job, error);
-    if (r == 0)
-        api_secret_make(scheduler, *ret_job, n);
-    return r;
+    if (r < 0)
+        return r;
+    api_secret_make(scheduler, *ret_job, n);
+    /* asked for now, it is known when the first order goes out */
+    (void)account_number(scheduler->account_numbers, job_account(*ret_job),
+                         clock_read_us(CLOCK_BOOTTIME), &uid);
+    return 0;
 }
 
 void api_jobs_submit(struct http_request *request, void *userdata)

@@ -21,7 +21,7 @@ struct poll_orders {
 
 static json_t *orders_of(const struct scheduler *scheduler, const struct node *node)
 {
-    json_t *orders = orders_to_json(node, scheduler->logs);
+    json_t *orders = orders_to_json(node, scheduler->logs, scheduler->account_numbers);
 
     file_reads_order(scheduler, node->name, orders);
     return orders;

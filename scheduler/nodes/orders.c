@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/calls/account_numbers.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
 #include "scheduler/core/events/ranks.h"
@@ -17,6 +18,7 @@
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/nodes/order_servers.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
 #include "shared/shared_folder.h"
 #include "shared/workspace_id.h"
@@ -250,10 +252,15 @@ static void add_start(json_t *order, const struct process *process)
     json_decref(start);
 }
 
+static bool is_to_stop(const struct process *process)
+{
+    return process->stop_wanted || process->state == PROCESS_STOPPING;
+}
+
 json_t *order_to_json(const struct process *process)
 {
     const struct job *job = process->job;
-    bool stop = process->stop_wanted || process->state == PROCESS_STOPPING;
+    bool stop = is_to_stop(process);
     json_t *order =
         json_pack("{s:I,s:s,s:I,s:I,s:s,s:I}", "job_id", (json_int_t)job->id, "role",
                   job->spec->roles[process->role].name, "index", (json_int_t)process->index,
@@ -266,15 +273,37 @@ json_t *order_to_json(const struct process *process)
     return order;
 }
 
-json_t *orders_to_json(const struct node *node, const struct log_hub *logs)
+/* NULL: whose it is, is being asked, and it is told of once that is known (cluster_order_account).
+ */
+static json_t *order_of_account(const struct process *process, struct account_numbers *numbers)
+{
+    uid_t uid;
+    int r = process->reported || is_to_stop(process)
+                ? 0
+                : account_number(numbers, job_account(process->job), clock_read_us(CLOCK_BOOTTIME),
+                                 &uid);
+    json_t *order = r >= 0 ? order_to_json(process) : NULL;
+
+    if (r > 0)
+        (void)json_object_set_new(order, "account_uid", json_integer((json_int_t)uid));
+    return order;
+}
+
+json_t *orders_to_json(const struct node *node, const struct log_hub *logs,
+                       struct account_numbers *numbers)
 {
     json_t *processes = json_array();
     struct orders_turn turn = node_orders_begin(node);
     const struct process *process;
 
     DL_FOREACH2(node->processes, process, node_next)
-    if (node_orders_tell(&turn, process))
-        (void)json_array_append_new(processes, order_to_json(process));
+    {
+        json_t *order =
+            node_orders_tell(&turn, process) ? order_of_account(process, numbers) : NULL;
+
+        if (order != NULL)
+            (void)json_array_append_new(processes, order);
+    }
     return json_pack("{s:I,s:o,s:o}", "version", (json_int_t)node->orders_version, "processes",
                      processes, "logs", logs != NULL ? log_hub_orders(logs, node) : json_array());
 }

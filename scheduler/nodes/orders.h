@@ -4,13 +4,16 @@
 
 #include <jansson.h>
 
+struct account_numbers;
 struct log_hub;
 struct node;
 struct process;
 
 /* orders_to_json - {"version","processes":[ORDER...],"logs":[...]}; new reference. logs NULL: none
- * wanted */
-json_t *orders_to_json(const struct node *node, const struct log_hub *logs);
+ * wanted. numbers: of the accounts that processes run as, NULL: not told; a process whose number is
+ * being asked for is left out */
+json_t *orders_to_json(const struct node *node, const struct log_hub *logs,
+                       struct account_numbers *numbers);
 
 /* order_to_json - one process' ORDER, with the members that start it until its agent has reported
  * it; new reference */

@@ -30,7 +30,7 @@ agent() { # NODE ADDRESS [FILE INSTEAD [PATH]]: with another file or folder in t
     # shellcheck disable=SC2016
     begin "$1" "joined" unshare -m sh -c '[ "$1" = "" ] || mount --bind "$2" "$1"; PATH=$3; shift 3; exec "$@"' sh "${3-}" "${4-}" \
         "${5-$PATH}" "$(command -v edl-agent)" --node "$1" --address "$2" --scheduler "$http" --join-token-file "$work/scheduler/join-token" --state-dir "$work/$1" \
-        --conf '' --runtime direct --no-foreign --heartbeat 300ms --cpu 1 --memory 1Gi --stop-processes-on-exit
+        --conf '' ${options-} --runtime direct --no-foreign --heartbeat 300ms --cpu 1 --memory 1Gi --stop-processes-on-exit
 }
 ann() { # ARGUMENT...: her edl, where she works
     (cd "$work/home/ann" && setpriv --reuid 4711 --regid 4711 --clear-groups env HOME=/ edl "$@")
@@ -96,7 +96,8 @@ end "$a1"
 end "$n1"
 
 # --- the account is not there
-agent a2 10.9.9.9 /etc/passwd "$work/passwd-without"
+# numbers for people who are nobody's accounts are not for her, whom the scheduler's machine knows
+options='--user-range 2010000000-2099999999' agent a2 10.9.9.9 /etc/passwd "$work/passwd-without"
 agent n2 127.0.0.1
 edl node cordon a1 n1 >/dev/null
 await 120 'four nodes are known' sh -c '[ "$(edl nodes --json | jq ".nodes | length")" = 4 ]'
@@ -163,4 +164,21 @@ esac
 one script --cpu 100m -- ./script
 await 120 'script fails' state_is script failed
 case $(job script .reason) in *'cannot execute ./script: No such file'*) ;; *) fail "script: $(job script .reason)" ;; esac
+
+# --- the account has another number: it is another person's
+sed 's/^ann:x:4711:4711:/ann:x:4712:4712:/' "$work/passwd" >"$work/passwd-other"
+edl node cordon a3 >/dev/null
+agent a4 10.9.9.9 /etc/passwd "$work/passwd-other"
+one differs --cpu 100m --workspace private -- id -u
+edl wait differs --timeout 120 >/dev/null || fail "differs: $(edl why differs)"
+[ "$(nodes differs exited)" = n3 ] && edl logs differs | grep -q '4711$' || fail "differs ran as $(edl logs differs) on $(nodes differs exited)"
+refused a4 "ann is number 4712 here and 4711 on the scheduler's machine"
+edl node cordon n3 >/dev/null
+one alone-4 --cpu 100m --workspace private -- id -u
+await 120 'alone-4 is told' unfit alone-4 a4 account-differs
+# ... unless the owner of the node says that it is she
+edl node cordon a4 >/dev/null
+options='--map-user ann' agent a5 10.9.9.9 /etc/passwd "$work/passwd-other"
+edl wait alone-4 --timeout 120 >/dev/null || fail "alone-4: $(edl why alone-4)"
+[ "$(nodes alone-4 exited)" = a5 ] && edl logs alone-4 | grep -q '4712$' || fail "alone-4 ran as $(edl logs alone-4) on $(nodes alone-4 exited)"
 echo "unfit: all good"

@@ -2,6 +2,7 @@
 /* test_account_policy.c - as whom processes of a root agent may run */
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "agent/core/account_policy.h"
 #include "shared/error.h"
@@ -13,7 +14,8 @@ static const char *const ann_and_root[] = { "ann", "root", NULL };
 static const char *const staff[] = { "staff", NULL };
 
 #define POLICY(fallback_, allow_root_)                                                             \
-    (&(const struct account_policy){ nobody_named, nobody_named, fallback_, allow_root_, { 0, 0 } })
+    (&(const struct account_policy){                                                               \
+        nobody_named, nobody_named, fallback_, allow_root_, { 0, 0 }, NULL })
 
 static void assert_candidates(const struct account_policy *policy, const char *user,
                               const char *submitter, const char *first, const char *second)
@@ -54,10 +56,12 @@ TEST(test_who_has_a_number)
                                          .allow_root = cases[i].allow_root,
                                          .range = { 70000, 70009 } };
 
-        assert_int_equal(account_is_numbered(&policy, cases[i].user, cases[i].submitter),
+        assert_int_equal(account_is_numbered(&policy, cases[i].user, cases[i].submitter,
+                                             ACCOUNT_UID_UNKNOWN),
                          cases[i].numbered);
         policy.range.last = policy.range.first = 0;
-        assert_false(account_is_numbered(&policy, cases[i].user, cases[i].submitter));
+        assert_false(
+            account_is_numbered(&policy, cases[i].user, cases[i].submitter, ACCOUNT_UID_UNKNOWN));
     }
 }
 
@@ -90,9 +94,9 @@ TEST(test_who_is_allowed)
     };
 
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
-        const struct account_policy *policy = &(const struct account_policy){
-            cases[i].users, cases[i].groups, cases[i].fallback, cases[i].allow_root, { 0, 0 }
-        };
+        const struct account_policy *policy =
+            &(const struct account_policy){ cases[i].users,      cases[i].groups, cases[i].fallback,
+                                            cases[i].allow_root, { 0, 0 },        NULL };
         struct edl_error error = { 0 };
         int r = account_check(policy, cases[i].name, cases[i].uid, cases[i].is_in_group, &error);
 
@@ -103,4 +107,47 @@ TEST(test_who_is_allowed)
         assert_non_null(strstr(error.text, cases[i].name));
         assert_non_null(strstr(error.remedy, "allow-user"));
     }
+}
+
+/* Who is an account elsewhere in the cluster gets no other number. */
+TEST(test_who_has_an_account_gets_no_number)
+{
+    const struct account_policy policy = { .fallback = "", .range = { 70000, 70009 } };
+
+    assert_false(account_is_numbered(&policy, "", "ann", 1000));
+    assert_false(account_is_numbered(&policy, "", "ann", 0));
+    assert_true(account_is_numbered(&policy, "", "ann", ACCOUNT_UID_UNKNOWN));
+}
+
+TEST(test_another_number_is_another_person)
+{
+    struct edl_error error = { 0 };
+
+    assert_int_equal(account_check_number("ann", ACCOUNT_UID_UNKNOWN, 1000, NULL), 0);
+    assert_int_equal(account_check_number("ann", 1000, 1000, NULL), 0);
+    assert_int_equal(account_check_number("ann", 1000, 1001, &error), -EEXIST);
+    assert_string_equal(error.text, "ann is number 1001 here and 1000 on the scheduler's machine");
+    assert_non_null(strstr(error.remedy, "map-user: ann"));
+    assert_int_equal(account_check_number("ann", 0, 1001, NULL), -EEXIST);
+    assert_int_equal(account_check_number("ann", UINT32_C(4294967294), UINT32_C(4294967294), NULL),
+                     0);
+}
+
+TEST(test_the_owner_says_who_is_who)
+{
+    static const char *const maps[] = { "ann", "bob=robert", "bo=b", NULL };
+    static const char *const all[] = { "bob=robert", "*", NULL };
+    struct account_policy policy = { .maps = maps };
+
+    assert_string_equal(account_mapped(&policy, "ann"), "ann");
+    assert_string_equal(account_mapped(&policy, "bob"), "robert");
+    assert_string_equal(account_mapped(&policy, "bo"), "b");
+    assert_null(account_mapped(&policy, "an"));
+    assert_null(account_mapped(&policy, "anna"));
+    assert_null(account_mapped(&policy, ""));
+    policy.maps = all;
+    assert_string_equal(account_mapped(&policy, "bob"), "robert");
+    assert_string_equal(account_mapped(&policy, "carol"), "carol");
+    policy.maps = NULL;
+    assert_null(account_mapped(&policy, "ann"));
 }

@@ -300,7 +300,7 @@ TEST(test_environment_shows_granted_gpus_only)
 TEST(test_orders_name_every_process_of_the_node)
 {
     struct fixture *f = *state;
-    json_t *orders = orders_to_json(f->node, NULL);
+    json_t *orders = orders_to_json(f->node, NULL, NULL);
     const json_t *processes = json_object_get(orders, "processes");
     const json_t *order = json_array_get(processes, 0);
 
@@ -341,7 +341,7 @@ TEST(test_orders_stop_what_is_wanted_stopped)
 
     assert_int_equal(cluster_kill_job(f->cluster, f->job, "enough", start, &error), 0);
     cluster_plan(f->cluster, start);
-    orders = orders_to_json(f->node, NULL);
+    orders = orders_to_json(f->node, NULL, NULL);
     assert_int_equal(json_array_size(json_object_get(orders, "processes")), 3);
     json_array_foreach(json_object_get(orders, "processes"), i, order)
         assert_string_equal(json_string_value(json_object_get(order, "desired")), "stop");

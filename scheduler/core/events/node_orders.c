@@ -14,6 +14,8 @@
 #include <utlist.h>
 
 #include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "shared/macro.h"
@@ -54,4 +56,27 @@ void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_be
 {
     if (n_before > NODE_STARTS_TOLD && node_count_new(node) < n_before)
         effect_orders(cluster, node);
+}
+
+const char *job_account(const struct job *job)
+{
+    return job->spec->user[0] != '\0' ? job->spec->user : job->user;
+}
+
+bool cluster_order_account(struct cluster *cluster, const char *name)
+{
+    const struct job *job;
+    bool any = false;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    for (uint32_t r = 0; streq(job_account(job), name) && r < job->spec->n_roles; r++)
+        for (uint32_t i = 0; i < job->n_slots[r]; i++) {
+            const struct process *process = job->slots[r][i].live;
+
+            if (process == NULL || process->reported)
+                continue;
+            effect_orders(cluster, process->node);
+            any = true;
+        }
+    return any;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct cluster;
+struct job;
 struct node;
 struct process;
 
@@ -27,3 +28,9 @@ bool node_orders_tell(struct orders_turn *turn, const struct process *process);
  */
 uint32_t node_count_new(const struct node *node);
 void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before);
+
+/* job_account - the name of the account that its processes run as, where there is one
+ * cluster_order_account - something that orders wait for is known of it: nodes are told anew of
+ * their processes of such jobs that they have not reported. false: there are none. O(jobs) */
+const char *job_account(const struct job *job);
+bool cluster_order_account(struct cluster *cluster, const char *name);

@@ -40,6 +40,9 @@ static const char *const advice[_UNFITS] = {
     [UNFIT_NOT] = "no node can run it",
     [UNFIT_NO_ACCOUNT] = "no node has its account; create it there, or name another one (user)",
     [UNFIT_ACCOUNT_REFUSED] = "no node runs processes as its account",
+    [UNFIT_ACCOUNT_DIFFERS] =
+        ("no node has its account with the number of the scheduler's machine; give it that one "
+         "there, or map it (map-user in agent.conf)"),
     [UNFIT_NO_WORKSPACE] =
         ("no node can enter its workspace; send it along (edl submit --upload .) "
          "or make it on the nodes"),
@@ -53,6 +56,9 @@ static const char *const remedies[_UNFITS] = {
     [UNFIT_NOT] = "",
     [UNFIT_NO_ACCOUNT] = "create the account there, or name another one (user)",
     [UNFIT_ACCOUNT_REFUSED] = "ask its owner to allow the account (agent.conf)",
+    [UNFIT_ACCOUNT_DIFFERS] =
+        "give the account the number of the scheduler's machine there, or map "
+        "it (map-user in its agent.conf)",
     [UNFIT_NO_WORKSPACE] = "make the folder there, or send it along (edl submit --upload .)",
     [UNFIT_START_FAILED] = "its agent's log has more",
     [UNFIT_DISK_FULL] = "make room on its disk",
