@@ -210,6 +210,26 @@ TEST(test_exactly_as_many_go_when_they_ask_for_tasks)
     give_in_turn(true);
 }
 
+/* Leases are served behind the plan of a turn and before its commit: what is stored is the whole
+ * truth without another plan. */
+TEST(test_what_goes_is_settled_before_the_next_plan)
+{
+    struct stage s;
+
+    begin(&s);
+    wait_s(&s, 1);
+    for (uint32_t i = 0; i < TAKEN; i++) {
+        finish(&s, i);
+        world_plan(s.w);
+        assert_false(ask(&s, i));
+        world_commit(s.w); /* compares what is loaded */
+        assert_int_equal(s.giver->state, JOB_RESIZING);
+    }
+    wait_s(&s, 3);
+    assert_int_equal(s.giver->state, JOB_RUNNING);
+    end(&s);
+}
+
 /* One hangs in its task: it is the slowest and never asks again. The first that goes does not end
  * when it is to stop. Neither keeps the others from being given. */
 TEST(test_one_that_hangs_keeps_nobody)

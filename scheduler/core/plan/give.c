@@ -20,6 +20,7 @@
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/plan/grow.h"
@@ -96,6 +97,7 @@ bool job_gives_up(struct cluster *cluster, struct process *process, struct insta
     (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
                    cluster->config.policy->name);
     process_stop(cluster, process, false, CAUSE_SHRUNK, reason, now);
+    job_settle(cluster, job, now); /* its turn's plan may be over, and the commit is next */
     cluster->plan_wanted = true;
     return true;
 }
