@@ -258,15 +258,15 @@ static void keep_to_cpus(const struct supervisor *s)
         log_warning("cannot keep to CPUs %s: %s", json_text(s->order, "cpus"), strerror(-r));
 }
 
-/* be_prompt - a unit may have no more than the machine leaves over (edl.slice), and still a program
- * is to be stopped by the deadline of its lease. What it starts is as everything else. Where the
- * kernel refuses that (a container, RT_GROUP_SCHED) it has to do without. */
+/* be_prompt - a program is to stand still by the deadline of its lease, though it uses all that the
+ * machine has, or all that is left over for a unit (edl.slice). After a standstill of the whole
+ * machine the two wake together, and this one has to be the first. What it starts is as everything
+ * else. Where the kernel refuses that (no root, a container, RT_GROUP_SCHED) it does without. */
 static void be_prompt(void)
 {
     const struct sched_param least = { .sched_priority = 1 };
 
-    if (notify_wanted())
-        (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
+    (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
 }
 
 /* umask_of - a scheduler of the version before says nothing */
