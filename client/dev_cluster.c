@@ -27,6 +27,7 @@
 #include "client/dev_reap.h"
 #include "client/json_read.h"
 #include "client/report.h"
+#include "client/signal_again.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -49,6 +50,7 @@ struct cluster {
     struct dev_reaper *reaper;       /* borrowed */
     sd_event *event;
     enum phase phase;
+    uint64_t stop_asked_us;                  /* by a signal, the first time; 0: not yet */
     struct dev_child *scheduler;             /* owned */
     struct dev_child *agents[DEV_NODES_MAX]; /* owned, n_nodes */
     struct dev_ports ports[DEV_NODES_MAX];   /* owned claims */
@@ -147,10 +149,13 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     (void)source;
     (void)info;
     if (cluster->phase < STOPPING_AGENTS) {
+        (void)signal_again(&cluster->stop_asked_us);
         report_note("stopping");
         stop_begin(cluster);
         return 0;
     }
+    if (cluster->stop_asked_us != 0 && !signal_again(&cluster->stop_asked_us))
+        return 0;
     report_note("stopping at once");
     signal_agents(cluster, SIGKILL);
     dev_child_signal(cluster->scheduler, SIGKILL);

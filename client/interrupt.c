@@ -14,6 +14,7 @@
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
+#include "client/signal_again.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -22,6 +23,7 @@
 
 #define STATUS_INTERRUPTED 130 /* as a shell has it: 128 and SIGINT */
 #define EXIT_KILLED 1          /* of the child: it has killed the job */
+#define KILL_WITHIN_S 60       /* the scheduler answers, or is not there */
 
 static volatile sig_atomic_t watcher; /* pid, for the handler */
 
@@ -61,12 +63,10 @@ void interrupt_release(void)
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* A terminal sends the signal to both, anything else to this process alone. */
-static void hand_on(int signal, siginfo_t *info, void *context)
+/* The watcher is in no group that a signal is sent to. */
+static void hand_on(int signal)
 {
-    (void)context;
-    if (signal == SIGINT && info->si_code == SI_KERNEL)
-        return;
+    (void)signal;
     if (watcher > 0)
         (void)kill((pid_t)watcher, SIGINT);
 }
@@ -78,16 +78,15 @@ static void let_go(int signal)
 }
 
 /* In a process of its own, as the scheduler may not answer: over a connection of its own, as the
- * one of the verb waits for an answer. Exit status: enum status. */
+ * one of the verb waits for an answer. It outlives whoever lets go, or whose terminal goes: else
+ * the job would live on. Exit status: enum status. */
 static pid_t start_kill(const struct common_options *options, uint64_t job_id)
 {
-    pid_t parent = getpid(), child = fork();
+    pid_t child = fork();
 
     if (child != 0)
         return child;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(0);
+    (void)alarm(KILL_WITHIN_S);
 
     _cleanup_free_ char *path = text_format("/jobs/%" PRIu64, job_id);
     _cleanup_json_ json_t *body = json_pack("{s:s}", "reason", "interrupted");
@@ -124,9 +123,9 @@ static void tell_let_go(enum kill_result result, const char *shown)
 }
 
 /* After the first Ctrl-C, with the signals in `set` blocked: the job is asked to end, and the
- * second one is heard meanwhile. */
-static void kill_and_wait(pid_t parent, sigset_t *set, const struct common_options *options,
-                          uint64_t job_id, const char *shown)
+ * second one is heard meanwhile. first_us: when the first one came. */
+static void kill_and_wait(pid_t parent, sigset_t *set, uint64_t first_us,
+                          const struct common_options *options, uint64_t job_id, const char *shown)
 {
     enum kill_result result = KILL_ASKED;
     pid_t child;
@@ -140,6 +139,8 @@ static void kill_and_wait(pid_t parent, sigset_t *set, const struct common_optio
     if (child == -1)
         result = KILL_FAILED;
     while (sigwait(set, &signal) == 0 && signal != SIGUSR1) {
+        if (signal != SIGCHLD && !signal_again(&first_us))
+            continue;
         if (signal != SIGCHLD) {
             tell_let_go(result, shown);
             (void)kill(parent, SIGUSR1);
@@ -154,9 +155,11 @@ static void kill_and_wait(pid_t parent, sigset_t *set, const struct common_optio
 static void watch(pid_t parent, const struct common_options *options, uint64_t job_id,
                   const char *shown)
 {
+    uint64_t first_us = 0;
     sigset_t set;
     int signal;
 
+    (void)setsid(); /* a signal to the group comes once, by its parent */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
@@ -165,7 +168,8 @@ static void watch(pid_t parent, const struct common_options *options, uint64_t j
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     if (sigwait(&set, &signal) != 0 || signal == SIGUSR1)
         _exit(0);
-    kill_and_wait(parent, &set, options, job_id, shown);
+    (void)signal_again(&first_us);
+    kill_and_wait(parent, &set, first_us, options, job_id, shown);
     _exit(EXIT_KILLED);
 }
 
@@ -173,7 +177,7 @@ int interrupt_start(struct interrupt *interrupt, const struct common_options *op
                     uint64_t job_id, const char *shown, struct edl_error *error)
 {
     static const int handed_on[] = { SIGINT, SIGTERM, SIGHUP };
-    struct sigaction action = { .sa_sigaction = hand_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+    struct sigaction action = { .sa_handler = hand_on, .sa_flags = SA_RESTART };
     struct sigaction end = { .sa_handler = let_go };
     pid_t parent = getpid(), child;
 

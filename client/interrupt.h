@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* interrupt.h - what Ctrl-C means while a verb follows a job: the job is killed; the second one
- * only lets go of it
+ * only lets go of it, once the job was asked to end. Signals within a second are one
  *
  * A child waits for the signal, since the verb itself waits in calls to the scheduler. SIGTERM to
  * the verb means the same, as does SIGHUP unless it is ignored (nohup). The child leaves the

@@ -9,6 +9,7 @@
 
 #include "client/json_read.h"
 #include "client/report.h"
+#include "client/signal_again.h"
 #include "client/text.h"
 #include "scheduler/core/policy/policy.h"
 #include "shared/cleanup.h"
@@ -65,7 +66,9 @@ static void on_crash(int number)
 /* A second signal ends the process as usual, and tells the seed that does not end. */
 static void on_signal(int number)
 {
-    if (stop_wanted)
+    static uint64_t first_us;
+
+    if (signal_again(&first_us))
         on_crash(number);
     stop_wanted = 1;
 }
