@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "client/fetch_record.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/content_hash.h"
@@ -66,7 +67,7 @@ static int mark(int folder_fd, const char *path, struct edl_error *error)
     return fd < 0 ? edl_error_errno(error, fd, "cannot write to the folder %.200s", path) : 0;
 }
 
-int fetch_folder_open(const char *path, bool replace, struct edl_error *error)
+int fetch_folder_open(const char *path, bool any, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
     int r;
@@ -76,7 +77,7 @@ int fetch_folder_open(const char *path, bool replace, struct edl_error *error)
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1)
         return edl_error_errno(error, -errno, "cannot open the folder %.200s", path);
-    r = replace ? 0 : mark(fd, path, error);
+    r = any ? 0 : mark(fd, path, error);
     return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -130,12 +131,29 @@ static int hash_all(int fd, struct content_hash *hash, uint64_t *ret_bytes, stru
     return 0;
 }
 
-static int look_at_name(struct fetch_file *file, struct edl_error *error)
+/* refuse_foreign - what its owner made, or changed since, is no earlier state of this file */
+static int refuse_foreign(const char *name, struct edl_error *error)
+{
+    (void)edl_error_set(error, -EEXIST, "%s is there, and edl fetch did not put it there", name);
+    return edl_error_remedy(error, "name another folder with -o, or replace it with --replace");
+}
+
+/* mode_of - what its owner on the node lets others do, and no more than ours lets them */
+static mode_t mode_of(const struct file_entry *entry)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return entry->mode & 0777 & ~mask;
+}
+
+static int look_at_name(struct fetch_file *file, bool replace, struct edl_error *error)
 {
     _cleanup_close_ int fd = open_below(file->folder_fd, file->name, O_RDONLY, 0);
     char sha256[WORKSPACE_HEX + 1];
     struct stat st;
     uint64_t bytes;
+    bool ours;
     int r;
 
     if (fd == -ENOENT)
@@ -144,12 +162,19 @@ static int look_at_name(struct fetch_file *file, struct edl_error *error)
         (void)edl_error_set(error, -EPERM, "%s is there already, and is no file", file->name);
         return edl_error_remedy(error, "move it away, or name another folder with -o");
     }
-    if (fd < 0 || (uint64_t)st.st_size != file->entry.bytes) /* it is replaced */
+    if (fd < 0 && faccessat(file->folder_fd, file->name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
         return 0;
-    r = hash_all(fd, file->hash, &bytes, error);
-    content_hash_end(file->hash, sha256);
-    file->there = r == 0 && bytes == file->entry.bytes && streq(sha256, file->entry.sha256);
-    return r;
+    if (fd >= 0 && (uint64_t)st.st_size == file->entry.bytes) {
+        r = hash_all(fd, file->hash, &bytes, error);
+        content_hash_end(file->hash, sha256);
+        file->there = r == 0 && bytes == file->entry.bytes && streq(sha256, file->entry.sha256);
+        if (r < 0)
+            return r;
+    }
+    ours = fd >= 0 && fetch_record_has_file(file->record, file->path, &st);
+    if (file->there && ours && (st.st_mode & 0777) != mode_of(&file->entry))
+        (void)fchmod(fd, mode_of(&file->entry));
+    return file->there || ours || replace ? 0 : refuse_foreign(file->name, error);
 }
 
 /* lock_part - for as long as it is open. The other may have given it its name, or begun a new one.
@@ -167,12 +192,19 @@ static int lock_part(const struct fetch_file *file, const struct stat *st, struc
 }
 
 /* open_part - one that others have names for, too, would be written to under theirs */
-static int open_part(struct fetch_file *file, struct edl_error *error)
+static int open_part(struct fetch_file *file, bool replace, struct edl_error *error)
 {
     struct stat st;
     int r;
 
-    file->fd = open_below(file->folder_fd, file->part, O_RDWR | O_CREAT, 0666);
+    if (!replace && fstatat(file->folder_fd, file->part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+        !fetch_record_has_part(file->record, file->part_path))
+        return refuse_foreign(file->part, error);
+    r = fetch_record_part(file->record, file->part_path, error);
+    if (r < 0)
+        return r;
+    file->fd = open_below(file->folder_fd, file->part, O_RDWR | O_CREAT, 0600);
     if (file->fd < 0 && file->fd != -ELOOP)
         return edl_error_errno(error, file->fd, "cannot make %s", file->part);
     if (file->fd < 0 || fstat(file->fd, &st) == -1 || !S_ISREG(st.st_mode) || st.st_nlink != 1) {
@@ -199,28 +231,44 @@ bool fetch_file_is_alike(int root_fd, const char *folder, const struct file_entr
            (uint64_t)st.st_size == entry->bytes;
 }
 
-int fetch_file_open(int root_fd, const char *folder, const struct file_entry *entry,
-                    struct fetch_file *ret, struct edl_error *error)
+int fetch_folder_below(int root_fd, const char *path, struct edl_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    _cleanup_free_ char *folder =
+        text_format("%.*s", slash != NULL ? (int)(slash + 1 - path) : 0, path);
+    int fd = -1;
+    int r = open_folder(root_fd, folder, &fd, error);
+
+    return r < 0 ? r : fd;
+}
+
+int fetch_file_open(const struct fetch_target *target, const char *folder,
+                    const struct file_entry *entry, struct fetch_file *ret, struct edl_error *error)
 {
     const char *slash = strrchr(entry->path, '/');
     const char *name = slash != NULL ? slash + 1 : entry->path;
-    _cleanup_free_ char *path =
-        text_format("%s%.*s", folder, (int)(name - entry->path), entry->path);
     int r;
 
-    *ret = (struct fetch_file){ .entry = *entry, .folder_fd = -1, .fd = -1 };
+    *ret =
+        (struct fetch_file){ .entry = *entry, .record = target->record, .folder_fd = -1, .fd = -1 };
+    if (streq(name, FETCH_MARK))
+        return edl_error_set(error, -EPERM, "it has the name of what edl fetch keeps there");
     if (strlen(name) + sizeof PART_SUFFIX > sizeof ret->part)
         return edl_error_set(error, -ENAMETOOLONG, "its name is too long for %s behind it",
                              PART_SUFFIX);
     (void)snprintf(ret->name, sizeof ret->name, "%.255s", name);
     (void)snprintf(ret->part, sizeof ret->part, "%.249s%s", name, PART_SUFFIX);
+    ret->path = text_format("%s%s", folder, entry->path);
+    ret->part_path = text_format("%s%s", ret->path, PART_SUFFIX);
     r = content_hash_new(&ret->hash, error);
     if (r == 0)
-        r = open_folder(root_fd, path, &ret->folder_fd, error);
+        ret->folder_fd = fetch_folder_below(target->root_fd, ret->path, error);
     if (r == 0)
-        r = look_at_name(ret, error);
+        r = MIN_OF(ret->folder_fd, 0);
+    if (r == 0)
+        r = look_at_name(ret, target->replace, error);
     if (r == 0 && !ret->there)
-        r = open_part(ret, error);
+        r = open_part(ret, target->replace, error);
     if (r < 0)
         fetch_file_close(ret);
     return r;
@@ -276,16 +324,13 @@ int fetch_file_restart(struct fetch_file *file, struct edl_error *error)
                : 0;
 }
 
-/* take_times - as far as this machine's owner lets it: who may read it is his umask's to say */
 static void take_times(const struct fetch_file *file)
 {
     const struct timespec mtime = { .tv_sec = (time_t)(file->entry.mtime_us / USEC_PER_SEC),
                                     .tv_nsec = (long)(file->entry.mtime_us % USEC_PER_SEC) * 1000 };
     const struct timespec times[] = { mtime, mtime };
-    struct stat st;
 
-    if ((file->entry.mode & 0100) != 0 && fstat(file->fd, &st) == 0)
-        (void)fchmod(file->fd, (st.st_mode & 0777) | ((st.st_mode & 0444) >> 2));
+    (void)fchmod(file->fd, mode_of(&file->entry));
     (void)futimens(file->fd, times);
 }
 
@@ -304,6 +349,7 @@ bool fetch_file_is_whole(const struct fetch_file *file)
 int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
 {
     char sha256[WORKSPACE_HEX + 1];
+    struct stat st;
 
     if (!fetch_file_is_whole(file))
         return refuse_part(file, error);
@@ -315,7 +361,9 @@ int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
         return edl_error_errno(error, -errno, "cannot write %s", file->part);
     if (renameat(file->folder_fd, file->part, file->folder_fd, file->name) == -1)
         return edl_error_errno(error, -errno, "cannot give %s its name", file->name);
-    return 0;
+    if (fstat(file->fd, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot look at %s", file->name);
+    return fetch_record_file(file->record, file->path, &st, error);
 }
 
 void fetch_file_close(struct fetch_file *file)
@@ -323,4 +371,7 @@ void fetch_file_close(struct fetch_file *file)
     file->fd = safe_close(file->fd);
     file->folder_fd = safe_close(file->folder_fd);
     file->hash = content_hash_free(file->hash);
+    free(file->path);
+    free(file->part_path);
+    file->path = file->part_path = NULL;
 }

@@ -149,6 +149,7 @@ void fetch_plan_clear(struct fetch_plan *plan)
         for (size_t at = 0; at < source->n_files; at++)
             free(source->files[at]);
         free(source->files);
+        json_decref(source->links);
         free(source->role);
         free(source->node);
         free(source->folder);
@@ -204,6 +205,8 @@ int fetch_source_add(struct fetch_source *source, const char *line, size_t size,
         return r;
     if (r == 1) {
         source->whole = true;
+        json_decref(source->links);
+        source->links = file_listing_links(line, size);
         return 0;
     }
     if (source->n_files == FETCH_FILES_MAX)

@@ -30,8 +30,9 @@ struct fetch_source {
     struct file_entry **files; /* owned array of owned */
     size_t n_files, n_allocated;
     struct file_sums sums;
-    bool whole;   /* its last line came */
-    char *folder; /* owned: where its files go below the target, "" or ending with '/' */
+    json_t *links; /* owned: [{"path", "target"}], as the node tells them; NULL: none */
+    bool whole;    /* its last line came */
+    char *folder;  /* owned: where its files go below the target, "" or ending with '/' */
 };
 
 struct fetch_plan {

@@ -142,3 +142,32 @@ int file_listing_parse(const char *line, size_t size, struct file_entry *ret_ent
     return json_is_true(json_object_get(object, "end")) ? parse_sums(object, ret_sums, error)
                                                         : parse_entry(object, ret_entry, error);
 }
+
+json_t *file_link_json(const char *path, const char *target)
+{
+    size_t size = target != NULL ? strlen(target) : 0;
+
+    if (path == NULL || !file_path_allowed(path) || size == 0 || size > FILE_LINK_TARGET_MAX ||
+        !is_text(target, size))
+        return NULL;
+    return json_pack("{s:s,s:s}", "path", path, "target", target);
+}
+
+json_t *file_listing_links(const char *line, size_t size)
+{
+    _cleanup_(json_decrefp) json_t *object = NULL;
+    json_t *links = json_array(), *link;
+    size_t i;
+
+    if (size <= FILE_LISTING_LINE_BYTES)
+        object = json_loadb(line, size, JSON_REJECT_DUPLICATES, NULL);
+    json_array_foreach(json_object_get(object, "link_list"), i, link)
+    {
+        json_t *well = file_link_json(json_string_value(json_object_get(link, "path")),
+                                      json_string_value(json_object_get(link, "target")));
+
+        if (well != NULL)
+            (void)json_array_append_new(links, well);
+    }
+    return links;
+}

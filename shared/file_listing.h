@@ -6,7 +6,9 @@
  *     {"end":true,"files":1,"bytes":3,"links":0,"unnamed":0,"unreadable":0}
  *
  * A file that is larger than the caller asked sums of has no "sha256". The last line tells that the
- * list is whole, and the number of files passed over. An empty line says that the node is at a
+ * list is whole, and the number of files passed over. Symbolic links stand in it, as far as there
+ * is room, so that readers of the version before pass over them:
+ * "link_list":[{"path":"ck/LATEST","target":"step-3"}]. An empty line says that the node is at a
  * large file; readers pass over it. Pure.
  *
  * Used by: edl-workspace writes it, the command `edl` reads it and believes nothing.
@@ -34,7 +36,7 @@ struct file_entry {
 
 struct file_sums { /* of the last line */
     uint64_t files, bytes;
-    uint64_t links;      /* symbolic links, which are not followed */
+    uint64_t links;      /* symbolic links, those of link_list among them; none is followed */
     uint64_t unnamed;    /* files whose names file_path_allowed refuses */
     uint64_t unreadable; /* files and folders that the account may not read; folders too deep */
 };
@@ -51,3 +53,14 @@ json_t *file_sums_json(const struct file_sums *sums);
  * -EINVAL with error: anything that file_entry_json would not have made */
 int file_listing_parse(const char *line, size_t size, struct file_entry *ret_entry,
                        struct file_sums *ret_sums, struct edl_error *error);
+
+#define FILE_LINKS_BYTES 8192 /* of link_list */
+#define FILE_LINK_TARGET_MAX 1000
+
+/* file_link_json - a link of link_list; NULL: its path or its target is not allowed (text as
+ * file_path_allowed has it, at most FILE_LINK_TARGET_MAX bytes) */
+json_t *file_link_json(const char *path, const char *target);
+
+/* file_listing_links - the links of a last line, those that file_link_json would have made; new
+ * reference, an empty array if there are none */
+json_t *file_listing_links(const char *line, size_t size);

@@ -25,6 +25,8 @@
 struct walk {
     struct file_walk *walk;
     struct content_hash *hash;
+    json_t *links; /* owned: as many as there is room for */
+    size_t links_bytes;
     char *lines;
     size_t used;
     uint64_t hashed; /* since lines were sent */
@@ -49,10 +51,24 @@ static bool may_hold(const char *pattern, const char *folder)
     return strncmp(fixed, folder, n) == 0;
 }
 
+/* is_or_holds - a name of the very letters of the pattern, "model[1]" for instance, or a folder of
+ * that name */
+static bool is_or_holds(const char *name, const char *path)
+{
+    size_t n = strlen(name);
+
+    return strncmp(name, path, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
 bool file_walk_matches(const char *pattern, const char *path)
 {
-    pattern = bare(pattern);
-    return pattern[0] == '\0' || fnmatch(pattern, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;
+    _cleanup_free_ char *name = xstrdup(bare(pattern));
+    size_t n = strlen(name);
+
+    while (n > 1 && name[n - 1] == '/') /* a folder, and all in it */
+        name[--n] = '\0';
+    return name[0] == '\0' || is_or_holds(name, path) ||
+           fnmatch(name, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;
 }
 
 static uint64_t us_of(const struct timespec *at)
@@ -169,6 +185,37 @@ static void list_file(struct walk *w, int folder_fd, const char *name)
     add_line(w, file_entry_json(&entry));
 }
 
+/* list_link - where it leads, for a reader who makes it anew; what does not fit is counted */
+static void list_link(struct walk *w, int folder_fd, const char *name)
+{
+    char target[FILE_LINK_TARGET_MAX + 2];
+    ssize_t n = readlinkat(folder_fd, name, target, sizeof target - 1);
+    size_t bytes;
+    json_t *link;
+
+    w->walk->sums.links++;
+    if (n <= 0 || n > FILE_LINK_TARGET_MAX)
+        return;
+    target[n] = '\0';
+    link = file_link_json(w->path, target);
+    bytes = json_dumpb(link, NULL, 0, JSON_COMPACT) + 1;
+    if (link == NULL || w->links_bytes + bytes > FILE_LINKS_BYTES) {
+        json_decref(link);
+        return;
+    }
+    w->links_bytes += bytes;
+    (void)json_array_append_new(w->links, link);
+}
+
+static void add_sums(struct walk *w)
+{
+    json_t *sums = file_sums_json(&w->walk->sums);
+
+    if (json_array_size(w->links) > 0)
+        (void)json_object_set(sums, "link_list", w->links);
+    add_line(w, sums);
+}
+
 /* ---- folders ---- */
 
 static void list_folder(struct walk *w, int take_fd, size_t prefix, int depth);
@@ -201,11 +248,7 @@ static void list_entry(struct walk *w, int folder_fd, size_t prefix, const char 
 
     if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return;
-    if (S_ISLNK(st.st_mode)) {
-        w->walk->sums.links++;
-        return;
-    }
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode))
         return;
     if (prefix + strlen(name) + 1 > FILE_PATH_MAX) {
         w->walk->sums.unnamed++;
@@ -218,7 +261,11 @@ static void list_entry(struct walk *w, int folder_fd, size_t prefix, const char 
     }
     if (S_ISDIR(st.st_mode))
         enter(w, folder_fd, name, depth);
-    else if (is_wanted(w, &st))
+    else if (!is_wanted(w, &st))
+        return;
+    else if (S_ISLNK(st.st_mode))
+        list_link(w, folder_fd, name);
+    else
         list_file(w, folder_fd, name);
 }
 
@@ -263,11 +310,13 @@ int file_walk(struct file_walk *walk, int root_fd, struct edl_error *error)
         return r;
     }
     w.lines = xcalloc(1, LINES_BYTES + 1);
+    w.links = json_array();
     walk->sums = (struct file_sums){ 0 };
     list_folder(&w, fd, 0, 0);
-    add_line(&w, file_sums_json(&walk->sums));
+    add_sums(&w);
     flush(&w);
     (void)content_hash_free(w.hash);
+    json_decref(w.links);
     free(w.lines);
     return 0;
 }

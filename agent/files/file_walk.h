@@ -19,7 +19,8 @@ struct edl_error;
 #define FILE_WALK_BEAT_BYTES (UINT64_C(64) << 20)
 
 struct file_walk {
-    const char *pattern; /* fnmatch(3) on a path or on a folder above it; "": any */
+    const char *pattern; /* fnmatch(3) on a path or on a folder above it, or the very name of one; a
+                            "/" at its end means nothing. "": any */
     uint64_t since_us;   /* changed since then, wall clock; 0: any */
     uint64_t sums_bytes; /* a file of more has no checksum: reading it may take hours */
     bool by_mtime;       /* by the time of the contents alone: unpacking changed all others */

@@ -28,7 +28,7 @@ refuses() { # WHAT COMMAND...: it fails and says so
 }
 same() { cmp "$1" "$2" || fail "$2 is not $1"; }
 there() { # FOLDER: the files in it
-    (cd "$1" && find . ! -type d | sort | paste -sd' ')
+    (cd "$1" && find . ! -type d ! -name .edl-fetch | sort | paste -sd' ')
 }
 work_of() { # NODE GLOB: where a process has its copy
     find "$work/$1/workspaces/copies" -maxdepth 1 -type d -name "$2"
@@ -47,6 +47,9 @@ echo "result $EDL_INDEX" >"$EDL_OUTPUT_DIR/result-$EDL_INDEX"
 ln -s /etc/hostname output/pass-00000/link
 ln -s /etc other/etc
 ln -s output escape
+ln -s pass-00001 output/LATEST
+(umask 077; echo key >private; echo '#!/bin/sh' >mine.sh; chmod 700 mine.sh)
+echo odd >'model[1].pt'
 touch other/with\ blank "other/$(printf 'bad\033name')"
 mkfifo other/pipe
 seq 30000
@@ -57,7 +60,7 @@ edl submit --name first --upload "$work/src" --min 2 --max 2 --cpu 700m --memory
 await 120 'both have written' ready first 2
 
 edl fetch first -o "$work/all" 2>"$work/notes" >"$work/said" || fail "edl fetch: $(cat "$work/notes")"
-[ "$(there "$work/all")" = "$(for i in 0 1; do for file in changed other/with\ blank output/pass-00000/model output/pass-00001/model; do echo "./trainer-$i/$file"; done; done | cat - <(for i in 0 1; do echo "./n$(($(edl show first --json | jq '[.processes[] | select(.index == '$i')][0].node[1:] | tonumber')))/EDL_OUTPUT_DIR/result-$i"; done) | sort | paste -sd' ')" ] ||
+[ "$(there "$work/all")" = "$(for i in 0 1; do for file in changed escape mine.sh 'model[1].pt' other/with\ blank output/LATEST output/pass-00000/model output/pass-00001/model private; do echo "./trainer-$i/$file"; done; done | cat - <(for i in 0 1; do echo "./n$(($(edl show first --json | jq '[.processes[] | select(.index == '$i')][0].node[1:] | tonumber')))/EDL_OUTPUT_DIR/result-$i"; done) | sort | paste -sd' ')" ] ||
     fail "it fetched $(there "$work/all")"
 for i in 0 1; do
     node=$(edl show first --json | jq -r ".processes[] | select(.index == $i).node")
@@ -65,9 +68,14 @@ for i in 0 1; do
     for file in changed output/pass-00000/model output/pass-00001/model; do same "$copy/$file" "$work/all/trainer-$i/$file"; done
     [ "$(cat "$work/all/$node/EDL_OUTPUT_DIR/result-$i")" = "result $i" ] || fail 'the output folder did not come'
 done
-grep -q 'left out 3 symbolic links' "$work/notes" && grep -q 'left out 1 files whose names' "$work/notes" || fail "it says: $(cat "$work/notes")"
-grep -q '10 files fetched' "$work/said" || fail "it says: $(cat "$work/said")"
-edl fetch first -o "$work/all" 2>/dev/null | grep -q ' 0 files fetched .* 10 were there' || fail 'what is there is fetched again'
+for link in output/pass-00000/link other/etc; do
+    grep -q "left out the link $link, which leads out of the folder" "$work/notes" || fail "it says: $(cat "$work/notes")"
+done
+grep -q 'left out 1 files whose names' "$work/notes" || fail "it says: $(cat "$work/notes")"
+grep -q '16 files fetched .* 4 links made' "$work/said" || fail "it says: $(cat "$work/said")"
+[ "$(stat -c %a "$work"/all/trainer-0/{private,mine.sh,changed} | paste -sd' ')" = '600 700 644' ] || fail "permissions: $(ls -l "$work/all/trainer-0")"
+[ "$(readlink "$work/all/trainer-0/output/LATEST" "$work/all/trainer-0/escape" | paste -sd' ')" = 'pass-00001 output' ] || fail 'links that stay within'
+edl fetch first -o "$work/all" 2>/dev/null | grep -q ' 0 files fetched .* 16 were there$' || fail 'what is there is fetched again'
 
 # without -o: a folder of that name that is somebody's own is left alone
 mkdir -p "$work/here/first/other"
@@ -77,9 +85,15 @@ refuses 'name another folder with -o, or give --replace' edl fetch first --index
 [ "$(there first)" = ./changed ] && grep -q mine first/changed || fail 'it was replaced'
 edl fetch first --index 0 --replace >/dev/null 2>&1 && ! grep -q mine first/changed || fail '--replace'
 rm -r first
-for found in 0 5; do
+for found in 0 8; do
     edl fetch first --index 0 --json 2>/dev/null | holds ".there == $found and .failed == 0" || fail 'it does not go on in its own folder'
 done
+# a folder that is named may be one's own: what is in it stays as it is
+echo mine >changed
+ln -s elsewhere escape
+refuses 'changed is there, and edl fetch did not put it there' edl fetch first --index 0 -o .
+grep -q mine changed && [ "$(readlink escape)" = elsewhere ] && [ -f output/pass-00000/model ] || fail 'it replaced what was there'
+edl fetch first --index 0 -o . --replace >/dev/null 2>&1 && ! grep -q mine changed && [ "$(readlink escape)" = output ] || fail '-o . --replace'
 cd "$OLDPWD"
 
 # what is named comes, changed or not, and of one process without its name
@@ -89,6 +103,10 @@ edl fetch first 'output/pass-*1' --index 0 --json -o "$work/one" 2>/dev/null | h
     fail '--json tells something else'
 edl fetch first 'EDL_OUTPUT_DIR/result-0' -o "$work/one" >/dev/null 2>&1 && grep -q 'result 0' "$work/one"/n[12]/EDL_OUTPUT_DIR/result-0 || fail 'the output folder by name'
 edl fetch first --list '*' 2>/dev/null | grep -q ' trainer-0/run.sh$' || fail '--list'
+edl fetch first output/pass-00001/ --index 0 --json -o "$work/slash" 2>/dev/null | holds '.fetched == 1' || fail 'a slash behind a folder'
+edl fetch first 'model[1].pt' --index 0 -o "$work/slash" >/dev/null 2>&1 && [ -f "$work/slash/model[1].pt" ] || fail 'a name with brackets'
+edl fetch first output/LATEST --index 0 -o "$work/slash" >/dev/null 2>&1 && [ -L "$work/slash/output/LATEST" ] || fail 'a link by its name'
+edl fetch first --list --index 0 2>/dev/null | grep -q ' output/LATEST -> pass-00001$' || fail '--list tells no link'
 refuses 'no file of job first matches "nothing/\*"' edl fetch first 'nothing/*' -o "$work/none"
 refuses 'job first has no role nope; it has trainer' edl fetch first --role nope -o "$work/none"
 refuses 'job first has no process 7' edl fetch first --index 7 -o "$work/none"
@@ -121,7 +139,8 @@ model=output/pass-00000/model
 mkdir -p "$work/again/output/pass-00000"
 head -c 100000 "$work/all/trainer-0/$model" >"$work/again/$model.part"
 inode=$(stat -c %i "$work/again/$model.part")
-edl fetch first $model --index 0 -o "$work/again" >/dev/null 2>&1 || fail 'it does not go on'
+refuses 'model.part is there, and edl fetch did not put it there' edl fetch first $model --index 0 -o "$work/again"
+edl fetch first $model --index 0 -o "$work/again" --replace >/dev/null 2>&1 || fail 'it does not go on'
 same "$work/all/trainer-0/$model" "$work/again/$model"
 [ "$(stat -c %i "$work/again/$model")" = "$inode" ] && [ ! -e "$work/again/$model.part" ] || fail 'it began anew'
 mv "$work/again/$model" "$work/again/$model.part"
@@ -196,6 +215,17 @@ refuses 'job bare has no files on its nodes' edl fetch bare '*' -o "$work/none"
 # shellcheck disable=SC2016
 grep -q 'try: `edl show bare`' "$work/err" || fail "it says: $(cat "$work/err")"
 edl kill bare >/dev/null
+
+# an array: each of its jobs in a folder of its name
+# shellcheck disable=SC2016
+edl submit --name sweep --array 0-1 --workspace private --cpu 50m --memory 64Mi -- sh -c 'echo "$EDL_ARRAY_INDEX" >result && echo ready && exec sleep 1000' >/dev/null 2>&1
+for i in 0 1; do await 120 "sweep-$i has written" ready "sweep-$i" 1; done
+edl fetch sweep -o "$work/sweep" >"$work/out" 2>&1 || fail "edl fetch ARRAY: $(cat "$work/out")"
+[ "$(there "$work/sweep")" = './sweep-0/result ./sweep-1/result' ] || fail "of the array it fetched $(there "$work/sweep")"
+edl fetch sweep -o "$work/sweep" --json 2>/dev/null | holds '.array == "sweep" and ([.jobs[].there] | add) == 2' || fail 'edl fetch ARRAY --json'
+edl fetch sweep --list 2>/dev/null | grep -q ' sweep-1/result$' || fail 'edl fetch ARRAY --list'
+refuses 'no job of array sweep has such a file' edl fetch sweep nothing -o "$work/none"
+edl kill sweep >/dev/null
 
 # only its owner, and admins
 edl user add eve >/dev/null

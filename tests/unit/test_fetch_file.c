@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "client/fetch_file.h"
+#include "client/fetch_link.h"
+#include "client/fetch_record.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -21,6 +23,8 @@
 
 static char root[64];
 static int root_fd;
+static struct fetch_record *record;
+static bool replace;
 
 static int setup(void **state)
 {
@@ -29,7 +33,8 @@ static int setup(void **state)
     if (mkdtemp(root) == NULL)
         return -1;
     root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return root_fd >= 0 ? 0 : -1;
+    replace = false;
+    return root_fd >= 0 ? fetch_record_open(root_fd, &record, NULL) : -1;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -43,6 +48,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 static int teardown(void **state)
 {
     (void)state;
+    record = fetch_record_close(record);
     root_fd = safe_close(root_fd);
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -63,7 +69,8 @@ static int open_file(const char *path, struct fetch_file *file)
 {
     struct file_entry entry = entry_of(path);
     struct edl_error error = { 0 };
-    int r = fetch_file_open(root_fd, "trainer-0/", &entry, file, &error);
+    const struct fetch_target target = { root_fd, record, replace };
+    int r = fetch_file_open(&target, "trainer-0/", &entry, file, &error);
 
     assert_true(r == 0 || error.text[0] != '\0');
     return r;
@@ -138,6 +145,7 @@ TEST(what_is_wrong_gets_no_name)
     assert_int_equal(fetch_file_finish(&file, NULL), 0);
     fetch_file_close(&file);
     write_file("trainer-0/b", "old one");
+    replace = true;
     assert_int_equal(open_file("b", &file), 0);
     assert_false(file.there);
     receive(&file, "abc");
@@ -151,6 +159,7 @@ TEST(a_part_that_is_too_long_is_none)
 {
     struct fetch_file file;
 
+    replace = true;
     assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
     write_file("trainer-0/b.part", "abcdef");
     assert_int_equal(open_file("b", &file), 0);
@@ -163,6 +172,7 @@ TEST(nothing_is_written_through_a_link)
 {
     struct fetch_file file;
 
+    replace = true;
     assert_int_equal(mkdirat(root_fd, "outside", 0700), 0);
     assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
     assert_int_equal(symlinkat("../outside", root_fd, "trainer-0/a"), 0);
@@ -203,6 +213,7 @@ TEST(a_folder_of_others_is_left_alone)
     struct edl_error error = { 0 };
 
     write_file("script.py", "mine");
+    assert_int_equal(unlinkat(root_fd, FETCH_MARK, 0), 0);
     assert_int_equal(fetch_folder_open(root, false, &error), -EEXIST);
     assert_non_null(strstr(error.remedy, "--replace"));
     assert_int_equal(faccessat(root_fd, FETCH_MARK, F_OK, 0), -1);
@@ -215,4 +226,168 @@ TEST(a_folder_of_others_is_left_alone)
     assert_int_equal(faccessat(root_fd, "made/" FETCH_MARK, F_OK, 0), 0);
     assert_int_equal(safe_close(fetch_folder_open(root, true, &error)), -1);
     assert_int_equal(faccessat(root_fd, FETCH_MARK, F_OK, 0), -1);
+}
+
+static int fetch(const char *path)
+{
+    struct fetch_file file;
+    int r = open_file(path, &file);
+
+    if (r < 0)
+        return r;
+    if (!file.there) {
+        receive(&file, "abc");
+        r = fetch_file_finish(&file, NULL);
+    }
+    fetch_file_close(&file);
+    return r;
+}
+
+/* As far as the umask lets them; and nobody else looks into a part of what is private. */
+TEST(permissions_are_kept)
+{
+    static const struct {
+        mode_t on_node, mask, here;
+    } cases[] = { { 0600, 022, 0600 }, { 0700, 022, 0700 }, { 0644, 022, 0644 },
+                  { 0755, 022, 0755 }, { 0640, 022, 0640 }, { 0666, 022, 0644 },
+                  { 0444, 022, 0444 }, { 0644, 077, 0600 } };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const struct fetch_target target = { root_fd, record, false };
+        struct file_entry entry = entry_of("a");
+        struct fetch_file file;
+        struct stat st;
+        mode_t before;
+
+        (void)snprintf(entry.path, sizeof entry.path, "mode-%zu", i);
+        entry.mode = cases[i].on_node;
+        before = umask(cases[i].mask);
+        assert_int_equal(fetch_file_open(&target, "", &entry, &file, NULL), 0);
+        assert_int_equal(fstat(file.fd, &st), 0);
+        assert_int_equal(st.st_mode & 0077, 0);
+        receive(&file, "abc");
+        assert_int_equal(fetch_file_finish(&file, NULL), 0);
+        fetch_file_close(&file);
+        assert_int_equal(fstatat(root_fd, entry.path, &st, 0), 0);
+        assert_int_equal(st.st_mode & 0777, cases[i].here);
+        /* of one that has come already its owner changes them */
+        entry.mode = 0640;
+        assert_int_equal(fetch_file_open(&target, "", &entry, &file, NULL), 0);
+        assert_true(file.there);
+        fetch_file_close(&file);
+        assert_int_equal(fstatat(root_fd, entry.path, &st, 0), 0);
+        assert_int_equal(st.st_mode & 0777, 0640 & ~cases[i].mask);
+        (void)umask(before);
+    }
+}
+
+/* A file that edl fetch did not put there, or that was changed since, is its owner's. */
+TEST(a_file_of_ones_own_is_kept)
+{
+    struct edl_error error = { 0 };
+    struct fetch_file file;
+
+    assert_int_equal(mkdirat(root_fd, "trainer-0", 0700), 0);
+    write_file("trainer-0/a", "mine");
+    assert_int_equal(fetch("a"), -EEXIST);
+    has("trainer-0/a", "mine");
+    write_file("trainer-0/b.part", "mi");
+    assert_int_equal(fetch("b"), -EEXIST);
+    has("trainer-0/b.part", "mi");
+    /* the very same needs no permission */
+    write_file("trainer-0/c", "abc");
+    assert_int_equal(open_file("c", &file), 0);
+    assert_true(file.there);
+    fetch_file_close(&file);
+    /* a part of our own is gone on with, and what came is replaced by what it is by now */
+    assert_int_equal(open_file("d", &file), 0);
+    receive(&file, "a");
+    fetch_file_close(&file);
+    assert_int_equal(open_file("d", &file), 0);
+    assert_int_equal(file.bytes, 1);
+    fetch_file_close(&file);
+    assert_int_equal(fetch("e"), 0);
+    record = fetch_record_close(record); /* another call */
+    assert_int_equal(fetch_record_open(root_fd, &record, NULL), 0);
+    {
+        const struct fetch_target target = { root_fd, record, false };
+        struct file_entry newer = entry_of("e");
+
+        memset(newer.sha256, 'a', sizeof newer.sha256 - 1);
+        assert_int_equal(fetch_file_open(&target, "trainer-0/", &newer, &file, NULL), 0);
+        assert_false(file.there);
+        fetch_file_close(&file);
+        write_file("trainer-0/e", "me!");
+        assert_int_equal(fetch_file_open(&target, "trainer-0/", &newer, &file, &error), -EEXIST);
+        has("trainer-0/e", "me!");
+    }
+    replace = true;
+    assert_int_equal(fetch("a"), 0);
+    has("trainer-0/a", "abc");
+    /* a job writes no record of what is ours */
+    assert_int_equal(fetch(FETCH_MARK), -EPERM);
+}
+
+TEST(links_that_stay_within)
+{
+    static const struct {
+        const char *path, *target;
+        bool stays;
+    } cases[] = {
+        { "LATEST", "step-3", true },
+        { "ck/LATEST", "step-3/model", true },
+        { "ck/LATEST", "./step-3", true },
+        { "ck/LATEST", "../other", true },
+        { "ck/LATEST", "..", true },
+        { "ck/LATEST", ".", true },
+        { "ck/LATEST", "..//a/", true },
+        { "a/b/c", "../../d", true },
+        { "a/b/c", "...", true },
+        { "LATEST", "/etc/passwd", false },
+        { "LATEST", "..", false },
+        { "LATEST", "../x", false },
+        { "ck/LATEST", "../../x", false },
+        { "ck/LATEST", "../..", false },
+        { "ck/LATEST", ".//../../x", false },
+        { "a/b/c", "d/../../x", false }, /* d may be a link to somewhere above */
+        { "a/b/c", "d/..", false },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        if (fetch_link_stays(cases[i].path, cases[i].target) != cases[i].stays)
+            fail_msg("%s -> %s", cases[i].path, cases[i].target);
+}
+
+static void leads(const char *name, const char *target)
+{
+    char found[64] = "";
+
+    assert_true(readlinkat(root_fd, name, found, sizeof found - 1) > 0);
+    assert_string_equal(found, target);
+}
+
+TEST(links_are_made)
+{
+    struct fetch_target target = { root_fd, record, false };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST", "step-1", NULL), 0);
+    leads("trainer-0/ck/LATEST", "step-1");
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST", "step-1", NULL), 1);
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST", "step-2", NULL), 0);
+    leads("trainer-0/ck/LATEST", "step-2");
+    /* of one's own */
+    assert_int_equal(unlinkat(root_fd, "trainer-0/ck/LATEST", 0), 0);
+    assert_int_equal(symlinkat("mine", root_fd, "trainer-0/ck/LATEST"), 0);
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST", "step-3", &error),
+                     -EEXIST);
+    leads("trainer-0/ck/LATEST", "mine");
+    write_file("trainer-0/file", "mine");
+    target.replace = true;
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "file", "step-3", &error), -EEXIST);
+    has("trainer-0/file", "mine");
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST", "step-3", NULL), 0);
+    leads("trainer-0/ck/LATEST", "step-3");
+    /* none is made behind another one */
+    assert_int_equal(fetch_link_make(&target, "trainer-0/", "ck/LATEST/x", "y", &error), -EPERM);
 }

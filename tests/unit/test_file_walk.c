@@ -119,6 +119,33 @@ TEST(a_pattern_means_files_and_folders)
     lists("");
     (void)walk("output/pass-?/w", 0, false);
     lists("output/pass-1/w");
+    (void)walk("output/", 0, false); /* as a shell completes it */
+    lists("output/log output/pass-1/w output/pass-2/sub/w");
+    (void)walk("./output/pass-1//", 0, false);
+    lists("output/pass-1/w");
+}
+
+/* Letters that mean something in a pattern stand in names as well. */
+TEST(a_name_is_a_pattern_for_itself)
+{
+    make("model[1].pt", "x", 5);
+    make("model1.pt", "x", 5);
+    make("run [a]/w", "x", 5);
+    make("what?", "x", 5);
+    (void)walk("model[1].pt", 0, false);
+    lists("model1.pt model[1].pt");
+    (void)walk("model\\[1].pt", 0, false);
+    lists("model[1].pt");
+    (void)walk("run [a]", 0, false);
+    lists("run [a]/w");
+    (void)walk("run [a]/", 0, false);
+    lists("run [a]/w");
+    (void)walk("run [a]/w", 0, false);
+    lists("run [a]/w");
+    (void)walk("run", 0, false);
+    lists("");
+    (void)walk("what?", 0, false);
+    lists("what?");
 }
 
 TEST(what_was_not_changed_is_left_out)
@@ -147,7 +174,10 @@ TEST(what_is_no_file_is_counted)
     assert_int_equal(symlink("/etc", folder), 0);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
     sums = walk("", 0, false);
-    lists("good");
+    lists("good folder link"); /* where they lead is told behind the files */
+    assert_non_null(strstr(lines, "\"link_list\":[{\"path\":\"folder\",\"target\":\"/etc\"},"
+                                  "{\"path\":\"link\",\"target\":\"/etc/hostname\"}]"));
+    assert_int_equal(sums.files, 1);
     assert_int_equal(sums.links, 2);
     assert_int_equal(sums.unnamed, 2);
     assert_int_equal(sums.unreadable, 0);
@@ -244,4 +274,32 @@ TEST(a_large_file_is_told_of_meanwhile)
     assert_int_equal(file_walk(&walk, fd, &error), 0);
     if (strncmp(lines, wanted, strlen(wanted)) != 0)
         fail_msg("%s", lines);
+}
+
+/* The line has its bound, whatever a job makes; readers of the version before take it. */
+TEST(many_links_are_counted)
+{
+    struct file_sums sums;
+    struct file_entry entry;
+    const char *last;
+    json_t *links;
+
+    for (int i = 0; i < 400; i++) {
+        _cleanup_free_ char *path = text_format("%s/l%03d", root, i);
+
+        assert_int_equal(symlink("target-of-some-length\xc3\xa4\"\\", path), 0);
+    }
+    sums = walk("", 0, false);
+    assert_int_equal(sums.links, 400);
+    last = strstr(lines, "{\"end\"");
+    assert_non_null(last);
+    assert_int_equal(file_listing_parse(last, strcspn(last, "\n"), &entry, &sums, NULL), 1);
+    links = file_listing_links(last, strcspn(last, "\n"));
+    assert_in_range(json_array_size(links), 100, 399);
+    json_decref(links);
+    (void)walk("l00?", 0, false);
+    last = strstr(lines, "{\"end\"");
+    links = file_listing_links(last, strcspn(last, "\n"));
+    assert_int_equal(json_array_size(links), 10);
+    json_decref(links);
 }
