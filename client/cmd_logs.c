@@ -3,7 +3,7 @@
  *
  * The scheduler answers in pieces behind a cursor; following is asking again with the cursor, and
  * the scheduler keeps the question until there is more. An outage of the scheduler is waited out.
- */
+ * What a slow reader misses comes from the log on the node (log_places.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/log_lines.h"
+#include "client/log_places.h"
 #include "client/report.h"
 #include "client/server.h"
 #include "client/text.h"
@@ -27,6 +28,7 @@
 #define WAIT_S 20
 #define RETRY_MS 500
 #define OUTAGE_MAX_US (60 * USEC_PER_SEC)
+#define FETCH_MAX_US (10 * USEC_PER_SEC) /* that a node may not be heard */
 
 struct logs_options {
     struct common_options common;
@@ -63,8 +65,115 @@ static char *logs_path(const struct log_request *request, const char *cursor)
                        after);
 }
 
-static void print_entries(const json_t *answer, const struct log_request *request,
-                          struct log_lines *lines)
+struct reader {
+    struct server *server;
+    const struct log_request *request;
+    struct log_lines *lines;
+    struct log_places *places;
+};
+
+static const char *node_of(const struct log_request *request, uint64_t index)
+{
+    return index < request->n_nodes ? request->nodes[index] : "";
+}
+
+/* shown_of - in front of each line of a process; new string */
+static char *shown_of(const struct log_request *request, const json_t *entry)
+{
+    const char *shown =
+        request->shown != NULL ? request->shown : node_of(request, json_u64(entry, "index"));
+
+    return text_format("%s%s%s", shown, *shown != '\0' ? " " : "", json_text(entry, "role"));
+}
+
+static void print_entry(const struct reader *reader, json_t *entry)
+{
+    const struct log_request *request = reader->request;
+    uint64_t index = json_u64(entry, "index");
+    const char *node = node_of(request, index);
+    _cleanup_free_ char *shown = shown_of(request, entry);
+
+    if (request->json && request->shown != NULL)
+        (void)json_object_set_new(entry, "job", json_string(request->shown));
+    if (request->json && *node != '\0')
+        (void)json_object_set_new(entry, "node", json_string(node));
+    if (request->json)
+        json_print_line(entry);
+    else
+        log_lines_add(reader->lines, shown, index, json_u64(entry, "incarnation"),
+                      json_text(entry, "text"));
+}
+
+static void print_all(const struct reader *reader, json_t *take_entries)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(take_entries, i, entry) print_entry(reader, entry);
+    json_decref(take_entries);
+}
+
+/* print_missing - as the server says it of those that it keeps itself */
+static void print_missing(const struct reader *reader, const json_t *of, uint64_t bytes)
+{
+    json_t *entry;
+
+    if (bytes == 0)
+        return;
+    entry = json_pack("{s:s,s:I,s:I,s:o,s:b}", "role", json_text(of, "role"), "index",
+                      (json_int_t)json_u64(of, "index"), "incarnation",
+                      (json_int_t)json_u64(of, "incarnation"), "text",
+                      json_sprintf("[edl: %" PRIu64
+                                   " bytes of output are missing here: the node keeps the newest,"
+                                   " see log-max]\n",
+                                   bytes),
+                      "notice", 1);
+    print_entry(reader, entry);
+    json_decref(entry);
+}
+
+/* is_refused - asking again changes nothing */
+static bool is_refused(int status, unsigned http)
+{
+    return status != STATUS_OK && http >= 400 && http < 500 && http != 429;
+}
+
+/* fetch - what a reader misses, from the node; where that does not give it, what the server has */
+static void fetch(const struct reader *reader, const struct log_verdict *verdict, json_t *entry)
+{
+    _cleanup_free_ char *shown = shown_of(reader->request, entry);
+    struct log_part part = { .role = json_text(entry, "role"),
+                             .index = json_u64(entry, "index"),
+                             .incarnation = json_u64(entry, "incarnation"),
+                             .node = node_of(reader->request, json_u64(entry, "index")),
+                             .shown = shown,
+                             .offset = verdict->offset,
+                             .bytes = verdict->bytes };
+    uint64_t by_us = clock_read_us(CLOCK_BOOTTIME) + FETCH_MAX_US, got = 0;
+    unsigned http = 0;
+    int status = STATUS_OK;
+
+    print_missing(reader, entry, verdict->dropped);
+    while (part.bytes > 0) {
+        status = job_log_part(reader->server, reader->request, &part, reader->lines, &got, &http);
+        part.offset += got;
+        part.bytes -= MIN_OF(got, part.bytes);
+        if (status == STATUS_OK || is_refused(status, http) ||
+            clock_read_us(CLOCK_BOOTTIME) >= by_us)
+            break;
+        (void)poll(NULL, 0, RETRY_MS);
+    }
+    if (status == STATUS_OK) {
+        print_missing(reader, entry, part.bytes); /* from its front: it went meanwhile */
+        log_places_fetched(verdict);
+        return;
+    }
+    print_all(reader, log_places_held(verdict));
+    print_entry(reader, entry);
+    log_places_not_fetched(verdict, is_refused(status, http));
+}
+
+static void print_entries(const struct reader *reader, const json_t *answer)
 {
     const json_t *entries = json_object_get(answer, "entries");
     size_t i;
@@ -72,32 +181,30 @@ static void print_entries(const json_t *answer, const struct log_request *reques
 
     json_array_foreach(entries, i, entry)
     {
-        uint64_t index = json_u64(entry, "index");
-        const char *node = index < request->n_nodes ? request->nodes[index] : "";
-        const char *shown = request->shown != NULL ? request->shown : node;
-        _cleanup_free_ char *role =
-            text_format("%s%s%s", shown, *shown != '\0' ? " " : "", json_text(entry, "role"));
+        struct log_verdict verdict;
 
-        if (request->json && request->shown != NULL)
-            (void)json_object_set_new(entry, "job", json_string(shown));
-        if (request->json && *node != '\0')
-            (void)json_object_set_new(entry, "node", json_string(node));
-        if (request->json)
-            json_print_line(entry);
-        else
-            log_lines_add(lines, role, index, json_u64(entry, "incarnation"),
-                          json_text(entry, "text"));
+        if (reader->places == NULL) {
+            print_entry(reader, entry);
+            continue;
+        }
+        verdict = log_places_take(reader->places, entry);
+        if (verdict.step == LOG_FETCH)
+            fetch(reader, &verdict, entry);
+        if (verdict.step != LOG_PRINT)
+            continue;
+        print_all(reader, log_places_held(&verdict));
+        print_entry(reader, entry);
     }
 }
 
 /* One question; *ret_more tells whether there is another to ask. */
-static int logs_step(struct server *server, const struct log_request *request,
-                     struct log_lines *lines, char **cursor, bool *ret_more)
+static int logs_step(const struct reader *reader, char **cursor, bool *ret_more)
 {
+    const struct log_request *request = reader->request;
     _cleanup_free_ char *path = logs_path(request, *cursor);
     struct http_call call = { .method = "GET", .path = path };
     struct http_answer answer = { 0 };
-    int status = server_call(server, &call, &answer);
+    int status = server_call(reader->server, &call, &answer);
 
     if (status == STATUS_FAILED) {
         status = report_answer(&answer);
@@ -107,7 +214,7 @@ static int logs_step(struct server *server, const struct log_request *request,
         /* what is there but did not fit, as opposed to what will still be written */
         bool rest = moved && json_is_true(json_object_get(answer.json, "more"));
 
-        print_entries(answer.json, request, lines);
+        print_entries(reader, answer.json);
         *ret_more = !json_is_true(json_object_get(answer.json, "end")) && (request->follow || rest);
         if (moved) {
             free(*cursor);
@@ -121,7 +228,12 @@ static int logs_step(struct server *server, const struct log_request *request,
 int job_logs(struct server *server, const struct log_request *request)
 {
     _cleanup_free_ char *cursor = xstrdup("");
-    struct log_lines *lines = log_lines_new(stdout, !request->raw && isatty(STDOUT_FILENO) == 1);
+    struct reader reader = { .server = server,
+                             .request = request,
+                             .lines =
+                                 log_lines_new(stdout, !request->raw && isatty(STDOUT_FILENO) == 1),
+                             .places =
+                                 request->follow ? log_places_new(request->from_start) : NULL };
     bool verbatim = server->verbatim;
     uint64_t heard_us = 0;
     bool more = true;
@@ -129,7 +241,7 @@ int job_logs(struct server *server, const struct log_request *request)
 
     server->verbatim = true;
     while (more) {
-        status = logs_step(server, request, lines, &cursor, &more);
+        status = logs_step(&reader, &cursor, &more);
 
         uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
@@ -143,7 +255,8 @@ int job_logs(struct server *server, const struct log_request *request)
         (void)poll(NULL, 0, RETRY_MS);
     }
     server->verbatim = verbatim;
-    (void)log_lines_free(lines);
+    (void)log_lines_free(reader.lines);
+    (void)log_places_free(reader.places);
     if (status == STATUS_NO_SERVER) {
         struct edl_error error = { 0 };
 

@@ -147,6 +147,7 @@ static int follow(struct server *server, const struct run_job *job, const json_t
     _cleanup_free_ const char **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
     struct log_request request = { .job = id,
                                    .follow = true,
+                                   .from_start = true,
                                    .json = common->json,
                                    .nodes = nodes,
                                    .n_nodes = job->list->n_hosts };

@@ -48,7 +48,8 @@ struct log_request {
     const char *role;  /* NULL: all */
     const char *index; /* NULL: all */
     bool follow;
-    bool all; /* whole logs, from the nodes */
+    bool from_start; /* follow from the first byte on; else from the end that is kept */
+    bool all;        /* whole logs, from the nodes */
     bool json;
     bool raw;                 /* as it was written, to a terminal too */
     const char *const *nodes; /* in front of the name of process i of each role; NULL: nothing */

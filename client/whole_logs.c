@@ -27,11 +27,11 @@
 
 struct whole_log {
     const struct log_request *request;
-    const struct fetch_source *source;
-    char *shown; /* owned: in front of each line, without the index */
+    const struct log_part *part;
     struct log_lines *lines;
     char *piece; /* borrowed; for --json */
     size_t size;
+    uint64_t got;
 };
 
 /* print_piece - as an object; bytes that are no UTF-8 become '?' */
@@ -44,8 +44,11 @@ static void print_piece(struct whole_log *log)
         log->piece[i] = (char)(log->piece[i] < 0 ? '?' : log->piece[i]);
     if (text == NULL)
         text = json_stringn(log->piece, log->size);
-    object = json_pack("{s:s,s:I,s:s,s:o}", "role", log->source->role, "index",
-                       (json_int_t)log->source->index, "node", log->source->node, "text", text);
+    object = json_pack("{s:s,s:I,s:s,s:o}", "role", log->part->role, "index",
+                       (json_int_t)log->part->index, "node", log->part->node, "text", text);
+    if (log->part->incarnation > 0)
+        (void)json_object_set_new(object, "incarnation",
+                                  json_integer((json_int_t)log->part->incarnation));
     if (log->request->shown != NULL)
         (void)json_object_set_new(object, "job", json_string(log->request->shown));
     json_print_line(object);
@@ -69,15 +72,19 @@ static ssize_t on_data(void *userdata, const char *data, size_t size)
     if (log->request->json)
         add_json(log, data, size);
     else
-        log_lines_add_bytes(log->lines, log->shown, log->source->index, 0, data, size);
+        log_lines_add_bytes(log->lines, log->part->shown, log->part->index, log->part->incarnation,
+                            data, size);
+    log->got += size;
     return (ssize_t)size;
 }
 
-static int receive(struct server *server, struct whole_log *log)
+/* receive - query: "" all of it */
+static int receive(struct server *server, struct whole_log *log, const char *query,
+                   struct http_answer *ret)
 {
-    const struct fetch_source *source = log->source;
-    _cleanup_free_ char *role = text_url_segment(source->role);
-    _cleanup_free_ char *suffix = text_format("/processes/%s/%" PRIu64 "/log", role, source->index);
+    _cleanup_free_ char *role = text_url_segment(log->part->role);
+    _cleanup_free_ char *suffix =
+        text_format("/processes/%s/%" PRIu64 "/log%s", role, log->part->index, query);
     _cleanup_free_ char *path = job_path(log->request->job, suffix);
     FILE *stream = fopencookie(log, "w", (cookie_io_functions_t){ .write = on_data });
     struct http_call call = { .method = "GET",
@@ -85,20 +92,45 @@ static int receive(struct server *server, struct whole_log *log)
                               .timeout_us = CALL_TIMEOUT_US,
                               .stall_timeout_us = STALL_US,
                               .save = stream };
-    struct http_answer answer = { 0 };
     int status;
 
     if (stream == NULL)
         abort();
-    status = server_call(server, &call, &answer);
+    status = server_call(server, &call, ret);
     (void)fclose(stream);
     if (log->size > 0)
         print_piece(log);
     (void)fflush(stdout);
+    return status;
+}
+
+static int receive_whole(struct server *server, struct whole_log *log)
+{
+    struct http_answer answer = { 0 };
+    int status = receive(server, log, "", &answer);
+
     if (answer.failure != 0 && answer.sent)
-        report_note("%s-%" PRIu64 ": its log was cut off", source->role, source->index);
+        report_note("%s-%" PRIu64 ": its log was cut off", log->part->role, log->part->index);
     if (status != STATUS_OK)
         status = report_answer(&answer);
+    http_answer_clear(&answer);
+    return status;
+}
+
+int job_log_part(struct server *server, const struct log_request *request,
+                 const struct log_part *part, struct log_lines *lines, uint64_t *ret_got,
+                 unsigned *ret_http)
+{
+    _cleanup_free_ char *piece = xcalloc(1, PIECE_BYTES);
+    _cleanup_free_ char *query =
+        text_format("?offset=%" PRIu64 "&bytes=%" PRIu64 "&incarnation=%" PRIu64, part->offset,
+                    part->bytes, part->incarnation);
+    struct whole_log log = { .request = request, .part = part, .lines = lines, .piece = piece };
+    struct http_answer answer = { 0 };
+    int status = receive(server, &log, query, &answer);
+
+    *ret_got = log.got;
+    *ret_http = (unsigned)answer.status;
     http_answer_clear(&answer);
     return status;
 }
@@ -112,17 +144,21 @@ static int receive_all(struct server *server, const struct log_request *request,
     int worst = STATUS_OK;
 
     for (size_t i = 0; i < plan->n_sources; i++) {
-        struct whole_log log = { .request = request, .source = &plan->sources[i], .piece = piece };
+        const struct fetch_source *source = &plan->sources[i];
+        _cleanup_free_ char *name =
+            text_format("%s%s%s", shown, *shown != '\0' ? " " : "", source->role);
+        const struct log_part part = {
+            .role = source->role, .index = source->index, .node = source->node, .shown = name
+        };
+        struct whole_log log = { .request = request, .part = &part, .piece = piece };
         int status;
 
-        if (log.source->output)
+        if (source->output)
             continue;
         log.lines = log_lines_new(stdout, terminal);
-        log.shown = text_format("%s%s%s", shown, *shown != '\0' ? " " : "", log.source->role);
-        status = receive(server, &log);
+        status = receive_whole(server, &log);
         worst = status != STATUS_OK ? status : worst;
         (void)log_lines_free(log.lines);
-        free(log.shown);
     }
     return worst;
 }

@@ -265,7 +265,35 @@ void file_reader_send(const char *owner, const char *root, const char *path, uin
     end(r, &error);
 }
 
-void file_reader_log(const char *folder, const char *name)
+/* send_log - the part that is held; its front may be cut off meanwhile, and reads as zeros then */
+static int send_log(int fd, uint64_t offset, uint64_t end, struct edl_error *error)
+{
+    char data[FILE_FRAME_BYTES - 1];
+    struct stat st;
+
+    while (offset < end) {
+        ssize_t n = pread(fd, data, MIN_OF(end - offset, sizeof data), (off_t)offset);
+        uint64_t held_from;
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1 || fstat(fd, &st) == -1)
+            return edl_error_errno(error, -errno, "cannot read on at byte %llu",
+                                   (unsigned long long)offset);
+        if (n == 0)
+            return 0;
+        held_from = log_held_from(fd, (uint64_t)st.st_size);
+        if (held_from > offset) {
+            offset = held_from;
+            continue;
+        }
+        send_frame(FILE_FRAME_DATA, data, (size_t)n);
+        offset += (uint64_t)n;
+    }
+    return 0;
+}
+
+void file_reader_log(const char *folder, const char *name, uint64_t offset, uint64_t bytes)
 {
     struct edl_error error = { 0 };
     _cleanup_close_ int folder_fd = -1, fd = -1;
@@ -275,6 +303,6 @@ void file_reader_log(const char *folder, const char *name)
     if (r == 0)
         r = open_below(folder_fd, name, &st, &fd, &error);
     if (r == 0)
-        r = send_range(fd, log_held_from(fd, (uint64_t)st.st_size), UINT64_MAX, &error);
+        r = send_log(fd, offset, bytes > INT64_MAX - offset ? INT64_MAX : offset + bytes, &error);
     end(r, &error);
 }

@@ -20,5 +20,6 @@ void file_reader_list(const char *owner, const char *root, const char *since, co
 void file_reader_send(const char *owner, const char *root, const char *path, uint64_t offset,
                       uint64_t bytes);
 
-/* file_reader_log - what is left of a log, from its first byte that is kept on */
-void file_reader_log(const char *folder, const char *name);
+/* file_reader_log - what is left of a log from offset on, at most so many bytes of it: those before
+ * the first one that is kept are not there */
+void file_reader_log(const char *folder, const char *name, uint64_t offset, uint64_t bytes);

@@ -311,10 +311,13 @@ static int start_reader(struct read *read, struct edl_error *error)
     const char *const send[] = { program,       "send-file", owner, request->root,
                                  request->name, offset,      bytes, NULL };
     const char *const whole_log[] = { program, "send-log", layout->logs_dir, log_name, NULL };
-    const char *const *const argvs[] = {
-        [FILE_REQUEST_LIST] = list, [FILE_REQUEST_SEND] = send, [FILE_REQUEST_LOG] = whole_log
-    };
-    int r = request->kind == FILE_REQUEST_LOG ? 0 : owner_of(read, owner, error);
+    const char *const part[] = { program, "send-log", layout->logs_dir, log_name, offset,
+                                 bytes,   NULL };
+    const char *const *const argvs[] = { [FILE_REQUEST_LIST] = list,
+                                         [FILE_REQUEST_SEND] = send,
+                                         [FILE_REQUEST_LOG] = whole_log,
+                                         [FILE_REQUEST_LOG_PART] = part };
+    int r = request->kind >= FILE_REQUEST_LOG ? 0 : owner_of(read, owner, error);
 
     if (r < 0)
         return r;

@@ -24,7 +24,10 @@ uint64_t file_request_id(const json_t *entry)
 static int parse_kind(const char *word, enum file_request_kind *ret, struct edl_error *error)
 {
     static const char *const words[] = {
-        [FILE_REQUEST_LIST] = "list", [FILE_REQUEST_SEND] = "send", [FILE_REQUEST_LOG] = "log"
+        [FILE_REQUEST_LIST] = "list",
+        [FILE_REQUEST_SEND] = "send",
+        [FILE_REQUEST_LOG] = "log",
+        [FILE_REQUEST_LOG_PART] = "log-part",
     };
 
     for (size_t i = 0; i < ELEMENTS(words); i++) {
@@ -79,7 +82,7 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
         r = process_id_from_json(entry, &request.process, error);
     if (r == 0 && strlen(name) > FILE_NAME_MAX)
         r = edl_error_set(error, -EINVAL, "'name' has more than %d bytes", FILE_NAME_MAX);
-    if (r == 0 && request.kind != FILE_REQUEST_LOG)
+    if (r == 0 && request.kind < FILE_REQUEST_LOG)
         r = find_root(entry, layout, &request, error);
     if (r < 0)
         return r;

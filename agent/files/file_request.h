@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_request.h - what the scheduler asks for of a process' files, checked
  *
- * Orders list what somebody waits for ("reads"). Each entry names a process and one of three
- * things: a list of files, the bytes of one file, the whole log. Pure, but for the paths of
- * layout.h.
+ * Orders list what somebody waits for ("reads"). Each entry names a process and one of four
+ * things: a list of files, the bytes of one file, the whole log, a part of it. Pure, but for the
+ * paths of layout.h.
  *
  * Used by: file_reads.c. Tests: tests/unit/test_file_request.c. */
 #pragma once
@@ -21,7 +21,12 @@ struct stat;
 #define FILE_OWNER_SIZE 48
 #define FILE_NAME_MAX 4000 /* of a path or a pattern, bytes */
 
-enum file_request_kind { FILE_REQUEST_LIST, FILE_REQUEST_SEND, FILE_REQUEST_LOG };
+enum file_request_kind {
+    FILE_REQUEST_LIST,
+    FILE_REQUEST_SEND,
+    FILE_REQUEST_LOG,
+    FILE_REQUEST_LOG_PART
+};
 
 struct file_request {
     uint64_t id; /* of the scheduler's; never given twice */

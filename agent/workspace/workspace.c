@@ -39,7 +39,7 @@ static const char usage[] =
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
-    "       edl-workspace send-log FOLDER NAME\n"
+    "       edl-workspace send-log FOLDER NAME [OFFSET BYTES]\n"
     "Packs a folder and tells its SHA-256 and size. Lists what it would pack. Unpacks an archive\n"
     "into the working directory, or into a folder unless that is there. Removes the copies that\n"
     "belong to no process folder. Keeps logs within their bounds. Reads files of processes for\n"
@@ -221,8 +221,12 @@ static int send_file(char **arguments, struct edl_error *error)
 
 static int send_log(char **arguments, struct edl_error *error)
 {
-    (void)error;
-    file_reader_log(arguments[0], arguments[1]);
+    uint64_t offset = 0, bytes = INT64_MAX;
+
+    if (arguments[2] != NULL && (parse_u64(arguments[2], &offset) < 0 || offset > INT64_MAX ||
+                                 arguments[3] == NULL || parse_u64(arguments[3], &bytes) < 0))
+        return edl_error_set(error, -EINVAL, "this is no part of a log");
+    file_reader_log(arguments[0], arguments[1], offset, bytes);
     return 0;
 }
 
@@ -266,7 +270,7 @@ static const struct {
     { "trim", 4, 0, trim, 1 },
     { "list-files", 5, 0, list_files, 1 },
     { "send-file", 5, 0, send_file, 1 },
-    { "send-log", 2, 0, send_log, 1 },
+    { "send-log", 2, 2, send_log, 1 },
 };
 
 int main(int argc, char **argv)

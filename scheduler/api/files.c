@@ -34,7 +34,7 @@ static int check_owner(struct scheduler *scheduler, const struct http_request *r
     return edl_error_remedy(error, "ask %s, or an admin", job->user);
 }
 
-/* find_process - the newest of the slot that the path names */
+/* find_process - the newest of the slot that the path names, or the one of incarnation= */
 static const struct process *find_process(const struct job *job, const struct http_request *request,
                                           struct edl_error *error)
 {
@@ -42,7 +42,7 @@ static const struct process *find_process(const struct job *job, const struct ht
     const char *index_text = http_request_param(request, "index");
     int role = job_spec_role(job->spec, role_name);
     const struct process *process, *newest = NULL;
-    uint64_t index;
+    uint64_t index, incarnation;
 
     if (role < 0 || parse_u64(index_text, &index) < 0) {
         (void)edl_error_set(error, -ENOENT, "job %s has no process %.40s %.20s", job->spec->name,
@@ -50,9 +50,12 @@ static const struct process *find_process(const struct job *job, const struct ht
         (void)edl_error_remedy(error, "`edl show %s` lists its processes", job->spec->name);
         return NULL;
     }
+    if (http_request_query_u64(request, "incarnation", 0, &incarnation, error) < 0)
+        return NULL;
     DL_FOREACH2(job->processes, process, job_next)
     {
         if (process->role == (uint32_t)role && process->index == index &&
+            (incarnation == 0 || process->incarnation == incarnation) &&
             (newest == NULL || process->incarnation > newest->incarnation))
             newest = process;
     }
@@ -137,26 +140,35 @@ static int add_pattern(const struct http_request *request, json_t *order, struct
     return add_folder(request, order, error);
 }
 
-static int add_path(const struct http_request *request, json_t *order, struct edl_error *error)
+static int add_range(const struct http_request *request, json_t *order, struct edl_error *error)
 {
-    const char *path = http_request_query(request, "path");
     uint64_t offset = 0, bytes = INT64_MAX;
-    int r;
+    int r = http_request_query_u64(request, "offset", 0, &offset, error);
 
-    if (path == NULL || !file_path_allowed(path)) {
-        (void)edl_error_set(error, -EINVAL, "path= is no path below the folder of a process");
-        return edl_error_remedy(error, "give one that the list of its files has");
-    }
-    r = http_request_query_u64(request, "offset", 0, &offset, error);
     if (r == 0)
         r = http_request_query_u64(request, "bytes", INT64_MAX, &bytes, error);
     if (r == 0 && (offset > INT64_MAX || bytes > INT64_MAX))
         r = edl_error_set(error, -EINVAL, "offset= or bytes= is too large");
     if (r < 0)
         return r;
-    (void)json_object_set_new(order, "name", json_string(path));
     (void)json_object_set_new(order, "offset", json_integer((json_int_t)offset));
     (void)json_object_set_new(order, "bytes", json_integer((json_int_t)bytes));
+    return 0;
+}
+
+static int add_path(const struct http_request *request, json_t *order, struct edl_error *error)
+{
+    const char *path = http_request_query(request, "path");
+    int r;
+
+    if (path == NULL || !file_path_allowed(path)) {
+        (void)edl_error_set(error, -EINVAL, "path= is no path below the folder of a process");
+        return edl_error_remedy(error, "give one that the list of its files has");
+    }
+    r = add_range(request, order, error);
+    if (r < 0)
+        return r;
+    (void)json_object_set_new(order, "name", json_string(path));
     return add_folder(request, order, error);
 }
 
@@ -231,9 +243,13 @@ void api_process_file(struct http_request *request, void *userdata)
 
 void api_process_log(struct http_request *request, void *userdata)
 {
-    static const struct read_kind kind = { "log", "application/octet-stream", add_nothing };
+    static const struct read_kind whole = { "log", "application/octet-stream", add_nothing };
+    /* of its own name: agents before it send the whole log */
+    static const struct read_kind part = { "log-part", "application/octet-stream", add_range };
+    bool is_part = http_request_query(request, "offset") != NULL ||
+                   http_request_query(request, "bytes") != NULL;
 
-    handle(userdata, request, &kind);
+    handle(userdata, request, is_part ? &part : &whole);
 }
 
 void api_node_read(struct http_request *request, void *userdata)

@@ -22,8 +22,6 @@
 #include "shared/printable.h"
 
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
-#define END_GRACE_US                                                                               \
-    (3 * USEC_PER_SEC)   /* an agent that died with its logs must not hold up a reader */
 #define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
 
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
@@ -38,7 +36,7 @@ static const char *role_name(const struct process *process)
     return process->job->spec->roles[process->role].name;
 }
 
-static struct stream *find_stream(const struct log_hub *hub, const struct process *process)
+struct stream *log_find_stream(const struct log_hub *hub, const struct process *process)
 {
     char key[KEY_MAX];
     struct stream *stream;
@@ -196,8 +194,9 @@ static const char *last_part(const char *text, size_t size, uint64_t n_source)
     return at;
 }
 
+/* append_entry - of what: offset, next_offset, time_us, gap, notice */
 static void append_entry(struct log_hub *hub, struct stream *stream, const char *text, size_t size,
-                         uint64_t time_us, bool gap)
+                         struct entry what)
 {
     struct entry *entry;
 
@@ -206,17 +205,17 @@ static void append_entry(struct log_hub *hub, struct stream *stream, const char 
 
         text = last_part(text, size, LOG_RING_BYTES);
         size = (size_t)(end - text);
-        gap = true;
+        what.offset = what.next_offset - log_source_bytes(text, size);
+        what.gap = true;
     }
     while (stream->entries != NULL && stream->bytes + size > LOG_RING_BYTES)
         drop_oldest(hub, stream);
     make_room(hub, stream, cost_of(size));
     entry = xcalloc(1, sizeof *entry + size + 1);
+    *entry = what;
     entry->sequence = ++hub->sequence;
-    entry->time_us = time_us;
     if (stream->entries != NULL)
-        entry->time_us = MAX_OF(time_us, stream->entries->prev->time_us);
-    entry->gap = gap;
+        entry->time_us = MAX_OF(what.time_us, stream->entries->prev->time_us);
     entry->size = size;
     memcpy(entry->text, text, size);
     stream->bytes += size;
@@ -228,14 +227,17 @@ static void append_notice(struct log_hub *hub, struct stream *stream, const stru
                           const char *text)
 {
     append_entry(hub, stream, text, strlen(text),
-                 push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us, true);
-    stream->entries->prev->notice = true;
+                 (struct entry){ .time_us =
+                                     push->n_marks > 0 ? push->marks[0].wall_us : push->wall_us,
+                                 .gap = true,
+                                 .notice = true });
 }
 
-/* One entry for each piece whose time is known. */
+/* One entry for each piece whose time is known; from: where the text is in the file. */
 static void append_text(struct log_hub *hub, struct stream *stream, const struct log_push *push,
-                        const char *text, bool gap)
+                        const char *text, uint64_t from)
 {
+    struct entry what = { .offset = from, .gap = push->offset > stream->next_offset };
     size_t size = strlen(text);
 
     for (size_t i = 0; i < push->n_marks && size > 0; i++) {
@@ -248,13 +250,18 @@ static void append_text(struct log_hub *hub, struct stream *stream, const struct
         piece = (size_t)(at - text);
         if (piece == 0)
             continue; /* it is of the earlier output */
-        append_entry(hub, stream, text, piece, mark->wall_us, gap);
+        what.time_us = mark->wall_us;
+        what.next_offset = MIN_OF(mark->offset, push->next_offset);
+        append_entry(hub, stream, text, piece, what);
+        what.offset = what.next_offset;
+        what.gap = false;
         size -= piece;
         text = at;
-        gap = false;
     }
+    what.time_us = push->wall_us;
+    what.next_offset = push->next_offset;
     if (size > 0)
-        append_entry(hub, stream, text, size, push->wall_us, gap);
+        append_entry(hub, stream, text, size, what);
 }
 
 /* say_dropped - a line for a reader; "" when nothing is missing between have and dropped */
@@ -365,7 +372,8 @@ static void keep_tail(struct log_hub *hub, const struct stream *stream)
     struct log_tail tail = { .job_id = stream->job_id,
                              .index = stream->index,
                              .incarnation = stream->incarnation,
-                             .sequence = hub->sequence };
+                             .sequence = hub->sequence,
+                             .next_offset = stream->next_offset };
     char notice[LOG_NOTICE_BYTES] = "", before[LOG_BEFORE_BYTES] = "";
 
     if (text > all) {
@@ -389,7 +397,7 @@ static void keep_tail(struct log_hub *hub, const struct stream *stream)
 
 static struct stream *get_stream(struct log_hub *hub, const struct process *process)
 {
-    struct stream *stream = find_stream(hub, process);
+    struct stream *stream = log_find_stream(hub, process);
 
     if (stream != NULL)
         return stream;
@@ -433,23 +441,28 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
     struct stream *stream = get_stream(hub, push->process);
     bool first = stream->pushed_us == 0;
     const char *text = push->text;
+    uint64_t from = push->offset;
     char notice[LOG_NOTICE_BYTES], before[LOG_BEFORE_BYTES] = "";
 
     stream->pushed_us = now_us;
     know_file(stream, push);
-    if (!first && push->offset < stream->next_offset)
+    if (!first && push->offset < stream->next_offset) {
+        from = stream->next_offset;
         text = push->next_offset <= stream->next_offset
                    ? ""
                    : last_part(text, strlen(text), push->next_offset - stream->next_offset);
+    }
     if (say_dropped(stream->next_offset, push->dropped_bytes, notice)[0] != '\0')
         append_notice(hub, stream, push, notice);
     stream->dropped_bytes = MAX_OF(stream->dropped_bytes, push->dropped_bytes);
-    if (text[0] != '\0' && push->offset > stream->next_offset)
+    if (text[0] != '\0' && push->offset > stream->next_offset) {
         text = begin_at_line(push, stream->next_offset, text, before);
+        from += log_source_bytes(push->text, (size_t)(text - push->text));
+    }
     if (before[0] != '\0')
         append_notice(hub, stream, push, before);
     if (text[0] != '\0')
-        append_text(hub, stream, push, text, push->offset > stream->next_offset);
+        append_text(hub, stream, push, text, from);
     stream->next_offset = MAX_OF(stream->next_offset, push->next_offset);
     if (push->end) {
         stream->ended = true;
@@ -461,7 +474,7 @@ void log_hub_push(struct log_hub *hub, const struct log_push *push, uint64_t now
 
 void log_hub_push_silence(struct log_hub *hub, const struct process *process, uint64_t now_us)
 {
-    const struct stream *stream = find_stream(hub, process);
+    const struct stream *stream = log_find_stream(hub, process);
 
     if (stream == NULL || !stream->ended)
         log_hub_push(hub, &(struct log_push){ .process = process, .text = "", .end = true },
@@ -500,13 +513,14 @@ static bool is_wanted(const struct log_hub *hub, uint64_t job_id, const char *ro
 bool log_hub_keep(struct log_hub *hub, const struct log_push *push, uint64_t now_us)
 {
     const struct process *process = push->process;
-    struct stream *stream = find_stream(hub, process);
+    struct stream *stream = log_find_stream(hub, process);
     char times[64], notice[LOG_NOTICE_BYTES], before[LOG_BEFORE_BYTES];
     const char *text;
     struct log_tail tail = { .job_id = process->job->id,
                              .index = process->index,
                              .incarnation = process->incarnation,
-                             .times = times };
+                             .times = times,
+                             .next_offset = push->next_offset };
 
     if (process_state_is_final(process->state) || (stream != NULL && stream->ended))
         return false; /* overtaken by its end, which is longer */
@@ -539,7 +553,7 @@ void log_hub_note_effects(struct log_hub *hub, const struct effect *effects, siz
 
         if (effects[i].kind != EFFECT_SAVE_PROCESS || effects[i].process->state != PROCESS_LOST)
             continue;
-        stream = find_stream(hub, effects[i].process);
+        stream = log_find_stream(hub, effects[i].process);
         if (stream == NULL || stream->ended)
             continue;
         stream->ended = true;
@@ -636,57 +650,16 @@ json_t *log_hub_orders(const struct log_hub *hub, const struct node *node)
 
         if (!is_wanted(hub, process->job->id, role, process->index))
             continue;
-        stream = find_stream(hub, process);
+        stream = log_find_stream(hub, process);
         item = json_pack("{s:I,s:s,s:I,s:I,s:I}", "job_id", (json_int_t)process->job->id, "role",
                          role, "index", (json_int_t)process->index, "incarnation",
                          (json_int_t)process->incarnation, "after",
                          (json_int_t)(stream != NULL ? stream->next_offset : 0));
-        if (stream == NULL) /* a first reader is not sent a log of gigabytes through the ring */
+        /* a first reader is not sent a log of gigabytes through the ring; one who was there before
+         * it ran misses nothing */
+        if (stream == NULL && process->started_wall_us != 0)
             (void)json_object_set_new(item, "tail_bytes", json_integer(LOG_TAIL_BYTES));
         (void)json_array_append_new(array, item);
     }
     return array;
-}
-
-bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
-                      const struct log_filter *filter, uint64_t now_us)
-{
-    const struct interest *interest = log_find_interest(hub, filter);
-    const struct process *process;
-
-    if (interest == NULL || interest->since_us + FRESH_WAIT_US <= now_us)
-        return true;
-    DL_FOREACH2(job->processes, process, job_next)
-    {
-        const struct stream *stream;
-
-        if (process_state_is_final(process->state) || process->state == PROCESS_ASSIGNED ||
-            !log_filter_takes(filter, role_name(process), process->index))
-            continue;
-        stream = find_stream(hub, process);
-        if (stream == NULL || stream->pushed_us < interest->since_us)
-            return false;
-    }
-    return true;
-}
-
-bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t wall_us)
-{
-    const struct process *process;
-
-    if (!job_state_is_final(job->state))
-        return false;
-    if (job->ended_wall_us + END_GRACE_US < wall_us)
-        return true;
-    DL_FOREACH2(job->processes, process, job_next)
-    {
-        const struct stream *stream;
-
-        if (process->state != PROCESS_EXITED || process->started_wall_us == 0)
-            continue;
-        stream = find_stream(hub, process); /* it stays for longer than the grace */
-        if (stream == NULL || !stream->ended)
-            return false; /* the stored end may be that of before */
-    }
-    return true;
 }

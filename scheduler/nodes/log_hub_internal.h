@@ -15,9 +15,10 @@
 
 struct entry {
     uint64_t sequence;
-    uint64_t time_us; /* wall clock; never before that of the entry before */
-    bool gap;         /* something is missing before it */
-    bool notice;      /* of ours, and no part of the output */
+    uint64_t time_us;             /* wall clock; never before that of the entry before */
+    bool gap;                     /* something is missing before it */
+    bool notice;                  /* of ours, and no part of the output */
+    uint64_t offset, next_offset; /* in the file: of the text, and behind it */
     size_t size;
     struct entry *next, *prev;
     char text[];
@@ -66,6 +67,8 @@ struct log_hub {
 /* log_key - names a process: the key of its stream */
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
              uint64_t incarnation);
+/* log_find_stream - of a process; NULL: it has none */
+struct stream *log_find_stream(const struct log_hub *hub, const struct process *process);
 bool log_filter_takes(const struct log_filter *filter, const char *role, uint32_t index);
 /* log_find_interest - of readers with that very filter; NULL: nobody reads */
 struct interest *log_find_interest(const struct log_hub *hub, const struct log_filter *filter);

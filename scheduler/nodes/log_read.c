@@ -12,6 +12,9 @@
 #include "scheduler/store/store.h"
 #include "shared/macro.h"
 
+/* an agent that died with its logs must not hold up a reader */
+#define END_GRACE_US (3 * USEC_PER_SEC)
+
 struct found {
     uint64_t sequence, time_us;
     size_t ordinal; /* of two pieces of one tail the first has the lower one */
@@ -27,21 +30,39 @@ struct reader {
     size_t tail_bytes;
 };
 
-static void add_found(struct reader *reader, const struct log_tail *tail, const char *text,
-                      size_t size, uint64_t time_us)
+static struct found *add_found(struct reader *reader, const struct log_tail *tail, const char *text,
+                               size_t size, uint64_t time_us)
 {
     json_t *entry = json_pack("{s:s,s:I,s:I,s:s%,s:I}", "role", tail->role, "index",
                               (json_int_t)tail->index, "incarnation", (json_int_t)tail->incarnation,
                               "text", text, size, "time_us", (json_int_t)time_us);
 
     if (entry == NULL)
-        return; /* why: only UTF-8 is ever pushed; a damaged row must not stop the others */
+        return NULL; /* why: only UTF-8 is ever pushed; a damaged row must not stop the others */
+    if (tail->next_offset > 0)
+        (void)json_object_set_new(entry, "next_offset",
+                                  json_integer((json_int_t)tail->next_offset));
     if (reader->n == reader->cap) {
         reader->cap = reader->cap != 0 ? reader->cap * 2 : 64;
         reader->found = xreallocarray(reader->found, reader->cap, sizeof *reader->found);
     }
     reader->found[reader->n] = (struct found){ tail->sequence, time_us, reader->n, entry, size };
-    reader->n++;
+    return &reader->found[reader->n++];
+}
+
+/* mark - what a reader who has seen some of the output needs to tell what it misses */
+static void mark(const struct found *found, const struct stream *stream, uint64_t offset,
+                 bool notice)
+{
+    if (found == NULL)
+        return;
+    if (notice)
+        (void)json_object_set_new(found->entry, "notice", json_true());
+    else
+        (void)json_object_set_new(found->entry, "offset", json_integer((json_int_t)offset));
+    if (stream->dropped_bytes > 0)
+        (void)json_object_set_new(found->entry, "dropped_bytes",
+                                  json_integer((json_int_t)stream->dropped_bytes));
 }
 
 /* A stored tail, piece by piece; the rest beside its times comes as one. */
@@ -62,12 +83,12 @@ static void add_pieces(struct reader *reader, const struct log_tail *tail)
         if (bytes <= 0 || (uint64_t)bytes > left || time < 0)
             break;
         time_us = MAX_OF(time_us, (uint64_t)time);
-        add_found(reader, tail, text, (size_t)bytes, time_us);
+        (void)add_found(reader, tail, text, (size_t)bytes, time_us);
         text += bytes;
         left -= (size_t)bytes;
     }
     if (left > 0)
-        add_found(reader, tail, text, left, time_us);
+        (void)add_found(reader, tail, text, left, time_us);
     json_decref(times);
 }
 
@@ -130,8 +151,9 @@ static void add_lost(struct reader *reader, const struct stream *stream, uint64_
         (void)snprintf(notice, sizeof notice,
                        "[edl: output is missing here: the newest is kept]\n");
     (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
-    add_found(reader, &tail, notice, strlen(notice),
-              stream->entries != NULL ? stream->entries->time_us : 0);
+    mark(add_found(reader, &tail, notice, strlen(notice),
+                   stream->entries != NULL ? stream->entries->time_us : 0),
+         stream, 0, true);
 }
 
 static void read_stream(struct reader *reader, const struct stream *stream)
@@ -149,7 +171,9 @@ static void read_stream(struct reader *reader, const struct stream *stream)
     }
     DL_FOREACH(stream->entries, entry)
     {
-        struct log_tail tail = { .index = stream->index, .incarnation = stream->incarnation };
+        struct log_tail tail = { .index = stream->index,
+                                 .incarnation = stream->incarnation,
+                                 .next_offset = entry->next_offset };
 
         if (entry->sequence <= read->cursor)
             continue;
@@ -157,7 +181,10 @@ static void read_stream(struct reader *reader, const struct stream *stream)
         tail.sequence = entry->sequence;
         (void)snprintf(tail.role, sizeof tail.role, "%s", stream->role);
         text = entry == stream->entries && lost ? log_next_line(entry->text) : entry->text;
-        add_found(reader, &tail, text, entry->size - (size_t)(text - entry->text), entry->time_us);
+        mark(add_found(reader, &tail, text, entry->size - (size_t)(text - entry->text),
+                       entry->time_us),
+             stream, entry->offset + log_source_bytes(entry->text, (size_t)(text - entry->text)),
+             entry->notice);
     }
 }
 
@@ -238,4 +265,48 @@ int log_hub_read(struct log_hub *hub, struct log_read *read, json_t **ret_entrie
     else
         *ret_entries = array;
     return r;
+}
+
+bool log_hub_is_fresh(const struct log_hub *hub, const struct job *job,
+                      const struct log_filter *filter, uint64_t now_us)
+{
+    const struct interest *interest = log_find_interest(hub, filter);
+    const struct process *process;
+
+    if (interest == NULL || interest->since_us + FRESH_WAIT_US <= now_us)
+        return true;
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        const struct stream *stream;
+
+        if (process_state_is_final(process->state) || process->state == PROCESS_ASSIGNED ||
+            !log_filter_takes(filter, process->job->spec->roles[process->role].name,
+                              process->index))
+            continue;
+        stream = log_find_stream(hub, process);
+        if (stream == NULL || stream->pushed_us < interest->since_us)
+            return false;
+    }
+    return true;
+}
+
+bool log_hub_is_ended(const struct log_hub *hub, const struct job *job, uint64_t wall_us)
+{
+    const struct process *process;
+
+    if (!job_state_is_final(job->state))
+        return false;
+    if (job->ended_wall_us + END_GRACE_US < wall_us)
+        return true;
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        const struct stream *stream;
+
+        if (process->state != PROCESS_EXITED || process->started_wall_us == 0)
+            continue;
+        stream = log_find_stream(hub, process); /* it stays for longer than the grace */
+        if (stream == NULL || !stream->ended)
+            return false; /* the stored end may be that of before */
+    }
+    return true;
 }

@@ -51,6 +51,7 @@ static const struct {
     { "forget", NULL, "integer", "0 1", "1: nor is it known that the name is to be kept out" },
     { "gone", NULL, "integer", "0 1",
       "1: processes that a lost node kept are given up, its machine is off" },
+    { "incarnation", NULL, "integer", NULL, "of this start of the process; none: the last one" },
     { "index", NULL, "integer", NULL, "only the process of this index" },
     { "limit", NULL, "integer", NULL, "at most so many" },
     { "offset", "pushFile", "integer", NULL, "of the piece; they follow each other" },

@@ -56,10 +56,10 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_ADD] =
         "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
     [ST_TAIL_PUT] =
-        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text, times)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7)"
+        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text, times,"
+        " next_offset) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6,"
-        " times=?7",
+        " times=?7, next_offset=?8",
     /* REPLACE: a key that had its day comes anew, as the newest row. */
     [ST_ANSWER_PUT] = "INSERT INTO answer (user, idempotency_key, request_digest, status, location,"
                       " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
@@ -234,8 +234,9 @@ static const char *const statement_texts[ST_N] = {
                      " (SELECT job_id, role, idx, incarnation FROM log_tail ORDER BY sequence"
                      " LIMIT 1)",
     [ST_PROBE] = "SELECT max(revision) FROM event",
-    [ST_TAIL_JOB] = "SELECT job_id, role, idx, incarnation, sequence, text, times FROM log_tail"
-                    " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
+    [ST_TAIL_JOB] =
+        "SELECT job_id, role, idx, incarnation, sequence, text, times, next_offset FROM log_tail"
+        " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
 };
 
 static const struct {
@@ -365,6 +366,7 @@ static int put_tail(struct store *store, const struct log_tail *tail, struct edl
     store_bind_u64(statement, 5, tail->sequence);
     store_bind_text(statement, 6, tail->text);
     store_bind_text(statement, 7, tail->times != NULL ? tail->times : "");
+    store_bind_u64(statement, 8, tail->next_offset);
     return store_step_done(store, ST_TAIL_PUT, error);
 }
 
@@ -503,6 +505,7 @@ int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_
             .sequence = store_column_u64(statement, 4),
             .text = text,
             .times = times,
+            .next_offset = store_column_u64(statement, 7),
         };
 
         (void)snprintf(tail.role, sizeof tail.role, "%s", store_column_text(statement, 1));

@@ -77,6 +77,7 @@ struct log_tail {
         sequence; /* place in the order of all log entries; later runs of the scheduler count on */
     char *text;   /* owned by whoever made it */
     char *times;  /* the same; JSON: [[bytes of text, wall clock us], ...]; NULL or "": not known */
+    uint64_t next_offset; /* in the file, behind the text; 0: not known */
 };
 
 /* The answer to a request with an Idempotency-Key. All owned by whoever made it. */

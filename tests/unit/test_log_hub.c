@@ -337,6 +337,69 @@ TEST(test_logs_begin_at_a_line_and_say_what_is_before)
     hub_close(&h);
 }
 
+/* places_of - "offset-next text" of each entry, of a notice "! text" (static) */
+static const char *places_of(struct hub_fixture *h, struct log_read *read)
+{
+    static char text[4096];
+    struct edl_error error = { 0 };
+    json_t *entries, *entry;
+    size_t i, used = 0;
+
+    assert_int_equal(log_hub_read(h->hub, read, &entries, &error), 0);
+    text[0] = '\0';
+    json_array_foreach(entries, i, entry)
+    {
+        bool notice = json_is_true(json_object_get(entry, "notice"));
+        const json_t *offset = json_object_get(entry, "offset");
+
+        assert_true(!notice || offset == NULL);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%lld-%lld %.8s|",
+                             notice ? "!" : "", offset != NULL ? json_integer_value(offset) : -1,
+                             json_integer_value(json_object_get(entry, "next_offset")),
+                             json_string_value(json_object_get(entry, "text")));
+    }
+    json_decref(entries);
+    return text;
+}
+
+/* So that a reader sees what it misses, or has already. */
+TEST(test_logs_tell_their_places)
+{
+    struct fixture *f = *state;
+    struct hub_fixture h;
+    struct edl_error error = { 0 };
+    struct log_read read = whole_job(f);
+    const struct log_mark mark = { 13, start.wall_us };
+    struct log_push p = { .process = trainer(f, 0),
+                          .offset = 6,
+                          .next_offset = 19, /* one byte was no text */
+                          .text = "o\nthree\nfour\xef\xbf\xbd",
+                          .wall_us = start.wall_us,
+                          .marks = &mark,
+                          .n_marks = 1 };
+    const struct log_tail *tails;
+    size_t n;
+
+    hub_open(f, &h);
+    push(&h, p.process, 0, "one\n", false);
+    push(&h, p.process, 4, "two\n", false);
+    assert_string_equal(places_of(&h, &read), "0-4 one\n|4-8 two\n|");
+    log_hub_push(h.hub, &p, start.now_us);
+    assert_string_equal(places_of(&h, &read), "8-13 three|13-19 \nfour\xef\xbf\xbd|");
+    push_of_file(&h, p.process, 25, "x\nfive\n", true);
+    assert_string_equal(places_of(&h, &read), "!-1-0 [edl: 8 |27-32 five\n|");
+    tails = log_hub_pending(h.hub, &n);
+    assert_int_equal(store_commit(h.store, &(struct turn_records){ .tails = tails, .n_tails = n },
+                                  &error),
+                     0);
+    (void)log_hub_free(h.hub); /* the scheduler starts anew */
+    assert_int_equal(log_hub_new(h.store, start.wall_us, &h.hub, &error), 0);
+    read.cursor = 0;
+    assert_non_null(strstr(places_of(&h, &read), "-1-32 "));
+    hub_close(&h);
+}
+
 /* Also where the ring lost the beginning: for who has seen nothing of it. */
 TEST(test_logs_ring_says_where_the_rest_is)
 {
