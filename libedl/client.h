@@ -35,6 +35,7 @@ struct edl_client {
     char *note;                        /* for the members of a world; owned; NULL: none */
     struct held_task *tasks;           /* owned; utlist */
     size_t n_tasks;
+    bool told_to_save; /* the caller knows that it is the one that saves the model */
     struct client_steps steps;
     struct one_reader reader;
     struct edl_error error; /* of the call under way */

@@ -49,7 +49,8 @@ struct edl_records {
     struct record_reader reader;
     uint64_t pass;
     bool in_pass;
-    int over; /* GOES_ON, or an enum edl_record_next */
+    int over;  /* GOES_ON, or an enum edl_record_next */
+    pid_t pid; /* that reads; 0: none has begun */
     unsigned n_unreadable;
     struct edl_error error;
     char text[CLIENT_TEXT_MAX];
@@ -85,12 +86,19 @@ static void give_back(struct edl_records *records, struct piece *piece, bool *io
     *io_has = false;
 }
 
+static bool is_forked(const struct edl_records *records)
+{
+    return records->pid != 0 && records->pid != getpid();
+}
+
 struct edl_records *edl_records_close(struct edl_records *records)
 {
     if (records == NULL)
         return NULL;
-    give_back(records, &records->now, &records->has_now);
-    give_back(records, &records->ahead, &records->has_ahead);
+    if (!is_forked(records)) { /* else the tasks are the parent's */
+        give_back(records, &records->now, &records->has_now);
+        give_back(records, &records->ahead, &records->has_ahead);
+    }
     record_reader_clear(&records->reader);
     record_index_clear(&records->index);
     free(records->paths);
@@ -123,6 +131,16 @@ static int failed(struct edl_records *records)
                    error->remedy[0] != '\0' ? ": " : "", error->remedy);
     records->error = (struct edl_error){ 0 };
     return code;
+}
+
+/* refuse_child - it would read on where its parent does: both have one offset in the file */
+static int refuse_child(struct edl_records *records)
+{
+    (void)edl_error_set(&records->error, -EBUSY,
+                        "these records are read by the process that this one was forked from");
+    (void)edl_error_remedy(&records->error, "open them in the child, or read them in the parent "
+                                            "and hand them on");
+    return failed(records);
 }
 
 /* call_failed - keeps the words of the client */
@@ -354,6 +372,8 @@ int edl_records_fail(struct edl_records *records, const char *reason)
 {
     int r = 0;
 
+    if (is_forked(records))
+        return refuse_child(records);
     if (!records->has_now) {
         (void)edl_error_set(&records->error, -EINVAL, "there is no record that could fail");
         return failed(records);
@@ -414,10 +434,25 @@ static int go_on(struct edl_records *records, const void **ret_data, size_t *ret
     }
 }
 
+/* end_of - what comes behind the last record; it is said once that this process is to save */
+static int end_of(struct edl_records *records)
+{
+    int over = records->over;
+
+    records->over = EDL_RECORD_END;
+    return over;
+}
+
 int edl_records_next(struct edl_records *records, const void **ret_data, size_t *ret_size)
 {
-    int r = begin(records);
+    int r;
 
+    *ret_data = NULL;
+    *ret_size = 0;
+    if (is_forked(records))
+        return refuse_child(records);
+    records->pid = getpid();
+    r = begin(records);
     while (r == 0) {
         if (records->has_now) {
             r = go_on(records, ret_data, ret_size);
@@ -435,7 +470,7 @@ int edl_records_next(struct edl_records *records, const void **ret_data, size_t 
             return EDL_RECORD_PASS_END;
         }
         if (!records->has_ahead)
-            return records->over;
+            return end_of(records);
         begin_task(records);
     }
     return r;

@@ -275,6 +275,9 @@ static int ask_next(struct next *next, uint64_t timeout_us, json_t *take_body)
         r = edl_error_set(&next->client->error, -EINVAL,
                           "4096 tasks are held: say of some that they are done");
     json_decref(take_body);
+    if (r == EDL_NEXT_SAVE_MODEL && next->client->told_to_save)
+        r = EDL_NEXT_FINISHED; /* a loop until there is nothing more to do ends */
+    next->client->told_to_save |= r == EDL_NEXT_SAVE_MODEL;
     return client_result(next->client, r);
 }
 

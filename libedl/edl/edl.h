@@ -151,7 +151,8 @@ enum edl_next {
     EDL_NEXT_FINISHED = 0,   /* all passes are done */
     EDL_NEXT_TASK = 1,       /* *ret_task is the caller's */
     EDL_NEXT_SAVE_MODEL = 2, /* all passes are done, and this process, no other, is to save the
-                                model and then say so (edl_model_saved) */
+                                model and then say so (edl_model_saved); said once to a client, and
+                                EDL_NEXT_FINISHED behind it */
 };
 
 /* edl_task_next - a task, or an enum edl_next without one; waits while all tasks are with others
@@ -258,7 +259,8 @@ enum edl_record_next {
     EDL_RECORD = 1,            /* there is a record */
     EDL_RECORD_PASS_END = 2,   /* a pass is over for this process; the next call goes on */
     EDL_RECORD_SAVE_MODEL = 3, /* all passes are done, and this process, no other, is to save the
-                                  model and then say so (edl_model_saved) */
+                                  model and then say so (edl_model_saved); said once, and
+                                  EDL_RECORD_END behind it */
 };
 
 struct edl_records;
@@ -271,13 +273,14 @@ struct edl_records;
 EDL_API int edl_records_open(struct edl_client *client, const char *paths,
                              enum edl_record_kind kind, uint64_t passes, struct edl_records **ret);
 
-/* edl_records_next - an enum edl_record_next; *ret_data is valid until the next call
- * The call says that the record before is done with; a task counts when its last record is. The
- * next task is asked for meanwhile. A damaged chunk loses its records, not its task. A task whose
- * files cannot be read, or have changed, is tried elsewhere. -EIO: there is no data set, four tasks
- * one after the other could not be read, or, outside of a job, one; edl_records_error says which,
- * and the next call goes on behind it. -EBUSY: another process of this incarnation, or another
- * client of this process, takes its tasks, until it ends. Else as edl_task_next. */
+/* edl_records_next - an enum edl_record_next; *ret_data is valid until the next call, and NULL
+ * where there is no record The call says that the record before is done with; a task counts when
+ * its last record is. The next task is asked for meanwhile. A damaged chunk loses its records, not
+ * its task. A task whose files cannot be read, or have changed, is tried elsewhere. -EIO: there is
+ * no data set, four tasks one after the other could not be read, or, outside of a job, one;
+ * edl_records_error says which, and the next call goes on behind it. -EBUSY: another process of
+ * this incarnation, or another client of this process, takes its tasks, until it ends; or this one
+ * was forked from the process that reads these records. Else as edl_task_next. */
 EDL_API int edl_records_next(struct edl_records *records, const void **ret_data, size_t *ret_size);
 
 /* edl_records_fail - the record that edl_records_next gave last cannot be used

@@ -179,7 +179,7 @@ def cloud_reader(
     A record is done when the next one is asked for. A task is counted when its last record is; a loop that is
     left before gives it back, and fails it if an exception in its body leaves it. Records of damaged chunks are lost and told of. NoData; Changed alone (in a job the task is
     tried elsewhere)."""
-    return CloudReader(lambda: _data.one_pass(paths, kind, decode, local))
+    return CloudReader(lambda turn: _data.one_pass(paths, kind, decode, local, turn))
 
 
 def epochs(n: int) -> Iterator[int]:

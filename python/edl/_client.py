@@ -2,8 +2,9 @@
 """The calls of a process of a job."""
 from __future__ import annotations
 
-import re
 import atexit
+import os
+import re
 import threading
 import weakref
 from types import TracebackType
@@ -121,6 +122,18 @@ class World:
         return self._client.world_over(self.generation, timeout)
 
 
+_clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """In a child: a thread of its parent may have asked for a task at the fork, and will never be done here."""
+    for client in list(_clients):
+        client._asking = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 class Client:
     """A process's way to its agent. Times are in seconds, None is for ever. Time in which the process was stopped belongs
     to none of them, but for 3 seconds at most.
@@ -139,6 +152,7 @@ class Client:
         #: the one that was joined last; None: none was
         self.world: Optional[World] = None
         self._asking = threading.Lock()
+        _clients.add(self)
         self._held: "weakref.WeakSet[Task]" = weakref.WeakSet()
         self.steps = Steps(self.caller.path)
         atexit.register(self.steps.end)

@@ -6,6 +6,7 @@ import collections
 import os
 import sys
 import threading
+import weakref
 from typing import Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 from ._call import Error, Timeout
@@ -83,7 +84,7 @@ class LocalSource:
 class Batch(NamedTuple):
     """Records of the task that came before it; records None: the task is over, error is what ended it."""
 
-    records: Optional[Sequence[Record]]
+    records: Optional[List[Record]]
     error: Optional[Exception] = None
     lost: Tuple[int, int] = (0, 0)  # of the task that is over: records of damaged chunks, and these
 
@@ -128,8 +129,21 @@ class _Channel:
         return self._closed
 
 
+_feeds: "weakref.WeakSet[Feed]" = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """In a child: it has no thread that reads, and what its parent has read is its parent's."""
+    for feed in list(_feeds):
+        feed.orphan()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
 class Feed:
-    """Tasks of a source, one after the other, for one consumer. first: one that was taken before."""
+    """Tasks of a source, one after the other, for one consumer. first: one that was taken before. A child that the process
+    forks can take nothing of it, and closes it without an effect."""
 
     def __init__(self, source: Source, reader: Reader, first: Optional[AnyTask] = None) -> None:
         self._source = source
@@ -141,7 +155,9 @@ class Feed:
         self._current: Optional[AnyTask] = None
         self._over = False
         self._unreadable = 0
+        self._records: Optional[List[Record]] = None  # under way
         self.pid = os.getpid()
+        _feeds.add(self)
         self._thread = threading.Thread(target=self._run, name="edl-feed", daemon=True)
         self._thread.start()
 
@@ -187,6 +203,17 @@ class Feed:
 
     # ---- the consumer ----
 
+    def orphan(self) -> None:
+        if self._records is not None:
+            self._records.clear()  # the loop over them ends there
+
+    def _get(self) -> Any:
+        """Error: in a child the thread is not there, and would be waited for for ever."""
+        if self.pid != os.getpid():
+            raise Error("this loop over records was begun in the process that this one was forked from, which goes on with it",
+                        "begin a loop in the child, or read the records in its parent and hand them on")
+        return self._channel.get()
+
     @property
     def busy(self) -> bool:
         """Whether a task is being consumed."""
@@ -195,7 +222,7 @@ class Feed:
     def ahead(self) -> Optional[AnyTask]:
         """The task that comes next, which is not begun; None: there is none any more."""
         if self._ahead is None and not self._over:
-            item = self._channel.get()
+            item = self._get()
             if isinstance(item, BaseException):
                 self._over = True
                 raise item
@@ -225,7 +252,7 @@ class Feed:
         else:
             LOG.warning("a task of pass %d is another process's by now, which counts its records", task.pass_number)
 
-    def _decoded(self, task: AnyTask, records: Sequence[Record], decode: Decode) -> Iterator[Any]:
+    def _decoded(self, task: AnyTask, records: List[Record], decode: Decode) -> Iterator[Any]:
         """A record that decode refuses fails its task: given back, the task would end every process that takes it."""
         for record in records:
             try:
@@ -247,11 +274,12 @@ class Feed:
         self._current = task
         self._wanted.release()
         while True:
-            item = self._channel.get()
+            item = self._get()
             if isinstance(item, BaseException):
                 raise item
             if item.records is None:
                 break
+            self._records = item.records
             yield from item.records if decode is None else self._decoded(task, item.records, decode)
         self._end(task, item)
 
@@ -268,9 +296,12 @@ class Feed:
 
     def close(self, give_back: bool) -> None:
         """The thread ends. give_back: its tasks go back at once, and not with the end of this process."""
+        self._over = True
+        if self.pid != os.getpid():  # tasks, thread and locks are the parent's
+            self._current = self._ahead = None
+            return
         left = self._channel.close()
         self._wanted.release()
-        self._over = True
         if not give_back or sys.is_finalizing():
             return
         held = [self._current, self._ahead] + [item for item in left if hasattr(item, "give_back")]

@@ -304,7 +304,7 @@ class Reader:
             LOG.warning("%s; %d records are lost", error, chunk.records)
             return []
 
-    def records(self, chunk: Chunk) -> Sequence[Union[bytes, str]]:
+    def records(self, chunk: Chunk) -> List[Union[bytes, str]]:
         """Of one piece. OSError, Changed: it cannot be read."""
         if self.kind == "files":
             return [chunk.path]
@@ -315,6 +315,6 @@ class Reader:
             )
             return self._chunk(file, chunk) if framed else self._lines(file, chunk)
 
-    def batches(self, chunks: Iterable[Chunk]) -> Iterator[Sequence[Union[bytes, str]]]:
+    def batches(self, chunks: Iterable[Chunk]) -> Iterator[List[Union[bytes, str]]]:
         for chunk in chunks:
             yield self.records(chunk)

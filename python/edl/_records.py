@@ -7,14 +7,16 @@ import sys
 import threading
 from typing import Any, Callable, Iterator, Optional
 
-from . import _files, _left_loop, _one_reader
+from . import _files, _left_loop, _one_reader, _workers
 from ._call import Error
 from ._client import Client, Task
 from ._feed import AnyTask, Decode, Feed, LocalSource
 from ._files import LOG, Paths
 from ._whole import TrainStatus
+from ._workers import Turn
 
 NO_DATA = -(1 << 62)  # less than any pass
+TASKS_OF_WORKER = 16  # so many share the work well
 PASSES_MOST = 1000000  # the scheduler takes no more
 
 
@@ -26,8 +28,9 @@ def in_job() -> bool:
 class CloudReader:
     """The records of one pass, each time that it is iterated over or called."""
 
-    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
-        self._begin = begin
+    def __init__(self, begin: Callable[[Turn], Iterator[Any]]) -> None:
+        turn = Turn()
+        self._begin = lambda: begin(turn)
 
     def __iter__(self) -> Iterator[Any]:
         return self._begin()
@@ -184,19 +187,34 @@ class Data:
         self._finished = task is None
 
     @staticmethod
-    def _pass_alone(paths: Paths, kind: Optional[str], decode: Optional[Decode]) -> Iterator[Any]:
-        feed = Feed(LocalSource(_files.index(paths, kind).tasks), _files.Reader(kind))
+    def _pass_alone(paths: Paths, kind: Optional[str], decode: Optional[Decode], turn: Turn) -> Iterator[Any]:
+        """Workers share whole tasks. Where there are few they share records, of which each decodes its own."""
+        worker, n = _workers.part()
+        tasks = _files.index(paths, kind).tasks
+        by_record = 1 < n and len(tasks) < n * TASKS_OF_WORKER
+        feed = Feed(LocalSource(tasks if by_record else tasks[worker::n]), _files.Reader(kind))
+        seen = 0
         try:
-            while feed.ahead() is not None:
-                yield from feed.consume(decode)
+            with turn.taken():
+                while feed.ahead() is not None:
+                    if not by_record:
+                        yield from feed.consume(decode)
+                        continue
+                    for record in feed.consume():
+                        if seen % n == worker:
+                            yield record if decode is None else decode(record)
+                        seen += 1
         finally:
             feed.close(False)
 
-    def one_pass(self, paths: Optional[Paths], kind: Optional[str], decode: Optional[Decode], local: bool) -> Iterator[Any]:
-        """The records of the pass that the job is in; alone: of all files."""
+    def one_pass(self, paths: Optional[Paths], kind: Optional[str], decode: Optional[Decode], local: bool,
+                 turn: Optional[Turn] = None) -> Iterator[Any]:
+        """The records of the pass that the job is in; alone: of all files, or this worker's part of them. turn: of the reader."""
         named = os.environ.get("EDL_DATASET", "") if paths is None else paths
-        begin = self._pass_of_job if in_job() and not local else self._pass_alone
-        found = begin(named, kind, decode)
+        if in_job() and not local:
+            found = self._pass_of_job(named, kind, decode)
+        else:
+            found = self._pass_alone(named, kind, decode, turn or Turn())
         try:
             yield from found
         finally:
@@ -206,13 +224,18 @@ class Data:
         self, paths: Optional[Paths], kind: Optional[str], passes: Optional[int], decode: Optional[Decode]
     ) -> Iterator[Any]:
         """Of a job as many as it makes."""
+        return self._all_passes(paths, kind, passes, decode, Turn())
+
+    def _all_passes(
+        self, paths: Optional[Paths], kind: Optional[str], passes: Optional[int], decode: Optional[Decode], turn: Turn
+    ) -> Iterator[Any]:
         if in_job():
             self._want_passes(passes)
             while not self._finished:
                 yield from self.one_pass(paths, kind, decode, False)
         else:
             for _ in range(1 if passes is None else passes):
-                yield from self.one_pass(paths, kind, decode, False)
+                yield from self.one_pass(paths, kind, decode, False, turn)
 
     # ---- epochs ----
 

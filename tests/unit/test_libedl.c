@@ -175,6 +175,7 @@ TEST(test_tasks)
                                            SAYS("{\"finished\":true,\"save_model\":true}"),
                                            SAYS("{}"),
                                            SAYS("{\"finished\":true,\"save_model\":false}"),
+                                           SAYS("{\"finished\":true,\"save_model\":true}"),
                                            NULL };
     static const struct edl_chunk chunk = { .path = "/data/a", .offset_bytes = 7, .n_records = 8 };
     static const struct edl_piece piece = { .chunks = &chunk, .n_chunks = 1 };
@@ -217,6 +218,7 @@ TEST(test_tasks)
     assert_string_equal(asked->text[11],
                         "POST /jobs/self/save-model {\"saved\":true,\"path\":\"/out/model\"}");
     assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_FINISHED);
+    assert_int_equal(edl_task_next(agent.client, 0, &eight), EDL_NEXT_FINISHED); /* said before */
     five = edl_task_free(five); /* the others go with their client */
     edl_agent_end(&agent);
 }

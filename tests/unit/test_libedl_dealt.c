@@ -81,6 +81,7 @@ TEST(test_dealt_out)
         assert_next(f, (char[]){ *c, '\0' });
     assert_no_record(f, EDL_RECORD_PASS_END);
     assert_no_record(f, EDL_RECORD_SAVE_MODEL);
+    assert_no_record(f, EDL_RECORD_END);
     for (unsigned i = 0; i < ELEMENTS(wanted); i++)
         if (wanted[i] != NULL)
             assert_string_equal(agent.asked->text[i], wanted[i]);
@@ -295,11 +296,10 @@ static int next_of(struct edl_records *records)
     return edl_records_next(records, &data, &size);
 }
 
-/* It was forked while its parent had a record: it may work off what it has seen, and gets no more.
- */
+/* It was forked while its parent had a record, and gets none: its parent works that task off. */
 static _Noreturn void be_a_child(struct edl_records *records)
 {
-    bool is_refused = next_of(records) == EDL_RECORD && next_of(records) == -EBUSY &&
+    bool is_refused = next_of(records) == -EBUSY && next_of(records) == -EBUSY &&
                       strstr(edl_records_error(records), "was forked from") != NULL;
 
     _exit(is_refused ? 0 : 1);
@@ -309,8 +309,7 @@ static _Noreturn void be_a_child(struct edl_records *records)
  * another index. */
 TEST(test_one_reader)
 {
-    static const char *const answers[] = { SAYS("{}"), TASK("1", "0", "text", "2"),
-                                           WAIT,       SAYS("{}"),
+    static const char *const answers[] = { SAYS("{}"), TASK("1", "0", "text", "2"), WAIT,
                                            SAYS("{}"), NULL };
     static const char *const others[] = { SAYS("{}"), SAYS("{}"), TASK("1", "0", "text", "2"),
                                           WAIT,       SAYS("{}"), NULL };

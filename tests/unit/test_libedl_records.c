@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_libedl_records.c - records of files, without a job; files that are damaged, change, vanish,
  * or are none */
+#include <sys/wait.h>
+
 #include "libedl/record_file.h"
 #include "libedl/record_index.h"
 #include "libedl/record_reader.h"
@@ -65,13 +67,57 @@ TEST(test_alone)
         assert_no_record(f, EDL_RECORD_PASS_END);
     }
     assert_no_record(f, EDL_RECORD_SAVE_MODEL);
-    assert_no_record(f, EDL_RECORD_SAVE_MODEL);
+    assert_no_record(f, EDL_RECORD_END);
+    assert_no_record(f, EDL_RECORD_END);
     assert_int_equal(edl_model_saved(NULL, "model"), 0);
     assert_int_equal(edl_records_lost(f->records), 0);
     open_alone(f, "part-00001", EDL_RECORD_AUTO, 0); /* it does not say how many passes */
     assert_next(f, "d");
     assert_no_record(f, EDL_RECORD_PASS_END);
     assert_no_record(f, EDL_RECORD_SAVE_MODEL);
+}
+
+/* A program that takes whatever is more than 0 for a record. */
+TEST(test_a_loop_while_there_is_something_ends)
+{
+    struct fixture *f = *state;
+    const void *data = "";
+    size_t size = 1, n = 0, n_records = 0;
+
+    put_file("part-0", "a\nb\n");
+    open_alone(f, "part-0", EDL_RECORD_AUTO, 2);
+    for (; edl_records_next(f->records, &data, &size) > 0 && n < 100; n++) {
+        n_records += data != NULL;
+        assert_true(data != NULL || size == 0);
+    }
+    assert_int_equal(n, 4 + 2 + 1);
+    assert_int_equal(n_records, 4);
+}
+
+/* A child would go on at the offset at which its parent is. */
+TEST(test_a_child_of_the_reader)
+{
+    struct fixture *f = *state;
+    const void *data;
+    size_t size;
+    int status;
+    pid_t child;
+
+    put_file("part-0", "a\nb\n");
+    open_alone(f, "part-0", EDL_RECORD_AUTO, 1);
+    assert_next(f, "a");
+    child = fork();
+    if (child == 0) {
+        int r = edl_records_next(f->records, &data, &size), fail = edl_records_fail(f->records, "");
+        bool told = strstr(edl_records_error(f->records), "open them in the child") != NULL;
+
+        (void)edl_records_close(f->records);
+        _exit(r == -EBUSY && fail == -EBUSY && told ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_next(f, "b");
+    assert_no_record(f, EDL_RECORD_PASS_END);
 }
 
 TEST(test_which_files)
