@@ -617,8 +617,10 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     }
     if (r == 0) /* what was adopted is known: it is no stranger on its devices */
         r = agent_open_gpus(a, error);
-    if (r == 0)
+    if (r == 0) {
+        agent_open_usage(a);
         r = open_link(a, error);
+    }
     if (r < 0) {
         (void)agent_free(a);
         return r;
@@ -660,6 +662,7 @@ struct agent *agent_free(struct agent *a)
     (void)workspaces_free(a->workspaces);
     (void)link_free(a->link);
     agent_close_gpus(a);
+    agent_close_usage(a);
     process_table_done(&a->table);
     (void)runtime_free(a->runtime);
     agent_close_limits(a);

@@ -32,9 +32,9 @@ struct agent {
     int runtime_fd;                   /* the same on the runtime folder */
     struct lease_map lease;
     struct inventory inventory;
-    uint64_t sampled_us;
-    unsigned stuck_looks;           /* left in the report that is being made */
-    struct process_id sampled_last; /* the next sample goes on behind it */
+    struct probe *usage;            /* what processes use is asked of it */
+    uint64_t sampled_us;            /* when it was asked last */
+    struct process_id sampled_last; /* the next question goes on behind it */
     struct probe *probe;
     json_t *probed;        /* what it told last; NULL: nothing */
     json_t *ports_foreign; /* in the range that is offered, at the last sample; owned */
@@ -76,6 +76,17 @@ void agent_open_pins(struct agent *agent);
 /* agent_pin - the CPUs that the process of an order gets for itself, "0-3", in list or static; "":
  * none of its own */
 const char *agent_pin(const struct agent *agent, const json_t *order, char list[CPU_LIST_SIZE]);
+
+/* usage.c */
+/* agent_open_usage - asks for the first time, and waits a little for the answer */
+void agent_open_usage(struct agent *agent);
+void agent_close_usage(struct agent *agent);
+/* agent_ask_usage - whether it was time to ask; the answer goes into the processes and the
+ * inventory
+ */
+bool agent_ask_usage(struct agent *agent);
+/* agent_is_stuck - it was killed, and should be gone long since */
+bool agent_is_stuck(const struct process *process);
 
 /* held_limits.c */
 /* agent_open_limits - by_systemd: it makes the control groups of processes */

@@ -10,7 +10,6 @@
 #include "agent/machine/ports.h"
 #include "agent/machine/probe.h"
 #include "agent/link/report_fit.h"
-#include "agent/processes/stuck.h"
 #include "agent/processes/process_id_json.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
@@ -19,10 +18,6 @@
 #include "shared/macro.h"
 #include "shared/step_sums_json.h"
 
-#define SAMPLE_LEAST_US (500 * USEC_PER_MSEC)
-#define SAMPLE_MOST 256 /* processes in one sample: some files of each are read, in the loop */
-#define STUCK_LOOKS 4   /* at what does not end, in one report */
-#define STUCK_AGAIN_US (5 * USEC_PER_SEC)    /* between two looks at the same one */
 #define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
 
 static json_t *offer(struct agent *a)
@@ -67,67 +62,6 @@ json_t *agent_join_body(void *userdata)
     return body;
 }
 
-/* choose - the processes that are looked at this time: all that run, or of very many the next ones
- * Returns how many. The others count with what they used when they were looked at last. One that
- * has not been seen running has no control group yet: for it, each of its processes would be read.
- */
-static size_t choose(const struct agent *a, struct process *chosen[SAMPLE_MOST],
-                     uint64_t *ret_others_cpu_us, uint64_t *ret_others_bytes)
-{
-    struct process *last = process_find(&a->table, &a->sampled_last);
-    struct process *p = last;
-    size_t n = 0;
-
-    *ret_others_cpu_us = *ret_others_bytes = 0;
-    for (size_t i = 0; i < a->table.n; i++) {
-        p = p != NULL && p->next != NULL ? p->next : a->table.list;
-        if (p->supervisor_pid <= 0 || p->pid == 0)
-            continue;
-        if (n < SAMPLE_MOST) {
-            chosen[n++] = p;
-            continue;
-        }
-        *ret_others_cpu_us += p->cpu_used_us;
-        *ret_others_bytes += p->memory_used_bytes;
-    }
-    return n;
-}
-
-static void take_figures(struct process *p, const struct inventory_tree *tree)
-{
-    p->cpu_used_us = MAX_OF(p->cpu_used_us, tree->cpu_used_us);
-    p->memory_used_bytes = tree->memory_used_bytes;
-    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, tree->memory_used_bytes);
-    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, tree->memory_peak_bytes);
-    p->tasks = tree->tasks;
-}
-
-/* sample - figures of our trees; not more often than they can change visibly: false */
-static bool sample(struct agent *a)
-{
-    struct inventory_tree trees[SAMPLE_MOST];
-    struct process *chosen[SAMPLE_MOST];
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    uint64_t others_cpu_us, others_bytes;
-    size_t n;
-
-    if (a->sampled_us != 0 && now_us - a->sampled_us < SAMPLE_LEAST_US)
-        return false;
-    a->sampled_us = now_us;
-    n = choose(a, chosen, &others_cpu_us, &others_bytes);
-    for (size_t i = 0; i < n; i++)
-        trees[i] = (struct inventory_tree){ .root = chosen[i]->supervisor_pid,
-                                            .cgroup = chosen[i]->cgroup,
-                                            .cgroup_absent = &chosen[i]->cgroup_absent };
-    inventory_sample(&a->inventory, trees, n, a->table.ended_cpu_us + others_cpu_us, others_bytes,
-                     now_us);
-    for (size_t i = 0; i < n; i++)
-        take_figures(chosen[i], &trees[i]);
-    if (n > 0)
-        a->sampled_last = chosen[n - 1]->id;
-    return true;
-}
-
 /* machine - load as it is now, the rest as it was when the prober answered last */
 static json_t *machine(struct agent *a)
 {
@@ -169,33 +103,20 @@ static void set_disk(struct agent *a, json_t *body)
         (void)json_object_set_new(body, "disk_full", json_true());
 }
 
-static bool is_stuck(const struct agent_unit_report *report, const struct process *p)
+/* stuck_of - what keeps one that does not end although it was killed; NULL: it ended, or is not due
+ */
+static const char *stuck_of(const struct agent_unit_report *report, const struct process *p)
 {
-    return report->state == UNIT_STOPPING && p != NULL && p->handle != NULL && p->gone_by_us != 0 &&
-           clock_read_us(CLOCK_BOOTTIME) >= p->gone_by_us;
-}
-
-/* stuck_of - what keeps one that does not end although it was killed; "": not looked at yet
- * Each look reads a file of each of its processes, so that a report has few. */
-static const char *stuck_of(struct agent *a, struct process *p)
-{
-    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-    char text[STUCK_TEXT_SIZE];
-
-    if (a->stuck_looks > 0 && (p->stuck == NULL || now_us - p->stuck_us >= STUCK_AGAIN_US)) {
-        a->stuck_looks--;
-        stuck_say(p->supervisor_pid, text);
-        free(p->stuck);
-        p->stuck = xstrdup(text);
-        p->stuck_us = now_us;
-    }
+    if (report->state != UNIT_STOPPING || p == NULL || !agent_is_stuck(p))
+        return NULL;
     return p->stuck != NULL ? p->stuck : "";
 }
 
 /* reason_of - of its end, or why it does not end */
-static json_t *reason_of(struct agent *a, const struct agent_unit_report *report, struct process *p)
+static json_t *reason_of(const struct agent_unit_report *report, const struct process *p)
 {
-    json_t *json = json_string(is_stuck(report, p) ? stuck_of(a, p) : report->reason);
+    const char *stuck = stuck_of(report, p);
+    json_t *json = json_string(stuck != NULL ? stuck : report->reason);
 
     return json != NULL ? json : json_string("?");
 }
@@ -227,7 +148,7 @@ static uint64_t frozen_us(const struct process *p)
 }
 
 /* unit_json - its entry in a report */
-static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
+static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
 {
     const struct agent_unit_report report = agent_unit_report(unit);
     struct process *p = process_find(&a->table, &unit->id);
@@ -237,7 +158,7 @@ static json_t *unit_json(struct agent *a, const struct agent_unit *unit)
     (void)json_object_set_new(json, "pid", json_integer(p != NULL ? p->pid : 0));
     (void)json_object_set_new(json, "exit_code", json_integer(report.exit_code));
     (void)json_object_set_new(json, "exit_signal", json_integer(report.exit_signal));
-    (void)json_object_set_new(json, "reason", reason_of(a, &report, p));
+    (void)json_object_set_new(json, "reason", reason_of(&report, p));
     if (report.cause != EXIT_CAUSE_NONE)
         (void)json_object_set_new(json, "cause", json_string(exit_cause_to_string(report.cause)));
     if (report.unfit != UNFIT_NOT)
@@ -341,9 +262,8 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     struct agent *a = userdata;
     json_t *body = offer(a);
     json_t *processes = json_array();
-    bool sampled = sample(a);
+    bool sampled = agent_ask_usage(a);
 
-    a->stuck_looks = STUCK_LOOKS;
     if (sampled) {
         json_decref(a->ports_foreign);
         a->ports_foreign = look_at_ports(a);

@@ -115,15 +115,16 @@ static void take_processes(struct inventory_tree *tree)
         add_process(tree, &list[i]);
 }
 
-static void sample_trees(struct inventory_tree *trees, size_t n_trees)
+void inventory_measure(struct inventory_tree *tree)
 {
-    for (size_t i = 0; i < n_trees; i++) {
-        trees[i] = (struct inventory_tree){ .root = trees[i].root,
-                                            .cgroup = trees[i].cgroup,
-                                            .cgroup_absent = trees[i].cgroup_absent };
-        if (!take_group(&trees[i]))
-            take_processes(&trees[i]);
-    }
+    if (!take_group(tree))
+        take_processes(tree);
+}
+
+void inventory_look(struct inventory_moment *ret)
+{
+    *ret = (struct inventory_moment){ .busy_ticks = read_busy_ticks() };
+    (void)read_memory(&ret->memory_bytes, &ret->available_bytes);
 }
 
 uint8_t inventory_numa_nodes(const char *path)
@@ -238,24 +239,18 @@ int inventory_init(struct inventory *inventory, const struct inventory_offer *of
     return 0;
 }
 
-void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
-                      uint64_t others_cpu_us, uint64_t others_bytes, uint64_t now_us)
+void inventory_take(struct inventory *inventory, const struct inventory_moment *moment,
+                    uint64_t ours_us, uint64_t ours_bytes, uint64_t now_us)
 {
-    uint64_t busy_ticks = read_busy_ticks();
-    uint64_t ours_us = others_cpu_us;
-    uint64_t ours_bytes = others_bytes;
-    uint64_t total, available;
+    uint64_t taken_bytes =
+        moment->memory_bytes - MIN_OF(moment->memory_bytes, moment->available_bytes);
 
-    sample_trees(trees, n_trees);
     if (inventory->no_foreign)
         return;
-    for (size_t i = 0; i < n_trees; i++) {
-        ours_us += trees[i].cpu_used_us;
-        ours_bytes += trees[i].memory_used_bytes;
-    }
     if (inventory->sampled_us != 0 && now_us > inventory->sampled_us) {
         uint64_t elapsed_us = now_us - inventory->sampled_us;
-        uint64_t busy_us = ticks_to_us(busy_ticks - MIN_OF(busy_ticks, inventory->busy_ticks));
+        uint64_t busy_us =
+            ticks_to_us(moment->busy_ticks - MIN_OF(moment->busy_ticks, inventory->busy_ticks));
         uint64_t mine_us = ours_us - MIN_OF(ours_us, inventory->ours_us);
         uint64_t foreign_us = busy_us - MIN_OF(busy_us, mine_us);
 
@@ -263,9 +258,9 @@ void inventory_sample(struct inventory *inventory, struct inventory_tree *trees,
             foreign_smooth(inventory->foreign_cpu_millicores, foreign_us * 1000 / elapsed_us,
                            elapsed_us);
     }
-    inventory->busy_ticks = busy_ticks;
+    inventory->busy_ticks = moment->busy_ticks;
     inventory->ours_us = ours_us;
     inventory->sampled_us = now_us;
-    if (read_memory(&total, &available) == 0)
-        inventory->foreign_memory_bytes = total - available - MIN_OF(total - available, ours_bytes);
+    if (moment->memory_bytes > 0)
+        inventory->foreign_memory_bytes = taken_bytes - MIN_OF(taken_bytes, ours_bytes);
 }

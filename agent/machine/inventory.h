@@ -25,7 +25,7 @@ struct inventory {
     uint64_t sampled_us;
 };
 
-/* One of our process trees: its root and control group are given, the rest inventory_sample fills
+/* One of our process trees: its root and control group are given, the rest inventory_measure fills
  * in: as the kernel reckons for the group, and where that does not say, as /proc has the tree. */
 struct inventory_tree {
     pid_t root;                        /* supervisor */
@@ -35,6 +35,12 @@ struct inventory_tree {
     uint64_t memory_used_bytes;
     uint64_t memory_peak_bytes; /* 0: nobody but the caller can tell */
     uint64_t tasks;
+};
+
+/* The machine at the moment at which trees were measured. */
+struct inventory_moment {
+    uint64_t busy_ticks;                    /* of all cores, since boot */
+    uint64_t memory_bytes, available_bytes; /* 0: not known */
 };
 
 /* What of the machine is offered. */
@@ -52,13 +58,18 @@ int inventory_init(struct inventory *inventory, const struct inventory_offer *of
 int inventory_offer(struct inventory *inventory, const struct inventory_offer *offer,
                     struct edl_error *error);
 
-/* inventory_sample - a few files for each tree with a control group, and for each process of the
- * others; call once a heartbeat
- * others_cpu_us: of our trees that are gone, as it was in the end, and of those that are looked at
- * another time, as it was then; it only grows. others_bytes: the memory of the latter. now_us: boot
- * time. */
-void inventory_sample(struct inventory *inventory, struct inventory_tree *trees, size_t n_trees,
-                      uint64_t others_cpu_us, uint64_t others_bytes, uint64_t now_us);
+/* inventory_measure - a few files of its control group, or of each of its processes. They may keep
+ * the reader waiting: not for the agent's loop. */
+void inventory_measure(struct inventory_tree *tree);
+
+/* inventory_look - at the machine */
+void inventory_look(struct inventory_moment *ret);
+
+/* inventory_take - what others use of the machine, who is not ours
+ * ours_us: of all our trees, those that are gone as well; it only grows. ours_bytes: of those that
+ * are there. now_us: boot time. */
+void inventory_take(struct inventory *inventory, const struct inventory_moment *moment,
+                    uint64_t ours_us, uint64_t ours_bytes, uint64_t now_us);
 
 /* inventory_numa_nodes - how many node* folders a directory like /sys/devices/system/node holds; at
  * least 1 */

@@ -75,7 +75,9 @@ static int watch(struct probe *p)
 static int start(struct probe *p, struct edl_error *error)
 {
     static const int numbers[] = { STDIN_FILENO, STDOUT_FILENO };
-    const char *const argv[] = { p->program, p->state_dir, p->output_dir, p->node, NULL };
+    const char *const machine[] = { p->program, p->state_dir, p->output_dir, p->node, NULL };
+    const char *const usage[] = { p->program, "--usage", p->node, NULL };
+    const char *const *argv = p->state_dir != NULL ? machine : usage;
     struct helper prober;
     int r = helper_start(argv, numbers, ELEMENTS(numbers), &prober, error);
 
@@ -93,12 +95,12 @@ static int start(struct probe *p, struct edl_error *error)
 
 /* ---- questions and answers ---- */
 
-static void send_question(struct probe *p, uint64_t now_us)
+static void send_question(struct probe *p, const char *text, size_t size, uint64_t now_us)
 {
     p->number++;
     p->again = false;
     p->asked_us = now_us;
-    p->waiting = send(p->fd, "?", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+    p->waiting = send(p->fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
 }
 
 /* take_answer - false when there is none */
@@ -118,7 +120,7 @@ static bool take_answer(struct probe *p)
         log_warning("edl-prober answers what cannot be read");
     json_decref(json);
     if (p->again && p->fd >= 0)
-        send_question(p, p->asked_us);
+        send_question(p, "?", 1, p->asked_us);
     return true;
 }
 
@@ -144,8 +146,9 @@ static void refresh(struct probe *p, uint64_t now_us)
     struct edl_error error = { 0 };
 
     if (!probe_is_well(p, now_us) && p->fd >= 0 && !p->killed) {
-        log_warning("edl-prober does not answer: a disk, a network interface or a driver of this "
-                    "machine hangs");
+        log_warning("edl-prober does not answer: %s of this machine hangs",
+                    p->state_dir != NULL ? "a disk, a network interface or a driver"
+                                         : "a control group or a process");
         (void)pidfd_send_signal(p->pidfd, SIGKILL, NULL, 0);
         p->killed = true;
     }
@@ -153,7 +156,9 @@ static void refresh(struct probe *p, uint64_t now_us)
         return;
     p->started_us = now_us;
     if (start(p, &error) < 0)
-        (void)log_failure(&error, "disks and network interfaces are not reported");
+        (void)log_failure(&error, "%s not reported",
+                          p->state_dir != NULL ? "disks and network interfaces are"
+                                               : "what processes use is");
 }
 
 uint64_t probe_ask(struct probe *p, uint64_t now_us)
@@ -163,8 +168,17 @@ uint64_t probe_ask(struct probe *p, uint64_t now_us)
         p->again = p->waiting;
         return p->number + 1;
     }
-    send_question(p, now_us);
+    send_question(p, "?", 1, now_us);
     return p->number;
+}
+
+bool probe_ask_for(struct probe *p, const char *question, size_t size, uint64_t now_us)
+{
+    refresh(p, now_us);
+    if (p->waiting || p->fd < 0)
+        return false;
+    send_question(p, question, size, now_us);
+    return p->waiting;
 }
 
 bool probe_wait(struct probe *p, uint64_t patience_us)
@@ -181,8 +195,8 @@ struct probe *probe_new(sd_event *event, const struct probe_config *config)
 
     p->config = *config;
     p->program = xstrdup(config->program);
-    p->state_dir = xstrdup(config->state_dir);
-    p->output_dir = xstrdup(config->output_dir);
+    p->state_dir = config->state_dir != NULL ? xstrdup(config->state_dir) : NULL;
+    p->output_dir = config->output_dir != NULL ? xstrdup(config->output_dir) : NULL;
     p->node = xstrdup(config->node);
     p->event = sd_event_ref(event);
     p->fd = -1;

@@ -18,8 +18,8 @@ struct probe;
 
 struct probe_config { /* text is copied */
     const char *program;
-    const char *state_dir, *output_dir;
-    const char *node; /* of which its entries in the journal are */
+    const char *state_dir, *output_dir; /* NULL: it tells what processes use (usage_question.h) */
+    const char *node;                   /* of which its entries in the journal are */
     /* on_answer - to question `number`; json is borrowed */
     void (*on_answer)(uint64_t number, const json_t *json, void *userdata);
     void *userdata;
@@ -32,6 +32,9 @@ struct probe *probe_free(struct probe *probe);
  * or while one is under way the one after it, which is asked as soon as that is answered
  * now_us: boot time. */
 uint64_t probe_ask(struct probe *probe, uint64_t now_us);
+
+/* probe_ask_for - with the words of the question; false: one is under way, or there is no prober */
+bool probe_ask_for(struct probe *probe, const char *question, size_t size, uint64_t now_us);
 
 /* probe_is_well - whether what it told last still counts: there is a prober, and it answers */
 bool probe_is_well(const struct probe *probe, uint64_t now_us);

@@ -14,6 +14,7 @@
 
 #include "agent/machine/machine.h"
 #include "agent/machine/nvml.h"
+#include "agent/machine/usage_question.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/journal.h"
@@ -33,21 +34,44 @@ static bool gpus(struct nvml *nvml, json_t **ret)
     return false;
 }
 
-/* answer - one write: over a socket of the agent's kind that is one message */
-static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus,
-                  json_t *take_versions)
+/* say - one write: over a socket of the agent's kind that is one message */
+static int say(json_t *take_json)
 {
-    json_t *json =
-        json_pack("{s:o,s:o,s:o*,s:o*}", "nics", machine_nics(""), "disks", machine_disks(disks, n),
-                  "gpus", take_gpus, "gpu_versions", take_versions);
-    _cleanup_free_ char *text = json_to_text(json, NULL);
+    _cleanup_free_ char *text = json_to_text(take_json, NULL);
     struct iovec parts[] = { { .iov_base = text }, { .iov_base = (char[]){ '\n' }, .iov_len = 1 } };
 
-    json_decref(json);
+    json_decref(take_json);
     if (text == NULL)
         return -EINVAL;
     parts[0].iov_len = strlen(text);
     return writev(STDOUT_FILENO, parts, ELEMENTS(parts)) == -1 ? -errno : 0;
+}
+
+static int answer(const struct machine_disk *disks, size_t n, json_t *take_gpus,
+                  json_t *take_versions)
+{
+    return say(json_pack("{s:o,s:o,s:o*,s:o*}", "nics", machine_nics(""), "disks",
+                         machine_disks(disks, n), "gpus", take_gpus, "gpu_versions",
+                         take_versions));
+}
+
+/* tell_usage - for each message until there are no more */
+static int tell_usage(const char *node)
+{
+    _cleanup_free_ char *text = xcalloc(1, USAGE_QUESTION_MAX);
+    ssize_t n;
+
+    if (node != NULL)
+        log_node(node);
+    while ((n = read(STDIN_FILENO, text, USAGE_QUESTION_MAX)) > 0) {
+        json_t *question = json_loadb(text, (size_t)n, 0, NULL);
+        int r = say(usage_answer(question));
+
+        json_decref(question);
+        if (r < 0)
+            return 1;
+    }
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -65,14 +89,19 @@ int main(int argc, char **argv)
         (void)printf("edl-prober %s\n", EDL_VERSION);
         return 0;
     }
+    if (argc > 1 && argc < 4 && streq(argv[1], "--usage"))
+        return tell_usage(argv[2]);
     if (wants_versions) {
         argc--;
         argv++;
     }
     if (argc < 3 || argc > 4 || argv[1][0] == '-') {
         (void)fprintf(
-            stderr, "Usage: edl-prober [--versions] STATE_DIR OUTPUT_DIR [NODE]\n"
-                    "Tells edl-agent of disks, network interfaces and GPUs, once for each line.\n");
+            stderr,
+            "Usage: edl-prober [--versions] STATE_DIR OUTPUT_DIR [NODE]\n"
+            "       edl-prober --usage [NODE]\n"
+            "Tells edl-agent of disks, network interfaces and GPUs, once for each line, or what "
+            "processes use that each message names.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }
     if (argc == 4)

@@ -65,6 +65,20 @@ int procfs_stat(pid_t pid, struct procfs_stat *ret)
     return 0;
 }
 
+pid_t procfs_parent(pid_t pid)
+{
+    char path[64], text[512]; /* it stands near the beginning */
+    const char *line;
+    int parent, r;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    r = read_small(path, text, sizeof text);
+    if (r < 0)
+        return r;
+    line = strstr(text, "\nPPid:"); /* a newline in the name is written as \n */
+    return line != NULL && sscanf(line, " PPid: %d", &parent) == 1 ? parent : -EINVAL;
+}
+
 uint64_t procfs_started_us(pid_t pid)
 {
     long ticks_per_s = sysconf(_SC_CLK_TCK);

@@ -25,6 +25,10 @@ struct procfs_stat {
 /* procfs_stat - one process; -ENOENT or -ESRCH when it is gone, -EINVAL when unreadable */
 int procfs_stat(pid_t pid, struct procfs_stat *ret);
 
+/* procfs_parent - of one process; negative as procfs_stat. Unlike that it never waits for a process
+ * that executes just now. */
+pid_t procfs_parent(pid_t pid);
+
 /* procfs_started_us - boot time at which it was forked, by whole ticks; 0: it is gone */
 uint64_t procfs_started_us(pid_t pid);
 

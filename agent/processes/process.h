@@ -53,7 +53,6 @@ struct process {
     bool silent;                    /* it ended and wrote nothing */
     uint64_t gone_by_us;            /* boot time: it was to have ended; 0: nobody stopped it */
     char *stuck;                    /* owned; what keeps it, as it was seen last; NULL: nothing */
-    uint64_t stuck_us;              /* boot time of that look */
     bool has_copy;                  /* of a workspace, which goes with it */
     char *dir;                      /* owned; NULL when nothing was ever made for it */
     struct runtime_process *handle; /* owned; NULL once it is gone */

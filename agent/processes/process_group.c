@@ -8,8 +8,8 @@
  * does not.
  *
  * Its share of the cores comes last. A process of one millicore beside busy ones may wait for a
- * second in the middle of a call, and whoever needs a lock that it has there waits with it: that of
- * all control groups, of a folder, of all mounts. */
+ * second in the middle of a call. All who need a lock that it has there wait with it: that of all
+ * control groups, of a folder, of all mounts. */
 #include "agent/processes/process_group.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stuck.h - why a process that was killed is still there
  *
- * Used by: report.c, of processes that should have been gone. Test: 242-stuck.sh. */
+ * Used by: usage_question.c, of processes that should have been gone. Test: 242-stuck.sh. */
 #pragma once
 
 #include <stddef.h>
