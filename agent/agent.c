@@ -29,6 +29,7 @@
 #include "agent/machine/open_files.h"
 #include "agent/options.h"
 #include "agent/machine/probe.h"
+#include "agent/processes/folder_remover.h"
 #include "agent/processes/process_dir.h"
 #include "agent/link/proxy.h"
 #include "agent/runtime.h"
@@ -122,16 +123,20 @@ static void stop(struct agent *a, const struct agent_action *action)
                                 clock_read_us(CLOCK_BOOTTIME));
 }
 
-static void forget(struct agent *a, struct process *p)
+static void on_removed(bool has_copy, void *userdata)
 {
-    bool has_copy = p->has_copy;
+    struct agent *a = userdata;
 
-    log_bound_forget(a->log_bound, p);
-    process_forget(p);
     if (has_copy)
         workspaces_sweep_soon(a->workspaces);
     else
         workspaces_sweep_later(a->workspaces);
+}
+
+static void forget(struct agent *a, struct process *p)
+{
+    log_bound_forget(a->log_bound, p);
+    process_forget(p);
 }
 
 static enum message message_of(const struct agent_unit *unit)
@@ -564,14 +569,18 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
 static int open_runtime(struct agent *a, struct edl_error *error)
 {
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
+    _cleanup_free_ char *workspace = text_format("%s/edl-workspace", a->layout.program_dir);
     struct launcher *launcher = NULL;
     int r = open_launcher(a, supervisor, &launcher, error);
 
     if (r == 0)
         r = runtime_new(a->event, launcher, &a->runtime, error);
 
+    a->remover = folder_remover_new(&(struct folder_remover_config){
+        .event = a->event, .program = workspace, .removed = on_removed, .userdata = a });
     a->table = (struct process_table){ .runtime = a->runtime,
                                        .layout = &a->layout,
+                                       .remover = a->remover,
                                        .observed = on_observed,
                                        .adopted = on_adopted,
                                        .userdata = a };
@@ -664,6 +673,7 @@ struct agent *agent_free(struct agent *a)
     agent_close_gpus(a);
     agent_close_usage(a);
     process_table_done(&a->table);
+    (void)folder_remover_free(a->remover);
     (void)runtime_free(a->runtime);
     agent_close_limits(a);
     orders_clear(&a->orders);

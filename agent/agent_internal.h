@@ -49,6 +49,7 @@ struct agent {
         *cgroup_home; /* where control groups of processes are made; NULL: nowhere, or by systemd */
     json_t *limits;   /* those that are held, in words */
     struct runtime *runtime;
+    struct folder_remover *remover;
     struct process_table table;
     struct agent_core *core;
     struct link *link;

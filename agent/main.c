@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - program edl-agent: runs the processes that the scheduler orders on this node */
+#include <errno.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "agent/agent.h"
@@ -14,11 +17,25 @@
  * RestartPreventExitStatus= for it. */
 #define STATUS_CONFIG 2
 
+#define AGENT_NICE (-10)
+
 static int exit_status(int r)
 {
     if (r == EDL_ECONFIG)
         return STATUS_CONFIG;
     return r < 0 ? 1 : 0;
+}
+
+/* be_prompt - supervisors that start and end fill the cores in a storm of starts: reports and calls
+ * go before them. What this program starts is as everything else. */
+static void be_prompt(void)
+{
+    const struct sched_param any = { 0 };
+
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) == 0 && errno == 0 &&
+        sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &any) == 0)
+        (void)setpriority(PRIO_PROCESS, 0, AGENT_NICE); /* root may */
 }
 
 int main(int argc, char **argv)
@@ -40,6 +57,7 @@ int main(int argc, char **argv)
         return 0;
     (void)umask(0027);
     open_files_raise();
+    be_prompt();
     r = agent_new(&options, &agent, &error);
     if (r == 0)
         r = agent_run(agent, &error);

@@ -20,6 +20,8 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
+/* a storm of starts holds up whoever looks at control groups */
+#define USAGE_PATIENCE_US (60 * USEC_PER_SEC)
 #define ANSWER_MAX ((size_t)256 * 1024)
 
 struct probe {
@@ -137,7 +139,9 @@ static int on_answers(sd_event_source *source, int fd, uint32_t revents, void *u
 
 bool probe_is_well(const struct probe *p, uint64_t now_us)
 {
-    return p->fd >= 0 && (!p->waiting || now_us - p->asked_us <= PROBE_PATIENCE_US);
+    uint64_t patience_us = p->state_dir != NULL ? PROBE_PATIENCE_US : USAGE_PATIENCE_US;
+
+    return p->fd >= 0 && (!p->waiting || now_us - p->asked_us <= patience_us);
 }
 
 /* refresh - a prober that can be asked, or none for now */

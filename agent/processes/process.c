@@ -18,6 +18,7 @@
 #include "agent/groups/job_weights.h"
 #include "agent/layout.h"
 #include "agent/logs/log_names.h"
+#include "agent/processes/folder_remover.h"
 #include "agent/processes/process_dir.h"
 #include "agent/supervisor/process_limits.h"
 #include "agent/machine/procfs.h"
@@ -278,15 +279,13 @@ void process_thaw(struct process *p, uint16_t epoch)
 
 void process_forget(struct process *p)
 {
-    struct edl_error error = { 0 };
-    struct log_subject subject;
-    char name[PROCESS_KEY_SIZE];
+    struct folder_remover *remover = p->table->remover;
+    char *dir = TAKE_PTR(p->dir);
+    bool has_copy = p->has_copy;
 
-    if (p->dir != NULL && process_dir_remove(p->dir, &error) < 0) {
-        subject = subject_of(&p->id, MESSAGE_NONE);
-        (void)log_failure_of(&subject, &error, "process %s", process_id_key(&p->id, name));
-    }
     process_free(p);
+    if (dir != NULL)
+        folder_remover_add(remover, dir, has_copy);
 }
 
 /* adopt_one - a folder of which nothing ran was being made, or its supervisor asked for, when the
@@ -305,8 +304,8 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     char name[PROCESS_KEY_SIZE];
     int r;
 
-    if (dir_fd < 0)
-        return dir_fd;
+    if (dir_fd < 0) /* the last agent's remover was at it */
+        return dir_fd == -ENOENT ? 0 : dir_fd;
     r = process_dir_forget_unstarted(dir, error);
     if (r != 0) {
         log_entry(LOG_LEVEL_INFO, &subject, "process %s was never started",

@@ -73,10 +73,11 @@ typedef void (*process_adopted_fn)(const struct process *process, uint64_t grace
 struct process_table {
     struct process *list; /* owned */
     size_t n;
-    struct process *by_key;      /* the same; uthash */
-    struct job_weight *weights;  /* owned */
-    struct runtime *runtime;     /* borrowed */
-    const struct layout *layout; /* borrowed */
+    struct process *by_key;         /* the same; uthash */
+    struct job_weight *weights;     /* owned */
+    struct runtime *runtime;        /* borrowed */
+    const struct layout *layout;    /* borrowed */
+    struct folder_remover *remover; /* borrowed */
     process_observed_fn observed;
     process_adopted_fn adopted;
     void *userdata;
@@ -105,5 +106,5 @@ void process_thaw(struct process *process, uint16_t epoch);
 /* process_refresh - asks the runtime again; table.observed follows */
 void process_refresh(struct process *process);
 
-/* process_forget - removes folder and entry */
+/* process_forget - the entry goes, and the folder soon (folder_remover.h) */
 void process_forget(struct process *process);

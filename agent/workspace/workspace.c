@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include "agent/files/file_reader.h"
 #include "agent/logs/log_trim.h"
 #include "agent/files/kept_outputs.h"
+#include "agent/processes/process_dir.h"
 #include "agent/workspace/workspace_share.h"
 #include "agent/workspace/workspace_sweep.h"
 #include "agent/workspace/workspace_tell.h"
@@ -36,6 +38,7 @@ static const char usage[] =
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
     "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES [WORK_DIR [JOB]...]\n"
+    "       edl-workspace remove-folders\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
@@ -43,7 +46,7 @@ static const char usage[] =
     "Packs a folder and tells its SHA-256 and size. Lists what it would pack. Unpacks an archive\n"
     "into the working directory, or into a folder unless that is there. Removes the copies that\n"
     "belong to no process folder. Keeps logs within their bounds. Reads files of processes for\n"
-    "the agent. See edl-workspace(8).\n";
+    "the agent, and removes their folders. See edl-workspace(8).\n";
 
 static int pack(char **arguments, struct edl_error *error)
 {
@@ -256,6 +259,25 @@ static int exit_status(const struct edl_error *error, int no_place)
     }
 }
 
+/* remove_folders - of processes: one path a message, and one message back when it is removed */
+static int remove_folders(char **arguments, struct edl_error *error)
+{
+    char path[PATH_MAX];
+    ssize_t n;
+
+    (void)arguments;
+    while ((n = read(STDIN_FILENO, path, sizeof path - 1)) > 0) {
+        struct edl_error failure = { 0 };
+
+        path[n] = '\0';
+        if (process_dir_remove(path, &failure) < 0)
+            (void)fprintf(stderr, "edl-workspace: %s\n", failure.text);
+        if (write(STDOUT_FILENO, ".", 1) != 1)
+            return edl_error_errno(error, -errno, "cannot write");
+    }
+    return 0;
+}
+
 static const struct {
     const char *name;
     int n_arguments, n_more; /* that may be given beyond them */
@@ -268,6 +290,7 @@ static const struct {
     { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },
     { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep, 1 },
     { "trim", 4, 0, trim, 1 },
+    { "remove-folders", 0, 0, remove_folders, 1 },
     { "list-files", 5, 0, list_files, 1 },
     { "send-file", 5, 0, send_file, 1 },
     { "send-log", 2, 2, send_log, 1 },

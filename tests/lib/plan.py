@@ -22,7 +22,7 @@ import steps  # noqa: E402
 import tests_here as here  # noqa: E402
 from steps import COMPUTES, CORES, Step  # noqa: E402
 
-MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so')  # what scripts preload
+MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so', 'tests/lib/slow_files.so')  # what scripts preload
 HISTORIES = 'tests/sim/100-faults.sh'
 # compiles in three quarters of the time of -g -O1; ASan guards the stack by itself, and two warnings guess without the optimiser
 SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-format-truncation'
