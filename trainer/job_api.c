@@ -136,6 +136,25 @@ int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_e
     return outcome(api, client_result(api->client, r), error);
 }
 
+int job_api_trained(struct job_api *api, struct edl_error *error)
+{
+    json_t *tasks = NULL;
+    int r = client_ask(api->client, "GET", "/jobs/self/tasks", NULL, &tasks);
+    bool trained = json_integer_value(json_object_get(tasks, "records_total")) > 0;
+
+    json_decref(tasks);
+    return r < 0 ? outcome(api, client_result(api->client, r), error) : trained;
+}
+
+int job_api_values_lost(struct job_api *api, struct edl_error *error)
+{
+    json_t *told = json_pack("{s:s}", "source", "nothing");
+    int r = client_ask(api->client, "POST", "/jobs/self/recovered", told, NULL);
+
+    json_decref(told);
+    return outcome(api, client_result(api->client, r), error);
+}
+
 void task_clear(struct task *task)
 {
     task->lease = edl_task_free(task->lease);

@@ -48,6 +48,12 @@ int job_api_has_dataset(struct job_api *api, struct edl_error *error);
 /* job_api_put_dataset - EDL_ESTALE when another index was put before */
 int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_error *error);
 
+/* job_api_trained - 1 when a task of the job has been counted, else 0 */
+int job_api_trained(struct job_api *api, struct edl_error *error);
+
+/* job_api_values_lost - a server has no values and no trainer has them: that is the job's end */
+int job_api_values_lost(struct job_api *api, struct edl_error *error);
+
 /* job_api_lease - LEASE_TASK fills *ret_task (task_clear it); LEASE_FINISHED sets *ret_save_model;
  * waits while all tasks are with others */
 int job_api_lease(struct job_api *api, struct task *ret_task, bool *ret_save_model,

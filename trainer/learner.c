@@ -158,6 +158,13 @@ float *const *learner_params(const struct learner *learner)
     return learner->values.host;
 }
 
+float *const *learner_held(struct learner *learner)
+{
+    mirror_download(&learner->values.mirrors[NGRAM_EMBEDDING], learner->backend,
+                    values_of(learner, NGRAM_EMBEDDING) * sizeof(float));
+    return learner->values.host;
+}
+
 /* A device that has failed stays so, and what came from it is nothing. */
 static int check_backend(const struct learner *learner, struct edl_error *error)
 {

@@ -72,6 +72,10 @@ int learner_evaluate(struct learner *learner, const int32_t *samples, size_t n_s
 int learner_evaluate_initial(struct learner *learner, const int32_t *samples, size_t n_samples,
                              struct evaluation *ret, struct edl_error *error);
 
+/* learner_held - f32[rows, columns] of each parameter as they were pulled last, in the program's
+ * memory; of rows that were never pulled it says nothing */
+float *const *learner_held(struct learner *learner);
+
 /* learner_params - f32[rows, columns] of each parameter, in the program's memory; complete after
  * learner_evaluate */
 float *const *learner_params(const struct learner *learner);

@@ -163,6 +163,11 @@ void network_learner_set_steps(struct network_learner *l, uint64_t steps)
     l->steps = steps;
 }
 
+float *const *network_learner_held(const struct network_learner *l)
+{
+    return l->back;
+}
+
 float *const *network_learner_values(const struct network_learner *l)
 {
     return l->values;

@@ -98,3 +98,7 @@ int network_learner_outputs(struct network_learner *learner, const struct sample
 /* network_learner_values - f32[rows, columns] of each of the network's parameters, static ones as
  * well */
 float *const *network_learner_values(const struct network_learner *learner);
+
+/* network_learner_held - the same of those that an exchange carries, in the order in which they are
+ * declared */
+float *const *network_learner_held(const struct network_learner *learner);

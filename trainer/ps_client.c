@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ps_client.c - a trainer's connections to all parameter servers of its job */
-#include "trainer/ps_client.h"
+#include "trainer/ps_client_internal.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -16,30 +16,8 @@
 #include "shared/macro.h"
 #include "trainer/handshake.h"
 #include "trainer/low_water.h"
-#include "trainer/ps_link.h"
-#include "trainer/shard.h"
 
 #define CONNECT_MS 5000
-
-/* What one server gets and gives of the sparse parameters in one exchange: packed for the wire. */
-struct packed {
-    uint8_t *out; /* ids and rows pushed, ids pulled */
-    size_t out_capacity;
-    float *in; /* rows pulled */
-    size_t in_capacity;
-    uint64_t updates;
-};
-
-struct ps_client {
-    struct ps_client_config config;
-    struct shard_shape *shapes; /* [n_servers] */
-    struct ps_link *links;
-    struct packed *packed;
-    bool connected;
-    bool unproved;      /* the last try to connect failed by a proof */
-    const char *lost;   /* name of a server that began again, NULL: none */
-    const char *awaits; /* of one that has no values yet, NULL: none */
-};
 
 int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
                   struct edl_error *error)
@@ -67,11 +45,12 @@ int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
         client->links[s].fd = -1;
         shard_shape_init(&config->declaration, s, config->n_servers, &client->shapes[s]);
     }
+    ps_client_past_open(client);
     *ret = client;
     return 0;
 }
 
-static void disconnect(struct ps_client *client)
+void ps_client_disconnect(struct ps_client *client)
 {
     for (uint32_t s = 0; s < client->config.n_servers; s++) {
         client->links[s].fd = safe_close(client->links[s].fd);
@@ -84,11 +63,12 @@ struct ps_client *ps_client_free(struct ps_client *client)
 {
     if (client == NULL)
         return NULL;
-    disconnect(client);
+    ps_client_disconnect(client);
     for (uint32_t s = 0; s < client->config.n_servers; s++) {
         free(client->packed[s].out);
         free(client->packed[s].in);
     }
+    ps_client_past_close(client);
     free(client->shapes);
     free(client->links);
     free(client->packed);
@@ -153,10 +133,9 @@ static int connect_host(struct ps_link *link, uint32_t s, const struct ps_host *
     return 0;
 }
 
-/* Sends the same kind of small request to every server; replies[s] are reply_bytes each, if any. */
-static int ask_all(struct ps_client *client, enum wire_type type, size_t head_bytes,
-                   enum wire_type expected, uint8_t *replies, size_t reply_bytes,
-                   struct edl_error *error)
+int ps_client_ask_all(struct ps_client *client, enum wire_type type, size_t head_bytes,
+                      enum wire_type expected, uint8_t *replies, size_t reply_bytes,
+                      struct edl_error *error)
 {
     for (uint32_t s = 0; s < client->config.n_servers; s++) {
         struct ps_link *link = &client->links[s];
@@ -216,8 +195,8 @@ static int say_hello(struct ps_client *client, const struct ps_host *hosts,
         (void)wire_hello_encode(&meetings[s].hello, client->links[s].head + WIRE_HEADER_BYTES);
     }
     if (r >= 0)
-        r = ask_all(client, WIRE_HELLO, WIRE_HELLO_BYTES, WIRE_CHALLENGE, replies,
-                    WIRE_CHALLENGE_BYTES, error);
+        r = ps_client_ask_all(client, WIRE_HELLO, WIRE_HELLO_BYTES, WIRE_CHALLENGE, replies,
+                              WIRE_CHALLENGE_BYTES, error);
     if (r == -EINVAL)
         (void)edl_error_remedy(error,
                                "the trainers and parameter servers of a job are to be of one"
@@ -245,7 +224,7 @@ static int greet(struct ps_client *client, const struct ps_host *hosts, struct e
                            error);
     }
     if (r >= 0)
-        r = ask_all(client, WIRE_PROOF, WIRE_PROOF_BYTES, WIRE_HELLO_OK, NULL, 0, error);
+        r = ps_client_ask_all(client, WIRE_PROOF, WIRE_PROOF_BYTES, WIRE_HELLO_OK, NULL, 0, error);
     return r;
 }
 
@@ -259,8 +238,8 @@ static int declare(struct ps_client *client, struct edl_error *error)
     for (uint32_t s = 0; s < n; s++)
         head_bytes = wire_declare_encode(&client->config.declaration,
                                          client->links[s].head + WIRE_HEADER_BYTES);
-    r = ask_all(client, WIRE_DECLARE, head_bytes, WIRE_DECLARE_OK, replies, WIRE_DECLARE_OK_BYTES,
-                error);
+    r = ps_client_ask_all(client, WIRE_DECLARE, head_bytes, WIRE_DECLARE_OK, replies,
+                          WIRE_DECLARE_OK_BYTES, error);
     client->awaits = NULL;
     for (uint32_t s = 0; r >= 0 && s < n; s++) {
         struct wire_declare_ok ok;
@@ -271,13 +250,20 @@ static int declare(struct ps_client *client, struct edl_error *error)
             r = edl_error_set(error, -EINVAL, "%s holds %llu dense values, expected %zu",
                               client->links[s].name, (unsigned long long)ok.dense_values,
                               client->shapes[s].dense_values);
-        if (r >= 0 && ok.created && ok.updates < client->packed[s].updates)
+        if (r >= 0 && ok.created && ok.updates < client->packed[s].counts.updates)
             client->lost = client->links[s].name;
-        client->packed[s].updates = ok.updates;
+        client->packed[s].counts.updates = ok.updates;
         if (ok.awaits > 0)
             client->awaits = client->links[s].name;
     }
     return r;
+}
+
+static int introduce(struct ps_client *client, struct edl_error *error)
+{
+    int r = declare(client, error);
+
+    return r >= 0 && client->config.tells_past ? ps_client_past_tell(client, error) : r;
 }
 
 int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
@@ -285,16 +271,16 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
 {
     int r = 0;
 
-    disconnect(client);
+    ps_client_disconnect(client);
     client->unproved = false;
     for (uint32_t s = 0; r >= 0 && s < client->config.n_servers; s++)
         r = connect_host(&client->links[s], s, &hosts[s], error);
     if (r >= 0)
         r = greet(client, hosts, error);
     if (r >= 0)
-        r = declare(client, error);
+        r = introduce(client, error);
     if (r < 0)
-        disconnect(client);
+        ps_client_disconnect(client);
     else
         client->connected = true;
     return r;
@@ -375,13 +361,14 @@ static size_t dense_parts(const struct shard_shape *shape, float *const *arrays,
     return n;
 }
 
-static int prepare(struct ps_client *client, uint32_t s, const struct exchange *exchange,
-                   struct edl_error *error)
+int ps_client_prepare(struct ps_client *client, uint32_t s, const struct exchange *exchange,
+                      uint32_t flags, struct edl_error *error)
 {
     const struct shard_shape *shape = &client->shapes[s];
     struct packed *packed = &client->packed[s];
     struct ps_link *link = &client->links[s];
-    struct wire_push_pull request = { .n_sections = exchange->n_rows,
+    struct wire_push_pull request = { .flags = flags,
+                                      .n_sections = exchange->n_rows,
                                       .samples = exchange->samples,
                                       .pass = exchange->pass };
     size_t in_rows = 0;
@@ -403,7 +390,7 @@ static int prepare(struct ps_client *client, uint32_t s, const struct exchange *
     }
     link->n_out = 1;
     link->n_in = 1;
-    link->in[0] = (struct iovec){ .iov_base = &packed->updates, .iov_len = sizeof packed->updates };
+    link->in[0] = (struct iovec){ .iov_base = &packed->counts, .iov_len = sizeof packed->counts };
     if (exchange->push)
         request.flags |= WIRE_PUSH;
     if (exchange->set)
@@ -455,17 +442,18 @@ int ps_client_exchange(void *userdata, const struct exchange *exchange, struct e
     if (!client->connected)
         return edl_error_set(error, EDL_EUNREACHABLE, "not connected to the parameter servers");
     for (uint32_t s = 0; r >= 0 && s < client->config.n_servers; s++)
-        r = prepare(client, s, exchange, error);
+        r = ps_client_prepare(client, s, exchange, 0, error);
     if (r >= 0)
         r = ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, error);
     if (r < 0) {
-        disconnect(client); /* what is left on the wire belongs to no request any more */
+        ps_client_disconnect(client); /* what is left on the wire belongs to no request any more */
         return r;
     }
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
     if (exchange->set)
         client->awaits = NULL;
+    ps_client_past_note(client, exchange);
     return 0;
 }
 
@@ -477,11 +465,11 @@ const char *ps_client_awaits(const struct ps_client *client)
 int ps_client_look(struct ps_client *client, struct edl_error *error)
 {
     int r = client->connected
-                ? declare(client, error)
+                ? introduce(client, error)
                 : edl_error_set(error, EDL_EUNREACHABLE, "not connected to the parameter servers");
 
     if (r < 0)
-        disconnect(client);
+        ps_client_disconnect(client);
     return r;
 }
 
@@ -500,7 +488,7 @@ uint64_t ps_client_updates(const struct ps_client *client)
     uint64_t least = UINT64_MAX;
 
     for (uint32_t s = 0; s < client->config.n_servers; s++)
-        least = MIN_OF(least, client->packed[s].updates);
+        least = MIN_OF(least, client->packed[s].counts.updates);
     return least;
 }
 
@@ -509,6 +497,6 @@ uint64_t ps_client_most_updates(const struct ps_client *client)
     uint64_t most = 0;
 
     for (uint32_t s = 0; s < client->config.n_servers; s++)
-        most = MAX_OF(most, client->packed[s].updates);
+        most = MAX_OF(most, client->packed[s].counts.updates);
     return most;
 }

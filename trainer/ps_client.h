@@ -27,6 +27,7 @@ struct ps_client_config {
     struct declaration declaration;
     struct agreement agreement; /* with the other trainers */
     uint32_t n_servers;
+    bool tells_past;     /* in a job: to servers of which one may come back without a checkpoint */
     uint64_t timeout_us; /* 0 = 30 s */
 };
 
@@ -47,9 +48,22 @@ int ps_client_connect(struct ps_client *client, const struct ps_host *hosts,
 int ps_client_exchange(void *client, const struct exchange *exchange, struct edl_error *error);
 
 /* ps_client_awaits - the name of a server that had no values when last asked, so that trainer 0 has
- * them to set; NULL: there is none. ps_client_look - asks again; fails as an exchange */
+ * them to set, or in a job another trainer; NULL: there is none. ps_client_look - asks again; fails
+ * as an exchange */
 const char *ps_client_awaits(const struct ps_client *client);
 int ps_client_look(struct ps_client *client, struct edl_error *error);
+
+/* ps_client_set_trained - before a connection: whether the job has been trained, by whomever
+ *
+ * ps_client_wished - whether a server has come back and asks for the values that this trainer has
+ * of it; ps_client_give - sets them: values[param] f32[rows, columns], with the rows that were ever
+ * pulled. Fails as an exchange.
+ *
+ * ps_client_forget - the trainer's copy is not what was pulled any more */
+void ps_client_set_trained(struct ps_client *client, bool trained);
+bool ps_client_wished(const struct ps_client *client);
+int ps_client_give(struct ps_client *client, float *const *values, struct edl_error *error);
+void ps_client_forget(struct ps_client *client);
 
 /* ps_client_unproved - whether the last ps_client_connect failed because something answers that
  * does not know the secret */

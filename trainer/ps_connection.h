@@ -35,6 +35,7 @@ struct ps_peer {
     uint64_t accepted_us;
     struct wire_hello hello; /* what it is to prove */
     struct wire_challenge challenge;
+    struct wire_past past; /* as it told last */
 };
 
 struct ps_connection_events {

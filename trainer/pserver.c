@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pserver.c - a parameter server: one shard of a job's parameters for all its trainers */
-#include "trainer/pserver.h"
-
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernels/kernels.h"
@@ -19,40 +16,12 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
-#include "trainer/checkpoint.h"
 #include "trainer/handshake.h"
-#include "trainer/lag_rule.h"
 #include "trainer/local_sgd.h"
 #include "trainer/one_writer.h"
 #include "trainer/ps_connection.h"
-#include "trainer/pserver_terms.h"
+#include "trainer/pserver_internal.h"
 #include "trainer/table.h"
-
-#define CONNECTIONS_MAX 2048
-
-struct pserver {
-    struct pserver_config config;
-    char *checkpoint_path;
-    struct one_writer writer; /* of the checkpoint */
-    sd_event *event;
-    sd_event_source *listen_source, *checkpoint_source, *greeting_source, *child_source;
-    struct table *table;    /* NULL before the first declaration */
-    bool restored;          /* from the checkpoint */
-    uint64_t saved_updates; /* in the checkpoint; UINT64_MAX: none written */
-    uint64_t saving_updates;
-    pid_t child;
-    struct ps_connection *connections[CONNECTIONS_MAX];
-    size_t n_connections;
-    struct trainer_record *trainers; /* of each trainer index that said HELLO; owned */
-    uint32_t n_trainers;
-    struct pserver_terms terms;
-};
-
-/* In whatever life. */
-struct trainer_record {
-    uint64_t incarnation; /* the newest */
-    struct lag_record lag;
-};
 
 static int refuse(struct ps_connection *connection, int code, const char *text)
 {
@@ -252,7 +221,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }
     pserver_terms_add(&server->terms, hello);
-    ok.created = !server->restored;
+    ok.created = server->recovery.source != RECOVERED_CHECKPOINT;
     ok.awaits = table_awaits_values(server->table);
     ok.updates = table_updates(server->table);
     ok.dense_values = table_shape(server->table)->dense_values;
@@ -260,6 +229,74 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
     ps_connection_peer(connection)->declared = true;
     ps_connection_reply(connection, WIRE_DECLARE_OK, reply, wire_declare_ok_encode(&ok, reply),
                         NULL, 0, NULL, 0);
+    return 0;
+}
+
+static struct recovery_now now_of(const struct pserver *server)
+{
+    return (struct recovery_now){ .updates = table_updates(server->table),
+                                  .awaits = table_awaits_values(server->table),
+                                  .rows_missing = table_rows_missing(server->table) };
+}
+
+static void tell_recovery(struct pserver *server)
+{
+    if (server->on_recovery != NULL)
+        server->on_recovery(server->recovery_userdata);
+}
+
+static int on_past(struct pserver *server, struct ps_connection *connection,
+                   const struct wire_header *header, const uint8_t *body)
+{
+    struct ps_peer *peer = ps_connection_peer(connection);
+    struct edl_error error = { 0 };
+    struct recovery_now now;
+    struct wire_past_ok ok;
+    uint8_t reply[WIRE_PAST_OK_BYTES];
+    int r = peer->declared ? wire_past_decode(body, (size_t)header->body_bytes, &peer->past, &error)
+                           : edl_error_set(&error, -EINVAL, "PAST before DECLARE");
+
+    if (r < 0)
+        return refuse(connection, r, error.text);
+    now = now_of(server);
+    if (recovery_meet(&server->recovery, &peer->past, &now) && !now.awaits) {
+        log_warning(
+            "no checkpoint of a job that has been trained: its trainers' values are wanted");
+        table_await_values(server->table);
+        now.awaits = true;
+    }
+    ok = (struct wire_past_ok){ .life = server->recovery.life,
+                                .updates = now.updates,
+                                .samples = table_samples(server->table),
+                                .wish = recovery_wish(&server->recovery, &peer->past, &now) };
+    tell_recovery(server);
+    ps_connection_reply(connection, WIRE_PAST_OK, reply, wire_past_ok_encode(&ok, reply), NULL, 0,
+                        NULL, 0);
+    return 0;
+}
+
+/* seed - of what the trainer brings, what is wanted still: another one may have been faster */
+static int seed(struct pserver *server, const struct ps_peer *peer,
+                const struct wire_push_pull *request, struct edl_error *error)
+{
+    const struct recovery_now now = now_of(server);
+    const enum wire_wish wish = recovery_wish(&server->recovery, &peer->past, &now);
+    int r = 0;
+
+    if (wish == WISH_VALUES)
+        r = table_seed(server->table, request, peer->past.updates, peer->past.samples, error);
+    else if (wish == WISH_ROWS)
+        table_seed_rows(server->table, request);
+    if (r < 0 || (wish != WISH_VALUES && wish != WISH_ROWS))
+        return r;
+    if (wish == WISH_VALUES)
+        recovery_seeded(&server->recovery, &peer->past, now.updates);
+    server->saved_updates = UINT64_MAX;
+    log_info("trainer-%u has given back values after %" PRIu64 " updates; %" PRIu64 " of %" PRIu64
+             " rows are start values",
+             peer->trainer, peer->past.updates, table_rows_missing(server->table),
+             table_rows(server->table));
+    tell_recovery(server);
     return 0;
 }
 
@@ -282,22 +319,24 @@ static int check_turn(const struct pserver *server, uint32_t trainer, uint32_t f
         return edl_error_set(error, -EINVAL, "trainer 0 sets the values, not trainer-%u", trainer);
     if (sets && table_declaration(server->table)->awaits_values == 0)
         return edl_error_set(error, -EINVAL, "the declaration awaits no values");
-    if (!sets && table_awaits_values(server->table))
+    if (!sets && !(flags & WIRE_SEED) && table_awaits_values(server->table))
         return edl_error_set(error, -EINVAL, "trainer 0 has not set the values yet");
     return 0;
 }
 
 /* apply - a checked request: values, or gradients */
-static int apply(struct pserver *server, uint32_t trainer, const struct wire_push_pull *request,
-                 struct edl_error *error)
+static int apply(struct pserver *server, const struct ps_peer *peer,
+                 const struct wire_push_pull *request, struct edl_error *error)
 {
     int r = 0;
 
-    if (request->flags & WIRE_SET) {
+    if (request->flags & WIRE_SEED) {
+        r = seed(server, peer, request, error);
+    } else if (request->flags & WIRE_SET) {
         r = table_set(server->table, request, error);
         if (r >= 0)
-            log_info("trainer-%u has set the values of its saved model", trainer);
-    } else if ((request->flags & WIRE_PUSH) == 0 || take(server, trainer)) {
+            log_info("trainer-%u has set the values of its saved model", peer->trainer);
+    } else if ((request->flags & WIRE_PUSH) == 0 || take(server, peer->trainer)) {
         table_push(server->table, request);
     }
     return r;
@@ -320,7 +359,7 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     const struct shard_shape *shape;
     struct wire_push_pull request;
     size_t block = 0, rows;
-    uint64_t updates;
+    uint64_t counts[2];
     float *scratch;
     int r;
 
@@ -343,12 +382,13 @@ static int on_push_pull(struct pserver *server, struct ps_connection *connection
     if (scratch == NULL)
         return refuse(connection, -ENOMEM, "no memory for the rows asked for");
     detach_all(server); /* this connection writes nothing now, so it stays */
-    r = apply(server, ps_connection_peer(connection)->trainer, &request, &error);
+    r = apply(server, ps_connection_peer(connection), &request, &error);
     if (r < 0)
         return refuse(connection, r, error.text);
     table_pull_rows(server->table, &request, scratch);
-    updates = table_updates(server->table);
-    ps_connection_reply(connection, WIRE_PUSH_PULL_OK, &updates, sizeof updates,
+    counts[0] = table_updates(server->table);
+    counts[1] = table_samples(server->table);
+    ps_connection_reply(connection, WIRE_PUSH_PULL_OK, counts, sizeof counts,
                         table_values(server->table), block, scratch, rows);
     return 0;
 }
@@ -359,9 +399,8 @@ static const struct {
     int (*handler)(struct pserver *server, struct ps_connection *connection,
                    const struct wire_header *header, const uint8_t *body);
 } handlers[] = {
-    { WIRE_HELLO, false, on_hello },
-    { WIRE_PROOF, false, on_proof },
-    { WIRE_DECLARE, true, on_declare },
+    { WIRE_HELLO, false, on_hello },        { WIRE_PROOF, false, on_proof },
+    { WIRE_DECLARE, true, on_declare },     { WIRE_PAST, true, on_past },
     { WIRE_PUSH_PULL, true, on_push_pull },
 };
 
@@ -446,88 +485,6 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
     return 0;
 }
 
-static void checkpoint_done(struct pserver *server, bool ok)
-{
-    server->child = 0;
-    server->child_source = sd_event_source_disable_unref(server->child_source);
-    if (ok)
-        server->saved_updates = server->saving_updates;
-    else
-        log_error("the checkpoint %s could not be written; trying again later",
-                  server->checkpoint_path);
-}
-
-static int on_child(sd_event_source *source, const siginfo_t *info, void *userdata)
-{
-    (void)source;
-    checkpoint_done(userdata, info->si_code == CLD_EXITED && info->si_status == 0);
-    return 0;
-}
-
-static bool checkpoint_due(const struct pserver *server)
-{
-    return server->checkpoint_path != NULL && server->table != NULL &&
-           !table_awaits_values(server->table) &&
-           table_updates(server->table) != server->saved_updates;
-}
-
-static int claim(struct pserver *server, struct edl_error *error)
-{
-    return checkpoint_claim(&server->writer, &server->config, error);
-}
-
-/* The child has the table as it is at this moment (copy on write) and does nothing but write it. */
-static void checkpoint_start(struct pserver *server)
-{
-    struct edl_error error = { 0 };
-    pid_t child;
-    int r = claim(server, &error);
-
-    if (r < 0) {
-        (void)log_failure(&error, "no checkpoint is written");
-        return;
-    }
-    child = fork();
-    if (child < 0) {
-        log_error("cannot fork for a checkpoint: %s", strerror(errno));
-        return;
-    }
-    if (child == 0) {
-        /* The connections are not the child's: if the server dies now, its peers must notice at
-         * once. */
-        (void)close_range(3, UINT_MAX, 0);
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, &error);
-        if (r < 0)
-            (void)log_failure(&error, "checkpoint");
-        _exit(r < 0 ? 1 : 0);
-    }
-    server->child = child;
-    server->saving_updates = table_updates(server->table);
-    r = sd_event_add_child(server->event, &server->child_source, child, WEXITED, on_child, server);
-    if (r < 0)
-        log_error("cannot watch the checkpoint's child: %s", strerror(-r));
-}
-
-int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
-{
-    int status, r;
-
-    if (server->child > 0) {
-        server->child_source = sd_event_source_disable_unref(server->child_source);
-        while ((r = waitpid(server->child, &status, 0)) < 0 && errno == EINTR)
-            ;
-        checkpoint_done(server, r > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    }
-    if (!checkpoint_due(server))
-        return 0;
-    r = claim(server, error);
-    if (r >= 0)
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, error);
-    if (r >= 0)
-        server->saved_updates = table_updates(server->table);
-    return r;
-}
-
 /* Returns when the next one has to have greeted; NEVER_US: all have. */
 static uint64_t drop_silent(struct pserver *server, uint64_t now_us)
 {
@@ -560,41 +517,15 @@ static int on_greeting_due(sd_event_source *source, uint64_t time_us, void *user
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static int on_checkpoint_due(sd_event_source *source, uint64_t time_us, void *userdata)
+/* new_life - a number that no other life of the server has */
+static int new_life(struct pserver *server, struct edl_error *error)
 {
-    struct pserver *server = userdata;
+    uint64_t life = 0;
 
-    (void)time_us;
-    if (server->child == 0 && checkpoint_due(server))
-        checkpoint_start(server);
-    (void)sd_event_source_set_time_relative(source, server->config.checkpoint_period_us);
-    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-/* load - another server that writes there is found now, not after hours; a full disk may have room
- * by then */
-static int load(struct pserver *server, struct edl_error *error)
-{
-    int r = claim(server, error);
-
-    if (r == -EBUSY)
-        return r;
-    if (r < 0)
-        (void)log_failure(error, "checkpoint");
-    r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
-                        &server->table, error);
-
-    if (r == -ENOENT)
-        return 0;
-    if (r < 0) {
-        (void)edl_error_remedy(error, "remove or replace the file to start without it");
-        return r;
-    }
-    server->restored = true;
-    server->saved_updates = table_updates(server->table);
-    log_info("restored %zu parameters after %" PRIu64 " updates from %s",
-             table_shape(server->table)->total_values, server->saved_updates,
-             server->checkpoint_path);
+    while (life == 0)
+        if (getrandom(&life, sizeof life, 0) != (ssize_t)sizeof life && errno != EINTR)
+            return edl_error_errno(error, -errno, "no random number");
+    recovery_init(&server->recovery, life, server->table != NULL, pserver_updates(server));
     return 0;
 }
 
@@ -617,18 +548,23 @@ int pserver_new(sd_event *event, const struct pserver_config *config, struct pse
         server->config.greeting_us = 10 * USEC_PER_SEC;
     if (config->checkpoint_path != NULL) {
         server->checkpoint_path = xstrdup(config->checkpoint_path);
-        r = load(server, error);
+        r = pserver_load(server, error);
         if (r < 0) {
             (void)pserver_free(server);
             return r;
         }
     }
+    r = new_life(server, error);
+    if (r < 0) {
+        (void)pserver_free(server);
+        return r;
+    }
     r = sd_event_add_io(event, &server->listen_source, config->listen_fd, EPOLLIN, on_listen,
                         server);
     if (r >= 0)
         r = sd_event_add_time_relative(event, &server->checkpoint_source, CLOCK_MONOTONIC,
-                                       server->config.checkpoint_period_us, 0, on_checkpoint_due,
-                                       server);
+                                       server->config.checkpoint_period_us, 0,
+                                       pserver_on_checkpoint_due, server);
     if (r >= 0)
         r = sd_event_add_time_relative(event, &server->greeting_source, CLOCK_BOOTTIME,
                                        server->config.greeting_us, 0, on_greeting_due, server);
@@ -673,6 +609,25 @@ bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *re
 uint32_t pserver_index(const struct pserver *server)
 {
     return server->config.index;
+}
+
+void pserver_on_recovery(struct pserver *server, void (*fn)(void *userdata), void *userdata)
+{
+    server->on_recovery = fn;
+    server->recovery_userdata = userdata;
+}
+
+bool pserver_recovered(const struct pserver *server, struct pserver_recovered *ret)
+{
+    const struct recovery *recovery = &server->recovery;
+
+    if (recovery->seen == 0 || server->table == NULL || table_awaits_values(server->table))
+        return false;
+    *ret = (struct pserver_recovered){ .source = recovery->source,
+                                       .rows_missing = table_rows_missing(server->table),
+                                       .rows = table_rows(server->table) };
+    ret->lost = recovery_lost(recovery, &ret->of);
+    return true;
 }
 
 uint64_t pserver_updates(const struct pserver *server)

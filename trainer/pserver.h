@@ -12,6 +12,7 @@
 
 #include "shared/job_secret.h"
 #include "trainer/block_placement.h"
+#include "trainer/recovery.h"
 
 struct edl_error;
 struct pserver;
@@ -53,6 +54,18 @@ uint32_t pserver_index(const struct pserver *server);
 /* pserver_pushes - of that trainer, in whatever life; false: it was never here */
 bool pserver_pushes(const struct pserver *server, uint32_t trainer, uint64_t *ret_committed,
                     uint64_t *ret_discarded);
+
+/* How a server has come back whose trainers have seen an earlier life of it. */
+struct pserver_recovered {
+    enum recovery_source source;
+    uint64_t lost, of;           /* updates: so many of so many are in its values no more */
+    uint64_t rows_missing, rows; /* sparse rows that have start values, of all; by trainers only */
+};
+
+/* pserver_recovered - false: it is in its first life, or has no values yet
+ * pserver_on_recovery - fn is called when that may have changed */
+bool pserver_recovered(const struct pserver *server, struct pserver_recovered *ret);
+void pserver_on_recovery(struct pserver *server, void (*fn)(void *userdata), void *userdata);
 
 /* pserver_listen - "host:port" or host and port apart; port 0 = any. Returns the descriptor,
  * -EADDRINUSE when taken. */

@@ -3,6 +3,7 @@
 #include "trainer/table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ struct table {
     size_t touched_of[DECLARATION_PARAMS_MAX]; /* where a parameter's entries begin */
     size_t n_touched;
     uint64_t *touched;
+    bool *seeded; /* [n_touched] rows that were set by table_seed; NULL: it was not called */
+    uint64_t rows_missing;
 };
 
 /* Values from that place of the whole parameter on. */
@@ -144,6 +147,7 @@ struct table *table_free(struct table *table)
         return NULL;
     free(table->values);
     free(table->touched);
+    free(table->seeded);
     for (uint32_t s = 0; s < table->n_slots; s++)
         free(table->slots[s]);
     free(table);
@@ -251,16 +255,42 @@ static bool has_velocity(const struct table *table, uint32_t param)
     return optimizer_has_velocity(&table->declaration.optimizer, &table->declaration.params[param]);
 }
 
+/* resume - before the first update of elements whose values were set and whose slots are zeros
+ * AdaGrad's steps are small after many updates, because its state sums all squares of gradients. A
+ * sum of nothing would make the first steps as large as at the start, far from where the values
+ * were. So the sum is estimated: as if each of the updates had been like this one. The other
+ * methods forget old gradients anyway. */
+static void resume(const struct table *table, float *const slots[], const float *gradient, size_t n,
+                   double updates, const struct optimizer_step *step)
+{
+    double sum = 0;
+
+    if (table->declaration.optimizer.method != OPTIMIZER_ADAGRAD)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const double g = MIN_OF(fabs((double)gradient[i]), step->clipping);
+
+        sum += g * g;
+    }
+    for (size_t i = 0; i < n; i++)
+        slots[0][i] = (float)(updates * sum / (double)n);
+}
+
 static void apply_dense(struct table *table, uint32_t param, const float *gradient)
 {
     const struct shard_param *part = &table->shape.params[param];
     struct optimizer_step step = table->steps[param];
+    uint64_t *count = &table->touched[table->touched_of[param]];
     float *slots[OPTIMIZER_SLOTS_MAX];
 
-    step.count = ++table->touched[table->touched_of[param]];
+    slots_at(table, part->offset, has_velocity(table, param), slots);
+    if (*count & TABLE_UNTOUCHED) {
+        resume(table, slots, gradient, part->values, (double)(*count & ~TABLE_UNTOUCHED), &step);
+        *count = 0;
+    }
+    step.count = ++*count;
     step.first = step.count == 1;
     step.batches = 1;
-    slots_at(table, part->offset, has_velocity(table, param), slots);
     table->kind->update(table->values + part->offset, slots, gradient, part->values, &step);
 }
 
@@ -271,21 +301,33 @@ static bool decays(const struct table *table, uint32_t param)
     return (step->l1_rate > 0 || step->l2_rate > 0) && (table->kind->abilities & OPTIMIZER_DECAY);
 }
 
+/* is_missing - the row has its start value still, though values were set; of no use without that */
+static bool is_missing(const struct table *table, size_t at)
+{
+    return !table->seeded[at] && (table->touched[at] & TABLE_UNTOUCHED) != 0;
+}
+
 /* A row that has missed batches pays for them first, and then has an update like any other, so that
  * a row that misses none moves exactly as a dense one. A push that does not count, and a row that
- * comes twice, miss nothing. */
-static void apply_row(struct table *table, uint32_t param, uint32_t row, const float *gradient)
+ * comes twice, miss nothing, nor does a row that was set. share: of all rows, those that this push
+ * has */
+static void apply_row(struct table *table, uint32_t param, uint32_t row, const float *gradient,
+                      double share)
 {
     const struct shard_param *part = &table->shape.params[param];
     const size_t local = (size_t)shard_local_row(&table->shape, param, row);
     const size_t offset = part->offset + local * part->columns;
     uint64_t *last = &table->touched[table->touched_of[param] + local];
-    const uint64_t passed = table->updates - MIN_OF(*last, table->updates);
+    const bool was_set = (*last & TABLE_UNTOUCHED) != 0;
+    const uint64_t passed = was_set ? 1 : table->updates - MIN_OF(*last, table->updates);
     struct optimizer_step step = table->steps[param];
     float *slots[OPTIMIZER_SLOTS_MAX];
 
     slots_at(table, offset, false, slots);
-    step.first = *last == 0;
+    step.first = *last == 0 || was_set;
+    if (was_set)
+        resume(table, slots, gradient, part->columns, share * (double)(*last & ~TABLE_UNTOUCHED),
+               &step);
     if (passed > 1 && decays(table, param)) {
         step.batches = passed - 1;
         table->kind->catch_up(table->values + offset, slots, part->columns, &step);
@@ -306,10 +348,12 @@ static void begin_push(struct table *table, uint32_t samples, uint32_t pass)
 
 static void push_rows(struct table *table, const struct wire_section *section)
 {
-    const size_t columns = table->shape.params[section->param].columns;
+    const struct shard_param *part = &table->shape.params[section->param];
+    const double share = (double)section->n_push / (double)MAX_OF(part->rows, 1u);
 
     for (uint32_t i = 0; i < section->n_push; i++)
-        apply_row(table, section->param, section->push_ids[i], section->push_rows + i * columns);
+        apply_row(table, section->param, section->push_ids[i],
+                  section->push_rows + (size_t)i * part->columns, share);
 }
 
 void table_push(struct table *table, const struct wire_push_pull *request)
@@ -416,6 +460,77 @@ int table_set(struct table *table, const struct wire_push_pull *request, struct 
     return 0;
 }
 
+/* ---- values that a trainer gives back ---- */
+
+void table_await_values(struct table *table)
+{
+    table->awaits_values = table->updates == 0;
+}
+
+uint64_t table_rows(const struct table *table)
+{
+    uint64_t n = 0;
+
+    for (uint32_t p = 0; p < table->shape.n_params; p++)
+        n += table->shape.params[p].sparse ? table->shape.params[p].rows : 0;
+    return n;
+}
+
+uint64_t table_rows_missing(const struct table *table)
+{
+    return table->rows_missing;
+}
+
+/* All count as set after so many updates. */
+static void begin_anew(struct table *table, uint64_t updates, uint64_t samples)
+{
+    table->updates = updates;
+    table->samples = samples;
+    for (uint32_t s = 0; s < table->n_slots; s++)
+        memset(table->slots[s], 0, table->shape.total_values * sizeof *table->slots[s]);
+    for (size_t i = 0; i < table->n_touched; i++)
+        table->touched[i] = updates | TABLE_UNTOUCHED;
+    if (table->seeded == NULL)
+        table->seeded = xcalloc(table->n_touched + 1, sizeof *table->seeded);
+    memset(table->seeded, 0, table->n_touched * sizeof *table->seeded);
+    table->rows_missing = table_rows(table);
+    set_rates(table, 0);
+}
+
+int table_seed(struct table *table, const struct wire_push_pull *request, uint64_t updates,
+               uint64_t samples, struct edl_error *error)
+{
+    if (request->dense == NULL && table->shape.dense_values > 0)
+        return edl_error_set(error, -EINVAL, "the dense parameters are not set");
+    begin_anew(table, updates, samples);
+    if (request->dense != NULL)
+        memcpy(table->values, request->dense, table->shape.dense_values * sizeof(float));
+    table_seed_rows(table, request);
+    table->awaits_values = false;
+    return 0;
+}
+
+void table_seed_rows(struct table *table, const struct wire_push_pull *request)
+{
+    for (uint32_t s = 0; table->rows_missing > 0 && s < request->n_sections; s++) {
+        const struct wire_section *section = &request->sections[s];
+        const struct shard_param *part = &table->shape.params[section->param];
+
+        for (uint32_t i = 0; i < section->n_push; i++) {
+            const size_t local =
+                (size_t)shard_local_row(&table->shape, section->param, section->push_ids[i]);
+            const size_t at = table->touched_of[section->param] + local;
+
+            if (!is_missing(table, at))
+                continue;
+            memcpy(table->values + part->offset + local * part->columns,
+                   section->push_rows + (size_t)i * part->columns, part->columns * sizeof(float));
+            table->seeded[at] = true;
+            table->rows_missing--;
+        }
+    }
+}
+
 /* As it would be had it paid for the batches it missed; the row itself stays as it is. */
 static void pull_row(const struct table *table, uint32_t param, uint32_t row, float *out)
 {
@@ -425,7 +540,7 @@ static void pull_row(const struct table *table, uint32_t param, uint32_t row, fl
     const uint64_t last = table->touched[table->touched_of[param] + local];
 
     memcpy(out, table->values + offset, part->columns * sizeof *out);
-    if (last < table->updates && decays(table, param)) {
+    if (last < table->updates && decays(table, param)) { /* not of a row that was set */
         struct optimizer_step step = table->steps[param];
         float *slots[OPTIMIZER_SLOTS_MAX];
 

@@ -42,7 +42,10 @@ uint32_t table_n_slots(const struct table *table);
 float *table_slot(struct table *table, uint32_t slot);
 
 /* table_touched - of each row of each sparse parameter the push that touched it last, and of each
- * dense parameter its number of updates; *ret_n of them. 0: never */
+ * dense parameter its number of updates; *ret_n of them. 0: never. With TABLE_UNTOUCHED: not since
+ * its values were set, after so many pushes; a row pays no decay for the batches that it missed
+ * before it comes again */
+#define TABLE_UNTOUCHED (UINT64_C(1) << 63)
 uint64_t *table_touched(struct table *table, size_t *ret_n);
 
 /* table_check - ids of this shard, gradients finite; -EINVAL. A push is applied as a whole or not
@@ -62,6 +65,22 @@ void table_set_restored(struct table *table);
  * set again, with the same bits. -EINVAL: some are missing, or others are there; -EALREADY: pushes
  * have been applied */
 int table_set(struct table *table, const struct wire_push_pull *request, struct edl_error *error);
+
+/* table_await_values - of one without updates: it serves none until table_seed
+ *
+ * table_seed - from a checked request: dense values, and rows as far as there are any; slots begin
+ * anew. The table then counts as after so many updates and samples. -EINVAL: the dense ones are
+ * missing
+ *
+ * table_seed_rows - rows alone, of those that have start values still
+ *
+ * table_rows_missing - of how many that is, since table_seed; 0 without it. table_rows - of all */
+void table_await_values(struct table *table);
+int table_seed(struct table *table, const struct wire_push_pull *request, uint64_t updates,
+               uint64_t samples, struct edl_error *error);
+void table_seed_rows(struct table *table, const struct wire_push_pull *request);
+uint64_t table_rows_missing(const struct table *table);
+uint64_t table_rows(const struct table *table);
 
 /* table_pull_rows - rows of all sections of a checked request, one after the other, into out */
 void table_pull_rows(const struct table *table, const struct wire_push_pull *request, float *out);

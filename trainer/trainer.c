@@ -35,6 +35,7 @@ static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_e
                                        .trainer = (uint32_t)trainer->config->index,
                                        .incarnation = trainer->config->incarnation,
                                        .declaration = trainer->workshop.declaration,
+                                       .tells_past = true,
                                        .n_servers = n_servers };
 
     memcpy(config.secret, trainer->secret, sizeof config.secret);
@@ -68,7 +69,72 @@ static int try_connect(void *userdata, struct edl_error *error)
     if (n < want)
         return edl_error_set(error, EDL_EUNREACHABLE, "%u of %u parameter servers are running", n,
                              want);
+    r = job_api_trained(trainer->api, error);
+    if (r < 0)
+        return r;
+    ps_client_set_trained(trainer->servers, r > 0);
     return ps_client_connect(trainer->servers, hosts, error);
+}
+
+/* ---- a server that has come back without its values ---- */
+
+static bool has_none_yet(int code)
+{
+    return code == -EINPROGRESS || worth_retrying(code);
+}
+
+/* give_back - what is asked for; then whether all servers have values */
+static int give_back(void *userdata, struct edl_error *error)
+{
+    struct trainer *trainer = userdata;
+    int r = ps_client_look(trainer->servers, error);
+
+    if (worth_retrying(r))
+        r = try_connect(trainer, error);
+    if (r >= 0 && ps_client_wished(trainer->servers)) {
+        r = ps_client_give(trainer->servers, workshop_held(&trainer->workshop), error);
+        if (r >= 0)
+            log_info("gave a parameter server back the values that it had before");
+        if (r >= 0)
+            r = ps_client_look(trainer->servers, error);
+    }
+    if (r < 0 || ps_client_awaits(trainer->servers) == NULL)
+        return r;
+    return edl_error_set(error, -EINPROGRESS, "%s has come back without its values",
+                         ps_client_awaits(trainer->servers));
+}
+
+static int values_are_lost(struct trainer *trainer, struct edl_error *error)
+{
+    struct edl_error ignored = { 0 };
+
+    (void)
+        edl_error_set(error, -ENODATA,
+                      "%s has come back without a checkpoint, and no trainer has its values: what "
+                      "was trained is lost",
+                      ps_client_awaits(trainer->servers));
+    (void)edl_error_remedy(error,
+                           "submit the job again with checkpoint: {path: DIR}, a folder that "
+                           "all nodes see");
+    (void)job_api_values_lost(trainer->api, &ignored);
+    return -ENODATA;
+}
+
+static int await_values(struct trainer *trainer, struct edl_error *error)
+{
+    const struct servers_wait wait = { .attempt = give_back,
+                                       .may_come = has_none_yet,
+                                       .userdata = trainer,
+                                       .what = "the values of a parameter server",
+                                       .wait_us = trainer->config->reconnect_us,
+                                       .stop = trainer->config->stop };
+    bool late;
+    int r;
+
+    if (!ps_client_wished(trainer->servers) && ps_client_awaits(trainer->servers) == NULL)
+        return 0;
+    r = servers_wait(&wait, &late, error);
+    return r == -EINPROGRESS ? values_are_lost(trainer, error) : r;
 }
 
 /* Asks anew where the servers are each time: one that was replaced comes back somewhere else. */
@@ -85,6 +151,8 @@ static int connect_servers(struct trainer *trainer, uint64_t wait_us, struct edl
 
     if (late)
         edl_error_prefix(error, "gave up after %" PRIu64 " s: ", wait_us / USEC_PER_SEC);
+    if (r >= 0)
+        r = await_values(trainer, error);
     if (r >= 0)
         log_info("connected to %u parameter servers (%" PRIu64 " updates so far)",
                  trainer->n_servers, ps_client_updates(trainer->servers));
@@ -147,6 +215,7 @@ static int baseline(struct trainer *trainer, struct edl_error *error)
 {
     if (trainer->before.samples > 0)
         return 0;
+    ps_client_forget(trainer->servers); /* start values lie where the pulled ones were */
     return workshop_baseline(&trainer->workshop, &trainer->before, error);
 }
 
@@ -274,15 +343,15 @@ static int save(struct trainer *trainer, struct edl_error *error)
 {
     struct evaluation after;
     char path[PATH_MAX];
-    int r = baseline(trainer, error);
+    int r = result(trainer, &after, error);
 
-    if (r >= 0)
-        r = result(trainer, &after, error);
     if (r < 0)
         return r;
     printf("Test after training, Cost %f, {'classification_error_evaluator': %.6g}\n", after.cost,
            after.error_rate);
     r = workshop_save(&trainer->workshop, path, sizeof path, error);
+    if (r >= 0)
+        r = baseline(trainer, error);
     if (r >= 0)
         r = post_metrics(trainer, &after, path, error);
     if (r >= 0)

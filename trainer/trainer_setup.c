@@ -175,6 +175,13 @@ int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userda
     return learner_new(learner, &workshop->learner, error);
 }
 
+float *const *workshop_held(const struct workshop *workshop)
+{
+    if (workshop->network_learner != NULL)
+        return network_learner_held(workshop->network_learner);
+    return workshop->learner != NULL ? learner_held(workshop->learner) : NULL;
+}
+
 void workshop_close(struct workshop *workshop)
 {
     workshop->learner = learner_free(workshop->learner);

@@ -56,6 +56,10 @@ int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct 
  * then */
 int workshop_result(struct workshop *workshop, struct evaluation *ret, struct edl_error *error);
 
+/* workshop_held - f32[rows, columns] of each parameter that is declared, as it was pulled last;
+ * NULL: before workshop_start */
+float *const *workshop_held(const struct workshop *workshop);
+
 /* workshop_prepare_output - before anything is trained: output_dir is there (made, one level) and
  * can be written to; 0 also without one */
 int workshop_prepare_output(const struct workshop *workshop, struct edl_error *error);

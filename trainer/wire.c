@@ -262,6 +262,65 @@ int wire_declare_ok_decode(const uint8_t *body, size_t size, struct wire_declare
     return 0;
 }
 
+size_t wire_past_encode(const struct wire_past *past, uint8_t *out)
+{
+    out = put_u64(out, past->life);
+    out = put_u64(out, past->updates);
+    out = put_u64(out, past->samples);
+    out = put_u32(out, past->holds);
+    (void)put_u32(out, past->trained);
+    return WIRE_PAST_BYTES;
+}
+
+int wire_past_decode(const uint8_t *body, size_t size, struct wire_past *ret,
+                     struct edl_error *error)
+{
+    struct wire_past past;
+    int r = check_size("PAST", size, WIRE_PAST_BYTES, error);
+
+    if (r < 0)
+        return r;
+    body = get(body, &past.life, sizeof past.life);
+    body = get(body, &past.updates, sizeof past.updates);
+    body = get(body, &past.samples, sizeof past.samples);
+    body = get(body, &past.holds, sizeof past.holds);
+    (void)get(body, &past.trained, sizeof past.trained);
+    if (past.holds > 1 || past.trained > 1 || past.updates > WIRE_COUNT_MAX ||
+        past.samples > WIRE_COUNT_MAX)
+        return edl_error_set(error, -EINVAL, "PAST has a number that is too large");
+    *ret = past;
+    return 0;
+}
+
+size_t wire_past_ok_encode(const struct wire_past_ok *ok, uint8_t *out)
+{
+    out = put_u64(out, ok->life);
+    out = put_u64(out, ok->updates);
+    out = put_u64(out, ok->samples);
+    out = put_u32(out, ok->wish);
+    (void)put_u32(out, 0);
+    return WIRE_PAST_OK_BYTES;
+}
+
+int wire_past_ok_decode(const uint8_t *body, size_t size, struct wire_past_ok *ret,
+                        struct edl_error *error)
+{
+    struct wire_past_ok ok;
+    int r = check_size("PAST_OK", size, WIRE_PAST_OK_BYTES, error);
+
+    if (r < 0)
+        return r;
+    body = get(body, &ok.life, sizeof ok.life);
+    body = get(body, &ok.updates, sizeof ok.updates);
+    body = get(body, &ok.samples, sizeof ok.samples);
+    (void)get(body, &ok.wish, sizeof ok.wish);
+    if (ok.life == 0 || ok.wish >= WISHES)
+        return edl_error_set(error, -EINVAL, "PAST_OK of life %llu with wish %u",
+                             (unsigned long long)ok.life, ok.wish);
+    *ret = ok;
+    return 0;
+}
+
 size_t wire_refused_encode(const struct wire_refused *refused, uint8_t *out)
 {
     size_t used = strnlen(refused->text, WIRE_REFUSED_MAX - 8);
@@ -350,6 +409,15 @@ static void view_sections(const uint8_t *in, const struct shard_shape *shape,
     }
 }
 
+/* A frame pushes gradients, or values in one way. */
+static bool flags_are_valid(uint32_t flags)
+{
+    const uint32_t ways = flags & (WIRE_PUSH | WIRE_SET | WIRE_SEED);
+    const uint32_t known = WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH | WIRE_SET | WIRE_SEED;
+
+    return (flags & ~known) == 0 && (ways & (ways - 1)) == 0;
+}
+
 int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_shape *shape,
                           struct wire_push_pull *ret, struct edl_error *error)
 {
@@ -361,8 +429,7 @@ int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_s
         return check_size("PUSH_PULL", size, WIRE_PUSH_PULL_FIXED_BYTES, error);
     (void)get(get(body, &request.flags, 4), &request.n_sections, 4);
     (void)get(get(body + 8, &request.samples, 4), &request.pass, 4);
-    if (request.flags & ~(uint32_t)(WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH | WIRE_SET) ||
-        (request.flags & WIRE_PUSH && request.flags & WIRE_SET))
+    if (!flags_are_valid(request.flags))
         return edl_error_set(error, -EINVAL, "PUSH_PULL with unknown flags 0x%x", request.flags);
     if (request.n_sections > DECLARATION_PARAMS_MAX)
         return edl_error_set(error, -EINVAL, "PUSH_PULL with %u sections", request.n_sections);

@@ -15,10 +15,13 @@
  * DECLARE body: u64 seed, u32 parameters, u8 awaits values, u8 dense ports, u8 sparse ports, u8 0,
  * struct optimizer_spec, parameters x struct param_spec, with zeros behind the ends of their texts.
  *
+ * PAST body, in jobs, behind DECLARE: u64 life, u64 updates, u64 samples, u32 holds, u32 trained.
+ * PAST_OK body: u64 life, u64 updates, u64 samples, u32 wish, u32 0. trainer/recovery.h tells why.
+ *
  * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, sections x
  * {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard], then for
  * each section: u32 pushed ids, f32 pushed rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates,
- * [f32 dense values of the shard], then for each section: f32 pulled rows. */
+ * u64 samples, [f32 dense values of the shard], then for each section: f32 pulled rows. */
 #pragma once
 
 #include "shared/job_secret.h"
@@ -34,8 +37,9 @@ struct shard_shape;
 #define WIRE_MAGIC UINT32_C(0x504c4445) /* "EDLP" */
 /* 2: both ends prove that they know the job's secret. 3: DECLARE names any optimizer, and a push
  * its samples; gradients are sums. 4: values may be set; DECLARE names the ports of a host, and
- * HELLO what all trainers are to be given alike. Another version is refused. */
-#define WIRE_VERSION 4
+ * HELLO what all trainers are to be given alike. 5: a server that comes back asks for the values
+ * that trainers have. Another version is refused. */
+#define WIRE_VERSION 5
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
@@ -47,12 +51,15 @@ struct shard_shape;
 #define WIRE_PARAM_BYTES sizeof(struct param_spec)
 #define WIRE_DECLARE_MAX (WIRE_DECLARE_HEAD_BYTES + DECLARATION_PARAMS_MAX * WIRE_PARAM_BYTES)
 #define WIRE_DECLARE_OK_BYTES 24
+#define WIRE_PAST_BYTES 32
+#define WIRE_PAST_OK_BYTES 32
 #define WIRE_SECTION_BYTES 12
 #define WIRE_PUSH_PULL_FIXED_BYTES 16
 #define WIRE_PUSH_PULL_HEAD_MAX                                                                    \
     (WIRE_PUSH_PULL_FIXED_BYTES + DECLARATION_PARAMS_MAX * WIRE_SECTION_BYTES)
-#define WIRE_PUSH_PULL_OK_HEAD_BYTES 8
+#define WIRE_PUSH_PULL_OK_HEAD_BYTES 16
 #define WIRE_REFUSED_MAX 512
+#define WIRE_COUNT_MAX (UINT64_C(1) << 62) /* updates and samples of a PAST */
 
 /* name, number, largest body */
 #define WIRE_TYPE_MAP(XX)                                                                          \
@@ -64,7 +71,9 @@ struct shard_shape;
     XX(PUSH_PULL_OK, 6, WIRE_BULK_MAX)                                                             \
     XX(REFUSED, 7, WIRE_CONTROL_MAX)                                                               \
     XX(CHALLENGE, 8, WIRE_CONTROL_MAX)                                                             \
-    XX(PROOF, 9, WIRE_CONTROL_MAX)
+    XX(PROOF, 9, WIRE_CONTROL_MAX)                                                                 \
+    XX(PAST, 10, WIRE_CONTROL_MAX)                                                                 \
+    XX(PAST_OK, 11, WIRE_CONTROL_MAX)
 
 enum wire_type {
 #define XX(name, number, max) WIRE_##name = (number),
@@ -102,11 +111,37 @@ struct wire_declare_ok {
     uint32_t awaits;  /* 1: trainer 0 has not set the values yet */
 };
 
+/* What a trainer has of a server's values. */
+struct wire_past {
+    uint64_t life;    /* of the server, when they were pulled; 0: none were */
+    uint64_t updates; /* that were in them */
+    uint64_t samples; /* behind those */
+    uint32_t holds;   /* 1: it still has them, all dense ones at least */
+    uint32_t trained; /* 1: its job has been trained, as far as it knows */
+};
+
+enum wire_wish {
+    WISH_NOTHING,
+    WISH_WAIT,   /* it has no values yet: another trainer has them */
+    WISH_VALUES, /* that this trainer sets what it has */
+    WISH_ROWS,   /* the same of its sparse rows alone */
+    WISHES
+};
+
+struct wire_past_ok {
+    uint64_t life; /* a number that no other life of it has */
+    uint64_t updates;
+    uint64_t samples;
+    uint32_t wish;
+};
+
 enum {
     WIRE_PUSH_DENSE = 1,
     WIRE_PULL_DENSE = 2,
     WIRE_PUSH = 4, /* counts as an update */
-    WIRE_SET = 8   /* values are pushed */
+    WIRE_SET = 8,  /* values are pushed */
+    WIRE_SEED =
+        16 /* likewise, as PAST_OK has wished: dense ones, and of the rows those there are */
 };
 
 struct wire_section {
@@ -139,6 +174,8 @@ size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out);
 size_t wire_challenge_encode(const struct wire_challenge *challenge, uint8_t *out);
 size_t wire_declare_encode(const struct declaration *declaration, uint8_t *out);
 size_t wire_declare_ok_encode(const struct wire_declare_ok *ok, uint8_t *out);
+size_t wire_past_encode(const struct wire_past *past, uint8_t *out);
+size_t wire_past_ok_encode(const struct wire_past_ok *ok, uint8_t *out);
 size_t wire_refused_encode(const struct wire_refused *refused, uint8_t *out);
 
 /* wire_push_pull_head_encode - flags and section table only (the arrays follow from the caller's
@@ -157,6 +194,10 @@ int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *re
                         struct edl_error *error);
 int wire_declare_ok_decode(const uint8_t *body, size_t size, struct wire_declare_ok *ret,
                            struct edl_error *error);
+int wire_past_decode(const uint8_t *body, size_t size, struct wire_past *ret,
+                     struct edl_error *error);
+int wire_past_ok_decode(const uint8_t *body, size_t size, struct wire_past_ok *ret,
+                        struct edl_error *error);
 int wire_refused_decode(const uint8_t *body, size_t size, struct wire_refused *ret,
                         struct edl_error *error);
 

@@ -52,7 +52,10 @@ static void push_pull(const uint8_t *body, size_t size)
     rows = malloc(reply + 1);
     if (rows == NULL)
         abort();
-    table_push(table, &request);
+    if (request.flags & WIRE_SEED)
+        (void)table_seed(table, &request, table_updates(table) + 1, 1, NULL);
+    else
+        table_push(table, &request);
     table_pull_rows(table, &request, rows);
     free(rows);
 }
@@ -92,6 +95,8 @@ static void others(const uint8_t *body, size_t size)
     struct wire_challenge challenge;
     uint8_t proof[JOB_PROOF_BYTES];
     struct wire_declare_ok declare_ok;
+    struct wire_past past;
+    struct wire_past_ok past_ok;
     struct wire_refused refused;
 
     if (size >= WIRE_HEADER_BYTES && wire_header_decode(body, &header, NULL) >= 0 &&
@@ -100,6 +105,11 @@ static void others(const uint8_t *body, size_t size)
     greetings(body, size, &hello, &challenge);
     (void)wire_proof_decode(body, size, proof, NULL);
     (void)wire_declare_ok_decode(body, size, &declare_ok, NULL);
+    if (wire_past_decode(body, size, &past, NULL) >= 0 &&
+        (past.updates > WIRE_COUNT_MAX || past.samples > WIRE_COUNT_MAX))
+        abort();
+    if (wire_past_ok_decode(body, size, &past_ok, NULL) >= 0 && past_ok.wish >= WISHES)
+        abort();
     if (wire_refused_decode(body, size, &refused, NULL) >= 0 && strlen(refused.text) > size)
         abort();
 }

@@ -34,6 +34,7 @@ struct world {
     char pattern[128];
     char output[128];
     struct test_server servers[2];
+    uint64_t reconnect_us;
     struct fake fake;
 };
 
@@ -69,7 +70,7 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .epsilon = 1e-6f,
         .evaluate_max = HELD_OUT,
         .hosts_wait_us = 20 * USEC_PER_SEC,
-        .reconnect_us = 20 * USEC_PER_SEC,
+        .reconnect_us = world->reconnect_us,
         .api_retry_us = 20 * USEC_PER_SEC,
         .stop = &stop,
     };
@@ -99,6 +100,7 @@ static void world_open(struct world *world, uint32_t passes)
 {
     char socket_folder[128];
 
+    world->reconnect_us = 20 * USEC_PER_SEC;
     folder_make(world->folder, sizeof world->folder);
     corpus_write(world->folder, TRAIN, HELD_OUT, CHUNK);
     (void)snprintf(world->pattern, sizeof world->pattern, "%s/train-*.recordio", world->folder);
@@ -230,6 +232,75 @@ TEST(test_server_replaced)
     fake_set_server(&world.fake, &world.servers[1]);
     assert_int_equal(child_wait(trainer), 0);
     assert_trained(&world, 4, 0.2);
+    world_close(&world);
+}
+
+/* The server's next life, without a checkpoint. */
+static void replace_empty(struct world *world, uint32_t s)
+{
+    server_kill(&world->servers[s]);
+    server_start(&world->servers[s], s, world->servers[s].incarnation + 1, NULL, 0);
+    fake_set_server(&world->fake, &world->servers[s]);
+}
+
+/* Servers that never wrote a checkpoint die in the last pass: what is left of it is too short to
+ * learn anew, so the trainers' values are there again. */
+static void lose_servers(int n_trainers, uint32_t n_servers)
+{
+    struct world world;
+    pid_t trainers[2];
+
+    world_open(&world, 4);
+    for (int t = 0; t < n_trainers; t++)
+        trainers[t] = trainer_start(&world, (uint64_t)t);
+    fake_wait(&world.fake, FAKE_FINISHED, 4 * TRAIN / CHUNK - 6);
+    for (uint32_t s = 0; s < n_servers; s++)
+        replace_empty(&world, s);
+    for (int t = 0; t < n_trainers; t++)
+        assert_int_equal(child_wait(trainers[t]), 0);
+    assert_int_equal(world.fake.state->n_lost, 0);
+    assert_trained(&world, 4, 0.15);
+    world_close(&world);
+}
+
+TEST(test_server_back_without_checkpoint)
+{
+    lose_servers(1, 1);
+    lose_servers(2, 2);
+    network = "ngram_lm";
+    lose_servers(2, 2);
+    network = NULL;
+}
+
+/* The only trainer dies with a server, and no other one has its values: start values would pass for
+ * trained ones. */
+TEST(test_values_are_lost)
+{
+    struct world world;
+    pid_t trainer;
+
+    world_open(&world, 2);
+    world.reconnect_us = 300 * USEC_PER_MSEC;
+    trainer = trainer_start(&world, 0);
+    fake_wait(&world.fake, FAKE_FINISHED, 3);
+    (void)kill(trainer, SIGKILL);
+    assert_int_equal(child_wait(trainer), -SIGKILL);
+    replace_empty(&world, 1);
+    assert_int_equal(child_wait(trainer_start(&world, 1)), 1);
+    assert_int_equal(world.fake.state->n_lost, 1);
+    assert_int_equal(world.fake.state->saved, 0);
+    world_close(&world);
+}
+
+/* Nothing was counted yet, so start values are as good. */
+TEST(test_server_back_before_all)
+{
+    struct world world;
+
+    world_open(&world, 2);
+    replace_empty(&world, 1);
+    assert_int_equal(child_wait(trainer_start(&world, 0)), 0);
+    assert_trained(&world, 2, 0.4);
     world_close(&world);
 }
 

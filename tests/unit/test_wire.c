@@ -266,7 +266,7 @@ TEST(test_push_pull)
     assert_true(request.sections[0].push_rows[7] == 7.0f);
     assert_int_equal(request.sections[0].pull_ids[2], 9);
     assert_int_equal(wire_push_pull_ok_size(&request, &shape),
-                     8 + 4 * shape.dense_values + 3 * 4 * 4);
+                     16 + 4 * shape.dense_values + 3 * 4 * 4);
     for (size_t cut = 0; cut < size; cut++)
         assert_int_equal(wire_push_pull_decode(bytes, cut, &shape, &request, &error), -EINVAL);
     assert_int_equal(wire_push_pull_decode(bytes, size + 4, &shape, &request, &error), -EINVAL);

@@ -77,6 +77,23 @@ static void on_secret(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:s}", "secret", text));
 }
 
+static void on_tasks(struct http_request *request, void *userdata)
+{
+    struct fake_server *fake = userdata;
+
+    http_reply_json(request, 200,
+                    json_pack("{s:i}", "records_total", (int)fake->state->n_finished));
+}
+
+/* A trainer says that nobody has the values of a server. */
+static void on_recovered(struct http_request *request, void *userdata)
+{
+    struct fake_server *fake = userdata;
+
+    fake->state->n_lost++;
+    http_reply_json(request, 200, json_object());
+}
+
 static void on_dataset_get(struct http_request *request, void *userdata)
 {
     struct fake_server *fake = userdata;
@@ -252,6 +269,11 @@ static void on_save_model(struct http_request *request, void *userdata)
 static const struct http_route routes[] = {
     { .method = "GET", .path = "/jobs/self/hosts", .handler = on_hosts, .query = "role" },
     { .method = "GET", .path = "/jobs/self/secret", .handler = on_secret },
+    { .method = "GET", .path = "/jobs/self/tasks", .handler = on_tasks },
+    { .method = "POST",
+      .path = "/jobs/self/recovered",
+      .handler = on_recovered,
+      .max_body_bytes = 65536 },
     { .method = "GET", .path = "/jobs/self/dataset", .handler = on_dataset_get },
     { .method = "PUT",
       .path = "/jobs/self/dataset",
