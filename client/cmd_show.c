@@ -70,6 +70,10 @@ static void print_job(const json_t *job)
     print_time("started", job, "started_us");
     print_time("ended", job, "ended_us");
     (void)printf("%-10s %" PRIu64 "\n", "resizes", json_u64(job, "resizes"));
+    if (json_u64(job, "updates_lost_of") > 0)
+        (void)printf("%-10s %" PRIu64 " of %" PRIu64
+                     " updates, when parameter servers were started again: edl events\n",
+                     "lost", json_u64(job, "updates_lost"), json_u64(job, "updates_lost_of"));
     print_places(json_object_get(job, "spec"));
 }
 

@@ -623,9 +623,10 @@ bool pserver_recovered(const struct pserver *server, struct pserver_recovered *r
 
     if (recovery->seen == 0 || server->table == NULL || table_awaits_values(server->table))
         return false;
-    *ret = (struct pserver_recovered){ .source = recovery->source,
-                                       .rows_missing = table_rows_missing(server->table),
-                                       .rows = table_rows(server->table) };
+    memset(ret, 0, sizeof *ret); /* callers compare its bytes */
+    ret->source = recovery->source;
+    ret->rows_missing = table_rows_missing(server->table);
+    ret->rows = table_rows(server->table);
     ret->lost = recovery_lost(recovery, &ret->of);
     return true;
 }

@@ -110,9 +110,10 @@ static int serve(sd_event *event, const struct settings *settings, struct edl_er
 
     if (r < 0)
         return r;
-    if (config->lag_threshold > 0 && settings->socket != NULL &&
-        pserver_report_new(event, settings->socket, server, &report, error) < 0)
-        (void)log_failure(error, "edl show will not tell of pushes");
+    if (settings->socket != NULL &&
+        pserver_report_new(event, settings->socket, server, config->lag_threshold > 0, &report,
+                           error) < 0)
+        (void)log_failure(error, "edl show will not tell of pushes and recoveries");
     r = catch_signals(event);
     if (r >= 0)
         r = sd_event_loop(event);

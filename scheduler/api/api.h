@@ -100,6 +100,7 @@ void api_task_finish(struct http_request *request, void *userdata);
 void api_task_fail(struct http_request *request, void *userdata);
 void api_save_model(struct http_request *request, void *userdata);
 void api_metrics(struct http_request *request, void *userdata);
+void api_recovered(struct http_request *request, void *userdata);
 void api_job_metrics(struct http_request *request, void *userdata);
 
 /* api/datasets.c: the same */

@@ -22,6 +22,7 @@
 #include "shared/macro.h"
 
 #define PATH_BYTES_MAX 4095
+#define SOURCE_BYTES_MAX 32
 
 void api_job_tasks(struct http_request *request, void *userdata)
 {
@@ -172,6 +173,53 @@ static json_t *call_metrics(struct scheduler *scheduler, struct process *process
     if (cluster_set_metrics(scheduler->cluster, process, text, clock_instant(), error) < 0)
         return NULL;
     return json_object();
+}
+
+static int read_recovered(const json_t *body, struct recovered *ret, struct edl_error *error)
+{
+    const struct body_field must = { .object = body, .at = "", .required = true };
+    const struct body_field may = { .object = body, .at = "" };
+    const struct {
+        const char *key;
+        uint64_t *number;
+    } numbers[] = {
+        { "lost", &ret->lost },
+        { "of", &ret->of },
+        { "told", &ret->told },
+        { "told_of", &ret->told_of },
+        { "rows_missing", &ret->rows_missing },
+        { "rows", &ret->rows },
+    };
+    const char *word = NULL;
+    int r = body_string(&must, "source", SOURCE_BYTES_MAX, &word, error);
+    int source;
+
+    if (r < 0)
+        return r;
+    source = recovered_source_of(word);
+    if (source < 0)
+        return edl_error_at(error, -EINVAL, "/source",
+                            "checkpoint, trainers, start-values or nothing is expected");
+    ret->source = (enum recovered_source)source;
+    for (size_t i = 0; r >= 0 && i < ELEMENTS(numbers); i++)
+        r = body_u64(&may, numbers[i].key, RECOVERED_MOST, numbers[i].number, error);
+    return r;
+}
+
+static json_t *call_recovered(struct scheduler *scheduler, struct process *process,
+                              const json_t *body, struct edl_error *error)
+{
+    struct recovered told = { 0 };
+
+    if (read_recovered(body, &told, error) < 0 ||
+        cluster_recovered(scheduler->cluster, process, &told, clock_instant(), error) < 0)
+        return NULL;
+    return json_object();
+}
+
+void api_recovered(struct http_request *request, void *userdata)
+{
+    api_process_call(request, userdata, call_recovered);
 }
 
 void api_save_model(struct http_request *request, void *userdata)

@@ -31,6 +31,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_kept.h"
 #include "scheduler/core/model/process.h"
+#include "scheduler/core/model/recovered.h"
 #include "scheduler/core/model/reports.h"
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/group_levels.h"

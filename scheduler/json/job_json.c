@@ -187,6 +187,8 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     set_u64(object, "started_us", job->started_wall_us);
     set_u64(object, "ended_us", job->ended_wall_us);
     set_u64(object, "resizes", job->resizes);
+    set_u64(object, "updates_lost", job->updates_lost);
+    set_u64(object, "updates_lost_of", job->updates_lost_of);
     usage_of_job(job, clock_instant().wall_us, &usage);
     (void)json_object_set_new(object, "usage", usage_to_json(&usage));
     (void)json_object_set_new(object, "roles", roles_to_json(job));

@@ -363,6 +363,8 @@ static const struct row table[] = {
          "Records of data that were trained and counted."),
     CORE("edl_task_records_lost_total", EXPOSE_COUNTER, task_records_lost,
          "Records of tasks that are done and were not trained: their chunks are damaged."),
+    CORE("edl_updates_lost_total", EXPOSE_COUNTER, updates_lost,
+         "Updates that parameter servers lacked when they were started again."),
     VIEW_BY("edl_pushes_total", EXPOSE_COUNTER, pushes, SCALE_ONE, "result", push_result, 2,
             "Gradients that parameter servers took from trainers, or dropped as too old; each "
             "server counts a push."),

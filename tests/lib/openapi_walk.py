@@ -370,6 +370,7 @@ GOOD = {
     "failTask": lambda w: [{"body": dict(w.lease, returned=True)}],
     "finishTask": lambda w: [{"body": w.lease_again()}],
     "modelSaved": lambda w: [{"body": w.last_pass()}],
+    "serverRecovered": lambda w: [{"body": {"source": "checkpoint", "lost": 661, "of": 10140}}],
     "setFigures": lambda w: [{"body": {"loss": 0.5}}],
     "getFigures": lambda w: [{}],
     "putWorkspace": lambda w: [{"names": {"sha256": ARCHIVE_SHA256}, "body": ARCHIVE},

@@ -18,6 +18,8 @@ TEST(test_restart_brings_back_job_node_and_processes)
     uint16_t port = job->processes->ports[0];
 
     job->resizes = 3;
+    job->updates_lost = 661;
+    job->updates_lost_of = UINT64_C(1) << 61;
     commit(f);
     restart(f);
     job = the_job(f);
@@ -26,6 +28,8 @@ TEST(test_restart_brings_back_job_node_and_processes)
     assert_string_equal(job->user, "me");
     assert_int_equal(job->next_incarnation, next_incarnation);
     assert_int_equal(job->resizes, 3);
+    assert_int_equal(job->updates_lost, 661);
+    assert_true(job->updates_lost_of == UINT64_C(1) << 61);
     assert_int_equal(job->submitted_wall_us, start.wall_us);
     assert_int_equal(job->target[1], 2);
     assert_string_equal(job->spec->roles[1].argv[2], "python train.py --x 1");

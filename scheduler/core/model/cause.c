@@ -37,6 +37,7 @@ static const char *const causes[] = {
     [CAUSE_ALL_TASKS_FAILED] = "all-tasks-failed",
     [CAUSE_NO_NODE_RUNS_IT] = "no-node-runs-it",
     [CAUSE_DEPENDENCY_FAILED] = "dependency-failed",
+    [CAUSE_VALUES_LOST] = "values-lost",
     [CAUSE_MEMBER_LOST] = "member-lost",
     [CAUSE_HALF_GANG] = "half-gang",
     [CAUSE_SERVERS_NO_ROOM] = "servers-do-not-fit",

@@ -44,6 +44,7 @@ enum cause {
     CAUSE_ALL_TASKS_FAILED,
     CAUSE_NO_NODE_RUNS_IT, /* each node that has room cannot run it */
     CAUSE_DEPENDENCY_FAILED,
+    CAUSE_VALUES_LOST, /* nobody has a parameter server's values any more */
     /* a job goes back to the queue */
     CAUSE_MEMBER_LOST,     /* the others cannot go on with a new one among them */
     CAUSE_HALF_GANG,       /* neither it nor another job found room for its minimum */

@@ -63,6 +63,7 @@ struct cluster_figures {
     uint64_t orphans_reaped; /* processes that they left behind and that their supervisors killed */
     uint64_t resizes[RESIZE_DIRECTIONS][RESIZE_REASONS];
     uint64_t task_leases, task_records, task_records_lost, task_ends[TASK_ENDS];
+    uint64_t updates_lost; /* as parameter servers came back without them */
     uint64_t steps, step_samples, step_us[STEP_PARTS]; /* as processes tell */
     uint64_t nodes_lost;
     uint64_t stalls, stalled_us;   /* times the scheduler stood still, and how long in sum */

@@ -67,6 +67,9 @@ struct job {
     /* its owner's bounds of parameter servers, once a number within them was chosen, which is its
      * minimum and maximum from then on (job_servers.c); 0: none was */
     uint32_t servers_min, servers_max;
+    /* updates that parameter servers lacked when they came back, of so many there had been; of each
+     * server and each time */
+    uint64_t updates_lost, updates_lost_of;
     uint64_t submitted_us;
     struct task_queue *queue;      /* NULL without a dataset; owned */
     char *dataset_digest;          /* owned; NULL without one */

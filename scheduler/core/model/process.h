@@ -50,7 +50,8 @@ struct process {
     uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */
     bool reported;      /* the core's own: its agent has spoken of it */
     bool told_progress; /* how far it is; a restart forgets that */
-    bool start_failed;  /* EXITED: its program never ran */
+    uint64_t updates_lost, updates_lost_of; /* that its job has counted; a restart forgets them */
+    bool start_failed;                      /* EXITED: its program never ran */
     bool at_work; /* it took a task, or is together with others; not while it waits for them */
     bool arrived; /* it waits for the next generation of its role */
     char *note;   /* that it brings there; NULL: none; owned */

@@ -2,6 +2,7 @@
 /* columns.c - the tables of columns, and what the core takes from them */
 #include "scheduler/core/record/columns.h"
 
+#include "scheduler/core/model/recovered.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "shared/macro.h"
 
@@ -105,6 +106,8 @@ static const struct column job_columns[] = {
     { "turn_wall_us", COLUMN_NUMBER, BOTH(job, turn_wall_us), .loose = true },
     { "servers_min", COLUMN_NUMBER, BOTH(job, servers_min), .most = ROLE_INSTANCES_MAX },
     { "servers_max", COLUMN_NUMBER, BOTH(job, servers_max), .most = ROLE_INSTANCES_MAX },
+    { "updates_lost", COLUMN_NUMBER, BOTH(job, updates_lost), .most = RECOVERED_MOST },
+    { "updates_lost_of", COLUMN_NUMBER, BOTH(job, updates_lost_of), .most = RECOVERED_MOST },
     { "secret", COLUMN_SECRET, BOTH(job, secret) },
     { "cause", COLUMN_JOB_CAUSE, BOTH(job, cause) }, /* behind state and reason_code, as the next */
     { "intent", COLUMN_INTENT, BOTH(job, intent) },

@@ -56,6 +56,7 @@ struct job_record {
     uint32_t n_targets;
     uint32_t resizes;
     uint32_t servers_min, servers_max;
+    uint64_t updates_lost, updates_lost_of;
     struct usage usage;
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us;
