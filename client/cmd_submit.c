@@ -69,6 +69,15 @@ static void note_defaults(const json_t *answer)
                     text_bytes(json_u64(role, "memory_bytes"), amount, sizeof amount));
 }
 
+static void tell_notes(const json_t *answer)
+{
+    size_t i;
+    json_t *note;
+
+    json_array_foreach(json_object_get(answer, "notes"), i, note)
+        report_note("%s", json_string_value(note) != NULL ? json_string_value(note) : "?");
+}
+
 static void print_accepted(const json_t *answer, bool json)
 {
     const json_t *array = json_object_get(answer, "array");
@@ -91,6 +100,7 @@ static void print_accepted(const json_t *answer, bool json)
     print_outlook(json_object_get(answer, "outlook"));
     job_note_ignored(answer);
     note_defaults(answer);
+    tell_notes(answer);
 }
 
 /* What Ctrl-C does is said before anybody types it. */

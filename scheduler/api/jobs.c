@@ -162,6 +162,24 @@ static json_t *defaults_to_json(const struct job_spec *spec, uint32_t roles)
     return array;
 }
 
+/* What its owner should know before it is needed: parameter servers whose checkpoints no other node
+ * can read, on more than one node. */
+static json_t *notes_to_json(const struct scheduler *scheduler, const struct job_spec *spec)
+{
+    const struct node *first = cluster_nodes(scheduler->cluster);
+    json_t *notes = json_array();
+
+    if (job_spec_role(spec, "pserver") >= 0 && spec->checkpoint_path == NULL && first != NULL &&
+        first->hh.next != NULL)
+        (void)json_array_append_new(
+            notes,
+            json_string("parameter servers keep checkpoints on their own nodes: one that is "
+                        "started on another node gets the values that trainers have, and "
+                        "the optimizer's state begins anew; to keep both: checkpoint: {path: "
+                        "DIR}, a folder that all nodes see"));
+    return notes;
+}
+
 /* is_array: the job is the first of the array that was submitted, and not one of it alone */
 static void reply_accepted(struct scheduler *scheduler, struct http_request *request,
                            const struct job *job, bool is_array, json_t *ignored,
@@ -183,6 +201,7 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
 
     (void)json_object_set_new(answer, "defaults",
                               defaults_to_json(job->spec, reading->memory_given));
+    (void)json_object_set_new(answer, "notes", notes_to_json(scheduler, job->spec));
     if (made)
         (void)json_object_set_new(answer, "array",
                                   json_pack("{s:I,s:I,s:I}", "first", (json_int_t)array->first,
