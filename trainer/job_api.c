@@ -136,12 +136,13 @@ int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_e
     return outcome(api, client_result(api->client, r), error);
 }
 
-int job_api_trained(struct job_api *api, struct edl_error *error)
+int job_api_trained(struct job_api *api, uint64_t *ret_leased, struct edl_error *error)
 {
     json_t *tasks = NULL;
     int r = client_ask(api->client, "GET", "/jobs/self/tasks", NULL, &tasks);
     bool trained = json_integer_value(json_object_get(tasks, "records_total")) > 0;
 
+    *ret_leased = (uint64_t)json_integer_value(json_object_get(tasks, "leased"));
     json_decref(tasks);
     return r < 0 ? outcome(api, client_result(api->client, r), error) : trained;
 }

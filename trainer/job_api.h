@@ -48,8 +48,9 @@ int job_api_has_dataset(struct job_api *api, struct edl_error *error);
 /* job_api_put_dataset - EDL_ESTALE when another index was put before */
 int job_api_put_dataset(struct job_api *api, const json_t *dataset, struct edl_error *error);
 
-/* job_api_trained - 1 when a task of the job has been counted, else 0 */
-int job_api_trained(struct job_api *api, struct edl_error *error);
+/* job_api_trained - 1 when a task of the job has been counted, else 0; *ret_leased: tasks that
+ * trainers have in hand */
+int job_api_trained(struct job_api *api, uint64_t *ret_leased, struct edl_error *error);
 
 /* job_api_values_lost - a server has no values and no trainer has them: that is the job's end */
 int job_api_values_lost(struct job_api *api, struct edl_error *error);

@@ -27,6 +27,7 @@ struct trainer {
     uint32_t n_servers;
     uint8_t secret[JOB_SECRET_BYTES];
     struct evaluation before; /* samples 0: not known */
+    bool has_task;            /* one is leased to it */
 };
 
 static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_error *error)
@@ -59,6 +60,7 @@ static int try_connect(void *userdata, struct edl_error *error)
 {
     struct trainer *trainer = userdata;
     _cleanup_free_ struct ps_host *hosts = NULL;
+    uint64_t leased;
     uint32_t want, n;
     int r = job_api_hosts(trainer->api, "pserver", &hosts, &want, &n, error);
 
@@ -69,7 +71,7 @@ static int try_connect(void *userdata, struct edl_error *error)
     if (n < want)
         return edl_error_set(error, EDL_EUNREACHABLE, "%u of %u parameter servers are running", n,
                              want);
-    r = job_api_trained(trainer->api, error);
+    r = job_api_trained(trainer->api, &leased, error);
     if (r < 0)
         return r;
     ps_client_set_trained(trainer->servers, r > 0);
@@ -116,8 +118,20 @@ static int values_are_lost(struct trainer *trainer, struct edl_error *error)
     (void)edl_error_remedy(error,
                            "submit the job again with checkpoint: {path: DIR}, a folder that "
                            "all nodes see");
-    (void)job_api_values_lost(trainer->api, &ignored);
+    if (!trainer->has_task)
+        (void)job_api_values_lost(trainer->api, &ignored);
     return -ENODATA;
+}
+
+/* others_train - somebody has a task in hand, and may have the values: it has not noticed yet that
+ * the server was gone. Who has a task itself does not wait for them, or two would for each other */
+static bool others_train(struct trainer *trainer)
+{
+    struct edl_error ignored = { 0 };
+    uint64_t leased = 0;
+
+    return !trainer->has_task && job_api_trained(trainer->api, &leased, &ignored) >= 0 &&
+           leased > 0;
 }
 
 static int await_values(struct trainer *trainer, struct edl_error *error)
@@ -133,7 +147,9 @@ static int await_values(struct trainer *trainer, struct edl_error *error)
 
     if (!ps_client_wished(trainer->servers) && ps_client_awaits(trainer->servers) == NULL)
         return 0;
-    r = servers_wait(&wait, &late, error);
+    do
+        r = servers_wait(&wait, &late, error);
+    while (r == -EINPROGRESS && others_train(trainer));
     return r == -EINPROGRESS ? values_are_lost(trainer, error) : r;
 }
 
@@ -309,7 +325,9 @@ static int do_task(struct trainer *trainer, const struct task *task, struct edl_
     if (r <= 0)
         return r;
     progress_pass(&trainer->workshop.progress, task->pass_number);
+    trainer->has_task = true;
     r = train_samples(trainer, &lesson, (uint32_t)MAX_OF(task->pass_number, 0), error);
+    trainer->has_task = false;
     lesson_clear(&lesson);
     if (r < 0) {
         /* Not the data's fault: the task is somebody else's now. */

@@ -245,7 +245,7 @@ static void replace_empty(struct world *world, uint32_t s)
 
 /* Servers that never wrote a checkpoint die in the last pass: what is left of it is too short to
  * learn anew, so the trainers' values are there again. */
-static void lose_servers(int n_trainers, uint32_t n_servers)
+static void lose_servers(int n_trainers, uint32_t n_servers, unsigned times)
 {
     struct world world;
     pid_t trainers[2];
@@ -253,9 +253,12 @@ static void lose_servers(int n_trainers, uint32_t n_servers)
     world_open(&world, 4);
     for (int t = 0; t < n_trainers; t++)
         trainers[t] = trainer_start(&world, (uint64_t)t);
-    fake_wait(&world.fake, FAKE_FINISHED, 4 * TRAIN / CHUNK - 6);
-    for (uint32_t s = 0; s < n_servers; s++)
-        replace_empty(&world, s);
+    fake_wait(&world.fake, FAKE_FINISHED, 4 * TRAIN / CHUNK - 6 - times);
+    for (unsigned i = 0; i < times; i++) {
+        fake_wait(&world.fake, FAKE_FINISHED, 1);
+        for (uint32_t s = 0; s < n_servers; s++)
+            replace_empty(&world, s);
+    }
     for (int t = 0; t < n_trainers; t++)
         assert_int_equal(child_wait(trainers[t]), 0);
     assert_int_equal(world.fake.state->n_lost, 0);
@@ -265,10 +268,10 @@ static void lose_servers(int n_trainers, uint32_t n_servers)
 
 TEST(test_server_back_without_checkpoint)
 {
-    lose_servers(1, 1);
-    lose_servers(2, 2);
+    lose_servers(1, 1, 3);
+    lose_servers(2, 2, 1);
     network = "ngram_lm";
-    lose_servers(2, 2);
+    lose_servers(2, 2, 2);
     network = NULL;
 }
 

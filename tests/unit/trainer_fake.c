@@ -77,12 +77,34 @@ static void on_secret(struct http_request *request, void *userdata)
     http_reply_json(request, 200, json_pack("{s:s}", "secret", text));
 }
 
+static void take_back(struct fake_server *fake)
+{
+    for (uint32_t i = 0; i < fake->state->n_tasks; i++)
+        if (fake->tasks[i].state == LEASED && kill(fake->tasks[i].holder, 0) < 0) {
+            fake->tasks[i].state = TODO;
+            fake->state->n_requeued++;
+        }
+    if (fake->saver != 0 && kill(fake->saver, 0) < 0)
+        fake->saver = 0;
+}
+
+static uint32_t count(const struct fake_server *fake, enum task_state state)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < fake->state->n_tasks; i++)
+        n += fake->tasks[i].state == state;
+    return n;
+}
+
 static void on_tasks(struct http_request *request, void *userdata)
 {
     struct fake_server *fake = userdata;
 
+    take_back(fake);
     http_reply_json(request, 200,
-                    json_pack("{s:i}", "records_total", (int)fake->state->n_finished));
+                    json_pack("{s:i, s:i}", "records_total", (int)fake->state->n_finished, "leased",
+                              (int)count(fake, LEASED)));
 }
 
 /* A trainer says that nobody has the values of a server. */
@@ -124,26 +146,6 @@ static void on_dataset_put(struct http_request *request, void *userdata)
     fake->state->n_tasks = (uint32_t)json_array_size(json_object_get(dataset, "tasks"));
     assert_true(fake->state->n_tasks > 0 && fake->state->n_tasks <= TASKS_MAX);
     http_reply_json(request, 200, json_pack("{s:i}", "tasks", (int)fake->state->n_tasks));
-}
-
-static void take_back(struct fake_server *fake)
-{
-    for (uint32_t i = 0; i < fake->state->n_tasks; i++)
-        if (fake->tasks[i].state == LEASED && kill(fake->tasks[i].holder, 0) < 0) {
-            fake->tasks[i].state = TODO;
-            fake->state->n_requeued++;
-        }
-    if (fake->saver != 0 && kill(fake->saver, 0) < 0)
-        fake->saver = 0;
-}
-
-static uint32_t count(const struct fake_server *fake, enum task_state state)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < fake->state->n_tasks; i++)
-        n += fake->tasks[i].state == state;
-    return n;
 }
 
 static void reply_finished(struct fake_server *fake, struct http_request *request)
