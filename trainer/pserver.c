@@ -221,7 +221,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
         return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
     }
     pserver_terms_add(&server->terms, hello);
-    ok.created = server->recovery.source != RECOVERED_CHECKPOINT;
+    ok.created = !server->recovery.restored;
     ok.awaits = table_awaits_values(server->table);
     ok.updates = table_updates(server->table);
     ok.dense_values = table_shape(server->table)->dense_values;

@@ -6,9 +6,11 @@
 
 void recovery_init(struct recovery *recovery, uint64_t life, bool restored, uint64_t base)
 {
-    *recovery = (struct recovery){ .life = life,
-                                   .source = restored ? RECOVERED_CHECKPOINT : RECOVERED_START,
-                                   .base = base };
+    *recovery =
+        (struct recovery){ .life = life,
+                           .restored = restored,
+                           .source = restored && base > 0 ? RECOVERED_CHECKPOINT : RECOVERED_START,
+                           .base = base };
 }
 
 bool recovery_meet(struct recovery *recovery, const struct wire_past *past,

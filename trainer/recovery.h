@@ -23,6 +23,7 @@ enum recovery_source { RECOVERED_START, RECOVERED_CHECKPOINT, RECOVERED_TRAINERS
 
 struct recovery {
     uint64_t life; /* of this server, not 0 */
+    bool restored; /* there was a checkpoint, whatever was in it */
     enum recovery_source source;
     uint64_t base;    /* updates in the values that it began with */
     uint64_t seen;    /* the most that a trainer saw of an earlier life; 0: there was none */
@@ -36,7 +37,8 @@ struct recovery_now {
     uint64_t rows_missing; /* sparse rows that have start values since values were set */
 };
 
-/* recovery_init - restored: its values, with base updates, come from a checkpoint */
+/* recovery_init - restored: its values, with base updates, come from a checkpoint; one without
+ * updates has start values, and is as good as none */
 void recovery_init(struct recovery *recovery, uint64_t life, bool restored, uint64_t base);
 
 /* recovery_meet - a trainer tells of its values; returns whether the server is to serve none before

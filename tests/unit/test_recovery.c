@@ -88,6 +88,18 @@ TEST(test_with_checkpoint)
     assert_int_equal(of, 10140);
 }
 
+/* A checkpoint from before the first update has start values. */
+TEST(test_checkpoint_of_nothing)
+{
+    struct recovery recovery;
+    const struct wire_past past = past_of(BEFORE, 500, true);
+
+    recovery_init(&recovery, NOW, true, 0);
+    assert_true(recovery.restored);
+    assert_true(recovery_meet(&recovery, &past, &untrained));
+    assert_int_equal(recovery_wish(&recovery, &past, &untrained), WISH_VALUES);
+}
+
 /* Start values were served before the trainer that has better ones was there. */
 TEST(test_late_values)
 {
