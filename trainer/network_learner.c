@@ -240,10 +240,9 @@ void learner_gather(struct network_learner *l)
     }
 }
 
-/* Different for every step of every trainer, the same when a run is repeated. */
-static uint64_t step_seed(struct network_learner *l)
+uint64_t learner_step_seed(uint64_t dropout_seed, uint64_t step)
 {
-    uint64_t z = l->config.dropout_seed + ++l->steps * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = dropout_seed + step * UINT64_C(0x9e3779b97f4a7c15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     return z ^ (z >> 31);
@@ -300,7 +299,7 @@ static int train_group(struct network_learner *l, const struct sample_set *sampl
         clear_sums(l);
     while (position < end) {
         const uint32_t n = learner_batch_at(l, position, end);
-        const uint64_t seed = step_seed(l);
+        const uint64_t seed = learner_step_seed(l->config.dropout_seed, ++l->steps);
         struct plan_result result;
         int r = learner_remember(l, samples, position, n, error);
 

@@ -42,6 +42,10 @@ struct network_learner {
 /* learner_values_of - floats of one of the network's parameters */
 size_t learner_values_of(const struct network_learner *l, uint32_t param);
 
+/* learner_step_seed - of a step's dropout, from 1 on: different for every step of every trainer,
+ * the same when a run is repeated */
+uint64_t learner_step_seed(uint64_t dropout_seed, uint64_t step);
+
 /* learner_batch_at - samples of the batch that begins at position */
 uint32_t learner_batch_at(const struct network_learner *l, size_t position, size_t end);
 

@@ -15,6 +15,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "trainer/check_step.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
 #include "trainer/local_sgd.h"
@@ -151,6 +152,20 @@ static int open_parameters(struct study *s, struct edl_error *error)
     return r < 0 ? r : open_local(s, error);
 }
 
+/* The network's, with the numbers of the command line instead of its own. */
+static int declare(struct study *s, struct edl_error *error)
+{
+    int r = network_declaration(s->network, s->job->seed, &s->declaration, error);
+
+    if (r < 0)
+        return r;
+    if (s->job->learning_rate >= 0)
+        s->declaration.optimizer.learning_rate = s->job->learning_rate;
+    if (s->job->l2_rate >= 0)
+        s->declaration.optimizer.l2_rate = s->job->l2_rate;
+    return 0;
+}
+
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
@@ -160,14 +175,10 @@ static int open_learner(struct study *s, struct edl_error *error)
                                              .dropout_seed = seed_of(s->job),
                                              .on_batch = progress_batch,
                                              .batch_userdata = &s->progress };
-    int r = network_declaration(s->network, s->job->seed, &s->declaration, error);
+    int r = declare(s, error);
 
     if (r < 0)
         return r;
-    if (s->job->learning_rate >= 0)
-        s->declaration.optimizer.learning_rate = s->job->learning_rate;
-    if (s->job->l2_rate >= 0)
-        s->declaration.optimizer.l2_rate = s->job->l2_rate;
     s->declaration.awaits_values = s->job->servers != NULL && s->job->init_model != NULL;
     r = open_parameters(s, error);
     if (r < 0)
@@ -566,11 +577,37 @@ static void show(const struct gradient_check *check, void *userdata)
            (check->measured - check->computed) * check->step, check->holds ? "" : " ***");
 }
 
+static void show_step(const struct step_check *check, void *userdata)
+{
+    (void)userdata;
+    printf("%s, one step: gradient=%.9g diff=%.3g moved=%.9g diff=%.3g%s\n", check->param,
+           check->gradient, check->gradient_off, check->way, check->way_off,
+           check->holds ? "" : " ***");
+}
+
+static int checkgrad_step(struct study *s, const struct batch *batch, uint32_t *ret_failed,
+                          struct edl_error *error)
+{
+    struct step_check_config config = { .network = s->network,
+                                        .backend = s->job->backend,
+                                        .batch = batch,
+                                        .seed = s->job->seed,
+                                        .exchange = table_exchange,
+                                        .on_check = show_step };
+    int r = declare(s, error);
+
+    if (r >= 0)
+        r = table_new(&s->declaration, 0, 1, &s->table, error);
+    config.declaration = s->declaration;
+    config.exchange_userdata = s->table;
+    return r < 0 ? r : check_step(&config, ret_failed, error);
+}
+
 int network_checkgrad(const struct network_job *job, struct edl_error *error)
 {
     struct study s = { .job = job };
     struct batch *batch = NULL;
-    uint32_t failed = 0;
+    uint32_t failed = 0, stuck = 0;
     int r = network_file_open(job->config, &s.file, error);
 
     if (r >= 0)
@@ -585,6 +622,9 @@ int network_checkgrad(const struct network_job *job, struct edl_error *error)
         config.batch = batch;
         r = check_gradients(&config, &failed, error);
     }
+    if (r >= 0)
+        r = checkgrad_step(&s, batch, &stuck, error);
+    failed += stuck;
     if (r >= 0 && failed > 0)
         r = edl_error_set(error, -EDOM, "%u comparisons do not hold, marked ***", failed);
     else if (r >= 0)

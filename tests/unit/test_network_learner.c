@@ -17,6 +17,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/unit/test.h"
+#include "trainer/check_step.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
 #include "tests/unit/trainer_fixture.h"
@@ -424,6 +425,93 @@ TEST(test_training_without_use)
             fail_msg("%s: %s", cases[i].training, error.text);
         (void)network_free(network);
     }
+}
+
+/* ---- one real step ---- */
+
+/* A keeper that loses what it is sent of one parameter, or of the last row of one. */
+struct loser {
+    struct table *table;
+    const float *zeros;
+    uint32_t n;           /* parameters */
+    uint32_t dense, rows; /* in the declaration; UINT32_MAX: none */
+};
+
+static int lose(void *userdata, const struct exchange *exchange, struct edl_error *error)
+{
+    const struct loser *loser = userdata;
+    const float *dense[DECLARATION_PARAMS_MAX];
+    struct exchange_rows rows[INPUTS_MAX];
+    struct exchange less = *exchange;
+
+    if (exchange->push && loser->dense != UINT32_MAX) {
+        memcpy(dense, exchange->dense_gradients, loser->n * sizeof *dense);
+        dense[loser->dense] = loser->zeros;
+        less.dense_gradients = dense;
+    }
+    for (uint32_t i = 0; i < exchange->n_rows; i++) {
+        rows[i] = exchange->rows[i];
+        if (rows[i].param == loser->rows && rows[i].n_push > 0)
+            rows[i].n_push--;
+    }
+    less.rows = rows;
+    return table_exchange(loser->table, &less, error);
+}
+
+static void count_stuck(const struct step_check *check, void *userdata)
+{
+    if (!check->holds)
+        (void)snprintf(userdata, PARAM_NAME_SIZE, "%s", check->param);
+}
+
+static uint32_t steps_that_fail(struct network *network, struct loser loser,
+                                char stuck[static PARAM_NAME_SIZE])
+{
+    struct batch *batch = random_batch_new(network, 3, 6, 9);
+    struct step_check_config config = { .network = network,
+                                        .backend = backend_cpu(),
+                                        .batch = batch,
+                                        .seed = 3,
+                                        .exchange = lose,
+                                        .exchange_userdata = &loser,
+                                        .on_check = count_stuck,
+                                        .userdata = stuck };
+    struct edl_error error = { 0 };
+    uint32_t failed;
+
+    stuck[0] = '\0';
+    assert_int_equal(network_declaration(network, 1, &config.declaration, NULL), 0);
+    loser.n = config.declaration.n_params;
+    loser.zeros = xcalloc(1u << 16, sizeof(float));
+    loser.table = NULL;
+    assert_int_equal(table_new(&config.declaration, 0, 1, &loser.table, NULL), 0);
+    if (check_step(&config, &failed, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)table_free(loser.table);
+    free((void *)loser.zeros);
+    (void)random_batch_free(batch);
+    return failed;
+}
+
+/* A step moves each parameter as its gradient and the method say; one that stays is named. */
+TEST(test_step_is_checked)
+{
+    struct network *network =
+        network_shipped("recommendation", "movie_ids=30 user_ids=40 title_chars=20 width=16");
+    struct loser loser = { .dense = UINT32_MAX, .rows = UINT32_MAX };
+    const uint32_t dense = param_of(network, "_movie_fusion.w1");
+    const uint32_t rows = param_of(network, "___embedding_2__.w0");
+    char stuck[PARAM_NAME_SIZE];
+
+    assert_int_equal(steps_that_fail(network, loser, stuck), 0);
+    loser.dense = dense;
+    assert_int_equal(steps_that_fail(network, loser, stuck), 1);
+    assert_string_equal(stuck, "_movie_fusion.w1");
+    loser.dense = UINT32_MAX;
+    loser.rows = rows;
+    assert_int_equal(steps_that_fail(network, loser, stuck), 1);
+    assert_string_equal(stuck, "___embedding_2__.w0");
+    (void)network_free(network);
 }
 
 /* ---- values that are no numbers ---- */
