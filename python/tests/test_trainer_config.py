@@ -101,11 +101,11 @@ class Layers(Case):
         text = ("y = fc_layer(input=[data_layer('a', 5), data_layer('b', 6)], size=10,\n"
                 "  act=SoftmaxActivation(), bias_attr=ParamAttr(learning_rate=2),\n"
                 "  param_attr=[ParamAttr(name='w', initial_max=1, initial_min=-1, l1_rate=0.5,\n"
-                "    momentum=0.5, gradient_clipping_threshold=3), ParamAttr(sparse_update=True)])\n" + CLASSES)
+                "    momentum=0.5, gradient_clipping_threshold=3), ParamAttr(l2_rate=0, momentum=0)])\n" + CLASSES)
         layer = self.layer(text, "fc")
         self.assertEqual(layer["bias_param"], {"learning_rate": 2})
         self.assertEqual(layer["params"], [{"name": "w", "initial_min": -1, "initial_max": 1, "l1": 0.5,
-                                            "momentum": 0.5, "clipping": 3}, {"sparse": True}])
+                                            "momentum": 0.5, "clipping": 3}, {"momentum": False, "l2": False}])
 
     def test_a_bias_with_an_empty_attribute_is_said_to_have_one(self):
         # Paddle starts such a bias with the deviation 1, and one without an attribute at 0

@@ -2,6 +2,7 @@
 """What a layer is given beside its inputs: attributes of parameters, activations, kinds of pooling."""
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from ._errors import ConfigError, checked, refused
@@ -22,11 +23,19 @@ class ParameterAttribute:
         if is_static:
             raise ConfigError("is_static=True is not supported: every parameter is trained",
                               "learning_rate=0 keeps a parameter as it starts")
+        if (initial_max is None) != (initial_min is None):
+            raise ConfigError("ParamAttr has one of initial_min and initial_max", "give both: even values between them")
+        if initial_max is not None and (initial_std is not None or initial_mean is not None):
+            raise ConfigError("ParamAttr has initial_min and initial_max, and initial_mean or initial_std",
+                              "give two of them: even values, or normal ones")
         self.name = name
         self.values = {"initial_std": initial_std, "initial_mean": initial_mean,
                        "initial_min": initial_min, "initial_max": initial_max, "l1": l1_rate,
                        "l2": l2_rate, "learning_rate": learning_rate, "momentum": momentum,
                        "clipping": gradient_clipping_threshold, "sparse": sparse_update or None}
+        for key, value in self.values.items():
+            if value is not None and (not isinstance(value, (int, float)) or not math.isfinite(value)):
+                raise ConfigError(f"ParamAttr: {key} is {value!r}", "a finite number is possible")
 
     def json(self, zero_is_none: bool) -> Json:
         """The keys of edl-network(5). zero_is_none: a rate of 0 is one, and not the optimizer's."""
@@ -34,8 +43,8 @@ class ParameterAttribute:
         for key, value in self.values.items():
             if value is None or (key == "learning_rate" and value == 1):
                 continue
-            if key in ("l1", "l2", "momentum") and value == 0:
-                if zero_is_none and key == "l2":
+            if key in ("l1", "l2", "momentum", "clipping") and value == 0:
+                if zero_is_none:
                     ret[key] = False
                 continue
             ret[key] = value
@@ -48,6 +57,17 @@ class ExtraLayerAttribute:
     @checked
     def __init__(self, drop_rate: Optional[float] = None) -> None:
         self.drop_rate = drop_rate
+
+
+def extra_of(given: Any, possible: bool = True, what: str = "") -> ExtraLayerAttribute:
+    """A layer_attr that is one; an error where it says what the layer cannot have."""
+    if given is not None and not isinstance(given, ExtraLayerAttribute):
+        raise ConfigError(f"layer_attr is {given!r}, which is no ExtraAttr")
+    extra = ExtraLayerAttribute() if given is None else given
+    if extra.drop_rate and not possible:
+        raise ConfigError(f"{what} has a drop_rate in its layer_attr, but no values of its own to drop",
+                          "leave it out, or put a dropout_layer behind it")
+    return extra
 
 
 ParamAttr = ParameterAttribute

@@ -7,7 +7,7 @@ import functools
 import inspect
 import os
 import sys
-from typing import Any, Callable, Iterable, Optional, TypeVar
+from typing import Any, Callable, Iterable, Optional, Set, TypeVar
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,6 +39,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]}?" if near else "there are: " + ", ".join(names)
+
+
+_told: Set[str] = set()
+
+
+def without_effect(what: str, why: str) -> None:
+    """Names, once, what can be said and changes nothing here: it is about speed or memory, never about what is trained."""
+    if what not in _told:
+        _told.add(what)
+        place = place_of_user()
+        print(f"{place + ': ' if place else ''}{what} is without effect here: {why}", file=sys.stderr)
 
 
 def checked(function: Function) -> Function:

@@ -58,6 +58,8 @@ def batch_norm_layer(input: Any, act: Any = None, name: Optional[str] = None,
     if use_global_stats is not None or bias_attr is False:
         raise ConfigError("batch_norm_layer with use_global_stats, or without a bias, is not supported",
                           "leave them out")
+    if batch_norm_type not in (None, "batch_norm"):
+        raise ConfigError(f"batch_norm_type is {batch_norm_type!r}", "there is: batch_norm")
     source = as_layer(input)
     channels = image_of(source, num_channels)[0] if source.image or num_channels else source.size
     layer = GRAPH.add("batch_norm", GRAPH.name(name, "batch_norm"), [source], source.size)

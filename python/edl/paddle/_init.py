@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from typing import Any, Dict
+import time
+from typing import Any, Dict, Optional
 
-from ._errors import ConfigError, nearest
+from ._errors import ConfigError, nearest, without_effect
 
-# name: whether it changes anything here
-FLAGS: Dict[str, bool] = {
-    "use_gpu": True, "seed": True, "port": True, "ports_num": True, "ports_num_for_sparse": True,
-    "trainer_id": True, "pservers": True, "trainer_count": False, "num_gradient_servers": False,
-    "log_period": False, "dot_period": False, "use_mkldnn": False, "log_error_clipping": False,
-    "nics": False, "local": False, "gpu_id": False, "rdma_tcp": False, "start_pserver": False}
+# name: its default where it changes nothing here, None where it acts
+FLAGS: Dict[str, Optional[str]] = {
+    "use_gpu": None, "seed": None, "port": None, "ports_num": None, "ports_num_for_sparse": None,
+    "trainer_id": None, "pservers": None, "trainer_count": "1", "num_gradient_servers": "1",
+    "log_period": "100", "dot_period": "1", "use_mkldnn": "0", "log_error_clipping": "0",
+    "nics": "", "local": "1", "gpu_id": "0", "rdma_tcp": "tcp", "start_pserver": "0"}
 GIVEN: Dict[str, Any] = {}
 PREFIX = "PADDLE_INIT_"
 
@@ -28,9 +28,10 @@ def init(**flags: Any) -> None:
         if name not in FLAGS:
             raise ConfigError(f"paddle.init has no flag {name}", nearest(name, FLAGS))
     GIVEN.update(flags)
-    without = sorted(name for name in flags if not FLAGS[name] and str(flags[name]) not in ("1", "0", ""))
-    if without:
-        print("paddle.init: without effect here: " + ", ".join(without), file=sys.stderr)
+    for name, value in sorted(flags.items()):
+        text = str(int(value)) if isinstance(value, bool) else str(value)
+        if FLAGS[name] not in (None, text):
+            without_effect(f"paddle.init: {name}", "edl-trainer trains by one thread, and tells each batch")
 
 
 def options() -> Dict[str, str]:
@@ -38,6 +39,7 @@ def options() -> Dict[str, str]:
     ret = {}
     if str(GIVEN.get("use_gpu", "")).lower() in ("1", "true"):
         ret["device"] = "cuda"
-    if GIVEN.get("seed"):
-        ret["seed"] = str(GIVEN["seed"])
+    seed = str(GIVEN.get("seed", ""))
+    if seed:
+        ret["seed"] = str(time.time_ns()) if seed == "0" else seed  # 0: another one each time, as PaddlePaddle has it
     return ret

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ._attributes import BasePoolingType, MaxPooling, TanhActivation, one_of
+from ._attributes import BasePoolingType, MaxPooling, TanhActivation, extra_of, one_of
 from ._errors import ConfigError, checked
 from ._graph import GRAPH, Layer, as_layer, as_layers
 from ._mixed import concat_projections, is_projections
@@ -17,6 +17,9 @@ def data_layer(name: str, size: int, height: Optional[int] = None, width: Option
                layer_attr: Any = None) -> Layer:
     if not isinstance(size, int) or size < 1:
         raise ConfigError(f"data_layer {name}: size is {size!r}", "a whole number of at least 1")
+    if (height is None) != (width is None):
+        raise ConfigError(f"data_layer {name} has one of height and width", "give both: an image has two sides")
+    extra_of(layer_attr, False, f"data_layer {name}")
     layer = GRAPH.add("data", GRAPH.name(name, "data"), [], size)
     if height and width:
         layer.image = (size // (height * width), height, width)
@@ -29,7 +32,7 @@ def typed_data_layer(name: str, type: InputType, height: Optional[int] = None,
     """The data layer of paddle.v2: its type is known from the start."""
     if not isinstance(type, InputType):
         raise ConfigError(f"data layer {name}: type is {type!r}", "paddle.data_type has the types")
-    layer = data_layer(name, type.dim, height, width)
+    layer = data_layer(name, type.dim, height, width, layer_attr)
     layer.input_type = type
     return layer
 
@@ -51,7 +54,7 @@ def embedding_layer(input: Any, size: int, name: Optional[str] = None, param_att
     source = as_layer(input)
     layer = GRAPH.add("table", GRAPH.name(name, "embedding"), [source], size)
     entry = {"inputs": [source.name], "size": size}
-    weights(layer, entry, [(source.size, size)], param_attr)
+    weights(layer, entry, [(source.size, size)], param_attr, table=True)
     return finish(layer, entry, extra=layer_attr)
 
 
@@ -129,7 +132,8 @@ def cos_sim(a: Any, b: Any, scale: Optional[float] = None, size: int = 1, name: 
 
 
 def _cost(kind: str, word: str, input: Any, label: Any, name: Optional[str], coeff: float,
-          weight: Any) -> Layer:
+          weight: Any, layer_attr: Any) -> Layer:
+    extra_of(layer_attr, False, "a cost")
     if coeff != 1 or weight is not None:
         raise ConfigError("a cost with coeff or weight is not supported", "leave them out")
     source, target = as_layer(input), as_layer(label, "label")
@@ -147,19 +151,22 @@ def _cost(kind: str, word: str, input: Any, label: Any, name: Optional[str], coe
 @checked
 def regression_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
                     coeff: float = 1.0, layer_attr: Any = None) -> Layer:
-    return _cost("square_error", "square_error_cost", input, label, name, coeff, weight)
+    return _cost("square_error", "square_error_cost", input, label, name, coeff, weight, layer_attr)
 
 
 @checked
 def classification_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
                         evaluator: Any = None, layer_attr: Any = None, coeff: float = 1.0) -> Layer:
-    return _cost("cross_entropy", "cost", input, label, name, coeff, weight)
+    if evaluator is not None:
+        raise ConfigError("classification_cost with an evaluator is not supported",
+                          "leave it out: the error of classification is told anyway")
+    return _cost("cross_entropy", "cost", input, label, name, coeff, weight, layer_attr)
 
 
 @checked
 def cross_entropy(input: Any, label: Any, name: Optional[str] = None, coeff: float = 1.0,
                   weight: Any = None, layer_attr: Any = None) -> Layer:
-    return _cost("cross_entropy", "cross_entropy", input, label, name, coeff, weight)
+    return _cost("cross_entropy", "cross_entropy", input, label, name, coeff, weight, layer_attr)
 
 
 def outputs(layers: Any, *more: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Tuple
 
-from ._attributes import IdentityActivation, Json, ParameterAttribute
+from ._attributes import IdentityActivation, Json, ParameterAttribute, extra_of
 from ._errors import ConfigError, checked
 from ._graph import GRAPH, Layer, as_layer
 from ._parts import bias, finish, weights
@@ -69,7 +69,8 @@ def _part(layer: Layer, projection: Projection, i: int, bias_attr: Any = False) 
         entry.update(projection.more)
     else:
         entry["size"] = projection.size
-        weights(layer, entry, [_shape(projection)], projection.attribute, owner=layer.name, first=i)
+        weights(layer, entry, [_shape(projection)], projection.attribute, owner=layer.name, first=i,
+                table=projection.kind == "table")
     if projection.kind == "fc":
         entry["activation"] = "linear"
         entry.update(projection.more)
@@ -101,11 +102,11 @@ def concat_projections(values: List[Any], act: Any, name: Optional[str], bias_at
             raise ConfigError("a projection in a concat_layer needs a size", "give size=")
     layer = GRAPH.add("concat", GRAPH.name(name, "concat"), [p.source for p in projections],
                       sum(p.size for p in projections))
-    linear = act is None and (layer_attr is None or not layer_attr.drop_rate)
+    linear = act is None and not extra_of(layer_attr).drop_rate
     if _shared_table(projections) and linear:
         layer.kind = "table"
         entry: Json = {"inputs": [p.source.name for p in projections], "size": projections[0].size}
-        weights(layer, entry, [_shape(projections[0])], projections[0].attribute)
+        weights(layer, entry, [_shape(projections[0])], projections[0].attribute, table=True)
         return finish(layer, entry)
     names = [_part(layer, p, i) for i, p in enumerate(projections)]
     return finish(layer, {"inputs": names}, act, extra=layer_attr)
@@ -153,9 +154,9 @@ class MixedLayer(Layer):
         entry: Json = {"inputs": [t.source.name for t in self.terms], "size": self.size}
         plain = isinstance(act, IdentityActivation) or act in (None, IdentityActivation)
         if len(self.terms) == 1 and first.kind == "table" and plain and bias_attr is False and not (
-                extra is not None and extra.drop_rate):
+                extra_of(extra).drop_rate):
             self.kind = "table"
-            weights(self, entry, [_shape(first)], first.attribute)
+            weights(self, entry, [_shape(first)], first.attribute, table=True)
             finish(self, entry)
         elif all(t.kind == "fc" and t.more == first.more for t in self.terms):
             self.kind = "fc"

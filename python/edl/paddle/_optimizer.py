@@ -12,7 +12,8 @@ class Optimizer:
     """`training`: what a network says of it."""
 
     def __init__(self, method: v1.BaseSGDOptimizer, **rates: Any) -> None:
-        rates.pop("batch_size", None)
+        if "batch_size" in rates:
+            raise ConfigError("an optimizer has no batch_size here", "paddle.batch(reader, batch_size) makes batches")
         self.training = v1.training(None, learning_method=method, **rates)
 
 

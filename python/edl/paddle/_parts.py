@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Sequence, Tuple
 
-from ._attributes import (Attributes, BaseActivation, ExtraLayerAttribute, IdentityActivation, Json,
-                          ParameterAttribute, attribute_list, one_of)
+from ._attributes import (Attributes, BaseActivation, IdentityActivation, Json, ParameterAttribute, attribute_list,
+                          extra_of, one_of)
 from ._errors import ConfigError
 from ._graph import Layer, Parameter
 
 
 def finish(layer: Layer, entry: Json, act: Any = None, default: type = IdentityActivation,
-           extra: Optional[ExtraLayerAttribute] = None) -> Layer:
+           extra: Any = None) -> Layer:
     """Puts the entry of a layer behind those of its parts, with its activation and its dropout."""
     word = one_of(act, BaseActivation, default, "act").word
     entry = {"kind": layer.kind, "name": layer.name, **entry}
@@ -22,7 +22,8 @@ def finish(layer: Layer, entry: Json, act: Any = None, default: type = IdentityA
     elif word != "linear":
         raise ConfigError(f"{layer.name} has an activation, but a {layer.kind} has none",
                           "put an addto_layer with the activation behind it")
-    if extra is not None and extra.drop_rate:
+    extra = extra_of(extra)
+    if extra.drop_rate:
         if layer.kind in ("table", "context", "cos_sim"):
             raise ConfigError(f"{layer.name} has a drop_rate, but a {layer.kind} has none",
                               "put a dropout_layer behind it")
@@ -31,11 +32,18 @@ def finish(layer: Layer, entry: Json, act: Any = None, default: type = IdentityA
     return layer
 
 
+def _no_rows(layer: Layer, text: Json) -> None:
+    if text.get("sparse"):
+        raise ConfigError(f"{layer.name} has sparse_update=True, but trains all of its parameters with each batch",
+                          "leave it out; embedding_layer and table_projection update single rows")
+
+
 def weights(layer: Layer, entry: Json, shapes: Sequence[Tuple[int, int]], given: Attributes,
-            owner: Optional[str] = None, first: int = 0, std: Optional[float] = None) -> None:
+            owner: Optional[str] = None, first: int = 0, std: Optional[float] = None,
+            table: bool = False) -> None:
     """The weights of a layer, one for each shape, with what param_attr says of them.
 
-    owner: the layer that they are called after, when the entry has another name.
+    owner: the layer that they are called after, when the entry has another name. table: of single rows, so they may be sparse.
     """
     attributes = attribute_list(given, len(shapes))
     texts: List[Json] = []
@@ -44,6 +52,8 @@ def weights(layer: Layer, entry: Json, shapes: Sequence[Tuple[int, int]], given:
         text = attribute.json(layer.graph.zero_is_none) if attribute is not None else {}
         if owner is not None and "name" not in text:
             text["name"] = default
+        if not table:
+            _no_rows(layer, text)
         layer.parameters.append(Parameter(text.get("name", default), shape, attribute, std=std))
         texts.append(text)
     if not any(texts):
@@ -63,6 +73,7 @@ def bias(layer: Layer, entry: Json, size: int, given: Any, owner: Optional[str] 
         raise ConfigError(f"bias_attr is {given!r}", "False, None or a ParamAttr are possible")
     attribute = given if isinstance(given, ParameterAttribute) else None
     text = attribute.json(layer.graph.zero_is_none) if attribute is not None else {}
+    _no_rows(layer, text)
     default = f"_{owner or layer.name}.wbias"
     if owner is not None and owner != entry.get("name", layer.name) and "name" not in text:
         text["name"] = default

@@ -8,7 +8,7 @@ import logging
 import os
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
 
-from ._errors import ConfigError, checked
+from ._errors import ConfigError, checked, without_effect
 from ._graph import GRAPH, Layer, behind
 from ._network import check_types, inputs_of
 from ._records import write_description, write_file
@@ -44,8 +44,9 @@ class Provider:
     """A function that yields the samples of a file, with what @provider says of it."""
 
     def __init__(self, function: Callable[..., Any], input_types: Optional[Types],
-                 init_hook: Optional[Callable[..., None]]) -> None:
+                 init_hook: Optional[Callable[..., None]], should_shuffle: Optional[bool] = None) -> None:
         self.function, self.input_types, self.init_hook = function, input_types, init_hook
+        self.should_shuffle = should_shuffle
         self.__name__ = function.__name__
 
     def open(self, files: List[str], is_train: bool, args: Dict[str, Any]) -> Settings:
@@ -71,12 +72,18 @@ def provider(input_types: Optional[Types] = None, should_shuffle: Optional[bool]
              pool_size: int = -1, min_pool_size: int = -1, can_over_batch_size: bool = True,
              calc_batch_size: Any = None, cache: int = CacheType.NO_CACHE, check: bool = False,
              check_fail_continue: bool = False, init_hook: Optional[Callable[..., None]] = None) -> Any:
-    """Says what the samples of the function below it are. Pools and caches are of no use here."""
+    """Says what the samples of the function below it are."""
     if calc_batch_size is not None:
         raise ConfigError("@provider with calc_batch_size is not supported", "every sample counts as one")
-    if should_shuffle is False:
-        logging.getLogger("paddle").warning("should_shuffle=False: edl-trainer shuffles every pass")
-    return lambda function: Provider(function, input_types, init_hook)
+    if check_fail_continue:
+        raise ConfigError("@provider with check_fail_continue is not supported", "a sample that is wrong is an error")
+    if cache not in (CacheType.NO_CACHE, CacheType.CACHE_PASS_IN_MEM):
+        raise ConfigError(f"@provider: cache is {cache!r}", "CacheType has NO_CACHE and CACHE_PASS_IN_MEM")
+    for name, value, default in (("pool_size", pool_size, -1), ("min_pool_size", min_pool_size, -1),
+                                 ("can_over_batch_size", can_over_batch_size, True)):
+        if value != default:
+            without_effect(f"@provider: {name}", "all samples of a pass are shuffled together, and each counts as one")
+    return lambda function: Provider(function, input_types, init_hook, should_shuffle)
 
 
 class Sources(NamedTuple):
@@ -157,6 +164,8 @@ def _part(part: str, listed: Any, folder: str, layers: Sequence[Layer]) -> int:
     files = _files(listed)
     found = _provider(sources)
     settings = found.open(files, is_train, dict(sources.args or {}))
+    if is_train and found.should_shuffle is False:
+        GRAPH.settings["shuffle"] = 0
     inputs = inputs_of(layers)
     check_types(layers, _in_order(settings.input_types or [], inputs))
     return write_file(folder, part, inputs, _samples(found, settings, files, inputs))

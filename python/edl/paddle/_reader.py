@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, List
 import edl
 import edl.dataset
 
-from ._errors import ConfigError, checked
+from ._errors import ConfigError, checked, without_effect
 
 Reader = Callable[[], Iterator[Any]]
 
@@ -47,6 +47,7 @@ def shuffle(reader: Reader, buf_size: int) -> Reader:
 @checked
 def buffered(reader: Reader, size: int) -> Reader:
     """The reader itself: its samples are all read before the training begins."""
+    without_effect("reader.buffered: size", "all samples are read before the training begins")
     return reader
 
 
@@ -67,6 +68,8 @@ def map_readers(func: Callable[..., Any], *readers: Reader) -> Reader:
 def xmap_readers(mapper: Callable[[Any], Any], reader: Reader, process_num: int, buffer_size: int,
                  order: bool = False) -> Reader:
     """The mapped samples, in their order, by one process."""
+    for name in ("process_num", "buffer_size"):
+        without_effect(f"reader.xmap_readers: {name}", "one process maps the samples in their order, whatever order= says")
     return map_readers(mapper, reader)
 
 
@@ -110,11 +113,17 @@ def text_file(path: str) -> Reader:
 
 def recordio(paths: Any, buf_size: int = 100) -> Reader:
     """The samples of RecordIO files, all of them."""
+    if buf_size != 100:
+        without_effect("creator.recordio: buf_size", "all samples are read before the training begins")
     return edl.cloud_reader(paths, kind="recordio", decode=edl.dataset.load, local=True)
 
 
 def cloud_reader(paths: Any, etcd_endpoints: Any = None, timeout_sec: float = 5, buf_size: int = 64) -> Reader:
     """The samples of RecordIO files: in a job those that are dealt out to this process."""
+    for name, given, default in (("etcd_endpoints", etcd_endpoints, None), ("timeout_sec", timeout_sec, 5),
+                                 ("buf_size", buf_size, 64)):
+        if given != default:
+            without_effect(f"creator.cloud_reader: {name}", "the job's scheduler deals the data out, and there is no etcd")
     return edl.cloud_reader(paths, kind="recordio", decode=edl.dataset.load)
 
 

@@ -11,7 +11,8 @@ from ._graph import GRAPH
 
 
 class BaseSGDOptimizer:
-    """An optimizer: its keys in a network's training."""
+    """An optimizer: its keys in a network's training; whether an L2 acts, and whether it follows a schedule."""
+    decays = follows = True
 
     def __init__(self, method: str, **keys: Any) -> None:
         self.keys: Json = {"method": method, **{k: v for k, v in keys.items() if v is not None}}
@@ -27,18 +28,24 @@ class MomentumOptimizer(BaseSGDOptimizer):
 
 
 class AdamOptimizer(BaseSGDOptimizer):
+    decays = False
+
     @checked
     def __init__(self, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> None:
         super().__init__("adam", beta1=beta1, beta2=beta2, epsilon=epsilon)
 
 
 class AdamaxOptimizer(BaseSGDOptimizer):
+    decays = follows = False
+
     @checked
     def __init__(self, beta1: float = 0.9, beta2: float = 0.999) -> None:
         super().__init__("adamax", beta1=beta1, beta2=beta2)
 
 
 class AdaGradOptimizer(BaseSGDOptimizer):
+    follows = False
+
     @checked
     def __init__(self) -> None:
         super().__init__("adagrad")
@@ -80,19 +87,25 @@ _SCHEDULES = ("constant", "poly", "caffe_poly", "exp", "discexp", "linear", "man
 def _schedule(name: str, a: float, b: float, args: str) -> Json:
     if name not in _SCHEDULES:
         raise ConfigError(f"learning_rate_schedule is {name!r}", "there are: " + ", ".join(_SCHEDULES))
+    steps = name in ("manual", "pass_manual")
+    if args and not steps:
+        raise ConfigError(f"learning_rate_args is {args!r}, but the schedule {name} has no use for it",
+                          "learning_rate_decay_a and learning_rate_decay_b are its numbers")
+    if (a or b) and (steps or name == "constant"):
+        raise ConfigError(f"learning_rate_decay_a is {a}, learning_rate_decay_b {b}, but the schedule {name} has no "
+                          "use for them", "leave them out")
     if name == "constant" or (name == "poly" and not a and not b):
         return {}
-    numbers: Json = {"schedule_args": args} if args else {"schedule_a": a, "schedule_b": b}
-    return {"schedule": name, **numbers}
+    return {"schedule": name, **({"schedule_args": args} if steps else {"schedule_a": a, "schedule_b": b})}
 
 
 @checked
 def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_rate_decay_a: float = 0.0,
              learning_rate_decay_b: float = 0.0, learning_rate_schedule: Optional[str] = "poly",
              learning_rate_args: str = "", learning_method: Optional[BaseSGDOptimizer] = None,
-             regularization: Any = None, is_async: bool = False, model_average: Any = None,
+             regularization: Any = None, is_async: Optional[bool] = None, model_average: Any = None,
              gradient_clipping_threshold: Optional[float] = None) -> Json:
-    """What a network's training says. is_async: every trainer of a job is asynchronous."""
+    """What a network's training says. is_async=False: an error where several trainers share servers."""
     method = MomentumOptimizer() if learning_method is None else learning_method
     if isinstance(method, type):
         method = method()
@@ -114,6 +127,13 @@ def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
         ret["clipping"] = gradient_clipping_threshold
     ret.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a, learning_rate_decay_b,
                          learning_rate_args))
+    if is_async is not None:
+        ret["asynchronous"] = int(bool(is_async))
+    if ret.get("l2") and not method.decays:
+        raise ConfigError(f"{type(method).__name__} takes no L2 into account", "leave regularization out")
+    if "schedule" in ret and not method.follows:
+        raise ConfigError(f"{type(method).__name__} follows no schedule", "leave learning_rate_schedule and the numbers "
+                          "of its decay out")
     return ret
 
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 from . import _child, _init, _servers
 from . import _events as event
 from . import _model_files as files
-from ._errors import ConfigError, checked
+from ._errors import ConfigError, checked, without_effect
 from ._graph import as_layers, behind
 from ._network import inputs_of, network, settle_types, to_text
 from ._optimizer import Optimizer
@@ -34,6 +34,8 @@ class SGD:
         if pserver_spec is not None:
             raise ConfigError("SGD with a pserver_spec is not supported: there is no etcd",
                               "name the servers to paddle.init: pservers=, port=, ports_num=")
+        if not use_etcd:
+            without_effect("SGD: use_etcd", "there is no etcd")
         self.is_local = is_local
         if extra_layers is not None:
             raise ConfigError("SGD with extra_layers is not supported", "leave them out")
