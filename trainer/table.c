@@ -187,6 +187,7 @@ uint64_t table_samples(const struct table *table)
 void table_set_samples(struct table *table, uint64_t samples)
 {
     table->samples = samples;
+    set_rates(table, 0);
 }
 
 void table_set_pass(struct table *table, uint32_t pass)

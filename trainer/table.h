@@ -28,12 +28,12 @@ const struct declaration *table_declaration(const struct table *table);
 uint64_t table_updates(const struct table *table);
 void table_set_updates(struct table *table, uint64_t updates);
 
-/* table_samples - behind all pushes, for the rate schedules */
+/* table_samples - behind all pushes, for the rate schedules; rates follow samples that are set */
 uint64_t table_samples(const struct table *table);
 void table_set_samples(struct table *table, uint64_t samples);
 
-/* table_set_pass - rates as of the last push, which was of this pass: behind updates and samples
- * that were set */
+/* table_set_pass - rates as of the last push, which was of this pass; behind samples that were set
+ */
 void table_set_pass(struct table *table, uint32_t pass);
 
 /* table_values, table_slot - blocks of shape.total_values floats; slot < table_n_slots */

@@ -546,6 +546,13 @@ TEST(test_checkpoint_of_every_method)
         push_equal(table, 0.25f, &one, rows, 3, 0);
         assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
         assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), 0);
+        if (rows) { /* two of them owe a decay at the rate of the last push */
+            float pulled[2][VALUES];
+
+            pull_all(table, pulled[0]);
+            pull_all(back, pulled[1]);
+            assert_memory_equal(pulled[1], pulled[0], sizeof pulled[0]);
+        }
         for (int t = 0; t < 2; t++) {
             push_equal(table, -0.75f, all_rows, rows ? ROWS : 0, 3, 0);
             push_equal(back, -0.75f, all_rows, rows ? ROWS : 0, 3, 0);
