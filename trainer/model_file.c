@@ -67,16 +67,6 @@ static int write_text(int folder, const struct model_text *text)
     return write_file(folder, text->name, &piece, 1);
 }
 
-static int write_part(int folder, const struct model_part *part)
-{
-    _cleanup_close_ int fd = create_at(folder, part->name);
-    int r = fd < 0 ? fd : 0;
-
-    for (size_t i = 0; r >= 0 && i < part->n; i++)
-        r = file_write_all(fd, part->pieces[i].data, part->pieces[i].size);
-    return r >= 0 && fsync(fd) < 0 ? -errno : r;
-}
-
 /* As PaddlePaddle's trainer writes it, whose version has 40 characters (the hash of a commit). The
  * lines of the build are those of `edl-paddle version`. */
 static int write_done(int folder)
@@ -115,7 +105,7 @@ static int write_all(const char *path, const struct model_contents *contents,
             return edl_error_errno(error, r, "cannot write %s/%s", path, contents->texts[i].name);
     }
     if (contents->part != NULL) {
-        r = write_part(folder, contents->part);
+        r = write_file(folder, contents->part->name, contents->part->pieces, contents->part->n);
         if (r < 0)
             return edl_error_errno(error, r, "cannot write %s/%s", path, contents->part->name);
     }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "trainer/declaration.h"
+#include "trainer/file_write.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,14 +35,9 @@ struct model_text {
 };
 
 /* A file whose bytes lie in several places. */
-struct model_piece {
-    const void *data;
-    size_t size;
-};
-
 struct model_part {
     const char *name;
-    const struct model_piece *pieces;
+    const struct file_piece *pieces;
     size_t n;
 };
 

@@ -67,18 +67,17 @@ static struct layout *layout_of(const struct declaration *declaration)
 }
 
 /* The values of sparse rows, the slots and the counts: where they lie in the table. */
-static size_t table_pieces(struct table *table, struct model_piece *ret)
+static size_t table_pieces(struct table *table, struct file_piece *ret)
 {
     const struct shard_shape *shape = table_shape(table);
     size_t n = 0, n_touched;
     const uint64_t *touched = table_touched(table, &n_touched);
 
-    ret[n++] = (struct model_piece){ table_values(table) + shape->dense_values,
-                                     (shape->total_values - shape->dense_values) * sizeof(float) };
+    ret[n++] = (struct file_piece){ table_values(table) + shape->dense_values,
+                                    (shape->total_values - shape->dense_values) * sizeof(float) };
     for (uint32_t s = 0; s < table_n_slots(table); s++)
-        ret[n++] =
-            (struct model_piece){ table_slot(table, s), shape->total_values * sizeof(float) };
-    ret[n++] = (struct model_piece){ touched, n_touched * sizeof *touched };
+        ret[n++] = (struct file_piece){ table_slot(table, s), shape->total_values * sizeof(float) };
+    ret[n++] = (struct file_piece){ touched, n_touched * sizeof *touched };
     return n;
 }
 
@@ -121,9 +120,9 @@ int optimizer_state_pack(const struct network *network, float *const *values, st
                                                .values_crc = values_crc(network, values) };
     memcpy(header->magic, magic, sizeof magic);
     ret->layout = layout_of(declaration);
-    ret->pieces[0] = (struct model_piece){ header, sizeof *header };
+    ret->pieces[0] = (struct file_piece){ header, sizeof *header };
     ret->pieces[1] =
-        (struct model_piece){ ret->layout, declaration->n_params * sizeof(struct layout) };
+        (struct file_piece){ ret->layout, declaration->n_params * sizeof(struct layout) };
     ret->part = (struct model_part){ .name = OPTIMIZER_STATE_NAME,
                                      .pieces = ret->pieces,
                                      .n = 2 + table_pieces(table, ret->pieces + 2) };
@@ -176,7 +175,7 @@ static int fits(const struct optimizer_state_header *header, const struct table 
     return 1;
 }
 
-static uint8_t *take(const struct model_piece *piece, uint8_t *from)
+static uint8_t *take(const struct file_piece *piece, uint8_t *from)
 {
     if (piece->size > 0)
         memcpy((void *)piece->data, from, piece->size); /* the table's, and we may write it */
@@ -186,7 +185,7 @@ static uint8_t *take(const struct model_piece *piece, uint8_t *from)
 static int restore(const struct optimizer_state_header *header, uint8_t *body, const char *path,
                    struct table *table, struct edl_error *error)
 {
-    struct model_piece pieces[OPTIMIZER_SLOTS_MAX + 2];
+    struct file_piece pieces[OPTIMIZER_SLOTS_MAX + 2];
     const size_t n = table_pieces(table, pieces);
     _cleanup_free_ struct layout *layout = layout_of(table_declaration(table));
     const size_t layout_bytes = header->n_params * sizeof *layout;
@@ -203,7 +202,7 @@ static int restore(const struct optimizer_state_header *header, uint8_t *body, c
 
 static uint64_t body_bytes_of(struct table *table)
 {
-    struct model_piece pieces[OPTIMIZER_SLOTS_MAX + 2];
+    struct file_piece pieces[OPTIMIZER_SLOTS_MAX + 2];
     const size_t n = table_pieces(table, pieces);
     uint64_t bytes = table_declaration(table)->n_params * sizeof(struct layout);
 

@@ -32,7 +32,7 @@ _Static_assert(sizeof(struct optimizer_state_header) == 64, "written as it lies 
 /* The state as a part of a saved model; it refers to the table's memory. */
 struct optimizer_state {
     struct optimizer_state_header header;
-    struct model_piece pieces[OPTIMIZER_SLOTS_MAX + 4];
+    struct file_piece pieces[OPTIMIZER_SLOTS_MAX + 4];
     struct model_part part;
     void *layout; /* owned */
 };
