@@ -1,4 +1,4 @@
--- 0035_recovered.sql - updates that parameter servers lacked when they came back, of so many there had been
+-- 0036_recovered.sql - updates that parameter servers lacked when they came back, of so many there had been
 --
 -- Of each server and each time. Before, nobody counted them.
 
