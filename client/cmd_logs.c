@@ -25,7 +25,6 @@
 #include "shared/macro.h"
 #include "shared/parse.h"
 
-#define WAIT_S 20
 #define RETRY_MS 500
 #define OUTAGE_MAX_US (60 * USEC_PER_SEC)
 #define FETCH_MAX_US (10 * USEC_PER_SEC) /* that a node may not be heard */
@@ -52,15 +51,15 @@ static const struct option_row logs_options[] = {
       OPTION_FIELD(struct logs_options, raw) },
 };
 
-static char *logs_path(const struct log_request *request, const char *cursor)
+static char *logs_path(const struct log_request *request, const char *cursor, unsigned wait_s)
 {
     _cleanup_free_ char *base = job_path(request->job, "/logs");
     _cleanup_free_ char *role = text_url_segment(request->role != NULL ? request->role : "");
     _cleanup_free_ char *index = text_url_segment(request->index != NULL ? request->index : "");
     _cleanup_free_ char *after = text_url_segment(cursor);
 
-    return text_format("%s?follow=%d&wait=%d%s%s%s%s%s%s", base, request->follow,
-                       request->follow ? WAIT_S : 0, role[0] != '\0' ? "&role=" : "", role,
+    return text_format("%s?follow=%d&wait=%u%s%s%s%s%s%s", base, request->follow,
+                       request->follow ? wait_s : 0, role[0] != '\0' ? "&role=" : "", role,
                        index[0] != '\0' ? "&index=" : "", index, after[0] != '\0' ? "&after=" : "",
                        after);
 }
@@ -70,6 +69,7 @@ struct reader {
     const struct log_request *request;
     struct log_lines *lines;
     struct log_places *places;
+    struct job_watch *watch;
 };
 
 static const char *node_of(const struct log_request *request, uint64_t index)
@@ -201,7 +201,7 @@ static void print_entries(const struct reader *reader, const json_t *answer)
 static int logs_step(const struct reader *reader, char **cursor, bool *ret_more)
 {
     const struct log_request *request = reader->request;
-    _cleanup_free_ char *path = logs_path(request, *cursor);
+    _cleanup_free_ char *path = logs_path(request, *cursor, reader->watch->wait_s);
     struct http_call call = { .method = "GET", .path = path };
     struct http_answer answer = { 0 };
     int status = server_call(reader->server, &call, &answer);
@@ -225,23 +225,34 @@ static int logs_step(const struct reader *reader, char **cursor, bool *ret_more)
     return status;
 }
 
-int job_logs(struct server *server, const struct log_request *request)
+/* Whoever follows is told why the job waits, now and when it is queued again. */
+static int follow_step(const struct reader *reader, char **cursor, bool *ret_more)
 {
+    int status =
+        reader->request->follow ? job_watch_look(reader->server, reader->watch) : STATUS_OK;
+
+    return status == STATUS_OK ? logs_step(reader, cursor, ret_more) : status;
+}
+
+int job_logs(struct server *server, const struct log_request *request, const json_t *told)
+{
+    struct job_watch watch;
     _cleanup_free_ char *cursor = xstrdup("");
     struct reader reader = { .server = server,
                              .request = request,
                              .lines =
                                  log_lines_new(stdout, !request->raw && isatty(STDOUT_FILENO) == 1),
-                             .places =
-                                 request->follow ? log_places_new(request->from_start) : NULL };
+                             .places = request->follow ? log_places_new(request->from_start) : NULL,
+                             .watch = &watch };
     bool verbatim = server->verbatim;
     uint64_t heard_us = 0;
     bool more = true;
     int status = STATUS_OK;
 
     server->verbatim = true;
+    job_watch_begin(&watch, request->job, told);
     while (more) {
-        status = logs_step(&reader, &cursor, &more);
+        status = follow_step(&reader, &cursor, &more);
 
         uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
@@ -255,6 +266,7 @@ int job_logs(struct server *server, const struct log_request *request)
         (void)poll(NULL, 0, RETRY_MS);
     }
     server->verbatim = verbatim;
+    job_watch_end(&watch);
     (void)log_lines_free(reader.lines);
     (void)log_places_free(reader.places);
     if (status == STATUS_NO_SERVER) {
@@ -269,7 +281,7 @@ int job_logs(struct server *server, const struct log_request *request)
 
 static int logs_of_job(struct server *server, const struct log_request *request)
 {
-    return request->all ? job_whole_logs(server, request) : job_logs(server, request);
+    return request->all ? job_whole_logs(server, request) : job_logs(server, request, NULL);
 }
 
 /* One job after the other: each output is whole, and the last one ends when the array has. */

@@ -160,9 +160,7 @@ static int follow(struct server *server, const struct run_job *job, const json_t
         nodes[i] = json_text(job->nodes[i], "name");
     if (interrupt_start(&interrupt, common, json_u64(accepted, "id"), job->name, &error) < 0)
         return report_error(&error);
-    status = job_wait_start(server, id, accepted);
-    if (status == STATUS_OK)
-        status = job_logs(server, &request);
+    status = job_logs(server, &request, accepted);
     if (status == STATUS_OK)
         status = job_wait(server, id, NEVER_US, &ended);
     (void)interrupt_end(&interrupt);

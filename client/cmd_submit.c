@@ -136,9 +136,7 @@ static int follow(struct server *server, const json_t *accepted,
     int status = watch_interrupt(options, accepted, &interrupt);
 
     if (status == STATUS_OK)
-        status = job_wait_start(server, id, accepted);
-    if (status == STATUS_OK)
-        status = job_logs(server, &request);
+        status = job_logs(server, &request, accepted);
     if (status == STATUS_OK)
         status = job_wait(server, id, NEVER_US, &job);
     (void)interrupt_end(&interrupt);

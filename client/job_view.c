@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "client/json_read.h"
 #include "client/report.h"
@@ -15,7 +17,10 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define REASON_POLL_US (5 * USEC_PER_SEC)   /* a reason changes without an event, after a plan */
+/* So long a reader waits for output until it looks whether its job waits, in seconds. */
+#define LOOK_STARTING_S 1 /* whether it starts is told at once */
+#define LOOK_QUEUED_S 5   /* a reason changes without an event, after a plan */
+#define LOOK_RUNNING_S 20
 #define REASON_QUIET_US (10 * USEC_PER_SEC) /* between two texts of one reason: counts change */
 #define OUTAGE_MAX_US (60 * USEC_PER_SEC)   /* a scheduler that restarts is back long before */
 
@@ -131,30 +136,68 @@ bool job_reason_is_news(const json_t *told, const json_t *job, uint64_t passed_u
            !streq(json_text(job, "reason_code"), json_text(told, "reason_code"));
 }
 
-int job_wait_start(struct server *server, const char *job, const json_t *told)
+void job_watch_begin(struct job_watch *watch, const char *job, const json_t *told)
 {
-    _cleanup_free_ char *path = job_path(job, "");
-    _cleanup_json_ json_t *last = NULL;
-    uint64_t heard_us = clock_read_us(CLOCK_BOOTTIME);
-    uint64_t told_us = heard_us;
-    uint64_t revision = 0;
-    int status = server_event_revision(server, &revision);
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
-    for (;;) {
-        _cleanup_json_ json_t *answer = NULL;
-        uint64_t now_us;
+    *watch = (struct job_watch){
+        .path = job_path(job, ""), .told = told, .told_us = now_us, .wait_s = LOOK_STARTING_S
+    };
+}
 
-        if (status == STATUS_OK)
-            status = ask(server, path, &heard_us, &answer);
-        if (status != STATUS_OK || (answer != NULL && !streq(json_text(answer, "state"), "queued")))
-            return status;
-        now_us = clock_read_us(CLOCK_BOOTTIME);
-        if (answer != NULL && job_reason_is_news(told, answer, now_us - told_us)) {
-            report_note("%s waits: %s", json_text(answer, "name"), json_text(answer, "reason"));
-            json_decref(last);
-            told = last = TAKE_PTR(answer);
-            told_us = now_us;
-        }
-        (void)server_event_wait(server, &revision, REASON_POLL_US);
-    }
+void job_watch_end(struct job_watch *watch)
+{
+    free(watch->path);
+    json_decref(watch->last);
+    *watch = (struct job_watch){ 0 };
+}
+
+static unsigned look_after_s(const char *state)
+{
+    static const struct {
+        const char *state;
+        unsigned after_s;
+    } rows[] = { { "queued", LOOK_QUEUED_S }, { "starting", LOOK_STARTING_S } };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        if (streq(rows[i].state, state))
+            return rows[i].after_s;
+    return LOOK_RUNNING_S;
+}
+
+static void tell_waiting(struct job_watch *watch, json_t *job, uint64_t now_us)
+{
+    bool waits = streq(json_text(job, "state"), "queued");
+
+    watch->wait_s = look_after_s(json_text(job, "state"));
+    watch->next_us = now_us + watch->wait_s * USEC_PER_SEC;
+    if (!waits || !job_reason_is_news(watch->told, job, now_us - watch->told_us))
+        return;
+    report_note("%s waits: %s", json_text(job, "name"), json_text(job, "reason"));
+    json_decref(watch->last);
+    watch->told = watch->last = json_incref(job);
+    watch->told_us = now_us;
+}
+
+int job_watch_look(struct server *server, struct job_watch *watch)
+{
+    struct http_call call = { .method = "GET", .path = watch->path };
+    struct http_answer answer = { 0 };
+    bool verbatim = server->verbatim;
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    int status;
+
+    if (now_us < watch->next_us)
+        return STATUS_OK;
+    server->verbatim = false; /* it is for people */
+    status = server_call(server, &call, &answer);
+    server->verbatim = verbatim;
+    if (status == STATUS_OK)
+        tell_waiting(watch, answer.json, now_us);
+    else if (status == STATUS_NO_SERVER)
+        status = STATUS_OK; /* the next question for output tells */
+    else
+        status = report_answer(&answer);
+    http_answer_clear(&answer);
+    return status;
 }

@@ -33,10 +33,21 @@ int job_wait(struct server *server, const char *job, uint64_t timeout_us, json_t
  * once when the reason is another one, after a while when only its words are */
 bool job_reason_is_news(const json_t *told, const json_t *job, uint64_t passed_us);
 
-/* job_wait_start - until the job waits no more in the queue; tells why it waits on stderr, and
- * again when that is news. told: the job with the reason that was printed already. STATUS_FAILED:
- * no such job */
-int job_wait_start(struct server *server, const char *job, const json_t *told);
+/* job_watch_* - why the job of a reader waits in the queue, on stderr: at once, and again when that
+ * is news; also when it could not start and is queued again.
+ * begin: told: the job with the reason that was printed already, borrowed; NULL: none was
+ * look: asks for the job when that is due. STATUS_FAILED: no such job
+ * wait_s: so long, at most, the reader may wait until it looks again */
+struct job_watch {
+    char *path; /* owned */
+    const json_t *told;
+    json_t *last; /* owned: what told is after the first */
+    uint64_t told_us, next_us;
+    unsigned wait_s;
+};
+void job_watch_begin(struct job_watch *watch, const char *job, const json_t *told);
+int job_watch_look(struct server *server, struct job_watch *watch);
+void job_watch_end(struct job_watch *watch);
 
 /* job_outcome - STATUS_OK for succeeded, else STATUS_FAILED */
 int job_outcome(const json_t *job);
@@ -57,5 +68,5 @@ struct log_request {
 };
 
 /* job_logs - prints a job's output, each line behind its process' name; with follow until the job
- * ends */
-int job_logs(struct server *server, const struct log_request *request);
+ * ends, and why it waits meanwhile. told: see job_watch_begin */
+int job_logs(struct server *server, const struct log_request *request, const json_t *told);

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# A job that cannot start where its hosts are waits in the queue again: whoever follows it is told why within seconds, and readers that
+# began at the same moment are told the same.
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 2 --cpu 1000m
+mapfile -t nodes < <(api GET /nodes | jq -r '.nodes[].name' | sort)
+mkdir "$work/here" "$work/here/package"
+cd "$work/here"
+echo x >package/x
+{
+    printf 'HOSTS = ["%s", "%s"]\nROOT_DIR = "%s/absent"\n' "${nodes[@]}" "$work"
+    printf 'PADDLE_NIC = "lo"\nPADDLE_PORT = 7164\nPADDLE_PORTS_NUM = 2\nPADDLE_PORTS_NUM_FOR_SPARSE = 2\n'
+} >conf.py
+words=(--job_trainer=true --job_pserver=true --job_cpu=50m --job_memory=32Mi)
+
+is_there() { api GET "/jobs/$1" | holds .id; }
+# as it was sent, and with a folder that no host has
+try() { # NAME WORDS...
+    local name=$1 reader
+    shift
+    edl run "${words[@]}" --job_name="$name" "$@" >"$name.out" 2>"$name.err" &
+    local run=$!
+    await 60 "the job $name is there" is_there "$name"
+    for reader in 1 2; do edl logs -f "$name" >"$name.out.$reader" 2>"$name.err.$reader" & done
+    for reader in .err .err.1 .err.2; do
+        await 60 "$name$reader tells why the job waits" grep -qs "^note: $name waits: .*$work/absent" "$name$reader"
+    done
+    edl kill "$name" >/dev/null
+    if wait "$run"; then fail "edl run succeeded: $(cat "$name.out")"; fi
+    for reader in $(jobs -p); do
+        case " $before " in *" $reader "*) ;; *) wait "$reader" || true ;; esac
+    done
+    cmp -s <(sort "$name.err.1") <(sort "$name.err.2") || fail "two readers differ: $(head "$name".err.[12])"
+    cmp -s <(sort "$name.out.1") <(sort "$name.out.2") || fail "two readers differ: $(head "$name".out.[12])"
+    grep -q "^note: $name waits: .*make the folder there" "$name.err" || fail "nothing says what to do: $(cat "$name.err")"
+}
+before=$(jobs -p | tr '\n' ' ')
+try sent --job_dispatch_package=package
+try named --job_workspace="$work/absent"
