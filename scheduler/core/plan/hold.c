@@ -276,12 +276,15 @@ bool plan_hold_works(struct planner *planner, const struct job *job, bool anew)
     return works;
 }
 
-static bool might_start(const struct plan *plan, const struct demand *demands, size_t n)
+/* One that no room will ever hold starts nowhere. Only the first plan of a copy tries such a class:
+ * it must not choose places that the cluster itself has not chosen. */
+static bool might_start(const struct plan *plan, struct queue_class *class,
+                        const struct demand *demands, size_t n)
 {
     for (size_t d = 0; d < n; d++)
         if (!capacity_might_fit(&plan->planner->rooms, &demands[d].want))
             return false;
-    return true;
+    return queue_fits_ever(plan->cluster, class) != FIT_NEVER;
 }
 
 /* Places are chosen by another rule than that of the search before, and may be such that nothing
@@ -308,14 +311,14 @@ static void choose_for(struct plan *plan, struct job *held)
         queue_tell(plan->cluster, held, VERDICT_HELD);
 }
 
-void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n)
+void plan_hold(struct plan *plan, struct queue_class *class, const struct demand *demands, size_t n)
 {
     struct queue *queue = &plan->planner->queue;
     struct job *held = queue->held;
 
-    if (held == NULL || held == job || plan->planner->rooms.holding)
+    if (held == NULL || held == class->next || plan->planner->rooms.holding)
         return;
-    if (held->plan.places == NULL && !queue->hold_tried && might_start(plan, demands, n)) {
+    if (held->plan.places == NULL && !queue->hold_tried && might_start(plan, class, demands, n)) {
         queue->hold_tried = true;
         choose_for(plan, held);
     }

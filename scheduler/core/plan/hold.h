@@ -9,10 +9,12 @@ struct demand;
 struct job;
 struct plan;
 struct planner;
+struct queue_class;
 
 /* plan_hold - before a gang is tried that is behind the held one: keeps it off the nodes of that
- * one, which are chosen if there are none yet */
-void plan_hold(struct plan *plan, const struct job *job, const struct demand *demands, size_t n);
+ * one, which are chosen if there are none yet. class: of the gang, its next job */
+void plan_hold(struct plan *plan, struct queue_class *class, const struct demand *demands,
+               size_t n);
 
 /* plan_hold_works - the places are on nodes that take processes and offer enough; anew: when
  * services there are counted again */

@@ -245,7 +245,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     }
     if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
         queue_tell_hope(plan->cluster, class);
-    plan_hold(plan, job, demands, n);
+    plan_hold(plan, class, demands, n);
     if (waits_for_servers(plan, job, demands, n))
         return PROMISED;
     if (try_now(plan, job, demands, n))
@@ -271,7 +271,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
-    plan_hold(plan, job, demands, n);
+    plan_hold(plan, class, demands, n);
     if (!class->told_never && job->plan.n_places == 0 &&
         !plan_fits_by_count(plan, demands, n, true))
         return FAILED; /* most of them */
