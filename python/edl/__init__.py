@@ -125,8 +125,9 @@ def secret() -> bytes:
 
 
 def elected() -> bool:
-    """Whether the end of the data told this process, and no other, to save the model; alone it is always this one."""
-    return client().elected if in_job() else True
+    """Whether this process, and no other, is to save the model, when all passes are done; alone it is always this one.
+    A job of which a process has asked succeeds only with model_saved() behind that; one that does not ask needs no model."""
+    return client().ask_to_save() if in_job() else True
 
 
 def dataset_exists() -> bool:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import quote
 
-from ._call import PATIENCE_S, Caller, NoNews, NotFound, Stale, Timeout, Unreachable
+from ._call import PATIENCE_S, Caller, NoNews, NotFound, Refused, Stale, Timeout, Unreachable
 from ._model import Chunk, Hosts, Peer, Self, Service, flag, items, number, text
 from ._steps import Steps, Waiting
 
@@ -147,6 +147,8 @@ class Client:
         self.caller = Caller(socket_path, patience)
         #: whether the end of `tasks` told this process, and no other, to save the model
         self.elected = False
+        self._over = False  # all passes are
+        self._asked_to_save = False  # and is the one
         #: how many the job makes over its data, once those are known; None: they are not, or its scheduler is an older one
         self.passes: Optional[int] = None
         #: the one that was joined last; None: none was
@@ -223,6 +225,7 @@ class Client:
             raise NoNews
         if json.get("finished") is not True:
             raise ValueError("neither a task nor the end of them")
+        self._over = True
         self.elected = json.get("save_model") is True
         return []
 
@@ -271,6 +274,24 @@ class Client:
                 return
             yield task
             del task  # so that one of which nobody said anything is given again
+
+    def ask_to_save(self) -> bool:
+        """Whether this process is the one that saves the model. Behind the last pass the job owes a model from this
+        question on: without model_saved() of the process that is told True it fails."""
+        if not self._over or self._asked_to_save:
+            return self.elected
+
+        def read(json: Dict[str, Any]) -> bool:
+            return flag(json["save_model"])
+
+        try:
+            self.elected = self.caller.ask_for("POST", "/jobs/self/save-model", read, {"saved": False})
+        except Stale:
+            raise
+        except Refused:  # by an older scheduler: as the end of the data said
+            return self.elected
+        self._asked_to_save = self.elected
+        return self.elected
 
     def model_saved(self, path: str) -> None:
         """Said by the process that was elected; path: where, for people."""

@@ -63,6 +63,7 @@ class Job:
         self.failed: List[Tuple[int, str]] = []
         self.returned: List[int] = []
         self.stale: List[int] = []  # tasks whose end comes too late
+        self.saver: Optional[bool] = None  # what one is told who asks whether it saves the model; None: an older scheduler
         self.asked: List[str] = []
         self._change = threading.Condition()
         self._folder = tempfile.TemporaryDirectory()
@@ -175,6 +176,8 @@ class Job:
             return self._lease(body)
         if call == "GET /jobs/self/secret":
             return 200, {"secret": self.secret}
+        if call == "POST /jobs/self/save-model" and body == {"saved": False}:
+            return (422, {"detail": "no call is needed"}) if self.saver is None else (200, {"save_model": self.saver})
         if call.startswith("POST /jobs/self/tasks/"):
             return self._end(call.rsplit("/", 1)[1], body)
         return 404, {"detail": call}

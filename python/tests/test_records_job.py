@@ -406,6 +406,20 @@ class InJob(Folder):
                 list(edl.cloud_reader(self.pattern))
             self.assertIsNone(job.dataset)
 
+    def test_who_asks_is_told_by_the_scheduler(self) -> None:
+        """Which then knows that a model is owed. Before the end there is nothing to ask; the one that saves asks once."""
+        self.files()
+        call = "POST /jobs/self/save-model"
+        for saver, times in ((True, 1), (False, 2), (None, 2)):
+            with Job() as job:
+                job.saver = saver
+                self.assertFalse(edl.elected())
+                self.assertNotIn(call, job.asked)
+                list(edl.cloud_reader(self.pattern))
+                for _ in range(2):
+                    self.assertEqual(edl.elected(), saver is not False)
+                self.assertEqual(job.asked.count(call), times)
+
     def test_one_data_set(self) -> None:
         self.files()
         with Job(passes=2):

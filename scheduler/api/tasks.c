@@ -118,15 +118,16 @@ static json_t *call_save_model(struct scheduler *scheduler, struct process *proc
     struct body_field must = { .object = body, .at = "", .required = true };
     struct body_field may = { .object = body, .at = "" };
     const char *path = NULL;
-    bool saved = false;
+    bool saved = false, save_model = false;
 
     if (body_bool(&must, "saved", &saved, error) < 0 ||
         body_reported(&may, "path", PATH_BYTES_MAX, &path, error) < 0)
         return NULL;
-    if (!saved) {
-        (void)edl_error_at(error, -EINVAL, "/saved", "a model that is not saved needs no call");
+    if (!saved &&
+        cluster_ask_to_save(scheduler->cluster, process, clock_instant(), &save_model, error) < 0)
         return NULL;
-    }
+    if (!saved)
+        return json_pack("{s:b}", "save_model", (int)save_model);
     if (cluster_model_saved(scheduler->cluster, process, path, clock_instant(), error) < 0)
         return NULL;
     return json_object();

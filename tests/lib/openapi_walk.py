@@ -369,7 +369,7 @@ GOOD = {
     "leaseTask": lambda w: [{"body": {"wait": 0}, "after": keep_lease}],
     "failTask": lambda w: [{"body": dict(w.lease, returned=True)}],
     "finishTask": lambda w: [{"body": w.lease_again()}],
-    "modelSaved": lambda w: [{"body": w.last_pass()}],
+    "modelSaved": lambda w: [{"body": dict(w.last_pass(), saved=False)}, {"body": {"saved": True}}],
     "serverRecovered": lambda w: [{"body": {"source": "checkpoint", "lost": 661, "of": 10140}}],
     "setFigures": lambda w: [{"body": {"loss": 0.5}}],
     "getFigures": lambda w: [{}],

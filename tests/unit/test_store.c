@@ -320,6 +320,14 @@ TEST(test_saver_and_saved_model_survive)
     commit(f);
     restart(f);
     holder = a_trainer(the_job(f));
+    assert_false(task_queue_save_asked(the_job(f)->queue));
+    save = false;
+    assert_int_equal(cluster_ask_to_save(f->cluster, holder, start, &save, &error), 0);
+    assert_true(save);
+    commit(f);
+    restart(f);
+    holder = a_trainer(the_job(f));
+    assert_true(task_queue_save_asked(the_job(f)->queue));
     assert_int_equal(task_queue_saver(the_job(f)->queue), holder->incarnation);
     assert_int_equal(cluster_model_saved(f->cluster, holder, "/out/model", start, &error), 0);
     commit(f);

@@ -72,6 +72,7 @@ void task_queue_close(struct task_queue *queue)
     empty = task_queue_new(&queue->config);
     empty->closed = true;
     empty->model_saved = queue->model_saved;
+    empty->save_asked = queue->save_asked;
     empty->saver = queue->saver;
     empty->model_path = queue->model_path;
     empty->pass = queue->pass;
@@ -322,6 +323,7 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
     task_holders_copy(copy, queue);
     copy->closed = queue->closed;
     copy->model_saved = queue->model_saved;
+    copy->save_asked = queue->save_asked;
     copy->saver = queue->saver;
     copy->model_path = queue->model_path != NULL ? xstrdup(queue->model_path) : NULL;
     copy->pass = queue->pass;
@@ -522,6 +524,17 @@ bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
     return queue->saver == holder;
 }
 
+bool task_queue_ask_to_save(struct task_queue *queue, uint64_t holder)
+{
+    queue->save_asked |= task_queue_is_finished(queue);
+    return task_queue_elect_saver(queue, holder);
+}
+
+bool task_queue_save_asked(const struct task_queue *queue)
+{
+    return queue->save_asked;
+}
+
 static void set_model_path(struct task_queue *queue, const char *path)
 {
     free(queue->model_path);
@@ -553,10 +566,11 @@ uint64_t task_queue_saver(const struct task_queue *queue)
     return queue->saver;
 }
 
-void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool saved,
+void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool asked, bool saved,
                               const char *path)
 {
     queue->saver = saver;
+    queue->save_asked = asked;
     queue->model_saved = saved;
     set_model_path(queue, path);
 }

@@ -236,6 +236,11 @@ uint64_t task_queue_task_took_us(const struct task_queue *queue, uint32_t id, ui
 /* Model saving: after the last pass one holder is elected, until it reports done or is released. */
 bool task_queue_elect_saver(struct task_queue *queue,
                             uint64_t holder); /* true: it is this holder */
+/* task_queue_ask_to_save - the same, of a program that asks: a model is owed from then on, if the
+ * last pass is over
+ * task_queue_save_asked - whether one has asked */
+bool task_queue_ask_to_save(struct task_queue *queue, uint64_t holder);
+bool task_queue_save_asked(const struct task_queue *queue);
 /* task_queue_model_saved - path: where, for people; copied; NULL: it was not told */
 int task_queue_model_saved(struct task_queue *queue, uint64_t holder, const char *path,
                            struct edl_error *error);
@@ -244,7 +249,7 @@ bool task_queue_is_model_saved(const struct task_queue *queue);
 const char *task_queue_model_path(const struct task_queue *queue);
 uint64_t task_queue_saver(
     const struct task_queue *queue); /* the elected one, 0 none; stored with the queue */
-void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool saved,
+void task_queue_restore_model(struct task_queue *queue, uint64_t saver, bool asked, bool saved,
                               const char *path);
 
 uint32_t task_queue_pass(const struct task_queue *queue); /* 0-based; == passes when finished */

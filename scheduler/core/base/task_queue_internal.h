@@ -62,6 +62,7 @@ struct task_queue {
     uint32_t n_stored; /* see task_queue_set_stored */
     bool closed;       /* the tasks are gone */
     bool model_saved;
+    bool save_asked;
     uint64_t saver;
     char *model_path; /* owned; NULL: it was not told */
     uint32_t pass;

@@ -57,6 +57,12 @@ bool job_data_complete(const struct job *job)
            (task_queue_is_finished(job->queue) && task_queue_is_model_saved(job->queue));
 }
 
+bool job_owes_nothing(const struct job *job)
+{
+    return job_data_complete(job) ||
+           (task_queue_is_finished(job->queue) && !task_queue_save_asked(job->queue));
+}
+
 uint32_t job_count_live(const struct job *job)
 {
     uint32_t n = 0;

@@ -22,6 +22,10 @@ bool job_is_started(const struct job *job); /* starting, running or resizing */
 bool job_data_complete(
     const struct job *job); /* no dataset, or all passes ended and the model is saved */
 
+/* job_owes_nothing - no dataset, or all passes ended, and the model is saved or no program has
+ * asked who saves it: success of its last process is the job's */
+bool job_owes_nothing(const struct job *job);
+
 /* all O(1) */
 uint32_t job_count_live(const struct job *job); /* stopping ones included */
 uint32_t job_count_due(const struct job *job, uint32_t role);

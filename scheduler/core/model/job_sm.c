@@ -221,7 +221,7 @@ static bool is_settled(const struct job *job)
  * again. */
 static bool revive(struct cluster *cluster, struct job *job)
 {
-    if (job_data_complete(job))
+    if (job_owes_nothing(job))
         return false;
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; job_role_works(job, r) && i < job->n_slots[r]; i++) {
@@ -296,7 +296,12 @@ static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t 
 {
     if (job->queue == NULL || !task_queue_is_finished(job->queue) || running == 0)
         return false;
-    if (!task_queue_is_model_saved(job->queue))
+    if (job_owes_nothing(job) && !task_queue_is_model_saved(job->queue))
+        job_set_reason(cluster, job, CAUSE_FINISHING,
+                       "all passes over the data ended; %u processes run on, and it ends when its"
+                       " trainers have",
+                       running);
+    else if (!task_queue_is_model_saved(job->queue))
         job_set_reason(cluster, job, CAUSE_FINISHING,
                        "all passes over the data ended; the model is not saved yet by the one of"
                        " its %u processes that is elected to",
@@ -518,11 +523,20 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
              rfc3339_format(job->spec->deadline_wall_us, text));
 }
 
+/* what_is_done - of a job whose work ended with success */
+static const char *what_is_done(const struct job *job)
+{
+    if (job->queue == NULL)
+        return "all its working processes ended with success";
+    return task_queue_is_model_saved(job->queue)
+               ? "all passes over the data ended and the model is saved"
+               : "all passes over the data ended, and its processes asked for no model";
+}
+
 /* With where the model is, if there is room for all of that, and the faults. */
 static void stop_done(struct cluster *cluster, struct job *job, struct instant now)
 {
-    const char *done = job->queue != NULL ? "all passes over the data ended and the model is saved"
-                                          : "all its working processes ended with success";
+    const char *done = what_is_done(job);
     const char *path = job->queue != NULL ? task_queue_model_path(job->queue) : "";
     char skipped[200], tail[320];
 

@@ -424,13 +424,13 @@ static void failed(struct cluster *cluster, struct process *process, const char 
                  process->node_name, how);
 }
 
-/* Success of the last one that could work off the data, with data left: there is nobody to leave it
- * to. */
+/* Success of the last one that could work off the data, with data left or a model owed: there is
+ * nobody to leave it to. */
 static bool deserts(const struct process *process)
 {
     const struct job *job = process->job;
 
-    if (job_data_complete(job) || !job_role_works(job, process->role))
+    if (job_owes_nothing(job) || !job_role_works(job, process->role))
         return false;
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         if (job_role_works(job, r) && job_count(job, r, false) + job_count_due(job, r) > 0)
@@ -449,7 +449,11 @@ static void ended_by_itself(struct cluster *cluster, struct process *process, st
         failed(cluster, process, "exit code 0, but its job still needs it", now);
     } else if (deserts(process)) {
         failed(cluster, process,
-               "exit code 0, but its job's data is not finished or no model was saved", now);
+               task_queue_is_finished(job->queue)
+                   ? "exit code 0, but a process of its job called elected(), to learn which one "
+                     "saves the model, and none called model_saved() behind that"
+                   : "exit code 0, but its job's data is not finished",
+               now);
     } else {
         job->finishing = true;
         job_hasty_ran(job, process);

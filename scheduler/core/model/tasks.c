@@ -381,6 +381,24 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
     return 0;
 }
 
+int cluster_ask_to_save(struct cluster *cluster, struct process *holder, struct instant now,
+                        bool *ret_save_model, struct edl_error *error)
+{
+    struct job *job = holder->job;
+    const bool asked = job->queue != NULL && task_queue_save_asked(job->queue);
+    const uint64_t saver = job->queue != NULL ? task_queue_saver(job->queue) : 0;
+    int r = check_holder(holder, true, error);
+
+    if (r < 0)
+        return r;
+    *ret_save_model = task_queue_ask_to_save(job->queue, holder->incarnation);
+    if (task_queue_save_asked(job->queue) != asked || task_queue_saver(job->queue) != saver) {
+        effect_save_tasks(cluster, job);
+        job_settle(cluster, job, now);
+    }
+    return 0;
+}
+
 /* cluster_model_saved - EDL_ESTALE for a dead incarnation; else what task_queue_model_saved says */
 int cluster_model_saved(struct cluster *cluster, struct process *holder, const char *path,
                         struct instant now, struct edl_error *error)

@@ -80,6 +80,11 @@ int cluster_fail_task(struct cluster *cluster, struct process *holder, uint32_t 
                       struct edl_error *error);
 
 /* path: where, for people; NULL: not told */
+/* cluster_ask_to_save - a program asks whether its process is the one that saves the model, which
+ * its job owes from then on; false before the end of the last pass. EDL_ESTALE for a dead
+ * incarnation. */
+int cluster_ask_to_save(struct cluster *cluster, struct process *holder, struct instant now,
+                        bool *ret_save_model, struct edl_error *error);
 int cluster_model_saved(struct cluster *cluster, struct process *holder, const char *path,
                         struct instant now, struct edl_error *error);
 int cluster_set_metrics(struct cluster *cluster, struct process *holder, const char *json,

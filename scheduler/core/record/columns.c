@@ -155,6 +155,7 @@ static const struct column queue_columns[] = {
     { "retries_total", COLUMN_NUMBER, RECORD(queue, counts.retries_total) },
     { "records_lost_total", COLUMN_NUMBER, RECORD(queue, counts.records_lost_total) },
     { "chunks_lost_total", COLUMN_NUMBER, RECORD(queue, counts.chunks_lost_total) },
+    { "save_asked", COLUMN_BOOL, ITSELF(queue, save_asked) },
     { "model_saved", COLUMN_BOOL, ITSELF(queue, model_saved) },
     { "model_path", COLUMN_BORROWED, ITSELF(queue, model_path) },
     { "saver", COLUMN_NUMBER, ITSELF(queue, saver) },

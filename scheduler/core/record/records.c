@@ -83,6 +83,7 @@ void record_of_queue(const struct job *job, struct queue_record *ret)
         .pass = task_queue_pass(job->queue),
         .passes = task_queue_passes(job->queue),
         .counts = task_queue_counts(job->queue),
+        .save_asked = task_queue_save_asked(job->queue),
         .model_saved = task_queue_is_model_saved(job->queue),
         .model_path = task_queue_model_path(job->queue),
         .saver = task_queue_saver(job->queue),
@@ -321,7 +322,8 @@ int cluster_restore_queue_record(struct cluster *cluster, const struct queue_rec
     task_queue_restore(job->queue, record->pass, &record->counts);
     for (uint32_t i = 0; i < n; i++)
         restore_task(job->queue, &tasks[i], now.now_us);
-    task_queue_restore_model(job->queue, record->saver, record->model_saved, record->model_path);
+    task_queue_restore_model(job->queue, record->saver, record->save_asked, record->model_saved,
+                             record->model_path);
     if (record->closed)
         task_queue_restore_closed(job->queue, &record->counts);
     /* tasks that were just read need no writing */

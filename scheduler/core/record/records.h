@@ -90,6 +90,7 @@ struct queue_record {
     uint32_t pass;
     uint32_t passes;                 /* 0, of one that was stored earlier: as the document says */
     struct task_queue_counts counts; /* of a closed one all; else the totals, the rest follows */
+    bool save_asked;                 /* a program has asked who saves the model */
     bool model_saved;
     const char *model_path; /* "" not told; owned by the maker of the record */
     uint64_t saver;         /* incarnation elected to save the model, 0: none */
