@@ -2,6 +2,7 @@
 /* record_index.c - the files of a data set: which they are, and how they are cut into tasks */
 #include "libedl/record_index.h"
 #include "libedl/record_file.h"
+#include "libedl/record_format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -312,28 +313,51 @@ static int cut_lines(struct making *making, int fd, const char *path, struct edl
     return 0;
 }
 
-/* is_framed - also of a file whose first header is damaged: it has chunks further on, and no text
- * has a zero byte where a header has some */
-static bool is_framed(const struct making *making, const char *path, int fd)
+static bool has_chunks(const char *path)
 {
     struct recordio_survey survey = { 0 };
-    char header[RECORDIO_HEADER_BYTES];
-    bool found = recordio_begins(fd);
-    ssize_t n = found ? 0 : pread(fd, header, sizeof header, 0);
+    bool found = recordio_survey(path, &survey, NULL) == 0 && survey.n_chunks > 0;
 
-    if (n <= 0 || making->kind == EDL_RECORD_LINES ||
-        (making->kind != EDL_RECORD_RECORDIO && memchr(header, 0, (size_t)n) == NULL))
-        return found;
-    found = recordio_survey(path, &survey, NULL) == 0 && survey.n_chunks > 0;
     recordio_survey_clear(&survey);
     return found;
+}
+
+/* is_framed - 1: RecordIO, also of a file whose first header is damaged: it has chunks further on,
+ * and no text has a zero byte where a header has some; 0: a text, or what is said to be one; -EIO:
+ * neither */
+static int is_framed(const struct making *making, const char *path, int fd, struct edl_error *error)
+{
+    _cleanup_free_ uint8_t *block = NULL;
+    const struct record_format *format;
+    ssize_t n;
+
+    if (recordio_begins(fd))
+        return 1;
+    if (making->kind == EDL_RECORD_LINES)
+        return 0;
+    block = xcalloc(1, RECORD_FORMAT_BLOCK);
+    n = pread(fd, block, RECORD_FORMAT_BLOCK, 0);
+    if (n <= 0)
+        return 0;
+    format = record_format_of(block, (size_t)n, making->file_bytes);
+    if (format == NULL &&
+        (making->kind == EDL_RECORD_RECORDIO ||
+         memchr(block, 0, MIN_OF((size_t)n, (size_t)RECORDIO_HEADER_BYTES)) != NULL) &&
+        has_chunks(path))
+        return 1;
+    if (format == NULL && memchr(block, 0, (size_t)n) != NULL)
+        format = &record_format_binary;
+    if (format == NULL)
+        return 0;
+    (void)edl_error_set(error, -EIO, "%.200s is %s, and no RecordIO file", path, format->name);
+    return edl_error_remedy(error, "%s", format->instead);
 }
 
 static int cut_file(struct making *making, const char *path, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
     struct stat st;
-    bool framed;
+    int framed;
 
     if (making->kind == EDL_RECORD_FILES) {
         add_chunk(making, path, 0, 1, 0);
@@ -345,15 +369,17 @@ static int cut_file(struct making *making, const char *path, struct edl_error *e
         return cannot_read(path, -errno, error);
     making->file_bytes = (uint64_t)st.st_size;
     making->mtime_us = record_file_mtime_us(&st);
-    framed = is_framed(making, path, fd);
-    if (making->kind == EDL_RECORD_RECORDIO && !framed && st.st_size > 0) {
+    framed = is_framed(making, path, fd, error);
+    if (framed < 0)
+        return framed;
+    if (making->kind == EDL_RECORD_RECORDIO && framed == 0 && st.st_size > 0) {
         (void)edl_error_set(error, -EIO, "%.200s is no RecordIO file", path);
         return edl_error_remedy(
             error, "make one: edl recordio convert %.100s --lines --out PREFIX --records 5000",
             path);
     }
-    return framed && making->kind != EDL_RECORD_LINES ? cut_chunks(making, path, error)
-                                                      : cut_lines(making, fd, path, error);
+    return framed == 1 && making->kind != EDL_RECORD_LINES ? cut_chunks(making, path, error)
+                                                           : cut_lines(making, fd, path, error);
 }
 
 /* ---- all of it ---- */

@@ -248,7 +248,7 @@ EDL_API int edl_sample_step(const struct edl_sampler *sampler, uint64_t epoch, u
  * know goes to stderr, as lines that begin with "edl: ". */
 
 enum edl_record_kind {
-    EDL_RECORD_AUTO = 0,     /* RecordIO or lines: each file as it begins */
+    EDL_RECORD_AUTO = 0,     /* RecordIO or lines: each file as it begins; -EIO of any other */
     EDL_RECORD_RECORDIO = 1, /* files of edl recordio */
     EDL_RECORD_LINES = 2,    /* each line of a text, without its newline */
     EDL_RECORD_FILES = 3,    /* each file, a task: its path is the record */

@@ -14,7 +14,7 @@ import stat
 import time
 from typing import BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _recordio, _survey
+from . import _formats, _recordio, _survey
 from ._call import Error
 from ._file_facts import AGAIN, Changed, check, facts
 from ._model import Chunk
@@ -176,14 +176,22 @@ def _cut_chunks(cutter: _Cutter, file: BinaryIO, path: str) -> None:
 
 
 def _is_framed(file: BinaryIO, path: str, kind: Optional[str]) -> bool:
-    """Also of a file whose first header is damaged: it has chunks further on, and no text has a zero byte where a header has some."""
+    """Also of a file whose first header is damaged: it has chunks further on, and no text has a zero byte where a header has some.
+    NoData: it is neither that nor a text. Who says "lines" means lines."""
     if _recordio.is_recordio(file):
         return True
-    file.seek(0)
-    header = file.read(_survey.HEADER.size)
-    if kind == "lines" or (kind != "recordio" and b"\0" not in header):
+    if kind == "lines":
         return False
-    return bool(_survey.survey(file).chunks)
+    file.seek(0)
+    block = file.read(_formats.BLOCK_BYTES)
+    other = _formats.known(block, os.fstat(file.fileno()).st_size)
+    if other is None and (kind == "recordio" or b"\0" in block[:_survey.HEADER.size]) and _survey.survey(file).chunks:
+        return True
+    if other is None and b"\0" in block:
+        other = _formats.BINARY
+    if other is not None:
+        raise NoData(f"{path} is {other.name}, and no RecordIO file", other.instead)
+    return False
 
 
 def _cut_file(cutter: _Cutter, path: str, kind: Optional[str]) -> None:

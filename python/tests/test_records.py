@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """records, cloud_reader and epochs alone: no cluster, the local files."""
+import bz2
+import gzip
+import io
 import json
 import logging
+import lzma
 import os
+import struct
 import sys
+import tarfile
 import threading
 from unittest import mock
 
@@ -33,6 +39,30 @@ class Alone(Folder):
         self.assertEqual(list(edl.cloud_reader(self.pattern, kind="files")), [self.path(f"part-{i}") for i in range(4)])
         self.assertTrue(edl.elected())
         edl.model_saved("x")
+
+    def test_files_that_are_no_text(self) -> None:
+        """tests/unit/test_libedl_records.c has the same ones."""
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w") as archive:
+            archive.addfile(tarfile.TarInfo("a"), io.BytesIO(b""))
+        tfrecord = bytes.fromhex("0300000000000000") + struct.pack("<I", 0x0e4999b0) + b"abc" + b"\0" * 4
+        for data, why in ((gzip.compress(b"a\nb\n"), "a gzip file.*unpack it"), (bz2.compress(b"a\n"), "a bzip2 file"),
+                          (lzma.compress(b"a\n"), "an xz file"), (tar.getvalue(), 'a tar archive.*kind="files"'),
+                          (b"PK\3\4\n\0", "a zip archive"), (b"\x93NUMPY\1\0v\0{'descr': '<f4'}\n", "npy.*edl.dataset.convert"),
+                          (b"PAR1\x15\0\n", "a parquet file"), (tfrecord, "a TFRecord file"), ("a\nb\n".encode("utf-16"), "UTF-16.*iconv -f UTF-16"),
+                          ("a\nb\n".encode("utf-32"), "a text in UTF-32"), ("a\nb\n".encode("utf-16-le"), "zero bytes"),
+                          (b"\x89PNG\r\n\x1a\n\0", 'a PNG picture.*kind="files"'), (b"x" * 5000 + b"\n\0", 'zero bytes.*kind="lines"')):
+            path = self.path("part-0")
+            with open(path, "wb") as file:
+                file.write(data)
+            for kind in (None, "recordio"):
+                with self.subTest(why), self.assertRaisesRegex(edl.NoData, f"part-0 is .*{why}"):
+                    list(edl.cloud_reader(self.pattern, kind=kind))
+            self.assertEqual(list(edl.cloud_reader(self.pattern, kind="files")), [path])
+            self.assertEqual(b"\n".join(edl.cloud_reader(self.pattern, kind="lines")), data[:-1] if data.endswith(b"\n") else data)
+        for text in ("PAR1 is a name\n", "ORC\n", "RIFFs\n", "BZh9\n", "\ufeffa\n", "\x1f\n", "ustar\n" * 60):
+            self.text("part-0", text)
+            self.assertEqual(b"\n".join(edl.cloud_reader(self.pattern)), text[:-1].encode())
 
     def test_lines_are_cut_into_tasks(self) -> None:
         lines = [f"line {i} " + "x" * (i % 300) for i in range(3000)]

@@ -150,6 +150,66 @@ TEST(test_which_files)
                      -EINVAL);
 }
 
+static void put_bytes(const char *name, const void *bytes, size_t size)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_int_equal(write(fd, bytes, size), size);
+    (void)safe_close(fd);
+}
+
+/* python/tests/test_records.py has the same ones */
+TEST(test_files_that_are_no_text)
+{
+#define FILE_OF(text, words)                                                                       \
+    {                                                                                              \
+        text, sizeof(text) - 1, words                                                              \
+    }
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *words;
+    } files[] = {
+        FILE_OF("\x1f\x8b\x08\n", "a gzip file, and no RecordIO file: unpack it"),
+        FILE_OF("BZh91AY&SY\n", "a bzip2 file"),
+        FILE_OF("\xfd"
+                "7zXZ\0\n",
+                "an xz file"),
+        FILE_OF("PK\3\4\n\0", "a zip archive"),
+        FILE_OF("\x93NUMPY\1\0v\0{'descr': '<f4'}\n", "npy"),
+        FILE_OF("PAR1\x15\0\n", "a parquet file"),
+        FILE_OF("\3\0\0\0\0\0\0\0\xb0\x99\x49\x0e"
+                "abc\0\0\0\0",
+                "a TFRecord file"),
+        FILE_OF("\xff\xfe"
+                "a\0\n\0",
+                "iconv -f UTF-16"),
+        FILE_OF("a\0\n\0", "EDL_RECORD_LINES if you mean its lines"),
+    };
+    static const char *const texts[] = { "PAR1 is a name", "ORC", "RIFFs", "BZh9", "\x1f" };
+    struct fixture *f = *state;
+    char tar[512] = "a\n";
+
+    for (size_t i = 0; i < ELEMENTS(files); i++) {
+        put_bytes("part-0", files[i].bytes, files[i].size);
+        open_alone(f, "part-0", i % 2 == 0 ? EDL_RECORD_AUTO : EDL_RECORD_RECORDIO, 1);
+        assert_fails(f, files[i].words);
+        open_alone(f, "part-0", EDL_RECORD_FILES, 1);
+        assert_next(f, "part-0");
+    }
+    memcpy(tar + 257, "ustar", 5);
+    put_bytes("part-0", tar, sizeof tar);
+    open_alone(f, "part-0", EDL_RECORD_AUTO, 1);
+    assert_fails(f, "a tar archive");
+    open_alone(f, "part-0", EDL_RECORD_LINES, 1);
+    assert_next(f, "a");
+    for (size_t i = 0; i < ELEMENTS(texts); i++) {
+        put_file("part-0", texts[i]);
+        open_alone(f, "part-0", EDL_RECORD_AUTO, 1);
+        assert_next(f, texts[i]);
+    }
+}
+
 TEST(test_many_tasks)
 {
     struct fixture *f = *state;
