@@ -427,6 +427,29 @@ TEST(test_training_without_use)
     }
 }
 
+/* Trainers that must wait for each other cannot share servers, which take each push at once. */
+TEST(test_trainers_that_share)
+{
+    static const char text[] =
+        "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":1}],\"layers\":[{\"kind\":\"fc\","
+        "\"input\":\"x\",\"size\":1}],\"cost\":{\"kind\":\"square_error\",\"label\":\"x\"},"
+        "\"training\":{%s}}";
+    static const char *const training[] = { "", "\"asynchronous\":1", "\"asynchronous\":0" };
+
+    for (size_t i = 0; i < ELEMENTS(training); i++) {
+        struct edl_error error = { 0 };
+        struct network *network;
+        char whole[400];
+
+        (void)snprintf(whole, sizeof whole, text, training[i]);
+        network = network_of(whole);
+        assert_int_equal(network_may_share(network, &error), i < 2 ? 0 : -EINVAL);
+        if (i == 2 && strstr(error.remedy, "is_async=False") == NULL)
+            fail_msg("%s; %s", error.text, error.remedy);
+        (void)network_free(network);
+    }
+}
+
 /* ---- one real step ---- */
 
 /* A keeper that loses what it is sent of one parameter, or of the last row of one. */
