@@ -26,6 +26,7 @@ footprint | --json --ended 1000 --live 200 --seconds 2
 launch | --json --rounds 1 --runs 2
 dispatch | --json --rounds 1 --runs 1
 kill | --json --rounds 1 --runs 2
+output | --json --rounds 1 --bytes 20000000
 recover | --json --rounds 1 --watch 5 --no-slurm
 stall | --json --stalls 5
 siege | --json --seconds 3 --kinds documents
