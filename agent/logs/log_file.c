@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/layout.h"
 #include "shared/cleanup.h"
+#include "shared/macro.h"
 
 int log_file_open(const struct layout *layout, const struct process_id *id, struct stat *ret)
 {
@@ -20,4 +22,30 @@ int log_file_open(const struct layout *layout, const struct process_id *id, stru
     if (fd == -1 || fstat(fd, ret) == -1)
         return -errno;
     return S_ISREG(ret->st_mode) ? TAKE_FD(fd) : -ENOENT;
+}
+
+/* make - never waits, as for the reader of a pipe */
+static int make(const char *path)
+{
+    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    _cleanup_close_ int fd = open(path, flags, LOG_MODE_BEGUN);
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return -errno;
+    return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EEXIST; /* of which O_NONBLOCK means nothing */
+}
+
+int log_file_make(const char *path)
+{
+    int fd = make(path);
+
+    if (fd == -ENOENT) {
+        _cleanup_free_ char *folder = xstrdup(path);
+
+        folder[strrchr(folder, '/') - folder] = '\0';
+        (void)mkdir(folder, 0750);
+        fd = make(path);
+    }
+    return fd;
 }

@@ -15,3 +15,8 @@ struct process_id;
 /* log_file_open - for reading, never waiting: the descriptor and what it is, or -ENOENT when there
  * is no regular file there (none at all, a pipe, a device), else -errno */
 int log_file_open(const struct layout *layout, const struct process_id *id, struct stat *ret);
+
+/* log_file_make - for its supervisor: the descriptor, or -errno. What another process of its
+ * account may have put there is no log (-EEXIST). The folder of a job may be removed while it is
+ * empty (log_trim.c); it is made again. */
+int log_file_make(const char *path);

@@ -369,22 +369,20 @@ static bool join(struct log_pump *pump)
     return true;
 }
 
+/* Without a thread there is little, and nothing else to do for its supervisor: no lease is to keep
+ * any more. */
 void log_pump_end(struct log_pump *pump)
 {
     pump->left = PIPE_MOST_BYTES;
     atomic_store(&pump->ending, true);
-    if (!pump->has_thread && has_bytes(pump) && !start_thread(pump)) {
-        while (step(pump) == STEP_MOVED)
-            ;
-    }
-    if (!pump->has_thread) {
-        finish(pump); /* of what was moved without a thread */
+    if (pump->has_thread) {
+        (void)eventfd_write(pump->end_fd, 1);
+        pump->stuck = !join(pump);
         return;
     }
-    (void)eventfd_write(pump->end_fd, 1);
-    if (join(pump))
-        return;
-    pump->stuck = true;
+    while (pump->pipe_fd >= 0 && step(pump) == STEP_MOVED)
+        ;
+    finish(pump);
 }
 
 bool log_pump_lost(const struct log_pump *pump, char *text, size_t size)

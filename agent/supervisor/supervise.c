@@ -69,6 +69,7 @@ struct supervisor {
     struct lease_map lease;
     struct fence fence;
     struct log_pump *pump; /* owned; of its log; NULL: it is not open */
+    bool prints;           /* log_pump_run is due */
     struct child child;
     struct killtree_main main_child;
     struct supervisor_record record;
@@ -152,36 +153,14 @@ static int claim(struct supervisor *s, const char *path, struct edl_error *error
     return r;
 }
 
-/* open_file - what another process of its account may have put there is no log: a pipe, say, whose
- * open(2) would wait for a reader. -1 with errno. */
-static int open_file(const char *path)
-{
-    const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    _cleanup_close_ int fd = open(path, flags, LOG_MODE_BEGUN);
-    struct stat st;
-
-    if (fd == -1 || fstat(fd, &st) == -1)
-        return -1;
-    errno = EEXIST;
-    return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -1; /* of which O_NONBLOCK means nothing */
-}
-
-/* open_log - its folder may have been empty, and removed since it was made (log_trim.c) */
 static int open_log(struct supervisor *s, struct edl_error *error)
 {
     const char *path = json_text(s->order, "log_path");
     uint64_t bound = json_u64(s->order, "log_max");
-    int fd = open_file(path);
+    int fd = log_file_make(path);
 
-    if (fd == -1 && errno == ENOENT) {
-        _cleanup_free_ char *folder = xstrdup(path);
-
-        folder[strrchr(folder, '/') - folder] = '\0';
-        (void)mkdir(folder, 0750);
-        fd = open_file(path);
-    }
-    if (fd == -1)
-        return edl_error_errno(error, -errno, "cannot open the log %s", path);
+    if (fd < 0)
+        return edl_error_errno(error, fd, "cannot open the log %s", path);
     s->pump = log_pump_new(fd, bound + bound / LOG_EXTRA_PART);
     return 0;
 }
@@ -443,8 +422,7 @@ static void await(struct supervisor *s)
         else if (info.ssi_signo == SIGUSR1)
             on_thaw(s, &info, now_us);
     }
-    if (fds[2].revents != 0)
-        log_pump_run(s->pump);
+    s->prints = fds[2].revents != 0;
 }
 
 /* run - until the program is over and nothing is left of it
@@ -458,6 +436,8 @@ static void run(struct supervisor *s)
 
         if (left == 0 || (s->main_child.reaped && s->fence.cause == FENCE_NONE))
             break;
+        if (s->prints) /* one that is over by now needs no thread */
+            log_pump_run(s->pump);
         if (look(s))
             break;
         if (s->main_child.reaped && !s->rest_told) {
