@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scheduler/cluster_clock.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/options.h"
@@ -132,12 +133,18 @@ static int write_epoch(const struct scheduler_options *options, uint64_t epoch,
 static int begin_epoch(const struct scheduler_options *options, struct store *store,
                        struct cluster *cluster, struct restored *ret, struct edl_error *error)
 {
-    struct instant now = clock_instant();
+    static struct cluster_clock clock; /* clock_instant reads it from now on */
     uint64_t known = MAX_OF(read_epoch(options), store_epoch(store));
-    uint64_t epoch = MAX_OF(known + 1, now.wall_us / USEC_PER_SEC);
     struct turn_records records = { 0 };
-    int r = store_load(store, cluster, now, error);
+    struct instant now;
+    uint64_t epoch;
+    int r = cluster_clock_restore(&clock, store, error);
 
+    if (r < 0)
+        return r;
+    now = clock_instant();
+    epoch = MAX_OF(known + 1, now.wall_us / USEC_PER_SEC);
+    r = store_load(store, cluster, now, error);
     if (r == 0)
         r = write_epoch(options, epoch, error);
     if (r == 0)
@@ -157,6 +164,7 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
     ret->jobs = HASH_CNT(hh, cluster_jobs(cluster)) + store_archived_total(store);
     ret->nodes = HASH_COUNT(cluster_nodes(cluster));
     ret->first_number = store_first_number(store);
+    cluster_clock_seal(&clock, true, &records);
     return store_commit(store, &records, error);
 }
 

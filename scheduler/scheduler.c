@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <systemd/sd-daemon.h>
 
 #include "scheduler/accounts/auth.h"
@@ -210,6 +211,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     archive_done(scheduler);
     (void)cluster_free(scheduler->cluster);
     (void)group_table_free(scheduler->groups);
+    clock_keep(NULL);
     (void)store_free(scheduler->store);
     (void)safe_close(scheduler->lock_fd);
     free(scheduler);
@@ -241,6 +243,8 @@ int scheduler_run(struct scheduler *scheduler)
     warn_of_short_lease(scheduler);
     (void)sd_notify(0, "READY=1");
     r = sd_event_loop(scheduler->event);
+    if (r < 0)
+        log_error("the event loop ended: %s", strerror(-r));
     (void)sd_notify(0, "STOPPING=1");
     (void)log_hub_pending(scheduler->logs, &n_tails);
     if (!scheduler->failed && !scheduler->leaving.told && (scheduler->turn_wanted || n_tails > 0))

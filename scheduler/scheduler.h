@@ -20,6 +20,7 @@
 #include "scheduler/calls/dispatch.h"
 #include "scheduler/calls/listeners.h"
 #include "scheduler/calls/waiters.h"
+#include "scheduler/cluster_clock.h"
 #include "scheduler/core/core.h"
 #include "scheduler/degraded.h"
 #include "scheduler/metrics.h"
@@ -57,10 +58,11 @@ struct members_told {
 
 struct scheduler {
     struct scheduler_options options;
-    sd_event *event;          /* owned */
-    struct store *store;      /* owned */
-    struct cluster *cluster;  /* owned */
-    struct cluster *archived; /* owned; the job that was read back last; NULL: none (archive.h) */
+    sd_event *event;            /* owned */
+    struct store *store;        /* owned */
+    struct cluster_clock clock; /* clock_instant reads it */
+    struct cluster *cluster;    /* owned */
+    struct cluster *archived;   /* owned; the job that was read back last; NULL: none (archive.h) */
     struct listeners listeners;
     struct join_tokens join_tokens;
     struct denials denials;

@@ -297,6 +297,8 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
         r = make_orders_base(scheduler, error);
     if (r == 0)
         r = open_store(scheduler, ret_why, error);
+    if (r == 0)
+        r = cluster_clock_begin(&scheduler->clock, scheduler->store, error);
     return r == 0 ? state_load(scheduler, error) : r;
 }
 

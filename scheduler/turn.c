@@ -458,7 +458,8 @@ int scheduler_turn(struct scheduler *scheduler)
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
     records.n_ended =
         cluster_count_ended(scheduler->cluster) - cluster_ended_beyond(scheduler->cluster);
-    records.wall_us = clock_read_us(CLOCK_REALTIME);
+    records.wall_us = clock_instant().wall_us;
+    cluster_clock_seal(&scheduler->clock, scheduler->leaving.on, &records);
     log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
     records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
@@ -474,6 +475,7 @@ int scheduler_turn(struct scheduler *scheduler)
         return r;
     }
     scheduler->committed = true;
+    cluster_clock_stored(&scheduler->clock, &records);
     degraded_committed(scheduler);
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);

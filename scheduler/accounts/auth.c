@@ -463,7 +463,7 @@ static int check_join(struct scheduler *scheduler, const struct http_request *re
     const struct stored_token *stored = join_tokens_find(scheduler, token);
 
     if (stored != NULL)
-        return join_tokens_alive(stored, clock_read_us(CLOCK_REALTIME), error);
+        return join_tokens_alive(stored, clock_instant().wall_us, error);
     if (!same_secret(token, scheduler->join_token)) {
         (void)edl_error_set(error, EDL_EUNAUTHENTICATED, "there is no such join token");
         return edl_error_remedy(error, "make one on the scheduler's host: edl node add");

@@ -24,7 +24,7 @@ static json_t *group_to_json(const struct scheduler *scheduler, const struct use
                      "held_permille",
                      (json_int_t)cluster_group_held_permille(scheduler->cluster, spec->name),
                      "members", (json_int_t)group->n_members, "created_us",
-                     (json_int_t)group->created_wall_us);
+                     (json_int_t)clock_shown_us(group->created_wall_us));
 }
 
 static json_t *build_group(struct scheduler *scheduler, const char *key, uint64_t id)

@@ -94,8 +94,10 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
         return r;
     r = job_spec_from_document(document, ret_spec, ret_ignored, error);
     ret->flat = r == 0 && json_object_get(document, "spec") == NULL;
-    if (r == 0)
+    if (r == 0) {
         ret->memory_given = job_spec_ask_for_memory(*ret_spec);
+        (*ret_spec)->deadline_wall_us = clock_elapsed_us((*ret_spec)->deadline_wall_us);
+    }
     json_decref(document);
     return r;
 }

@@ -16,7 +16,7 @@
 
 static uint64_t now_wall_us(void)
 {
-    return clock_read_us(CLOCK_REALTIME);
+    return clock_instant().wall_us;
 }
 
 static const char *state_of(const struct stored_token *token)
@@ -30,9 +30,10 @@ static json_t *token_to_json(const struct stored_token *token)
 {
     return json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:o}", "id", token->id, "state",
                      state_of(token), "node", token->node, "made_by", token->made_by, "made_us",
-                     (json_int_t)token->made_wall_us, "expires_us",
-                     (json_int_t)token->expires_wall_us, "used_us", (json_int_t)token->used_wall_us,
-                     "used_by", token->used_by, "made_with",
+                     (json_int_t)clock_shown_us(token->made_wall_us), "expires_us",
+                     (json_int_t)clock_shown_us(token->expires_wall_us), "used_us",
+                     (json_int_t)clock_shown_us(token->used_wall_us), "used_by", token->used_by,
+                     "made_with",
                      token->made_with != 0 ? json_integer((json_int_t)token->made_with)
                                            : json_null());
 }

@@ -110,7 +110,7 @@ static int check_token(struct scheduler *scheduler, struct join *join, struct ed
     const struct join_wish wish = { .node = join->name,
                                     .credential_hash = join->hash,
                                     .machine_id = join->machine_id };
-    int r = join_tokens_check(scheduler, join->token, &wish, clock_read_us(CLOCK_REALTIME), error);
+    int r = join_tokens_check(scheduler, join->token, &wish, clock_instant().wall_us, error);
 
     join->node = cluster_node(scheduler->cluster, join->name);
     join->again = r == 1;
@@ -147,8 +147,7 @@ static int take_node(struct scheduler *scheduler, struct join *join, struct edl_
     if (!known) /* never a version that an earlier node of this name had */
         join->node->orders_version = scheduler->orders_base + (++scheduler->n_joins << 20);
     if (join->token != NULL)
-        join_tokens_use(scheduler, join->token, join->name, join->hash,
-                        clock_read_us(CLOCK_REALTIME));
+        join_tokens_use(scheduler, join->token, join->name, join->hash, clock_instant().wall_us);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "scheduler/core/model/resize_text.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
@@ -22,10 +23,10 @@ static void add_resize(const struct stored_event *event, void *userdata)
     (void)json_array_append_new(userdata,
                                 json_pack("{s:I,s:I,s:s,s:I,s:I,s:s,s:o}", "revision",
                                           (json_int_t)event->revision, "time_us",
-                                          (json_int_t)event->time_us, "role", resize.role, "from",
-                                          (json_int_t)resize.from, "to", (json_int_t)resize.to,
-                                          "code", *resize.code != '\0' ? resize.code : "other",
-                                          "reason",
+                                          (json_int_t)clock_shown_us(event->time_us), "role",
+                                          resize.role, "from", (json_int_t)resize.from, "to",
+                                          (json_int_t)resize.to, "code",
+                                          *resize.code != '\0' ? resize.code : "other", "reason",
                                           /* it may have been cut within a character */
                                           reason != NULL ? reason : json_string("(not UTF-8)")));
 }

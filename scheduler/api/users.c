@@ -44,7 +44,8 @@ static json_t *user_to_json(const struct user *user)
     return json_pack("{s:s,s:s,s:s,s:I,s:I}", "name", user->name, "role",
                      user_role_to_string(user->role), "group",
                      user->group != NULL ? user->group->spec.name : "", "created_us",
-                     (json_int_t)user->created_wall_us, "tokens", (json_int_t)user->n_tokens);
+                     (json_int_t)clock_shown_us(user->created_wall_us), "tokens",
+                     (json_int_t)user->n_tokens);
 }
 
 static json_t *build_user(struct scheduler *scheduler, const char *key, uint64_t id)
@@ -305,10 +306,11 @@ void api_user_remove(struct http_request *request, void *userdata)
 static json_t *token_to_json(const struct token *token)
 {
     return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o}", "id", (json_int_t)token->id, "user", token->user,
-                     "note", token->note, "created_us", (json_int_t)token->created_wall_us,
-                     "expires_us",
-                     token->expires_wall_us != 0 ? json_integer((json_int_t)token->expires_wall_us)
-                                                 : json_null(),
+                     "note", token->note, "created_us",
+                     (json_int_t)clock_shown_us(token->created_wall_us), "expires_us",
+                     token->expires_wall_us != 0
+                         ? json_integer((json_int_t)clock_shown_us(token->expires_wall_us))
+                         : json_null(),
                      "made_with",
                      token->made_with != 0 ? json_integer((json_int_t)token->made_with)
                                            : json_null());
@@ -487,11 +489,13 @@ void api_token_remove(struct http_request *request, void *userdata)
 
 static void add_entry(const struct audit_entry *entry, void *userdata)
 {
-    (void)json_array_append_new(
-        userdata, json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:i,s:s}", "id", (json_int_t)entry->id,
-                            "time_us", (json_int_t)entry->wall_us, "user", entry->user, "via",
-                            entry->via, "method", entry->method, "target", entry->target, "status",
-                            (int)entry->status, "request_id", entry->request_id));
+    (void)json_array_append_new(userdata,
+                                json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:i,s:s}", "id",
+                                          (json_int_t)entry->id, "time_us",
+                                          (json_int_t)clock_shown_us(entry->wall_us), "user",
+                                          entry->user, "via", entry->via, "method", entry->method,
+                                          "target", entry->target, "status", (int)entry->status,
+                                          "request_id", entry->request_id));
 }
 
 void api_audit(struct http_request *request, void *userdata)

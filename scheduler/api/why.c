@@ -95,8 +95,9 @@ static json_t *deadline_to_json(const struct job_outlook *outlook)
 
     if (!outlook->has_deadline)
         return json_null();
-    return json_pack("{s:s,s:b,s:o}", "at", rfc3339_format(outlook->deadline_wall_us, at),
-                     "in_time", outlook->in_time, "needed",
+    return json_pack("{s:s,s:b,s:o}", "at",
+                     rfc3339_format(clock_shown_us(outlook->deadline_wall_us), at), "in_time",
+                     outlook->in_time, "needed",
                      outlook->needed > 0 ? json_integer(outlook->needed) : json_null());
 }
 
@@ -111,7 +112,7 @@ static json_t *outlook_to_json(const struct job *job, struct instant now)
     left_us = (uint64_t)fmin(outlook.left_s, OUTLOOK_MAX_S) * USEC_PER_SEC;
     return json_pack("{s:I,s:I,s:s,s:s,s:o}", "instances", (json_int_t)outlook.instances,
                      "seconds_left", (json_int_t)(left_us / USEC_PER_SEC), "ends",
-                     rfc3339_format(now.wall_us + left_us, ends), "basis",
+                     rfc3339_format(instant_shown_us(now, now.wall_us + left_us), ends), "basis",
                      outlook.by_family ? "family" : "tasks", "deadline",
                      deadline_to_json(&outlook));
 }

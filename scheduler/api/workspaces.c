@@ -51,7 +51,7 @@ static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, c
 /* sender: whose archives may go; NULL: anybody's */
 static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_us)
 {
-    uint64_t wall_us = clock_read_us(CLOCK_REALTIME);
+    uint64_t wall_us = clock_instant().wall_us;
     struct workspace *workspace;
     size_t n;
 
@@ -87,7 +87,7 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
         return r;
     for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
          job = job->active_next)
-        mark_job(scheduler, job->spec, job->user, clock_read_us(CLOCK_REALTIME));
+        mark_job(scheduler, job->spec, job->user, clock_instant().wall_us);
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
                                    LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
@@ -125,7 +125,7 @@ int api_workspaces_check(struct scheduler *scheduler, const struct job_spec *spe
                                 " edl submit --upload FOLDER",
                                 hex);
     }
-    mark_job(scheduler, spec, caller->user, clock_read_us(CLOCK_REALTIME));
+    mark_job(scheduler, spec, caller->user, clock_instant().wall_us);
     return 0;
 }
 
@@ -135,7 +135,8 @@ static json_t *workspace_json(const struct workspace *workspace)
 {
     return json_pack("{s:s+, s:I, s:I, s:b}", "workspace", WORKSPACE_PREFIX, workspace->sha256,
                      "bytes", (json_int_t)workspace->bytes, "used_us",
-                     (json_int_t)workspace->used_wall_us, "needed", workspace->needed);
+                     (json_int_t)clock_shown_us(workspace->used_wall_us), "needed",
+                     workspace->needed);
 }
 
 static int check_name(const struct http_request *request, const char **ret, struct edl_error *error)
@@ -186,7 +187,7 @@ static int on_begin(struct http_request *request, void *userdata, struct edl_err
     (void)auth_caller(scheduler, request, &caller);
     workspace = find_for(scheduler, hex, &caller);
     if (workspace != NULL) { /* a client that asks before sending sends nothing */
-        workspaces_use(&scheduler->workspaces, workspace, clock_read_us(CLOCK_REALTIME));
+        workspaces_use(&scheduler->workspaces, workspace, clock_instant().wall_us);
         http_reply_json(request, 200, workspace_json(workspace));
         return 0;
     }
@@ -251,8 +252,8 @@ void api_workspace_put(struct http_request *request, void *userdata)
     struct sent *sent = xcalloc(1, sizeof *sent);
 
     sent->scheduler = userdata;
-    if (workspace_upload_finish(http_request_data(request), clock_read_us(CLOCK_REALTIME),
-                                on_stored, sent, &error) < 0) {
+    if (workspace_upload_finish(http_request_data(request), clock_instant().wall_us, on_stored,
+                                sent, &error) < 0) {
         free(sent);
         http_reply_error(request, &error);
         return;

@@ -5,19 +5,20 @@
 #include <inttypes.h>
 
 #include "scheduler/store/store.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 json_t *event_to_json(const struct stored_event *event)
 {
     json_t *item = json_pack("{s:I,s:I,s:s,s:s,s:s}", "revision", (json_int_t)event->revision,
-                             "time_us", (json_int_t)event->time_us, "event", event->event, "node",
-                             event->node, "text", event->text);
+                             "time_us", (json_int_t)clock_shown_us(event->time_us), "event",
+                             event->event, "node", event->node, "text", event->text);
 
     if (item == NULL) /* its text was cut within a character */
         item = json_pack("{s:I,s:I,s:s,s:s,s:s}", "revision", (json_int_t)event->revision,
-                         "time_us", (json_int_t)event->time_us, "event", event->event, "node",
-                         event->node, "text", "(not UTF-8)");
+                         "time_us", (json_int_t)clock_shown_us(event->time_us), "event",
+                         event->event, "node", event->node, "text", "(not UTF-8)");
     (void)json_object_set_new(item, "job_id",
                               event->job_id != 0 ? json_integer((json_int_t)event->job_id)
                                                  : json_null());

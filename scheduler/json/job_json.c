@@ -169,6 +169,15 @@ static json_t *job_steps_to_json(const struct job *job)
     return steps_to_json(&sums, samples_per_s);
 }
 
+/* shown_document - its deadline is what the wall clock will show */
+static json_t *shown_document(const struct job_spec *spec)
+{
+    struct job_spec shown = *spec; /* borrows all of it */
+
+    shown.deadline_wall_us = clock_shown_us(spec->deadline_wall_us);
+    return job_spec_to_document(&shown);
+}
+
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
     json_t *object = json_object(), *steps;
@@ -183,9 +192,9 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     set_text(object, "reason", job->reason);
     set_text(object, "user", job->user);
     set_text(object, "policy", policy);
-    set_u64(object, "submitted_us", job->submitted_wall_us);
-    set_u64(object, "started_us", job->started_wall_us);
-    set_u64(object, "ended_us", job->ended_wall_us);
+    set_u64(object, "submitted_us", clock_shown_us(job->submitted_wall_us));
+    set_u64(object, "started_us", clock_shown_us(job->started_wall_us));
+    set_u64(object, "ended_us", clock_shown_us(job->ended_wall_us));
     set_u64(object, "resizes", job->resizes);
     set_u64(object, "updates_lost", job->updates_lost);
     set_u64(object, "updates_lost_of", job->updates_lost_of);
@@ -199,7 +208,7 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     if (steps != NULL)
         (void)json_object_set_new(object, "steps", steps);
     if (with_spec)
-        (void)json_object_set_new(object, "spec", job_spec_to_document(job->spec));
+        (void)json_object_set_new(object, "spec", shown_document(job->spec));
     return object;
 }
 
@@ -258,9 +267,9 @@ json_t *process_to_json(const struct process *process)
     (void)json_object_set_new(object, "exit_signal", json_integer(process->exit_signal));
     set_text(object, "reason", process->reason);
     set_text(object, "cause", cause_to_string(process->cause));
-    set_u64(object, "assigned_us", process->assigned_wall_us);
-    set_u64(object, "started_us", process->started_wall_us);
-    set_u64(object, "ended_us", process->ended_wall_us);
+    set_u64(object, "assigned_us", clock_shown_us(process->assigned_wall_us));
+    set_u64(object, "started_us", clock_shown_us(process->started_wall_us));
+    set_u64(object, "ended_us", clock_shown_us(process->ended_wall_us));
     set_u64(object, "cpu_used_us", process->cpu_used_us);
     set_u64(object, "memory_used_bytes", process->memory_used_bytes);
     set_u64(object, "memory_peak_bytes", process->memory_peak_bytes);

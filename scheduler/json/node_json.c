@@ -13,6 +13,7 @@
 #include "scheduler/nodes/machine.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/document_reader.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -266,8 +267,8 @@ json_t *node_to_json(const struct node *node, const struct machine *machine)
                   (json_int_t)node->memory_granted_bytes, "gpus", (json_int_t)node->offer.gpus,
                   "gpus_granted", (json_int_t)node->gpus_granted, "foreign_cpu_millicores",
                   (json_int_t)node->foreign_cpu_millicores, "processes", (json_int_t)n,
-                  "last_report_us", (json_int_t)node->last_report_wall_us, "numa_nodes",
-                  (int)node->offer.numa_nodes, "reason",
+                  "last_report_us", (json_int_t)clock_shown_us(node->last_report_wall_us),
+                  "numa_nodes", (int)node->offer.numa_nodes, "reason",
                   *node_reason(node) != '\0' ? node_reason(node) : foreign, "labels",
                   labels_to_json(&node->offer.labels), "devices", devices_to_json(node, machine));
     (void)json_object_set_new(json, "foreign_memory_bytes",

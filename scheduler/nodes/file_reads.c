@@ -207,7 +207,7 @@ int file_read_begin(struct scheduler *scheduler, struct http_request *request,
         return edl_error_errno(error, r, "the event loop");
     }
     read->scheduler = scheduler;
-    reads->last_id = MAX_OF(reads->last_id + 1, clock_read_us(CLOCK_REALTIME));
+    reads->last_id = MAX_OF(reads->last_id + 1, clock_instant().wall_us);
     read->id = reads->last_id;
     (void)snprintf(read->node, sizeof read->node, "%s", ask->node);
     (void)snprintf(read->user, sizeof read->user, "%s", ask->user);

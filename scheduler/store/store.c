@@ -47,6 +47,13 @@ static const char *const statement_texts[ST_N] = {
      * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
     [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
     [ST_AWAY_ALL] = "SELECT us FROM away",
+    [ST_CLOCK_PUT] = "INSERT OR REPLACE INTO clock (id, boot_id, boot_us, real_us, elapsed_us)"
+                     " VALUES (1, ?1, ?2, ?3, ?4)",
+    [ST_CLOCK_ALL] = "SELECT boot_id, boot_us, real_us, elapsed_us FROM clock",
+    [ST_CLOCK_NEWEST] = "SELECT time_us FROM event ORDER BY revision DESC LIMIT 1",
+    [ST_CLOCK_STEPS_DROP] = "DELETE FROM clock_step",
+    [ST_CLOCK_STEP_PUT] = "INSERT INTO clock_step (id, from_us, ahead_us) VALUES (?1, ?2, ?3)",
+    [ST_CLOCK_STEPS] = "SELECT from_us, ahead_us FROM clock_step ORDER BY id",
     [ST_FAMILY_TRIM] =
         "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
         " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"
@@ -394,6 +401,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_put_token(store, &records->tokens[i], error);
     if (r == 0)
         r = store_put_tasks(store, &records->tasks, error);
+    if (r == 0 && records->clock != NULL)
+        r = store_put_clock(store, records->clock, error);
     if (r == 0)
         r = store_trim_events(store, records, error);
     if (r == 0)

@@ -19,6 +19,7 @@ struct array_place;
 struct cluster;
 struct edl_error;
 struct effect;
+struct elapsed_record;
 struct histogram;
 struct store;
 struct task;
@@ -155,7 +156,7 @@ struct turn_records {
     const struct effect *effects;
     size_t n_effects;
     uint64_t n_ended; /* jobs that are over and stay in the core for now */
-    uint64_t wall_us; /* now; 0: nothing is too old */
+    uint64_t wall_us; /* now, of an instant; 0: nothing is too old */
     const struct log_tail *tails;
     size_t n_tails;
     const struct stored_answer *answers;
@@ -165,6 +166,7 @@ struct turn_records {
     const struct stored_token *tokens;
     size_t n_tokens;
     struct stored_tasks tasks;
+    const struct elapsed_record *clock; /* written along with them; NULL: as it is */
 };
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
@@ -180,6 +182,10 @@ int store_commit(struct store *store, const struct turn_records *records, struct
  * records. store_is_behind - so much that nothing more should be archived before */
 bool store_has_rest(const struct store *store);
 bool store_is_behind(const struct store *store);
+
+/* store_clock - how elapsed time goes on: 1 with *ret; 0: this database is from before it was kept
+ */
+int store_clock(struct store *store, struct elapsed_record *ret, struct edl_error *error);
 
 /* store_load - fills an empty cluster through cluster_restore_* (cluster_restored is left to the
  * caller). Without the jobs that are archived */

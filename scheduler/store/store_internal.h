@@ -14,6 +14,7 @@ struct account_change;
 struct cluster;
 struct edl_error;
 struct effect;
+struct elapsed_record;
 struct job;
 struct stored_answer;
 struct stored_token;
@@ -38,6 +39,12 @@ enum statement {
     ST_FAMILY_TRIM,
     ST_AWAY_PUT,
     ST_AWAY_ALL,
+    ST_CLOCK_PUT,
+    ST_CLOCK_ALL,
+    ST_CLOCK_NEWEST,
+    ST_CLOCK_STEPS_DROP,
+    ST_CLOCK_STEP_PUT,
+    ST_CLOCK_STEPS,
     ST_FAMILY_ALL,
     ST_EVENT_ADD,
     ST_TAIL_PUT,
@@ -257,4 +264,6 @@ int store_put_accounts(struct store *store, const struct account_change *changes
 int store_put_tasks(struct store *store, const struct stored_tasks *tasks, struct edl_error *error);
 
 /* store_put_token - one join token, inside the caller's transaction; forgotten ones go */
+int store_put_clock(struct store *store, const struct elapsed_record *clock,
+                    struct edl_error *error);
 int store_put_token(struct store *store, const struct stored_token *token, struct edl_error *error);

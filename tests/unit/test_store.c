@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store.c - what is committed is there again after a restart, and nothing else */
+#include "shared/elapsed_clock.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 
@@ -616,6 +617,39 @@ TEST(test_commit_that_fails_leaves_nothing_behind)
     assert_true(error.text[0] != '\0');
     restart(f);
     assert_null(cluster_find_job(f->cluster, "example"));
+}
+
+/* The last commit may be newer than the clock that is stored, and time does not go back. */
+TEST(test_the_clock_goes_on_from_the_last_commit)
+{
+    struct fixture *f = *state;
+    struct elapsed_record clock = { .boot_id = "a-boot",
+                                    .boot_us = 5 * USEC_PER_SEC,
+                                    .real_us = start.wall_us + 3 * USEC_PER_SEC,
+                                    .elapsed_us = start.wall_us,
+                                    .n_steps = 1,
+                                    .steps = { { start.wall_us - 1, -3 } } };
+    struct effect event = { .kind = EFFECT_EVENT, .event = "test", .wall_us = start.wall_us };
+    const struct turn_records records = { .effects = &event, .n_effects = 1, .clock = &clock };
+    struct edl_error error = { 0 };
+    struct elapsed_record found;
+
+    assert_int_equal(store_clock(f->store, &found, &error), 0);
+    assert_int_equal(store_commit(f->store, &records, &error), 0);
+    event.wall_us += USEC_PER_SEC;
+    assert_int_equal(store_commit(f->store,
+                                  &(struct turn_records){ .effects = &event, .n_effects = 1 },
+                                  &error),
+                     0);
+    assert_int_equal(store_clock(f->store, &found, &error), 1);
+    assert_string_equal(found.boot_id, "a-boot");
+    assert_true(found.elapsed_us == start.wall_us + USEC_PER_SEC);
+    assert_true(found.boot_us == 6 * USEC_PER_SEC);
+    assert_true(found.real_us == start.wall_us + 4 * USEC_PER_SEC);
+    assert_int_equal(found.n_steps, 1);
+    assert_true(found.steps[0].ahead_us == -3);
+    run_sql(f->path, "UPDATE clock_step SET from_us = 9000000000000000000");
+    assert_int_equal(store_clock(f->store, &found, &error), EDL_ECORRUPT);
 }
 
 TEST(test_full_disk_is_an_error)

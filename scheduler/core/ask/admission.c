@@ -549,9 +549,11 @@ static void suggest(const struct question *question, const struct answer *surely
 
     ret->max_wanted = find_larger_max(question);
     if (end_s < ADMISSION_TIME_MAX_S)
-        ret->deadline_wanted_wall_us =
-            ((question->now.wall_us + (uint64_t)(end_s * USEC_PER_SEC)) / USEC_PER_SEC + 1) *
-            USEC_PER_SEC; /* nobody writes parts of a second */
+        ret->deadline_wanted_wall_us = ((instant_shown_us(question->now, question->now.wall_us) +
+                                         (uint64_t)(end_s * USEC_PER_SEC)) /
+                                            USEC_PER_SEC +
+                                        1) *
+                                       USEC_PER_SEC; /* nobody writes parts of a second */
 }
 
 /* At best, with the whole cluster: its curve is that of the last trial. */
@@ -683,8 +685,8 @@ void cluster_admission(const struct cluster *cluster, const struct job_spec *spe
     question.own.due_s = INFINITY;
     if (has_deadline) {
         question.own.due_s = seconds_until_due(spec, now);
-        ret->deadline_wall_us =
-            now.wall_us + (uint64_t)(fmax(question.own.due_s, 0) * USEC_PER_SEC);
+        ret->deadline_wall_us = instant_shown_us(now, now.wall_us) +
+                                (uint64_t)(fmax(question.own.due_s, 0) * USEC_PER_SEC);
     }
     unsure = find_out(&question, user, ret);
     ret->n_not_looked_at = (uint32_t)question.n_not_looked_at;

@@ -56,7 +56,7 @@ struct admission {
     enum admission_verdict verdict;
     char code[32]; /* why: "fits", "too-little-left", "family-unknown", "waits-for-jobs", ... */
     char text[640];
-    uint64_t deadline_wall_us; /* 0: none */
+    uint64_t deadline_wall_us; /* as the wall clock will show it; 0: none */
     uint32_t jobs_known;       /* of its family, that have ended and from which all this follows */
     /* from now on until it is over: at best, and with the room that is surely its own; INFINITY:
      * nobody knows, or never */
@@ -66,7 +66,7 @@ struct admission {
     /* the remedy: a max-instance, if it goes on getting faster; a deadline. 0: none is known, or
      * there is no need */
     uint32_t max_wanted;
-    uint64_t deadline_wanted_wall_us;
+    uint64_t deadline_wanted_wall_us;                 /* for people, as deadline_wall_us */
     struct admission_late late[ADMISSION_LATE_NAMED]; /* the earliest deadlines first */
     uint32_t n_late;                                  /* of those looked at, named or not */
     /* others with deadlines that were not looked at: whether they are too late because of it is

@@ -87,7 +87,7 @@ static int check_deadline(const struct job_spec *spec, struct instant now, struc
     if (spec->deadline_wall_us == 0 || spec->deadline_wall_us > now.wall_us)
         return 0;
     (void)edl_error_at(error, EDL_EBADSPEC, "/spec/deadline", "the deadline %s has passed",
-                       rfc3339_format(spec->deadline_wall_us, text));
+                       rfc3339_format(instant_shown_us(now, spec->deadline_wall_us), text));
     (void)edl_error_remedy(error, "give a later one, or a time from now on like 8h");
     return EDL_EBADSPEC;
 }

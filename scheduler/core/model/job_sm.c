@@ -501,7 +501,7 @@ void job_kill(struct cluster *cluster, struct job *job, struct instant now, enum
     job_stop(cluster, job, now, INTENT_KILLED, cause, "%s", text);
 }
 
-/* Deadlines are wall-clock time, which may be set anew; the timer runs on boot time. */
+/* Deadlines are elapsed time, which a restart may know better; the timer runs on boot time. */
 void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant now)
 {
     uint64_t wall_us = job->spec->deadline_wall_us;
@@ -515,12 +515,12 @@ void job_overdue(struct cluster *cluster, struct job *job, struct instant now)
 {
     char text[RFC3339_MAX];
 
-    if (now.wall_us < job->spec->deadline_wall_us) { /* the clock was set back meanwhile */
+    if (now.wall_us < job->spec->deadline_wall_us) { /* it was far away */
         job_watch_deadline(cluster, job, now);
         return;
     }
     job_kill(cluster, job, now, CAUSE_DEADLINE, "it was not done by its deadline, %s",
-             rfc3339_format(job->spec->deadline_wall_us, text));
+             rfc3339_format(instant_shown_us(now, job->spec->deadline_wall_us), text));
 }
 
 /* what_is_done - of a job whose work ended with success */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_clock.c - the one row that says how elapsed time goes on, and the steps of the wall clock
+ */
+#include "scheduler/store/store.h"
+
+#include <stdio.h>
+
+#include "scheduler/store/store_internal.h"
+#include "shared/elapsed_clock.h"
+#include "shared/error.h"
+
+int store_put_clock(struct store *store, const struct elapsed_record *clock,
+                    struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_CLOCK_PUT];
+    int r;
+
+    store_bind_text(statement, 1, clock->boot_id);
+    store_bind_u64(statement, 2, clock->boot_us);
+    store_bind_u64(statement, 3, clock->real_us);
+    store_bind_u64(statement, 4, clock->elapsed_us);
+    r = store_step_done(store, ST_CLOCK_PUT, error);
+    if (r == 0)
+        r = store_step_done(store, ST_CLOCK_STEPS_DROP, error);
+    statement = store->statements[ST_CLOCK_STEP_PUT];
+    for (size_t i = 0; r == 0 && i < clock->n_steps; i++) {
+        store_bind_u64(statement, 1, i);
+        store_bind_u64(statement, 2, clock->steps[i].from_us);
+        store_bind_u64(statement, 3, (uint64_t)clock->steps[i].ahead_us);
+        r = store_step_done(store, ST_CLOCK_STEP_PUT, error);
+    }
+    return r;
+}
+
+static int load_steps(struct store *store, struct elapsed_record *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_CLOCK_STEPS];
+    int step = SQLITE_DONE, r = 0;
+
+    while (ret->n_steps < ELAPSED_STEPS_MAX && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        ret->steps[ret->n_steps++] = (struct clock_step){ store_column_u64(statement, 0),
+                                                          (int64_t)store_column_u64(statement, 1) };
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        r = store_error(store, "reading the steps of the clock", error);
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+int store_clock(struct store *store, struct elapsed_record *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_CLOCK_ALL];
+    int step = sqlite3_step(statement);
+    int r = step == SQLITE_ROW;
+
+    *ret = (struct elapsed_record){ .n_steps = 0 };
+    if (step == SQLITE_ROW) {
+        (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", store_column_text(statement, 0));
+        ret->boot_us = store_column_u64(statement, 1);
+        ret->real_us = store_column_u64(statement, 2);
+        ret->elapsed_us = store_column_u64(statement, 3);
+    } else if (step != SQLITE_DONE) {
+        r = store_error(store, "reading the clock", error);
+    }
+    (void)sqlite3_reset(statement);
+    if (r == 1 && load_steps(store, ret, error) < 0)
+        return error->code;
+    /* the last commit may be newer than the clock, and time does not go back */
+    if (r == 1)
+        elapsed_record_reach(ret, store_first_number_of(store, ST_CLOCK_NEWEST));
+    if (r == 1 && !elapsed_record_is_valid(ret))
+        return edl_error_set(error, EDL_ECORRUPT, "the stored clock makes no sense");
+    return r;
+}
