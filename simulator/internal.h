@@ -18,6 +18,7 @@
 #include "simulator/groups.h"
 #include "simulator/program.h"
 #include "simulator/script.h"
+#include "simulator/server_clock.h"
 #include "simulator/sim.h"
 
 struct sim_node;
@@ -406,6 +407,7 @@ struct server {
     uint64_t joins;
     uint64_t boot_base_us;
     int64_t wall_offset_us;
+    struct server_clock clock;
     uint64_t random;
     uint64_t timer_at_us;
     uint64_t turns;

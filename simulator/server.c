@@ -19,14 +19,6 @@
 #define LEAVING_US (300 * USEC_PER_MSEC) /* for what it tells */
 #define OVERRATED_S 600 /* SIM_MUTANT_COST_OVERRATED: no change here takes longer than 60 s */
 
-struct instant server_instant(const struct sim *sim)
-{
-    return (struct instant){
-        .now_us = sim->now_us - sim->server.boot_base_us,
-        .wall_us = (uint64_t)((int64_t)(WALL_BASE_US + sim->now_us) + sim->server.wall_offset_us),
-    };
-}
-
 static void free_list(struct sim *sim, struct message **list)
 {
     struct message *message;
@@ -210,6 +202,7 @@ static void finish_turn(struct sim *sim, bool committed)
         server->commits++;
         sim->seen[SIM_SEEN_COMMITS]++;
         ledger_committed(sim, effects, n);
+        server_store_clock(sim);
         server->regrouped = false;
         numbers = collect_orders(effects, n, &n_numbers);
         cluster_effects_clear(server->cluster);
@@ -618,6 +611,7 @@ void server_start(struct sim *sim)
     if (server->up)
         return;
     server->generation++;
+    server_begin_clock(sim);
     server->cluster = cluster_new(&config);
     if (memory_store_load(server->store, server->cluster, server_instant(sim), &error) < 0) {
         violate(sim, "replay", "the store cannot be read: %s", error.text);

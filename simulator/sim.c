@@ -82,6 +82,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_START_GRANTS] = "start-grants",
     [SIM_MUTANT_START_FLOOR_SHORT] = "start-floor-short",
     [SIM_MUTANT_STANDSTILL_UNTOLD] = "standstill-untold",
+    [SIM_MUTANT_AGES_BY_WALL_CLOCK] = "ages-by-wall-clock",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {

@@ -99,6 +99,7 @@ enum sim_mutant {
     SIM_MUTANT_START_GRANTS,       /* a start does not wait for nodes that are silent */
     SIM_MUTANT_START_FLOOR_SHORT,  /* nor longer than a lease, and who is frozen tries seldom */
     SIM_MUTANT_STANDSTILL_UNTOLD, /* an agent does not tell for how long what it runs stood still */
+    SIM_MUTANT_AGES_BY_WALL_CLOCK, /* the core is told the wall clock for elapsed time */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
