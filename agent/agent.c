@@ -537,6 +537,7 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                     .link = a->link,
                                                     .layout = &a->layout,
                                                     .max_bytes = a->now->workspace_cache_bytes,
+                                                    .clock = &a->clock,
                                                     .kept = a->now->kept,
                                                     .ready = on_workspace,
                                                     .userdata = a });
@@ -611,8 +612,9 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
         r = membership_open(options, a->layout.state_dir, &a->member, error);
     if (r == 0)
         take_name(a);
-    if (r == 0 && procfs_boot_id(a->boot_id) < 0)
-        r = edl_error_set(error, -ENOENT, "cannot read the boot id");
+    if (r == 0)
+        r = node_clock_open(&a->clock, a->layout.state_dir, error);
+    memcpy(a->boot_id, a->clock.boot_id, sizeof a->boot_id);
     if (r == 0)
         r = open_lease(a, error);
     if (r == 0)
@@ -663,6 +665,7 @@ struct agent *agent_free(struct agent *a)
 {
     if (a == NULL)
         return NULL;
+    clock_keep(NULL);
     (void)proxy_free(a->proxy);
     (void)logs_free(a->logs);
     (void)file_reads_free(a->file_reads);

@@ -13,6 +13,7 @@
 #include "agent/machine/machine_id.h"
 #include "agent/link/membership.h"
 #include "agent/link/orders.h"
+#include "agent/machine/node_clock.h"
 #include "agent/processes/process.h"
 #include "agent/machine/procfs.h"
 #include "shared/error.h"
@@ -30,6 +31,7 @@ struct agent {
     char machine_id[MACHINE_ID_SIZE]; /* "": it has none */
     int lock_fd;                      /* flock on the state folder */
     int runtime_fd;                   /* the same on the runtime folder */
+    struct node_clock clock;
     struct lease_map lease;
     struct inventory inventory;
     struct probe *usage;            /* what processes use is asked of it */

@@ -408,7 +408,7 @@ int runtime_new(sd_event *event, struct launcher *take_launcher, struct runtime 
                 struct edl_error *error)
 {
     struct runtime *runtime = xcalloc(1, sizeof *runtime);
-    int r = procfs_boot_id(runtime->boot_id);
+    int r = clock_boot_id(runtime->boot_id, sizeof runtime->boot_id);
 
     runtime->event = sd_event_ref(event);
     runtime->launcher = take_launcher;

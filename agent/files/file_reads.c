@@ -30,6 +30,7 @@
 #include "shared/error.h"
 #include "shared/fair_share.h"
 #include "shared/macro.h"
+#include "agent/processes/start_mark.h"
 
 #define READS_AT_ONCE 32                 /* of all; each user may have as many as are still free */
 #define READS_MAX 256                    /* listed; more is not an order but a mistake */
@@ -288,10 +289,16 @@ static int owner_of(const struct read *read, char ret[FILE_OWNER_SIZE], struct e
 
 /* say_since - from when on files count, as file_reader_list takes it: with a pattern all do, as in
  * a folder that began empty */
-static void say_since(const struct file_request *request, char ret[SINCE_SIZE])
+static void say_since(const struct read *read, char ret[SINCE_SIZE])
 {
+    const struct file_request *request = &read->request;
     bool all = request->name[0] != '\0' || (!request->given && !request->copy);
-    uint64_t since_us = all || request->copy ? 0 : request->since_us;
+    uint64_t since_us = 0;
+
+    if (!all && !request->copy &&
+        !(request->told_wait && start_mark_since(read->reads->config.layout, &request->process,
+                                                 request->waited_us, &since_us)))
+        since_us = request->since_us;
 
     (void)snprintf(ret, SINCE_SIZE, "%s%llu", !all && request->unpacked ? "birth:" : "",
                    (unsigned long long)since_us);
@@ -321,7 +328,7 @@ static int start_reader(struct read *read, struct edl_error *error)
 
     if (r < 0)
         return r;
-    say_since(request, since);
+    say_since(read, since);
     (void)snprintf(offset, sizeof offset, "%llu", (unsigned long long)request->offset);
     (void)snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)request->bytes);
     (void)snprintf(sums, sizeof sums, "%llu", (unsigned long long)request->sums_bytes);

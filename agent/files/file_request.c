@@ -74,6 +74,9 @@ int file_request_parse(const json_t *entry, const struct layout *layout, struct 
                                     .offset = json_u64(entry, "offset"),
                                     .bytes = UINT64_MAX,
                                     .sums_bytes = UINT64_MAX,
+                                    .told_wait =
+                                        json_is_integer(json_object_get(entry, "waited_us")),
+                                    .waited_us = json_u64(entry, "waited_us"),
                                     .since_us = json_u64(entry, "since_us") };
     const char *name = json_text(entry, "name");
     int r = parse_kind(json_text(entry, "what"), &request.kind, error);

@@ -41,7 +41,10 @@ struct file_request {
     uint64_t bytes;      /* so many from there on, at most */
     uint64_t sums_bytes; /* a list has checksums of files of at most so many */
     char *user;          /* for whom it is, so that all have a share; "": not told; owned */
-    uint64_t since_us;   /* no pattern: only what was changed since then, wall clock */
+    /* no pattern: only what was changed since the job was submitted: so long before the start of
+     * the process; and by the clock of a scheduler's of before, or where no start is noted */
+    bool told_wait;
+    uint64_t waited_us, since_us;
 };
 
 /* file_request_id - of an entry; 0: it has none, so nobody can be answered */

@@ -33,7 +33,7 @@ uint64_t kept_outputs_most(const struct kept_bounds *bounds, uint64_t kept_bytes
     return MIN_OF(bounds->max_bytes, half);
 }
 
-/* A clock that was set back makes none older than it is. */
+/* What a sweep of an earlier version noted may lie ahead: that makes none older than it is. */
 static void end_old(struct kept_output *list, size_t n, uint64_t keep_us, uint64_t now_us)
 {
     for (size_t i = 0; i < n; i++)

@@ -18,13 +18,14 @@
 struct kept_bounds {
     uint64_t keep_us;   /* after the end; 0: none is kept */
     uint64_t max_bytes; /* of all together */
+    uint64_t now_us;    /* elapsed time of this node (node_clock.h), for a sweep */
 };
 
 struct kept_output {
     char name[PROCESS_KEY_SIZE];
     uid_t owner;
     uint64_t bytes;
-    uint64_t ended_us; /* wall clock */
+    uint64_t ended_us; /* elapsed time */
     bool work;         /* a private workspace, and no copy */
     bool goes;
 };

@@ -23,6 +23,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "agent/processes/start_mark.h"
 
 #define DROP_PART 8                   /* of the bound, at a time */
 #define PIECE_BYTES (UINT64_C(65536)) /* whole blocks of any file system */
@@ -211,6 +212,18 @@ static int compare(const void *a, const void *b)
     return (x->changed.tv_nsec > y->changed.tv_nsec) - (x->changed.tv_nsec < y->changed.tv_nsec);
 }
 
+/* is_of_no_log - a link that leads nowhere any more, or the mark of a start whose log is gone */
+static bool is_of_no_log(int folder_fd, const char *name)
+{
+    size_t n = strlen(name), suffix = strlen(START_MARK_SUFFIX);
+    char log[NAME_MAX + sizeof SUFFIX];
+
+    (void)snprintf(log, sizeof log, "%s", name);
+    if (n > suffix && streq(name + n - suffix, START_MARK_SUFFIX))
+        (void)snprintf(log, sizeof log, "%.*s%s", (int)(n - suffix), name, SUFFIX);
+    return faccessat(folder_fd, log, F_OK, 0) == -1;
+}
+
 /* tidy - links that lead nowhere any more, and the folder when it is empty; a supervisor that wants
  * it at this moment makes it again */
 static void tidy(struct trim *t, const char *job)
@@ -221,7 +234,7 @@ static void tidy(struct trim *t, const char *job)
     if (folder == NULL)
         return;
     while ((entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_LNK && faccessat(dirfd(folder), entry->d_name, F_OK, 0) == -1)
+        if (entry->d_type == DT_LNK && is_of_no_log(dirfd(folder), entry->d_name))
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
     (void)unlinkat(t->logs_fd, job, AT_REMOVEDIR);
 }

@@ -116,16 +116,6 @@ int procfs_list(struct procfs_stat **ret, size_t *ret_n)
     return 0;
 }
 
-int procfs_boot_id(char ret[BOOT_ID_SIZE])
-{
-    int r = read_small("/proc/sys/kernel/random/boot_id", ret, BOOT_ID_SIZE);
-
-    if (r < 0)
-        return r;
-    ret[strcspn(ret, "\n")] = '\0';
-    return 0;
-}
-
 int procfs_open_verified(pid_t pid, uint64_t start_ticks)
 {
     _cleanup_close_ int fd = -1;

@@ -35,9 +35,6 @@ uint64_t procfs_started_us(pid_t pid);
 /* procfs_list - all processes of the machine, in no order; *ret is freed by the caller */
 int procfs_list(struct procfs_stat **ret, size_t *ret_n);
 
-/* procfs_boot_id - this boot's random id, without newline */
-int procfs_boot_id(char ret[BOOT_ID_SIZE]);
-
 /* procfs_open_verified - pidfd of the process that has this pid and start time
  * The start time is read again once the pidfd is held: it cannot be somebody else's after that.
  * Returns the pidfd, or -ESRCH when it is gone or another process has its number. */

@@ -20,6 +20,7 @@
 #include "agent/logs/log_names.h"
 #include "agent/processes/folder_remover.h"
 #include "agent/processes/process_dir.h"
+#include "agent/processes/start_mark.h"
 #include "agent/supervisor/process_limits.h"
 #include "agent/machine/procfs.h"
 #include "agent/runtime.h"
@@ -204,6 +205,7 @@ static int make_and_start(struct process *p, const json_t *order,
     log_names_point(table->layout, &p->id, document);
     r = link_archive(p, document, error);
     json_decref(document);
+    start_mark_write(table->layout, &p->id);
     if (r < 0)
         return r;
     return runtime_start(table->runtime, dir, on_runtime_changed, p, &p->handle, error);

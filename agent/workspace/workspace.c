@@ -17,6 +17,7 @@
 #include "agent/files/file_reader.h"
 #include "agent/logs/log_trim.h"
 #include "agent/files/kept_outputs.h"
+#include "agent/machine/node_clock.h"
 #include "agent/processes/process_dir.h"
 #include "agent/workspace/workspace_share.h"
 #include "agent/workspace/workspace_sweep.h"
@@ -37,7 +38,8 @@ static const char usage[] =
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
-    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES [WORK_DIR [JOB]...]\n"
+    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES\n"
+    "                           CLOCK_FILE CLOCK [WORK_DIR [JOB]...]\n"
     "       edl-workspace remove-folders\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
@@ -170,7 +172,8 @@ static int parse_jobs(char **arguments, uint64_t **ret, size_t *ret_n, struct ed
 static int sweep(char **arguments, struct edl_error *error)
 {
     _cleanup_free_ uint64_t *jobs = NULL;
-    struct sweep_work work = { .dir = arguments[4] };
+    struct sweep_work work = { .dir = arguments[6] };
+    struct elapsed_record clock;
     struct kept_bounds bounds;
     size_t removed = 0, kept = 0;
     int r;
@@ -178,7 +181,11 @@ static int sweep(char **arguments, struct edl_error *error)
     if (parse_u64(arguments[2], &bounds.keep_us) < 0 ||
         parse_u64(arguments[3], &bounds.max_bytes) < 0)
         return edl_error_set(error, -EINVAL, "these are no bounds for kept copies");
-    r = parse_jobs(arguments + 4, &jobs, &work.n_jobs, error);
+    if (node_clock_parse(arguments[5], &clock) < 0)
+        return edl_error_set(error, -EINVAL, "\"%.80s\" is no time", arguments[5]);
+    bounds.now_us = clock.elapsed_us;
+    (void)node_clock_write(arguments[4], arguments[5], NULL); /* a full disk is what we are for */
+    r = parse_jobs(arguments + 6, &jobs, &work.n_jobs, error);
     if (r < 0)
         return r;
     work.jobs = jobs;
@@ -288,7 +295,7 @@ static const struct {
     { "list", 1, 0, list, 1 },
     { "unpack", 1, 0, unpack, 1 },
     { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },
-    { "sweep", 4, 1 + SWEEP_JOBS_MAX, sweep, 1 },
+    { "sweep", 6, 1 + SWEEP_JOBS_MAX, sweep, 1 },
     { "trim", 4, 0, trim, 1 },
     { "remove-folders", 0, 0, remove_folders, 1 },
     { "list-files", 5, 0, list_files, 1 },

@@ -21,7 +21,6 @@
 #include "agent/core/process_id.h"
 #include "agent/files/kept_outputs.h"
 #include "shared/cleanup.h"
-#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
@@ -265,16 +264,19 @@ static int note_end(const struct sweep *s, int in_fd, const char *name, uint64_t
     _cleanup_close_ int fd =
         openat(in_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    if (fd == -1 || dprintf(fd, "%llu\n", (unsigned long long)bytes) < 0)
+    if (fd == -1 || dprintf(fd, "%llu %llu\n", (unsigned long long)bytes,
+                            (unsigned long long)s->bounds->now_us) < 0)
         return edl_error_errno(s->error, -errno, "cannot note the end of a process");
     return 0;
 }
 
-/* look_at - when it ended and how large it is, as noted by an earlier sweep, or now */
+/* look_at - when it ended and how large it is, as noted by an earlier sweep, or now; a sweep of an
+ * earlier version noted the wall clock, as the time of the file */
 static int look_at(const struct sweep *s, struct kept_output *kept)
 {
     _cleanup_close_ int fd = -1;
-    char name[NAME_BYTES], text[24] = "";
+    char name[NAME_BYTES], text[48] = "";
+    unsigned long long bytes, ended_us;
     struct stat st;
     int folder_fd, in_fd = folder_of(s, kept);
 
@@ -284,15 +286,16 @@ static int look_at(const struct sweep *s, struct kept_output *kept)
     (void)snprintf(name, sizeof name, "%s%s", kept->name, ENDED_SUFFIX);
     fd = openat(in_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd != -1 && fstat(fd, &st) == 0 && read(fd, text, sizeof text - 1) > 0) {
-        kept->ended_us =
-            (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec / 1000;
-        kept->bytes = strtoull(text, NULL, 10);
+        int n = sscanf(text, "%llu %llu", &bytes, &ended_us);
+
+        kept->ended_us = n == 2 ? ended_us : (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC;
+        kept->bytes = n >= 1 ? bytes : 0;
         return 0;
     }
     (void)unlinkat(in_fd, name, 0); /* a sweep died over it */
     folder_fd = open_folder(in_fd, kept->name);
     kept->bytes = folder_fd >= 0 ? size_below(folder_fd, 0) : 0;
-    kept->ended_us = clock_read_us(CLOCK_REALTIME);
+    kept->ended_us = s->bounds->now_us;
     return note_end(s, in_fd, name, kept->bytes);
 }
 
@@ -319,7 +322,7 @@ static int bound_kept(struct sweep *s)
     for (size_t i = 0; i < s->n_kept; i++)
         result = look_at(s, &s->kept[i]) < 0 ? s->error->code : result;
     (void)fstatvfs(s->copies_fd, &vfs);
-    kept_outputs_choose(s->kept, s->n_kept, s->bounds, clock_read_us(CLOCK_REALTIME),
+    kept_outputs_choose(s->kept, s->n_kept, s->bounds, s->bounds->now_us,
                         (uint64_t)vfs.f_bavail * vfs.f_frsize);
     for (size_t i = 0; i < s->n_kept; i++) {
         int r = s->kept[i].goes ? remove_kept(s, &s->kept[i]) : 0;

@@ -35,8 +35,8 @@ struct sweep_work {
 };
 
 /* workspace_sweep_kept - the same, but a copy without a process folder, and a private workspace
- * whose job is over, stay within the bounds. NAME.ended beside it tells since when (its time) and
- * how large it is. *ret_kept: how many stay */
+ * whose job is over, stay within the bounds. NAME.ended beside it tells how large it is and since
+ * when, in elapsed time of this node. *ret_kept: how many stay */
 int workspace_sweep_kept(const char *copies_dir, const char *processes_dir,
                          const struct sweep_work *work, const struct kept_bounds *bounds,
                          size_t *ret_removed, size_t *ret_kept, struct edl_error *error);

@@ -4,6 +4,7 @@
  * One sweep runs at a time, and one more behind it when something ended meanwhile. Its end is seen
  * by its pidfd. An agent that dies leaves a sweep that ends by itself, and the next agent begins
  * with one. */
+#include "agent/machine/node_clock.h"
 #include "agent/workspace/workspaces.h"
 
 #include <dirent.h>
@@ -159,9 +160,12 @@ static void start_sweep(struct workspaces *w, const json_t *ended)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     size_t n_jobs = MIN_OF(json_array_size(ended), (size_t)SWEEP_JOBS_MAX);
     char keep[24], most[24], (*jobs)[24] = xcalloc(n_jobs, sizeof *jobs);
-    const char **argv = xcalloc(n_jobs + 8, sizeof *argv);
+    const char **argv = xcalloc(n_jobs + 10, sizeof *argv);
+    _cleanup_free_ char *clock_file = text_format("%s/" NODE_CLOCK_FILE, layout->state_dir);
+    char clock[NODE_CLOCK_TEXT_SIZE];
     size_t n = 0;
 
+    node_clock_text(w->config.clock, clock);
     (void)snprintf(keep, sizeof keep, "%llu", (unsigned long long)w->config.kept.keep_us);
     (void)snprintf(most, sizeof most, "%llu", (unsigned long long)w->config.kept.max_bytes);
     argv[n++] = program;
@@ -170,6 +174,8 @@ static void start_sweep(struct workspaces *w, const json_t *ended)
     argv[n++] = layout->processes_dir;
     argv[n++] = keep;
     argv[n++] = most;
+    argv[n++] = clock_file;
+    argv[n++] = clock;
     argv[n++] = layout->work_dir;
     for (size_t i = 0; i < n_jobs; i++) {
         json_int_t job = json_integer_value(json_array_get(ended, i));

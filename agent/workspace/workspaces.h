@@ -15,14 +15,16 @@
 struct edl_error;
 struct layout;
 struct link;
+struct node_clock;
 struct workspaces;
 
 struct workspaces_config {
     sd_event *event;
     struct link *link;
-    const struct layout *layout; /* borrowed */
-    uint64_t max_bytes;          /* of the archives that are kept */
-    struct kept_bounds kept;     /* of copies whose processes have ended */
+    const struct layout *layout;    /* borrowed */
+    uint64_t max_bytes;             /* of the archives that are kept */
+    const struct node_clock *clock; /* borrowed */
+    struct kept_bounds kept;        /* of copies whose processes have ended */
     /* its workspace is there, or why it is not: NULL or an error; order is borrowed for the call */
     void (*ready)(const struct process_id *id, json_t *order, const struct edl_error *why,
                   void *userdata);

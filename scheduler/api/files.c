@@ -14,6 +14,7 @@
 #include "scheduler/nodes/file_reads.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/workspaces/archive.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/file_listing.h"
 #include "shared/http_server.h"
@@ -99,12 +100,15 @@ static json_t *make_order(const struct process *process, const char *what)
     const struct role_spec *role = &job->spec->roles[process->role];
     const char *workspace = role->workspace != NULL ? role->workspace : "";
     bool unpacked = job->spec->workspace_folder != NULL && workspace_is_kept(workspace);
+    uint64_t waited_us =
+        process->assigned_wall_us - MIN_OF(job->submitted_wall_us, process->assigned_wall_us);
 
-    return json_pack("{s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:b,s:I}", "what", what, "job", job->spec->name,
-                     "job_id", (json_int_t)job->id, "role", role->name, "index",
+    return json_pack("{s:s,s:s,s:I,s:s,s:I,s:I,s:s,s:b,s:I,s:I}", "what", what, "job",
+                     job->spec->name, "job_id", (json_int_t)job->id, "role", role->name, "index",
                      (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
                      "workspace", unpacked ? job->spec->workspace_folder : workspace, "unpacked",
-                     (int)unpacked, "since_us", (json_int_t)job->submitted_wall_us);
+                     (int)unpacked, "since_us", (json_int_t)clock_shown_us(job->submitted_wall_us),
+                     "waited_us", (json_int_t)waited_us);
 }
 
 static int add_folder(const struct http_request *request, json_t *order, struct edl_error *error)

@@ -72,7 +72,7 @@ static int setup(void **state)
     assert_true(f->fifo_fd >= 0 && f->gate_fd >= 0);
     f->pidfd = -1;
     f->umask = -1;
-    assert_int_equal(procfs_boot_id(f->boot_id), 0);
+    assert_int_equal(clock_boot_id(f->boot_id, sizeof f->boot_id), 0);
     *state = f;
     return 0;
 }

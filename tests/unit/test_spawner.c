@@ -24,6 +24,7 @@
 #include "agent/runtime.h"
 #include "agent/processes/spawner.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -87,7 +88,7 @@ static int setup(void **state)
     assert_int_equal(mkfifo(f->gate, 0600), 0);
     f->gate_fd = open(f->gate, O_RDWR | O_CLOEXEC);
     assert_true(f->gate_fd >= 0);
-    assert_int_equal(procfs_boot_id(f->boot_id), 0);
+    assert_int_equal(clock_boot_id(f->boot_id, sizeof f->boot_id), 0);
     assert_true(sd_event_new(&f->event) >= 0);
     f->server = -1;
     open_runtime(f, f->supervisor);

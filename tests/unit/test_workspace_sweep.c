@@ -25,6 +25,7 @@ struct fixture {
     char root[64];
     char copies[96], processes[96], private[96];
     struct sweep_work work;
+    uint64_t now_us; /* elapsed time of the node */
 };
 
 static void make(const char *folder, const char *name)
@@ -191,7 +192,9 @@ TEST(folders_that_were_shut_are_removed)
 static size_t sweep_kept(const struct fixture *f, uint64_t keep_us, uint64_t max_bytes,
                          size_t *ret_kept)
 {
-    const struct kept_bounds bounds = { .keep_us = keep_us, .max_bytes = max_bytes };
+    const struct kept_bounds bounds = { .keep_us = keep_us,
+                                        .max_bytes = max_bytes,
+                                        .now_us = f->now_us };
     size_t removed = 0;
 
     assert_int_equal(workspace_sweep_kept(f->copies, f->processes, &f->work, &bounds, &removed,
@@ -200,7 +203,8 @@ static size_t sweep_kept(const struct fixture *f, uint64_t keep_us, uint64_t max
     return removed;
 }
 
-static void age(const struct fixture *f, const char *name, long mtime_s)
+/* wall_clock_said - when the file was made */
+static void wall_clock_said(const struct fixture *f, const char *name, long mtime_s)
 {
     _cleanup_free_ char *path = text_format("%s/%s", f->copies, name);
     const struct timespec times[] = { { .tv_sec = mtime_s }, { .tv_sec = mtime_s } };
@@ -225,7 +229,9 @@ TEST(what_ended_stays_for_a_while)
     assert_true(is_there(f->copies, "1.trainer.0.1.ended"));
     assert_false(is_there(f->copies, "1.trainer.0.2.ended"));
     assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
-    age(f, "1.trainer.0.1.ended", 1000);
+    f->now_us += HOUR_US - 1;
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    f->now_us += 1;
     assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 1);
     assert_int_equal(kept, 0);
     assert_false(is_there(f->copies, "1.trainer.0.1"));
@@ -233,18 +239,53 @@ TEST(what_ended_stays_for_a_while)
     assert_true(is_there(f->copies, "1.trainer.0.2"));
 }
 
-TEST(what_holds_too_much_goes_oldest_first)
+/* The wall clock was 8 days behind when it ended, or is 8 days ahead now: the same. */
+TEST(what_the_wall_clock_says_of_the_end_does_not_matter)
 {
     struct fixture *f = *state;
     size_t kept;
 
     make(f->copies, "1.trainer.0.1");
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    wall_clock_said(f, "1.trainer.0.1.ended", time(NULL) - 8 * 24 * 3600);
+    f->now_us += 3 * USEC_PER_SEC;
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    assert_int_equal(kept, 1);
+    assert_true(is_there(f->copies, "1.trainer.0.1"));
+}
+
+TEST(an_end_that_an_earlier_version_noted_is_the_time_of_its_file)
+{
+    struct fixture *f = *state;
+    _cleanup_free_ char *path = text_format("%s/1.trainer.0.1.ended", f->copies);
+    FILE *file = fopen(path, "we");
+    size_t kept;
+
+    assert_non_null(file);
+    assert_true(fputs("1234\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    make(f->copies, "1.trainer.0.1");
+    f->now_us = 10 * HOUR_US;
+    wall_clock_said(f, "1.trainer.0.1.ended", 9 * 3600 + 1);
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    assert_int_equal(kept, 1);
+    f->now_us += USEC_PER_SEC;
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 1);
+}
+
+TEST(what_holds_too_much_goes_oldest_first)
+{
+    struct fixture *f = *state;
+    size_t kept;
+
     make(f->copies, "1.trainer.1.1");
-    fill(f->copies, "1.trainer.0.1/file", 200000);
     fill(f->copies, "1.trainer.1.1/file", 200000);
     assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
+    f->now_us += USEC_PER_SEC;
+    make(f->copies, "1.trainer.0.1");
+    fill(f->copies, "1.trainer.0.1/file", 200000);
+    assert_int_equal(sweep_kept(f, HOUR_US, UINT64_MAX, &kept), 0);
     assert_int_equal(kept, 2);
-    age(f, "1.trainer.1.1.ended", time(NULL) - 60);
     assert_int_equal(sweep_kept(f, HOUR_US, 300000, &kept), 1);
     assert_int_equal(kept, 1);
     assert_true(is_there(f->copies, "1.trainer.0.1"));
