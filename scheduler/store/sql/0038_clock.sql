@@ -1,4 +1,4 @@
--- 0037_clock.sql - elapsed time at one moment, from which the next run counts on (shared/elapsed_clock.h)
+-- 0038_clock.sql - elapsed time at one moment, from which the next run counts on (shared/elapsed_clock.h)
 --
 -- All times of other tables are elapsed time. The first run after this file takes the wall clock for it, as every run
 -- before it did. clock_step says since when the wall clock shows something else, for people who read.
