@@ -11,7 +11,14 @@ FNR == 1 {
     name = FILENAME
     sub(/.*\//, "", name)
     sub(/\.sql$/, "", name)
-    printf "{ %d, \"%s\",\n", substr(name, 1, 4) + 0, name
+    number = substr(name, 1, 4) + 0
+    if (number != last + 1) {
+        print "embed.awk: " name " does not follow number " last ": two files of one number leave no database that opens" >"/dev/stderr"
+        failed = 1
+        exit 1
+    }
+    last = number
+    printf "{ %d, \"%s\",\n", number, name
 }
 {
     line = $0
@@ -21,6 +28,6 @@ FNR == 1 {
         print quote(line)
 }
 END {
-    if (NR > 0)
+    if (NR > 0 && !failed)
         print "},"
 }
