@@ -7,6 +7,7 @@
 #include "scheduler/cluster_clock.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "scheduler/store/store.h"
 #include "shared/clock.h"
@@ -46,7 +47,7 @@ static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_
     if (r < 0)
         return r;
     if (clock_boot_id(clock->boot_id, sizeof clock->boot_id) < 0)
-        return edl_error_set(error, -EIO, "reading the id of this boot");
+        (void)snprintf(clock->boot_id, sizeof clock->boot_id, "%s", ELAPSED_BOOT_UNKNOWN);
     now = reading_of(clock);
     set_us = elapsed_clock_begin(&clock->elapsed, r == 1 ? &stored : NULL, &now);
     if (by_wall_clock)

@@ -33,6 +33,9 @@ void clock_keep(const struct elapsed_clock *clock);
 
 struct instant clock_instant(void);
 
+/* What says the id of this boot where a service may not look into /proc/sys (a unit's %b). */
+#define CLOCK_BOOT_ID_VARIABLE "EDL_BOOT_ID"
+
 /* clock_boot_id - the random id of this boot, without newline; -errno */
 int clock_boot_id(char *ret, size_t size);
 

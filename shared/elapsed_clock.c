@@ -18,7 +18,8 @@ static uint64_t distance(int64_t a_us, int64_t b_us)
 
 static bool is_same_boot(const struct elapsed_record *stored, const struct clock_reading *now)
 {
-    return streq(stored->boot_id, now->boot_id) && now->boot_us >= stored->boot_us;
+    return !streq(now->boot_id, ELAPSED_BOOT_UNKNOWN) && streq(stored->boot_id, now->boot_id) &&
+           now->boot_us >= stored->boot_us;
 }
 
 /* gap_us - since it was stored; another boot takes no less time than it lasts by now */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ELAPSED_BOOT_UNKNOWN "?"
 #define ELAPSED_BOOT_ID_SIZE 40
 #define ELAPSED_STEPS_MAX 16
 #define ELAPSED_GAP_MAX_US ((uint64_t)24 * 3600 * 1000000)
@@ -24,7 +25,7 @@
 
 /* What a machine knows of time. */
 struct clock_reading {
-    const char *boot_id; /* borrowed */
+    const char *boot_id; /* borrowed; ELAPSED_BOOT_UNKNOWN: each run counts as another boot */
     uint64_t boot_us;    /* CLOCK_BOOTTIME */
     uint64_t real_us;    /* CLOCK_REALTIME */
 };

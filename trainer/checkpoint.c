@@ -119,7 +119,7 @@ static int write_content(int fd, const char *path, uint64_t job_id, struct table
 int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
                      struct edl_error *error)
 {
-    static const char text[] = "edl checkpoint"; /* as the Python module names a job */
+    static const char text[] = "edl-checkpoint"; /* as the Python module names a job */
     struct writer_name me = { .incarnation = config->incarnation };
     uint8_t digest[JOB_PROOF_BYTES];
     char path[PATH_MAX];

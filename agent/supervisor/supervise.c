@@ -75,6 +75,7 @@ struct supervisor {
     struct supervisor_record record;
     timer_t timer; /* valid when has_timer */
     bool has_timer;
+    int nice;          /* as it was started */
     uint64_t armed_us; /* what it is set to; 0: nothing */
     enum unfit unfit;  /* why this node cannot run it, once that is known */
     bool rest_told;    /* what was born since SIGTERM got its own */
@@ -241,10 +242,11 @@ static void keep_to_cpus(const struct supervisor *s)
  * machine has, or all that is left over for a unit (edl.slice). After a standstill of the whole
  * machine the two wake together, and this one has to be the first. What it starts is as everything
  * else. Where the kernel refuses that (no root, a container, RT_GROUP_SCHED) it does without. */
-static void be_prompt(void)
+static void be_prompt(struct supervisor *s)
 {
     const struct sched_param least = { .sched_priority = 1 };
 
+    s->nice = getpriority(PRIO_PROCESS, 0);
     (void)sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least);
 }
 
@@ -272,7 +274,7 @@ static int prepare(struct supervisor *s, struct edl_error *error)
     view_choose_hidden(s->order, &s->spec, s->hidden);
     view_choose_shm(s->order, s->path, s->key, &s->spec, &s->account, &s->shm);
     keep_to_cpus(s);
-    be_prompt();
+    be_prompt(s);
     s->spec.workspace = json_text(s->order, "workspace");
     s->spec.umask = umask_of(s->order);
     fence_init(&s->fence, json_u64(s->order, "lease_us"), json_u64(s->order, "grace_us"));
@@ -294,11 +296,14 @@ static int announce(void *userdata, struct edl_error *error)
     return process_dir_write_supervisor(s->dir_fd, &s->record, error);
 }
 
-/* confine - the same, behind all else */
+/* confine - the same, behind all else. A niceness that its agent was given is the program's as
+ * well: a child of a real-time process begins without. */
 static int confine(bool in_group, void *userdata)
 {
     const struct supervisor *s = userdata;
 
+    if (s->nice > 0)
+        (void)setpriority(PRIO_PROCESS, 0, s->nice);
     return grouping_enter(&s->grouping, s->order, in_group);
 }
 

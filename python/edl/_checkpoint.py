@@ -138,7 +138,7 @@ class Checkpoints:
             except NotFound:  # a scheduler of before
                 me = Self.read()
                 key = f"{me.job} {me.job_id}".encode()
-            self._job = hmac.new(key, b"edl checkpoint", hashlib.sha256).hexdigest()[:32]
+            self._job = hmac.new(key, b"edl-checkpoint", hashlib.sha256).hexdigest()[:32]
         return self._job
 
     def _writer(self) -> Optional[Writer]:

@@ -34,7 +34,8 @@ for series in edl_memory_available_bytes edl_disk_free_min_bytes 'edl_network_by
     'edl_pressure_max_ratio{resource="io"}'; do
     figure "$series" >"$work/value"
 done
-differs "$(figure edl_memory_available_bytes)" 0 || fail 'no machine tells of its memory'
+tells_memory() { differs "$(figure edl_memory_available_bytes)" 0; }
+await 120 'a machine tells of its memory' tells_memory
 differs "$(figure edl_disk_free_min_bytes)" 0 || fail 'no machine tells of its disks'
 edl nodes --json | holds '.nodes | length == 2 and all(.machine.memory_available_bytes > 0 and (.machine.load_milli | length) == 3 and
     ([.machine.disks[].name] == ["state", "output"]) and all(.machine.disks[]; .size_bytes >= .free_bytes))' ||

@@ -237,6 +237,23 @@ static void check_umask(struct fixture *f, int ordered, const char *expected)
     assert_string_equal(log, expected);
 }
 
+TEST(test_niceness_is_that_of_its_agent)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    char log[64], wanted[16];
+    int before = getpriority(PRIO_PROCESS, 0);
+
+    (void)snprintf(wanted, sizeof wanted, "%d\n", before + 3);
+    assert_int_equal(setpriority(PRIO_PROCESS, 0, before + 3), 0);
+    make_order(f, json_pack("[s]", "nice"), 0, 0);
+    start(f);
+    (void)wait_end(f, &record);
+    (void)setpriority(PRIO_PROCESS, 0, before); /* root may */
+    read_log(f, log, sizeof log);
+    assert_string_equal(log, wanted);
+}
+
 TEST(test_umask_is_the_orders)
 {
     check_umask(*state, 0002, "0002\n");
