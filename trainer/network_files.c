@@ -78,7 +78,7 @@ static int no_such_network(const char *name, struct edl_error *error)
         n++;
     }
     near = nearest_word(name, known, n);
-    (void)edl_error_set(error, -ENOENT, "--config: there is no network \"%.60s\" in %s", name,
+    (void)edl_error_set(error, -EINVAL, "--config: there is no network \"%.60s\" in %s", name,
                         models_dir());
     if (near != NULL)
         return edl_error_remedy(error, "did you mean %s? A file: --config=./%s.json", near, name);
@@ -102,6 +102,12 @@ static int read_text(struct network_file *file, struct edl_error *error)
     return 0;
 }
 
+/* A name that leads to no file that may be read is a fault of the words, not of the moment. */
+static bool names_no_file(int r)
+{
+    return r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ELOOP || r == -ENAMETOOLONG;
+}
+
 int network_file_open(const char *name, struct network_file *ret, struct edl_error *error)
 {
     const size_t size = strlen(name);
@@ -111,9 +117,11 @@ int network_file_open(const char *name, struct network_file *ret, struct edl_err
     *ret = (struct network_file){ 0 };
     if ((size_t)snprintf(ret->path, sizeof ret->path, is_path ? "%s" : "%s/%s.json",
                          is_path ? name : models_dir(), name) >= sizeof ret->path)
-        return edl_error_set(error, -ENAMETOOLONG, "--config: the path is too long");
+        return edl_error_set(error, -EINVAL, "--config: the path is too long");
     r = read_text(ret, error);
-    return r == -ENOENT && !is_path ? no_such_network(name, error) : r;
+    if (r == -ENOENT && !is_path)
+        return no_such_network(name, error);
+    return names_no_file(r) ? -EINVAL : r;
 }
 
 void network_file_close(struct network_file *file)

@@ -22,7 +22,7 @@ struct network_file {
 };
 
 /* network_file_open - of a name or a path (with a / in it, or .json behind); the caller's, for
- * network_file_close. -ENOENT: there is none, with the names that there are */
+ * network_file_close. -EINVAL: there is none that may be read, with the names that there are */
 int network_file_open(const char *name, struct network_file *ret, struct edl_error *error);
 void network_file_close(struct network_file *file);
 

@@ -3,6 +3,10 @@
 #include "trainer/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sysexits.h>
+
+#define EXIT_BAD_USAGE 2
 
 int options_parse(int argc, char **argv, const char *program, const char *usage,
                   const struct option_row *rows, size_t n_rows, struct option_words *ret_words,
@@ -27,4 +31,9 @@ int options_parse(int argc, char **argv, const char *program, const char *usage,
                           : options_read(&table, argc, argv, NULL, &given, error);
     options_given_done(&given);
     return r;
+}
+
+int options_bad_usage(void)
+{
+    return getenv("EDL_SOCKET") != NULL ? EX_CONFIG : EXIT_BAD_USAGE;
 }

@@ -11,3 +11,7 @@
 int options_parse(int argc, char **argv, const char *program, const char *usage,
                   const struct option_row *rows, size_t n_rows, struct option_words *ret_words,
                   struct edl_error *error);
+
+/* options_bad_usage - the exit status of a program whose words, or what they name, are wrong. In a
+ * job (EDL_SOCKET) it is EX_CONFIG: another try is of no use, see edl-job(5), restart. */
+int options_bad_usage(void);

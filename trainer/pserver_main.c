@@ -25,7 +25,6 @@
 
 /* sysexits.h's EX_TEMPFAIL: the port is taken, another try may work. */
 #define EXIT_PORT_TAKEN 75
-#define EXIT_BAD_USAGE 2
 
 struct settings {
     struct pserver_config server;
@@ -294,12 +293,12 @@ int main(int argc, char **argv)
         return 0;
     if (r < 0) {
         (void)log_failure(&error, "command line");
-        return EXIT_BAD_USAGE;
+        return options_bad_usage();
     }
     r = run(&settings, &error);
     if (r < 0)
         (void)log_failure(&error, "server %s", settings.index);
     if (r == -EADDRINUSE)
         return EXIT_PORT_TAKEN;
-    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : 0;
+    return r == -EINVAL ? options_bad_usage() : r < 0 ? EXIT_FAILURE : 0;
 }

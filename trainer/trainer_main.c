@@ -22,13 +22,13 @@
 #include "trainer/options.h"
 #include "trainer/trainer.h"
 
-#define EXIT_BAD_USAGE 2
-
 /* By which status an end is told. That there is no data (EX_NOINPUT) is told from a failure that
  * another try may mend: see edl-job(5), restart. */
 static int exit_status(int r)
 {
-    return r == -EINVAL ? EXIT_BAD_USAGE : r == -ENOMEDIUM ? EX_NOINPUT : r < 0 ? EXIT_FAILURE : 0;
+    if (r == -EINVAL)
+        return options_bad_usage();
+    return r == -ENOMEDIUM ? EX_NOINPUT : r < 0 ? EXIT_FAILURE : 0;
 }
 
 static volatile sig_atomic_t stop;

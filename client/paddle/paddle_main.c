@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -383,5 +384,7 @@ int main(int argc, char **argv)
     r = dispatch(argc, argv, &error);
     if (r < 0)
         (void)log_failure(&error, "%s", argc > 1 ? argv[1] : "command line");
-    return r == -EINVAL ? EXIT_BAD_USAGE : r < 0 ? EXIT_FAILURE : r;
+    if (r == -EINVAL) /* in a job another try is of no use: see edl-job(5), restart */
+        return getenv("EDL_SOCKET") != NULL ? EX_CONFIG : EXIT_BAD_USAGE;
+    return r < 0 ? EXIT_FAILURE : r;
 }

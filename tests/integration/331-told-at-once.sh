@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A job that cannot start where its hosts are waits in the queue again: whoever follows it is told why within seconds, and readers that
-# began at the same moment are told the same.
+# began at the same moment are told the same. A job whose network is wrong ends at its first try on each node, with the file and the fault.
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m
 mapfile -t nodes < <(api GET /nodes | jq -r '.nodes[].name' | sort)
@@ -37,3 +37,21 @@ try() { # NAME WORDS...
 before=$(jobs -p | tr '\n' ' ')
 try sent --job_dispatch_package=package
 try named --job_workspace="$work/absent"
+
+# a network that is wrong or missing, words that are, and a program of somebody else's that says so by its status
+edl-trainer data housing --out "$work/corpus" --samples 100 >/dev/null
+wrong() { # NAME WORDS COMMAND...: of each of two trainers
+    local name=$1 words=$2 status=0
+    shift 2
+    training_job "$name" 2 2 1 | sed "s|entrypoint: .*|entrypoint: $*|; /restart:/d" >"$work/$name.yaml"
+    edl submit --follow "$work/$name.yaml" >"$name.out" 2>"$name.err" || status=$?
+    [ $status = 1 ] || fail "$name: edl submit --follow ended with $status"
+    job_field "$name" .reason | grep -qE 'failed within seconds, up to [12] times? each, ' || fail "$name: $(job_field "$name" .reason)"
+    job_field "$name" .reason | grep -qF -e "$words" || fail "$name: $(job_field "$name" .reason)"
+    grep -qF -e "$words" "$name.out" "$name.err" || fail "$name: the follower is not told: $(cat "$name.out" "$name.err")"
+}
+echo '{"inputs": [{"name": "x", "type": "dense", "size": 13}], "layers": [{"kind": "fcc", "input": "x", "size": 1}]}' >"$work/wrong.json"
+wrong missing "cannot open $work/missing.json: No such file" exec edl-trainer --config="$work/missing.json"
+wrong layer 'fcc' exec edl-trainer --config="$work/wrong.json"
+wrong option '--nonsense' exec edl-trainer --nonsense=3
+wrong other 'exit code 78' exit 78

@@ -352,3 +352,33 @@ TEST(test_missing_input_needs_no_second_try)
     assert_failed_at_once(job, "1 instance on 2 nodes failed within seconds, up to 2 times each");
     world_free(w);
 }
+
+/* Wrong words and a wrong configuration are as wrong at the next try, whatever is known of the
+ * data.
+ */
+TEST(test_wrong_words_need_no_second_try)
+{
+    static const struct {
+        int code;
+        bool once;
+    } cases[] = { { 64, true }, { 78, true }, { NO_INPUT, false }, { 65, false }, { 2, false } };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct world *w = world_new(1, 2500, GIB, 900);
+        struct job *job = submit(w, 2, 0);
+
+        assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(5, 2), "aa", w->now,
+                                             NULL),
+                         0);
+        world_exit(w, world_live(job, "trainer", 0), cases[i].code, 0);
+        seconds(w, 1);
+        assert_false(job_state_is_final(job->state)); /* the other one may be able to use it */
+        world_exit(w, world_live(job, "trainer", 1), cases[i].code, 0);
+        seconds(w, 1);
+        if (cases[i].once)
+            assert_failed_at_once(job, "up to 1 time each");
+        else
+            assert_false(job_state_is_final(job->state));
+        world_free(w);
+    }
+}

@@ -12,7 +12,7 @@
  *   nothing done    no task was finished, no figures or progress were told, no instance ended
  *                   with success.
  * Then the document's tries_at_once is the limit for one slot, in place of restart_max; one try on
- * each node is enough for a program that says that its input is missing (EX_NOINPUT). Instances
+ * each node is enough for a program that says that another is of no use (needs_no_retry). Instances
  * are those of the roles that work; for a parameter server, the servers: the trainers wait for
  * those, and a server that runs says nothing of a trainer. An instance that could not be started is
  * not counted: its program never ran, and other nodes are tried (place_slot). All of it follows
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <utlist.h>
 #include <stdlib.h>
+#include <sysexits.h>
 
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/model/cluster.h"
@@ -40,9 +41,6 @@
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
-
-/* EX_NOINPUT of sysexits.h: nobody expects to find it by another try on the same node */
-#define EXIT_NO_INPUT 66
 
 /* At most, by one clock or the other: a wall clock that jumps ahead only gives more tries. Of one
  * that was never seen to run, or whose end nobody saw, all the time that it was there may count:
@@ -212,16 +210,26 @@ static bool count_tries(const struct job *job, bool works, struct instant now,
     return fruitless;
 }
 
+/* Words, a configuration or an input that it cannot use are the same at the next try on that node.
+ * Input is missing only as long as the job's own data are not known. */
+static bool needs_no_retry(const struct job *job, const struct process *last)
+{
+    static const int statuses[] = { EX_USAGE, EX_NOINPUT, EX_CONFIG };
+
+    for (size_t i = 0; i < ELEMENTS(statuses) && last->exit_signal == 0; i++)
+        if (last->exit_code == statuses[i])
+            return statuses[i] != EX_NOINPUT || job->queue == NULL;
+    return false;
+}
+
 bool job_fails_at_once(const struct cluster *cluster, const struct job *job,
                        const struct process *last, struct instant now, char *buffer, size_t size)
 {
-    bool no_input =
-        last->exit_signal == 0 && last->exit_code == EXIT_NO_INPUT && job->queue == NULL;
     struct fruitless found;
 
     if (job->spec->tries_at_once == 0 || has_done_something(job) ||
         !count_tries(job, job_role_works(job, last->role), now, &found) ||
-        found.most < (no_input ? 1 : job->spec->tries_at_once) ||
+        found.most < (needs_no_retry(job, last) ? 1 : job->spec->tries_at_once) ||
         is_untried_somewhere(cluster, job, last->role))
         return false;
     (void)snprintf(buffer, size,
