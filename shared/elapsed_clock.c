@@ -129,6 +129,9 @@ void elapsed_record_reach(struct elapsed_record *record, uint64_t elapsed_us)
 {
     uint64_t later_us = elapsed_us - MIN_OF(elapsed_us, record->elapsed_us);
 
+    if (later_us >
+        ELAPSED_GAP_MAX_US) /* of a wall clock that was ahead, before this clock was kept */
+        return;
     record->elapsed_us += later_us;
     record->boot_us += later_us;
     record->real_us += later_us;

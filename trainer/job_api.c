@@ -221,6 +221,14 @@ void job_api_progress(struct job_api *api, const json_t *progress)
     free(text);
 }
 
+void job_api_owe_model(struct job_api *api)
+{
+    json_t *body = json_pack("{s:b}", "saved", 0);
+
+    (void)client_ask(api->client, "POST", "/jobs/self/save-model", body, NULL);
+    json_decref(body);
+}
+
 int job_api_save_model(struct job_api *api, const char *path, struct edl_error *error)
 {
     return outcome(api, edl_model_saved(api->client, path), error);

@@ -72,6 +72,10 @@ int job_api_metrics(struct job_api *api, const json_t *metrics, struct edl_error
 
 /* job_api_progress - how far this process is, for people; tried once, as nothing depends on it */
 void job_api_progress(struct job_api *api, const json_t *progress);
+/* job_api_owe_model - before the model is saved: a job whose trainers all fail at that has failed.
+ * A scheduler of before refuses the question, and knows so anyway. */
+void job_api_owe_model(struct job_api *api);
+
 int job_api_save_model(struct job_api *api, const char *path, struct edl_error *error);
 
 /* wait_ms - sleeps, or returns -EINTR at once when *stop is set meanwhile (a signal interrupts) */

@@ -361,8 +361,10 @@ static int save(struct trainer *trainer, struct edl_error *error)
 {
     struct evaluation after;
     char path[PATH_MAX];
-    int r = result(trainer, &after, error);
+    int r;
 
+    job_api_owe_model(trainer->api);
+    r = result(trainer, &after, error);
     if (r < 0)
         return r;
     printf("Test after training, Cost %f, {'classification_error_evaluator': %.6g}\n", after.cost,

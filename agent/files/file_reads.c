@@ -121,6 +121,7 @@ static void stop(struct read *read)
 static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct read *read = userdata;
+    struct file_reads *reads = read->reads;
     siginfo_t info;
 
     (void)source;
@@ -129,6 +130,7 @@ static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *use
     read->ended = sd_event_source_disable_unref(read->ended);
     read->helper.pidfd = safe_close(read->helper.pidfd);
     free_if_done(read); /* else what it wrote is still in its socket */
+    begin_waiting(reads);
     return 0;
 }
 

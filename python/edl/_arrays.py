@@ -77,6 +77,8 @@ def _read(unpacker: "Unpacker", descr: Any, shape: Tuple[int, ...], order: str, 
     data = unpacker.blob(blob)
     try:
         dtype = importlib.import_module("numpy.lib.format").descr_to_dtype(unpacker.value(descr))
+        if dtype.itemsize == 0 and math.prod(shape) > 0:
+            raise ValueError("its elements have no size")
         if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data):
             raise ValueError("its size is not that of its shape")
         array = np.frombuffer(data, dtype) if data else np.zeros(math.prod(shape), dtype)

@@ -10,7 +10,7 @@ import collections
 import io
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Set, Tuple
 
 from . import _arrays, _tensors
 from ._model import items, number, text
@@ -174,10 +174,16 @@ class Unpacker:
 
     def __init__(self, blobs: List[bytearray], device: Optional[str]) -> None:
         self._blobs = blobs
+        self._taken: Set[int] = set()
         self.device = device
 
     def blob(self, n: Any) -> bytearray:
-        return self._blobs[number(n, len(self._blobs) - 1)]
+        """Once each, as they were saved: else a small file could fill the memory. ValueError"""
+        at = number(n, len(self._blobs) - 1)
+        if at in self._taken:
+            raise ValueError("two of its values have the same bytes")
+        self._taken.add(at)
+        return self._blobs[at]
 
     def value(self, node: Any) -> Any:
         """ValueError, TypeError, KeyError: no such tree was saved. Error: a library is not there."""

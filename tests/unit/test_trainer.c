@@ -140,6 +140,7 @@ static void assert_trained(const struct world *world, uint32_t passes, double sl
     assert_int_equal(state->n_tasks, TRAIN / CHUNK);
     assert_int_equal(state->n_finished, passes * TRAIN / CHUNK);
     assert_int_equal(state->saved, 1);
+    assert_true(state->owed); /* it said that it would save one */
     assert_true(fabs(metric(world, "cost_before") - log(CHAIN_WORDS)) < 0.1);
     assert_true(metric(world, "held_out_samples") == HELD_OUT);
     if (metric(world, "cost_after") > best + slack)

@@ -259,7 +259,14 @@ static void on_save_model(struct http_request *request, void *userdata)
     struct fake_server *fake = userdata;
     json_t *body = NULL;
 
-    if (http_request_json(request, &body, NULL) >= 0)
+    if (http_request_json(request, &body, NULL) >= 0 &&
+        json_is_false(json_object_get(body, "saved"))) {
+        json_decref(body);
+        fake->state->owed = true;
+        http_reply_json(request, 200, json_pack("{s:b}", "save_model", 1));
+        return;
+    }
+    if (body != NULL)
         (void)snprintf(fake->state->model, sizeof fake->state->model, "%s",
                        json_string_value(json_object_get(body, "path")));
     json_decref(body);

@@ -3,6 +3,8 @@
  * stand-in scheduler */
 #pragma once
 
+#include <stdbool.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,6 +93,7 @@ struct fake_state {
     uint64_t records_done;  /* of the pass under way */
     uint32_t refuse_finish; /* so many finish calls get 409, although the task counts */
     uint32_t saved;
+    bool owed;       /* a trainer said that it would save a model */
     uint32_t n_lost; /* times that a trainer said that a server's values are lost */
     char model[512];
     char metrics[1024];
