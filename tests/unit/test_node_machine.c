@@ -144,8 +144,8 @@ static void join(struct cluster *cluster, const char *name)
     const struct node_offer offer = { .cpu_millicores = 1000, .port_first = 1, .port_last = 2 };
     struct node *node;
 
-    assert_int_equal(cluster_join_node(cluster, name, "", &offer, (struct instant){ 1, 1 }, &node,
-                                       NULL),
+    assert_int_equal(cluster_join_node(cluster, name, "", &offer, (struct instant){ 1, 1, 0 },
+                                       &node, NULL),
                      0);
 }
 

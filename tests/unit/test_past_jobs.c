@@ -415,7 +415,7 @@ TEST(test_logs_may_come_late)
     ask(live, "DELETE", "/jobs/one", NULL, 202);
     cluster_tick(live->scheduler->cluster,
                  (struct instant){ clock_instant().now_us + 3600 * USEC_PER_SEC,
-                                   clock_instant().wall_us }); /* its node is lost */
+                                   clock_instant().wall_us, 0 }); /* its node is lost */
     ask(live, "POST", "/jobs", JOB("two", "64", ""), 201);
     live->scheduler->cluster->config.keep_ended_us = 1;
     turn(live);
