@@ -56,9 +56,8 @@ static const char *const remedies[_UNFITS] = {
     [UNFIT_NOT] = "",
     [UNFIT_NO_ACCOUNT] = "create the account there, or name another one (user)",
     [UNFIT_ACCOUNT_REFUSED] = "ask its owner to allow the account (agent.conf)",
-    [UNFIT_ACCOUNT_DIFFERS] =
-        "give the account the number of the scheduler's machine there, or map "
-        "it (map-user in its agent.conf)",
+    [UNFIT_ACCOUNT_DIFFERS] = ("give the account the number of the scheduler's machine there, or "
+                               "map it (map-user in its agent.conf)"),
     [UNFIT_NO_WORKSPACE] = "make the folder there, or send it along (edl submit --upload .)",
     [UNFIT_START_FAILED] = "its agent's log has more",
     [UNFIT_DISK_FULL] = "make room on its disk",
