@@ -61,9 +61,9 @@ struct agent {
     struct log_keep *log_keep;
     struct proxy *proxy;
     struct workspaces *workspaces;
-    struct turns late; /* of what may start now (late_starts.c) */
-    struct orders orders;    /* the core knows them by index */
-    struct orders next;      /* newer ones, for when all is done that was decided by these */
+    struct turns late;    /* of what may start now (late_starts.c) */
+    struct orders orders; /* the core knows them by index */
+    struct orders next;   /* newer ones, for when all is done that was decided by these */
     bool has_next;
     uint64_t next_asked_us;
     sd_event_source *carry_out_source;
