@@ -6,8 +6,9 @@
  * whatever reads it, and a pass has to end. Such a record kills its holder wherever that is, and
  * nobody else. So a death counts against the task when the task's next holder in another slot died
  * as well, and when nearly all other processes had outlived the death. They are older than it. The
- * last of deaths_max such deaths discards the task. With one slot alone nothing can be told apart:
- * then deaths_alone_max deaths discard, which is no less than the restarts of its job.
+ * last of deaths_max such deaths discards the task. With one slot or two nobody is left who could
+ * outlive both: then deaths_alone_max deaths discard, which is no less than the restarts of its
+ * job.
  *
  * A task whose holder died comes again at once; from its second death on it comes last, so that
  * the others are done before. */
@@ -18,7 +19,8 @@
 #define DEATHS_AT_ONCE 2 /* the second one sends it to the end */
 #define REPLACED_PART 4  /* of all that work may be younger, or one of few */
 
-/* others_outlived - the last death of a holder: nearly all that work now were there before it */
+/* others_outlived - the last death of a holder: nearly all others that work now were there before
+ * it, and one at least */
 static bool others_outlived(const struct task *task, const struct task_death *death)
 {
     size_t n_younger = 0;

@@ -47,8 +47,8 @@ struct task {
 struct task_death {
     uint32_t slot;           /* the holder's; from 1 */
     uint64_t next;           /* the incarnation that the next process of its job gets */
-    const uint64_t *at_work; /* incarnations of its job's processes that work or wait for work: */
-    size_t n_at_work;        /* the holder's as well */
+    const uint64_t *at_work; /* incarnations of its job's others that work or wait for work */
+    size_t n_at_work;
 };
 
 /* The words of a holder about a task that is done. */

@@ -108,7 +108,6 @@ size_t tasks_of_dead(const struct process *dead)
     if (task_queue_held_since_us(job->queue, dead->incarnation) == NEVER_US)
         return task_queue_release_holder(job->queue, dead->incarnation, NULL);
     at_work = xcalloc(job_count_live(job) + 1, sizeof *at_work);
-    at_work[death.n_at_work++] = dead->incarnation;
     for (uint32_t role = 0; role < job->spec->n_roles; role++)
         for (uint32_t i = 0; i < job->n_slots[role]; i++) {
             const struct process *other = job->slots[role][i].live;
