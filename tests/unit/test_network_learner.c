@@ -358,7 +358,7 @@ TEST(test_network_is_named_before_data)
 
     (void)snprintf(models, sizeof models, "%s/conf/models", top != NULL ? top : ".");
     assert_int_equal(setenv("EDL_MODELS_DIR", models, 1), 0);
-    assert_int_equal(network_train(&job, &error), -ENOENT);
+    assert_int_equal(network_train(&job, &error), -EINVAL);
     assert_non_null(strstr(error.remedy, "did you mean recommendation?"));
     job.config = "recommendation";
     assert_int_equal(network_train(&job, &error), -EINVAL);
