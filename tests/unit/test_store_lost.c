@@ -52,9 +52,7 @@ TEST_WITH(test_deaths_survive, .setup = set_up, .teardown = tear_down)
     struct process *holder = start_data(f, 2);
     const struct task *task = lease(f, holder);
     uint32_t id = task->id;
-    const struct task_death last = {
-        .slot = 7, .next = 9, .at_work = &holder->incarnation, .n_at_work = 1
-    };
+    struct task_death last = { .slot = 7, .next = 9, .n_at_work = 1 };
 
     task_queue_restore_deaths(holder->job->queue, id, &wanted);
     effect_save_tasks(f->cluster, holder->job);
@@ -66,6 +64,7 @@ TEST_WITH(test_deaths_survive, .setup = set_up, .teardown = tear_down)
     assert_int_equal(task->died_slot, wanted.died_slot);
     assert_int_equal(task->died_before, wanted.died_before);
     holder = a_trainer(the_job(f));
+    last.at_work = &holder->incarnation;
     (void)task_queue_release_holder(the_job(f)->queue, holder->incarnation, &last);
     assert_int_equal(task->state, TASK_DISCARDED);
     effect_save_tasks(f->cluster, the_job(f));
