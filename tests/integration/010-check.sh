@@ -65,6 +65,66 @@ says '^0 passed, 0 failed, 0 skipped; interrupted'
 [ -e "$work/long.sh.asked" ] || fail 'the test was not asked to end'
 [ ! -e "/proc/$(cat "$work/long.sh.pid")" ] || fail 'what it started still runs'
 
+# what begins when, and what a check may take of the processor
+PYTHONPATH=$EDL_SOURCE_DIR/tests/lib python3 -B - "$work/log" <<'PYTHON' || fail 'order or budget'
+import sys
+import budget
+import steps
+from costs import Cost
+from steps import COMPUTES, WAITS, Step
+
+steps.CORES = 2
+steps.MOST = {COMPUTES: 4, WAITS: 8}
+
+
+def begun(listed, known, over=(), memory_mib=1e6, slowness=1.0):
+    """Which of these steps begin at once."""
+    run = steps.Run(listed, sys.argv[1], known, slowness)
+    run.over, run.memory_mib, names = {name: True for name in over}, memory_mib, []
+    run.pending = [step for step in run.pending if step.name not in over]
+    run.start = lambda step: (names.append(step.name), run.running.__setitem__(step.name, (step, 0, 0)))
+    run.start_what_may()
+    return names
+
+
+def waiting(name, **more):
+    return Step(name, ['true'], WAITS, **more)
+
+
+# scripts that wait fill the cores by what they used: eight of a tenth, longest first; a slower machine takes fewer
+idle = [waiting(f's{i}') for i in range(10)]
+known = {f's{i}': Cost(10 + i, 1, 100) for i in range(10)}
+assert begun(idle, known) == [f's{i}' for i in range(9, 1, -1)], begun(idle, known)
+assert len(begun(idle, {f's{i}': Cost(10, 4, 100) for i in range(10)})) == 5
+assert len(begun(idle, {f's{i}': Cost(10, 4, 100) for i in range(10)}, slowness=3)) == 3
+# nobody knows a new one: half a core
+assert len(begun(idle, {'other': Cost()})) == 4
+# memory bounds them too, but one runs at least
+assert len(begun(idle, known, memory_mib=300)) == 3
+assert begun(idle[:1], {'s0': Cost(10, 1, 500)}, memory_mib=300) == ['s0']
+# who begins a long chain goes first; who has no room yet keeps it from smaller ones
+chain = [waiting('short'), waiting('first'), waiting('last', needs=('first',))]
+assert begun(chain, {'short': Cost(20, 19), 'first': Cost(5, 4), 'last': Cost(100, 5)})[0] == 'first'
+large = [waiting('a'), waiting('b'), waiting('c')]
+assert begun(large, {'a': Cost(30, 15), 'b': Cost(20, 36), 'c': Cost(1, 0.1)}) == ['a']
+# a build wants all cores, and does not wait for a test that waits
+builds = [Step('idle', ['true'], COMPUTES), Step('build', ['true'], COMPUTES, cores=2), Step('test', ['true'], COMPUTES)]
+assert begun(builds, {'idle': Cost(100, 4), 'build': Cost(50, 90), 'test': Cost(1, 1)}) == ['idle', 'build']
+
+second, rows = budget.read([['calibrate', '0.5'], ['units', '100', '80', 'test_*'], ['rest', '50', '50', '*.sh'], ['all', '150', '130', '*']])
+assert second == 0.5
+took = {'test_a': 70.0, 'test_b': 20.0, 'x.sh': 40.0}
+assert budget.judge(rows, took, 1.0, 0.0, 0.0)[1]
+lines, holds = budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 0.0, 0.0)
+assert not holds and 'budget: 145 of 130 CPU s' in lines[0], lines
+assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 1.0, 0.0)[1]  # with nothing in the compiler cache it may take more
+assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.2, 0.0, 0.0)[1]  # and on slower cores
+assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 0.0, 1.0)[1]  # and beside others
+lines, holds = budget.judge(rows, {'test_a': 101.0, 'x.sh': 10.0}, 1.0, 0.0, 0.0)
+assert holds and lines[0] == 'over its budget: units 101 of 80 CPU s: test_a 101 s', lines
+assert budget.missed_part((10, 5), (40, 15)) == 0.25 and budget.missed_part((0, 0), (0, 0)) == 1.0
+PYTHON
+
 # what is not understood is refused with what there is
 refused() { # WORDS ARGUMENT...
     local words=$1 status=0
@@ -89,7 +149,15 @@ for path in "$EDL_SOURCE_DIR"/tests/unit/test_*.c; do
     name=${path##*/}
     grep -qx "${name%.c}" "$work/steps" || fail "the night does not run ${name%.c}"
 done
-plan full | awk '{ print $3 }' >"$work/steps"
+plan full | awk '$1 ~ /^(computes|waits|alone)$/ { print $3 }' >"$work/steps"
+PYTHONPATH=$EDL_SOURCE_DIR/tests/lib python3 -B - "$work/steps" <<'PYTHON' || fail 'tests/budget has no row for a step'
+import sys
+import budget
+import tests_here
+_, rows = budget.read(tests_here.table('tests/budget'))
+lacking = [step for step in open(sys.argv[1]).read().split() if budget.area_of(rows[:-1], step) is None]
+sys.exit(f'no row for {lacking}' if lacking else 0)
+PYTHON
 lacks -x 295-distcheck.sh <"$work/steps" || fail 'what is for the night runs for a landing'
 while IFS='|' read -r name _ check _; do
     case $name in '#'* | '') continue ;; esac

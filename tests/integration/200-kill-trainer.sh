@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # kill -9 of trainers while a job trains: they are replaced, survivors go on, every record is counted exactly once.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # kill -9 of an agent while a job trains: its processes go on, the new agent adopts them, nothing is lost.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # kill -9 of the scheduler, again and again, while a job trains: it continues where it was, nothing is lost or disturbed.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

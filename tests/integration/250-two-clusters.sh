@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A second cluster on the same machine does not disturb the first.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus 60 30000

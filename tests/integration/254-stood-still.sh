@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # All processes of a job are stopped for longer than a trainer waits for its servers (30 s): when they go on, nobody has lost
 # patience. Nobody could answer meanwhile, and nobody could wait either.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

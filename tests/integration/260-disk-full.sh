@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The disk of the state directory is full, then read-only: changes are refused with a remedy, reads are answered, no node
 # is lost and no process disturbed; when there is room the scheduler goes on by itself. No acknowledged job is lost.
-# Runs by twos: trains
 if [ -z "${EDL_TEST_IN_NAMESPACE:-}" ]; then
     export EDL_TEST_IN_NAMESPACE=yes
     for as in -m -Urm; do

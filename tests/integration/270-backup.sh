@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A backup under load, and the restore of it while agents run what came after it: what was there before goes on, what came
 # after is stopped, and no incarnation, job or event number is given twice.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 state=$work/state/scheduler

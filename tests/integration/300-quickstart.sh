@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # ./quickstart does what the README says, and leaves nothing running: at its end, and when it is interrupted.
-# Runs by twos: trains
 set -eu
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 work=$(mktemp -d)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The command lines that PaddlePaddle's own pages show, with edl-paddle in the place of paddle: servers and trainers started by hand,
 # by flags and by PADDLE_INIT_*; the files and the lines of the log; then as one job of `edl run`, with these programs as trainer and server.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 export HOME=$work/home XDG_CONFIG_HOME=

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Saved passes: trainers and servers are killed and go on behind the last one; saves within a pass; one save only; the tar of paddle.v2.
-# Runs by twos: trains
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH

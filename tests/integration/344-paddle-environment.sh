@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The environment of a job's processes tells the parameter servers that run: addresses, ports, numbers. With it alone
 # edl-paddle train and edl-paddle pserver find each other.
-# Runs by twos: trains
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 cd "$work"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Trainings that end before their time, or cannot begin: signals between saves, flags that are wrong, and parameter servers that
 # have the values of another training, or lost theirs.
-# Runs by twos: trains
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH

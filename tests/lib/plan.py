@@ -15,9 +15,12 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 
+import budget  # noqa: E402
+import costs  # noqa: E402
 import steps  # noqa: E402
 import tests_here as here  # noqa: E402
 from steps import COMPUTES, CORES, Step  # noqa: E402
@@ -31,8 +34,6 @@ SEED = '20261127'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
 NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '305-python': {'EDL_KILLS': '200'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
          '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
-# These scripts wait longest, so they begin first.
-LONG = ('050-cluster', '271-power', '010-units', '239-gpu-types', '242-stuck', '244-scheduler-away')
 
 
 def areas():
@@ -103,7 +104,7 @@ def unit_source(test):
 
 
 class Plan:
-    """Steps of one call, in the order in which they are to begin."""
+    """Steps of one call; what they took last time (tests/costs) says in which order they begin."""
 
     def __init__(self, build_dir):
         self.build_dir = build_dir
@@ -181,13 +182,12 @@ class Plan:
         self.add(*(here.fuzz_step(name, self.sanitized, needs=('build-sanitized',)) for name in fuzz))
 
     def scripts(self, scripts, night=False):
-        for path in sorted(scripts, key=order_of):
+        for path in scripts:
             name = short(path)
             needs = ('build-plain',)
-            # the packages take both cores for a minute, and the longest test waits for them
-            more = {'after': tuple(step.name for step in self.steps if step.name == 'packages')}
+            more = {}
             if path.startswith('tests/cluster/'):
-                more['after'] += ('machine-roots',)
+                more['after'] = ('machine-roots',)
             if self.wants_packages(path):
                 needs += ('packages',)
             if path.startswith('tests/sim/'):
@@ -212,12 +212,6 @@ def variables(text):
     return dict(word.split('=', 1) for word in text.split())
 
 
-def order_of(path):
-    """What takes long first, then machines, what trains or attacks after all that waits, and what measures at the end."""
-    kind, name = here.marker(path)[0], short(path)
-    return (kind == 'alone', kind == 'twos' and name not in LONG, LONG.index(name) if name in LONG else len(LONG), not path.startswith('tests/cluster/'), path)
-
-
 def of_the_night(path, paths):
     kind, also = here.marker(path)
     return kind == 'night' and not (also and (not paths or any(p.startswith(tuple(also)) for p in paths)))
@@ -226,7 +220,6 @@ def of_the_night(path, paths):
 def full(plan, night):
     """Everything that guards a landing, or everything there is."""
     units = sorted(name for names in here.unit_lists().values() for name in names)
-    units.sort(key=lambda name: name not in plan.heavy)
     changed = Change().paths
     scripts = [path for path in here.scripts() if night or not of_the_night(path, changed)]
     left = [short(path) for path in here.scripts() if path not in scripts]
@@ -262,7 +255,7 @@ def quick(plan, named):
     plan.configure(again=False)
     plan.build(sorted(units), sorted(fuzz), scripts)
     plan.scripts(scripts)
-    plan.unit_tests(sorted(units, key=lambda name: (name not in plan.heavy, name)), samples=False)
+    plan.unit_tests(sorted(units), samples=False)
     plan.lint()
     plan.fuzz(sorted(fuzz))
 
@@ -290,6 +283,34 @@ def tell_areas():
         if kind == 'night':
             print(f'           {short(path)}' + (f' (and when {" ".join(also)} change)' if also else ''))
     print(f'           {len(Plan("").heavy)} heavy unit tests under sanitizers in full; more seeds, histories, floods and siege')
+
+
+class Account:
+    """What the machine is like and does while a check runs: what its budget is judged by."""
+    SOURCE = f'{here.SOURCE_DIR}/tests/lib/calibrate.c'
+
+    def __init__(self):
+        self.calibration_s, self.budget = budget.read(here.table('tests/budget'))
+        self.slowness = self.measured() or 1.0
+        self.cache, self.busy_s = budget.cache_counts(), costs.busy_s()
+
+    def measured(self):
+        took = costs.calibrate(self.SOURCE)
+        return took and took / self.calibration_s
+
+    def settle(self, run):
+        """Tells who is over the budget, and counts a failure where the whole is."""
+        wall_s = time.monotonic() - run.began
+        others = max(costs.busy_s() - self.busy_s - run.cpu_s - sum(os.times()[:2]), 0) / wall_s
+        missed = budget.missed_part(self.cache, budget.cache_counts())
+        slowness = max(self.slowness, self.measured() or 1.0)
+        lines, holds = budget.judge(self.budget, {name: cost.cpu_s for name, cost in run.cost.items()}, slowness, missed, others)
+        for line in lines:
+            run.line(line)
+        if not holds:
+            run.failed += 1
+            run.line('FAILED budget')
+        return holds
 
 
 def lock(build_dir):
@@ -326,7 +347,7 @@ def main():
         full(plan, given.mode == 'night')
     if given.dry_run:
         for step in plan.steps:
-            print(f'{step.lane:9} {step.places} {step.name}' + (f'  after {" ".join(step.needs + step.after)}' if step.needs + step.after else ''))
+            print(f'{step.lane:9} {step.cores} {step.name}' + (f'  after {" ".join(step.needs + step.after)}' if step.needs + step.after else ''))
         return 0
     if given.mode == 'night' and 'EDL_TEST_TIMEOUT_S' not in os.environ:
         for step in plan.steps:
@@ -336,10 +357,15 @@ def main():
     os.makedirs(log, exist_ok=True)
     with open(f'{log}/seconds', 'w', encoding='utf-8'):
         pass
+    known = costs.read(f'{here.SOURCE_DIR}/tests/costs')
+    account = Account()
     print(f'{len(plan.steps)} steps; seeds from EDL_SEED={os.environ["EDL_SEED"]} (set it to run with the same); logs in {log}', flush=True)
-    run = steps.Run(plan.steps, log)
+    run = steps.Run(plan.steps, log, known, account.slowness)
     passed = run.go()
+    costs.write(f'{log}/costs', {**(known if given.mode == 'quick' else {}), **run.cost})
     run.tell_the_slowest()
+    if given.mode == 'full':
+        passed = account.settle(run) and passed
     run.tell_counts()
     held.close()
     return 0 if passed else 1

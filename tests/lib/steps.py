@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """steps.py - runs the steps of a check side by side, counts their tests, and tells how far it is
 
-Two lanes: what computes (as many places as cores) and what waits for its own processes (twice as many). A step takes some
-places of its lane, and starts when the steps that it needs have passed; steps that are first in the list come first.
+Two lanes: steps that compute, and give way, and steps that wait for their own processes. Each lane has as many cores as the machine. A step
+takes as many of them as it kept busy last time (costs.py), so waiting ones fill what is idle. It starts when the steps that it needs have
+passed. The longest chain of steps begins first; a step that has no room yet keeps what gets free from later ones of its lane.
 """
 import dataclasses
 import json
@@ -13,11 +14,18 @@ import signal
 import sys
 import time
 
+import costs
 import keeper
 
 COMPUTES, WAITS, ALONE = 'computes', 'waits', 'alone'
 CORES = int(os.environ.get('EDL_TEST_JOBS') or os.cpu_count() or 1)
-PLACES = {COMPUTES: CORES, WAITS: 2 * CORES}
+MOST = {COMPUTES: 2 * CORES, WAITS: 4 * CORES}  # steps at one time, however little they use
+# beyond the cores: a build, which wants all of them, does not wait for a test that waits
+SPARE_CORES = {COMPUTES: 0.5, WAITS: 0.0}
+BUSY = 0.3  # a test that computes shared its core when it was measured: from here on it counts as a whole one
+MEMORY_PART = 0.8
+LOOK_EVERY_S = 2.0
+LONG_S = 5.0
 TOLD_EVERY_S = 30
 SKIPPED = 77
 
@@ -28,11 +36,12 @@ class Step:
     name: str
     command: list
     lane: str = WAITS
-    places: int = 1
+    cores: int = 0  # that it may use; 0: as it did last time
     needs: tuple = ()  # names of steps
     after: tuple = ()  # names of steps that must be over, however they ended
     environment: dict = dataclasses.field(default_factory=dict)
     folder: str = ''
+    source: str = ''  # of a test: the file that it is written in
     limit_s: float = 300
     nice: int = 0
 
@@ -41,15 +50,27 @@ def clock(seconds):
     return f'{int(seconds) // 60}:{int(seconds) % 60:02}'
 
 
+def says_why(source):
+    """Whether the head of a test says why it takes long."""
+    with open(source, encoding='utf-8', errors='replace') as f:
+        return any(re.match(r'(#|//|/\*| \*) Takes [0-9]+ s: .', line) for line in f.readlines()[:12])
+
+
 class Run:
     """All steps of one call. Results are lines "ok NAME", "FAILED NAME", "skipped NAME: reason" on standard output."""
 
-    def __init__(self, steps, log):
+    def __init__(self, steps, log, known=None, slowness=1.0):
+        """known: what steps took before, name -> costs.Cost. slowness: CPU seconds here for one of those."""
         self.steps, self.log = list(steps), log
-        self.pending = list(steps)
+        self.known, self.slowness = known or {}, slowness
+        rank = costs.ranks(steps, self.known)
+        self.pending = sorted(steps, key=lambda step: -rank[step.name]) if known else list(steps)
+        self.cost = {}  # name -> costs.Cost of this run
+        self.memory = costs.Memory()
+        self.memory_mib = MEMORY_PART * costs.memory_mib()
+        self.looked_at = 0.0
         self.running = {}  # pipe -> (step, process id, since)
         self.over = {}  # name -> whether it passed
-        self.free = dict(PLACES)
         self.passed = self.failed = self.skipped = 0
         self.cpu_s = 0.0
         self.began = time.monotonic()
@@ -116,25 +137,38 @@ class Run:
     # what starts
 
     def start_what_may(self):
+        full = set()  # lanes in which a step waits for room
         for step in list(self.pending):
             broken = [n for n in step.needs if self.over.get(n) is False]
             if broken:
                 self.pending.remove(step)
                 self.end(step, 'skipped', f'{broken[0]} did not pass', passed=False)
-            elif all(n in self.over for n in step.needs + step.after) and self.has_room(step):
-                self.pending.remove(step)
-                self.start(step)
+            elif step.lane not in full and all(n in self.over for n in step.needs + step.after):
+                if self.has_room(step):
+                    self.pending.remove(step)
+                    self.start(step)
+                else:
+                    full.add(step.lane)
 
     def has_room(self, step):
-        if any(s.lane == ALONE for s, _, _ in self.running.values()):
+        running = [s for s, _, _ in self.running.values()]
+        if any(s.lane == ALONE for s in running):
             return False
         if step.lane == ALONE:
-            return not self.running and all(s.lane == ALONE for s in self.pending)
-        return self.free[step.lane] >= min(step.places, PLACES[step.lane])
+            return not running and all(s.lane == ALONE for s in self.pending)
+        beside = [s for s in running if s.lane == step.lane]
+        if len(beside) >= MOST[step.lane] or (running and sum(map(self.memory_of, [*running, step])) > self.memory_mib):
+            return False
+        return not beside or sum(map(self.cores_of, [*beside, step])) <= CORES + SPARE_CORES[step.lane]
+
+    def cores_of(self, step):
+        used = min(step.cores or self.known.get(step.name, costs.Cost()).cores(self.slowness), CORES)
+        return max(used, 1.0) if step.lane == COMPUTES and used >= BUSY else used
+
+    def memory_of(self, step):
+        return self.known.get(step.name, costs.Cost()).memory_mib
 
     def start(self, step):
-        if step.lane != ALONE:
-            self.free[step.lane] -= min(step.places, PLACES[step.lane])
         pid, pipe = keeper.begin(step, self.log_of(step))
         self.running[pipe] = (step, pid, time.monotonic())
         self.selector.register(pipe, selectors.EVENT_READ)
@@ -145,8 +179,11 @@ class Run:
     # what ends
 
     def await_some(self):
-        for pipe in self.ready(1.0 if self.terminal else 5.0):
+        for pipe in self.ready(1.0 if self.terminal else LOOK_EVERY_S):
             self.judge(*self.take(pipe))
+        if time.monotonic() - self.looked_at >= LOOK_EVERY_S:
+            self.looked_at = time.monotonic()
+            self.memory.look([pid for _, pid, _ in self.running.values()])
         self.tell_progress()
 
     def take(self, pipe):
@@ -156,9 +193,9 @@ class Run:
         with os.fdopen(pipe, 'rb') as f:
             text = f.read()
         os.waitpid(pid, 0)
-        if step.lane != ALONE:
-            self.free[step.lane] += min(step.places, PLACES[step.lane])
-        return step, json.loads(text) if text else {'status': 70, 'strays': ['its keeper ended'], 'wall_s': 0.0, 'cpu_s': 0.0}
+        told = json.loads(text) if text else {'status': 70, 'strays': ['its keeper ended'], 'wall_s': 0.0, 'cpu_s': 0.0}
+        self.cost[step.name] = costs.Cost(told['wall_s'], told['cpu_s'], self.memory.most_mib.pop(pid, 0.0))
+        return step, told
 
     def judge(self, step, told):
         with open(self.log_of(step), encoding='utf-8', errors='replace') as f:
@@ -224,17 +261,17 @@ class Run:
         sys.stdout.flush()
         self.said = text
 
-    def tell_the_slowest(self, count=12):
-        """What took most of the processor, and what took longest."""
-        rows = []
-        with open(self.seconds, encoding='utf-8') as f:
-            for row in f:
-                wall, cpu, name = row.split(' ', 2)
-                rows.append((float(wall), float(cpu), name.strip()))
-        by_cpu = sorted(rows, key=lambda r: -r[1])[:count]
-        by_wall = sorted(rows, key=lambda r: -r[0])[:count]
-        self.line('most of the processor: ' + ', '.join(f'{n} {c:.0f} s' for _, c, n in by_cpu))
-        self.line('longest: ' + ', '.join(f'{n} {w:.0f} s' for w, _, n in by_wall))
+    def tell_the_slowest(self, count=10):
+        """What took most of the processor, what took longest, and what does not say why it takes long."""
+        def told(key, unit):
+            rows = sorted(self.cost.items(), key=lambda row: -key(row[1]))[:count]
+            return ', '.join(f'{name} {key(cost):.0f} {unit}' for name, cost in rows)
+
+        self.line('most of the processor: ' + told(lambda cost: cost.cpu_s, 's'))
+        self.line('longest: ' + told(lambda cost: cost.wall_s, 's'))
+        silent = [s.name for s in self.steps if s.source and self.cost.get(s.name, costs.Cost(0)).wall_s > LONG_S and not says_why(s.source)]
+        if silent:
+            self.line(f'over {LONG_S:.0f} s, and their heads have no "Takes N s: why": {", ".join(silent)}')
         wall = time.monotonic() - self.began
         self.line(f'wall {clock(wall)}, CPU {self.cpu_s:.0f} s of {wall * CORES:.0f} s on {CORES} cores')
 

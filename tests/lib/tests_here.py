@@ -7,7 +7,7 @@ import re
 from steps import ALONE, COMPUTES, WAITS, Step
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MARKERS = (('twos', r'# Runs by twos: (.+)'), ('alone', r'# Runs alone: measures (.+)'),
+MARKERS = (('alone', r'# Runs alone: measures (.+)'),
            ('night', r'# Runs at night(?:, and for (?P<paths>[^:]+))?: (.+)'))
 NICE = 10  # tests that compute give way to tests that wait for events
 # a test frees a world and builds the next one: memory that goes back to the kernel in between comes again page by page, which takes nine
@@ -71,7 +71,8 @@ def unit_step(name, build_dir, prefix='', **more):
     if name in conditional_tests():
         command = ['sh', '-c', f'[ -x "$0" ] || {{ echo "configure left it out"; exit 77; }}; exec "$0"', *command]
     environment = {**ROOMY, 'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}
-    return Step(prefix + name, command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment, **more)
+    return Step(prefix + name, command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment,
+                source=os.path.join(SOURCE_DIR, f'tests/unit/{name}.c'), **more)
 
 
 def fuzz_step(name, build_dir, **more):
@@ -84,7 +85,6 @@ def fuzz_step(name, build_dir, **more):
 def script_step(path, build_dir, name='', environment=None, **more):
     kind = marker(path)[0]
     more.setdefault('lane', ALONE if kind == 'alone' else WAITS)
-    more.setdefault('places', 2 if kind == 'twos' else 1)
     more['nice'] = NICE if more['lane'] == COMPUTES else 0
     return Step(name or os.path.basename(path), ['bash', os.path.join(SOURCE_DIR, path)], limit_s=LIMIT_S, folder=SOURCE_DIR,
-                environment={'EDL_BUILD_DIR': build_dir, **(environment or {})}, **more)
+                source=os.path.join(SOURCE_DIR, path), environment={'EDL_BUILD_DIR': build_dir, **(environment or {})}, **more)
