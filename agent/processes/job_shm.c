@@ -35,7 +35,7 @@ static void gone_name(char ret[static 32])
 {
     uint64_t number = 0;
 
-    (void)getrandom(&number, sizeof number, 0);
+    (void)!getrandom(&number, sizeof number, 0);
     (void)snprintf(ret, 32, GONE "%016" PRIx64, number);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All attacks at once, for 20 s, with a lease of 5 s: by people who may read, users, jobs, a stolen node, accounts of a node's
 # machine and strangers. No lease ends, the jobs of others lose nothing, and people who ask for little are answered.
-# EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long (20; the night 60); EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
+# EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long (10; the night 60); EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
 # for the figures, which are judged all the same.
 # Runs alone: measures how soon reports and calls are answered under all attacks at once
 set -eu
@@ -9,7 +9,7 @@ set -eu
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 kinds=${EDL_SIEGE_KINDS-dry_runs reads rings documents arrays stolen smuggle local datasets polls strangers}
-seconds=${EDL_SIEGE_S:-20}
+seconds=${EDL_SIEGE_S:-10}
 lib=$EDL_SOURCE_DIR/tests/lib
 # What a busy machine keeps as well; bench/siege tells how far below a quiet one stays.
 report_wait_s=1.25 # a quarter of the lease

@@ -55,11 +55,11 @@ packages_archive_now() {
     echo "$files" >"$packages.files"
 }
 
-# without the unit tests: they have been run
+# without the unit tests, which have been run, and without packages for debuggers, which nobody installs here
 packages_build_again() { # DIR
     (
         packages_use_cache
-        DEB_BUILD_OPTIONS=nocheck "$EDL_SOURCE_DIR/packaging/build" "$1" "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" >"$packages.log" 2>&1
+        DEB_BUILD_OPTIONS="nocheck noautodbgsym" "$EDL_SOURCE_DIR/packaging/build" "$1" "$(echo "$EDL_BUILD_DIR"/edl-*.tar.xz)" >"$packages.log" 2>&1
     ) || {
         tail -n 60 "$packages.log"
         return 1
@@ -67,11 +67,13 @@ packages_build_again() { # DIR
 }
 
 # the compiler's cache, where there is one. debhelper gives the build a home of its own, so it is told where the cache is and how
-# much it may hold. Neither the folder of this build nor its name makes an object another one: dpkg-buildflags maps it away.
+# much it may hold. Neither the folder of this build nor its name makes an object another one: dpkg-buildflags maps it away. So the
+# objects of ./check's plain build, which has the same flags, are taken as they are.
 packages_use_cache() {
     local cache=${packages_cache-/usr/lib/ccache}
     [ -n "$cache" ] && [ -x "$cache/gcc" ] && command -v ccache >/dev/null || return 0
     CCACHE_DIR=$(ccache --get-config cache_dir) CCACHE_MAXSIZE=$(ccache --get-config max_size) || return 0
+    export EDL_CONFIGURE="--enable-werror --enable-dependency-tracking" CCACHE_DEPEND=1
     export CCACHE_DIR CCACHE_MAXSIZE CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${TMPDIR:-/tmp} PATH=$cache:$PATH
 }
 

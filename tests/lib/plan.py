@@ -32,7 +32,7 @@ SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-f
 # A landing always has the same seed, so that only its change can fail it; each night has another one.
 SEED = '20261127'
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
-NIGHT = {'020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '305-python': {'EDL_KILLS': '200'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
+NIGHT = {'010-units': {'EDL_WAVE': '240'}, '020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '305-python': {'EDL_KILLS': '200'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
          '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
 
 
@@ -126,8 +126,8 @@ class Plan:
             self.add(Step('autoreconf', ['autoreconf', '-fi'], COMPUTES, CORES, folder=source))
             needs = ('autoreconf',)
         linker = ['LDFLAGS=' + os.environ['EDL_CHECK_LDFLAGS']] if os.environ.get('EDL_CHECK_LDFLAGS') else []
-        self.configure_one('plain', linker, again, needs)
-        self.configure_one('sanitized', ['--like', '../plain', '--enable-sanitizers', f'CFLAGS={SANITIZED_CFLAGS}', *linker], again, (*needs, 'configure-plain'))
+        self.configure_one('plain', [*package_flags(), *linker], again, needs)
+        self.configure_one('sanitized', ['--like', '../plain', '--enable-sanitizers', f'CFLAGS={SANITIZED_CFLAGS}', 'CPPFLAGS=', *linker], again, (*needs, 'configure-plain'))
 
     def configure_one(self, build, options, again, needs):
         folder = f'{self.build_dir}/{build}'
@@ -149,7 +149,7 @@ class Plan:
 
     def build(self, units, fuzz, scripts):
         """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
-        plain_tests = [f'tests/unit/{name}' for name in units if name in self.heavy]
+        plain_tests = programs_of(name for name in units if name in self.heavy)
         self.make('build-plain', 'plain', ['all', *MORE] if scripts or plain_tests else ['generated'], ('configure-plain',), nice=0)
         if any(self.wants_packages(path) for path in scripts):
             self.add(Step('packages', [f'{here.SOURCE_DIR}/tests/lib/packages-built'], COMPUTES, CORES, needs=('build-plain',),
@@ -157,7 +157,7 @@ class Plan:
         if plain_tests:
             self.make('build-plain-tests', 'plain', plain_tests, ('build-plain',))
         conditional = here.conditional_tests()
-        tests = [f'tests/unit/{name}' for name in units if name not in conditional] + [f'tests/fuzz/{name}' for name in fuzz]
+        tests = programs_of(name for name in units if name not in conditional) + [f'tests/fuzz/{name}' for name in fuzz]
         tests += ['build-conditional-tests'] if conditional & set(units) else []
         if tests or HISTORIES in scripts:
             self.make('build-sanitized', 'sanitized', ['all', *tests], ('configure-sanitized',))
@@ -196,16 +196,34 @@ class Plan:
             self.add(here.script_step(path, self.plain, needs=needs, environment=environment, **more))
             if path == HISTORIES:
                 self.add(here.script_step(path, self.sanitized, 'sanitized-' + os.path.basename(path), lane=COMPUTES,
-                                          needs=('build-sanitized',), environment={**environment, 'EDL_SEEDS': '2000' if night else '64'}))
+                                          needs=('build-sanitized',), environment={**environment, 'EDL_SEEDS': '2000' if night else '48'}))
 
     def roots(self, scripts):
         """What machines are made of comes over the network while the compilers run; where that fails each test says why by itself."""
         if any(path.startswith('tests/cluster/') for path in scripts):
             self.add(Step('machine-roots', [f'{here.SOURCE_DIR}/tests/lib/machine-roots'], limit_s=here.LIMIT_S))
 
-    def lint(self):
-        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
+    def lint(self, changed=()):
+        """changed: nothing else is read anew; all is, where there is none."""
+        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain, *changed], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
                       limit_s=here.LIMIT_S, nice=here.NICE))
+
+
+def package_flags():
+    """Variables for configure with which a build has the objects of the packages (dpkg-buildflags(1)), where packages can be built."""
+    found = []
+    for name in ('CFLAGS', 'CPPFLAGS'):
+        try:
+            done = subprocess.run(['dpkg-buildflags', '--get', name], env={**os.environ, 'DEB_BUILD_MAINT_OPTIONS': 'hardening=+all'},
+                                  cwd=here.SOURCE_DIR, stdout=subprocess.PIPE, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            return []
+        found.append(f'{name}={done.stdout.strip()}')
+    return found
+
+
+def programs_of(units):
+    return sorted({f'tests/unit/{here.unit_programs()[name]}' for name in units})
 
 
 def variables(text):
@@ -236,11 +254,11 @@ def full(plan, night):
 
 def quick(plan, named):
     """The tests of the areas that are named, or that the change touches."""
+    change = Change()
     if named:
         touched, own = named, set()
         print(f'areas: {" ".join(named)}')
     else:
-        change = Change()
         if not change.base:
             sys.exit(f'git does not know what this tree began with. Name the areas: ./check --quick {" ".join(areas())}')
         own = changed_tests(change.paths)
@@ -256,7 +274,7 @@ def quick(plan, named):
     plan.build(sorted(units), sorted(fuzz), scripts)
     plan.scripts(scripts)
     plan.unit_tests(sorted(units), samples=False)
-    plan.lint()
+    plan.lint(change.paths if change.base else ())
     plan.fuzz(sorted(fuzz))
 
 

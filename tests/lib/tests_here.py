@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests_here.py - the tests of this checkout: what is there, what each says of itself, and the steps that run them"""
+import functools
 import glob
 import os
 import re
@@ -29,12 +30,21 @@ def table(path):
 
 
 def unit_lists():
-    """List of tests/unit -> names of its programs: {"agent": ["test_account", ...]}"""
+    """List of tests/unit -> names of its files of tests: {"agent": ["test_account", ...]}"""
     lists = {}
     for path in sorted(glob.glob(os.path.join(SOURCE_DIR, 'tests/unit/*.inc'))):
-        names = re.findall(r'tests/unit/(test_\w+)(?=\s|$)', read(path), re.M)
-        lists[os.path.basename(path)[:-4]] = sorted(set(names))
+        lists[os.path.basename(path)[:-4]] = sorted(set(re.findall(r'tests/unit/(test_\w+?)(?:\.c)?(?=\s|$)', read(path), re.M)))
     return lists
+
+
+@functools.lru_cache(None)
+def unit_programs():
+    """File of tests -> the program that has it: "list_agent", or one of its own"""
+    programs = {}
+    for name, tests in unit_lists().items():
+        own = set(re.findall(r'tests/unit/(test_\w+)(?=\s|$)', read(f'tests/unit/{name}.inc'), re.M))
+        programs.update({test: test if test in own else f'list_{name}' for test in tests})
+    return programs
 
 
 def conditional_tests():
@@ -67,7 +77,8 @@ def marker(path):
 
 
 def unit_step(name, build_dir, prefix='', **more):
-    command = [f'{build_dir}/tests/unit/{name}']
+    program = unit_programs().get(name, name)
+    command = [f'{build_dir}/tests/unit/{program}', *([name] if program != name else [])]
     if name in conditional_tests():
         command = ['sh', '-c', f'[ -x "$0" ] || {{ echo "configure left it out"; exit 77; }}; exec "$0"', *command]
     environment = {**ROOMY, 'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}

@@ -8,8 +8,10 @@
  *
  * Tests run in the order of the file. The body sees cmocka's `void **state`. This header has
  * main(): the program takes names of tests as arguments, or patterns ('test_sums*'), and runs only
- * those. A program with a main() of its own defines TEST_OWN_MAIN before it includes this header,
- * and calls tests_main(). One file of a program includes this header: the file of its tests. */
+ * those. Several files of tests may be linked into one program, since a link takes longer than most
+ * tests: then its first argument may be the name of a file (test_sums), and only the tests of that
+ * file run, as if it were a program. A program with a main() of its own defines TEST_OWN_MAIN
+ * before it includes this header, and calls tests_main(). */
 #pragma once
 
 #include <errno.h>
@@ -21,6 +23,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -34,8 +37,29 @@ struct test_entry {
     struct test_entry *next;
 };
 
+struct test_file {
+    const char *path;
+    struct test_entry **first;
+    CMFixtureFunction *setup, *teardown; /* of all tests */
+    struct test_file *next;
+};
+
 static struct test_entry *tests_first;
 static CMFixtureFunction tests_setup, tests_teardown;
+
+/* of all files of the program: each object has it, and the linker keeps one */
+__attribute__((weak)) struct test_file *tests_files;
+
+__attribute__((constructor)) static void tests_add_file(void)
+{
+    static struct test_file file = { .path = __BASE_FILE__,
+                                     .first = &tests_first,
+                                     .setup = &tests_setup,
+                                     .teardown = &tests_teardown };
+
+    file.next = tests_files;
+    tests_files = &file;
+}
 
 /* tests_add - by its place in the file: the linker may call constructors in any order */
 static inline void tests_add(struct test_entry *test)
@@ -96,18 +120,18 @@ static inline bool tests_is_wanted(const char *name, int n, char **patterns)
 }
 
 /* tests_wanted - those whose names fit one of the patterns, or all; their number is in *n_ret */
-static inline struct CMUnitTest *tests_wanted(int n, char **patterns, size_t *n_ret)
+static inline struct CMUnitTest *tests_wanted(const struct test_entry *first, int n,
+                                              char **patterns, size_t *n_ret)
 {
     const struct test_entry *each = NULL;
     struct CMUnitTest *ret;
     size_t n_all = 0;
 
     *n_ret = 0;
-    for (const struct test_entry *test = tests_first; test != NULL; test = test->next)
+    for (const struct test_entry *test = first; test != NULL; test = test->next)
         n_all++;
     ret = calloc(n_all + 1, sizeof *ret);
-    for (const struct test_entry *test = tests_first; ret != NULL && test != NULL;
-         test = test->next) {
+    for (const struct test_entry *test = first; ret != NULL && test != NULL; test = test->next) {
         bool own = test->setup != NULL || test->teardown != NULL || test->plain || each == NULL;
         const struct test_entry *fixture = own ? test : each;
 
@@ -123,28 +147,61 @@ static inline struct CMUnitTest *tests_wanted(int n, char **patterns, size_t *n_
     return ret;
 }
 
-/* tests_main - runs the tests that the arguments name, or all. Returns main()'s status. */
-static inline int tests_main(int argc, char **argv)
+/* tests_file_is - NAME of .../NAME.c */
+static inline bool tests_file_is(const struct test_file *file, const char *name)
 {
-    size_t n;
-    struct CMUnitTest *tests = tests_wanted(argc > 1 ? argc - 1 : 0, argv + 1, &n);
-    int failed = 2;
+    const char *slash = strrchr(file->path, '/');
+    const char *base = slash != NULL ? slash + 1 : file->path;
+    size_t n = strlen(name);
 
-    if (n > 0) {
-        failed = _cmocka_run_group_tests(program_invocation_short_name, tests, n, tests_setup,
-                                         tests_teardown);
-    } else {
-        (void)fprintf(stderr, "no test has such a name; the names are:\n");
-        for (const struct test_entry *test = tests_first; test != NULL; test = test->next)
-            if (test->run != NULL)
-                (void)fprintf(stderr, "  %s\n", test->name);
-    }
+    return strncmp(base, name, n) == 0 && strcmp(base + n, ".c") == 0;
+}
+
+/* tests_run_file - adds to *n_ret how many were wanted; returns how many of them failed */
+static inline int tests_run_file(const struct test_file *file, int n, char **patterns,
+                                 size_t *n_ret)
+{
+    size_t n_wanted;
+    struct CMUnitTest *tests = tests_wanted(*file->first, n, patterns, &n_wanted);
+    int failed = 0;
+
+    if (n_wanted > 0)
+        failed =
+            _cmocka_run_group_tests(file->path, tests, n_wanted, *file->setup, *file->teardown);
+    *n_ret += n_wanted;
     free(tests);
     return failed;
 }
 
+/* tests_main - runs the tests that the arguments name, or all. Returns main()'s status. */
+static inline int tests_main(int argc, char **argv)
+{
+    const struct test_file *only = NULL;
+    int failed = 0, n = argc > 1 ? argc - 1 : 0;
+    size_t n_wanted = 0;
+
+    for (const struct test_file *file = tests_files; n > 0 && file != NULL; file = file->next)
+        if (tests_files->next != NULL && tests_file_is(file, argv[1]))
+            only = file;
+    if (only != NULL) {
+        n--;
+        argv++;
+    }
+    for (const struct test_file *file = tests_files; file != NULL; file = file->next)
+        if (only == NULL || file == only)
+            failed += tests_run_file(file, n, argv + 1, &n_wanted);
+    if (n_wanted > 0)
+        return failed;
+    (void)fprintf(stderr, "no test has such a name; the names are:\n");
+    for (const struct test_file *file = tests_files; file != NULL; file = file->next)
+        for (const struct test_entry *test = *file->first; test != NULL; test = test->next)
+            if (test->run != NULL && (only == NULL || file == only))
+                (void)fprintf(stderr, "  %s\n", test->name);
+    return 2;
+}
+
 #ifndef TEST_OWN_MAIN
-int main(int argc, char **argv)
+__attribute__((weak)) int main(int argc, char **argv)
 {
     return tests_main(argc, argv);
 }
