@@ -26,6 +26,8 @@ import tests_here as here  # noqa: E402
 from steps import COMPUTES, CORES, Step  # noqa: E402
 
 MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so', 'tests/lib/slow_files.so')  # what scripts preload
+FIRST = ('all', 'generated')
+SANITIZED_PROGRAMS = ('edl', 'edl-scheduler', 'edl-supervisor', 'edl-workspace')  # what unit tests start, and the histories
 HISTORIES = 'tests/sim/100-faults.sh'
 # compiles in three quarters of the time of -g -O1; ASan guards the stack by itself, and two warnings guess without the optimiser
 SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-format-truncation'
@@ -141,10 +143,11 @@ class Plan:
 
     def make(self, name, build, targets, needs, nice=here.NICE):
         needs = tuple(name for name in needs if name not in self.configured)
-        # all is a make of its own: beside it, another target would compile the same files once more
+        # these are a make of their own: beside "all", another target would compile the same files once more, and what is generated comes first
         make = f'make -C {shlex.quote(self.build_dir)}/{build} -j{CORES}'
-        rest = ' '.join(target for target in targets if target != 'all')
-        command = ' && '.join(([f'{make} all'] if 'all' in targets else []) + ([f'{make} {rest}'] if rest else []))
+        first = ' '.join(target for target in targets if target in FIRST)
+        rest = ' '.join(target for target in targets if target not in FIRST)
+        command = ' && '.join(f'{make} {these}' for these in (first, rest) if these)
         self.add(Step(name, ['sh', '-c', command], COMPUTES, CORES, needs=needs, limit_s=here.LIMIT_S, nice=nice))
 
     def build(self, units, fuzz, scripts):
@@ -160,7 +163,7 @@ class Plan:
         tests = programs_of(name for name in units if name not in conditional) + [f'tests/fuzz/{name}' for name in fuzz]
         tests += ['build-conditional-tests'] if conditional & set(units) else []
         if tests or HISTORIES in scripts:
-            self.make('build-sanitized', 'sanitized', ['all', *tests], ('configure-sanitized',))
+            self.make('build-sanitized', 'sanitized', ['generated', *SANITIZED_PROGRAMS, *tests], ('configure-sanitized',))
 
     @staticmethod
     def wants_packages(path):
