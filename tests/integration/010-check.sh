@@ -116,7 +116,7 @@ assert second == 0.5
 took = {'test_a': 70.0, 'test_b': 20.0, 'x.sh': 40.0}
 assert budget.judge(rows, took, 1.0, 0.0, 0.0)[1]
 lines, holds = budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 0.0, 0.0)
-assert not holds and 'budget: 145 of 130 CPU s' in lines[0], lines
+assert not holds and 'CPU s by area: units 90 of 80, rest 55 of 50' in lines and 'budget: 145 of 130 CPU s' in lines[1], lines
 assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 1.0, 0.0)[1]  # with nothing in the compiler cache it may take more
 assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.2, 0.0, 0.0)[1]  # and on slower cores
 assert budget.judge(rows, {**took, 'x.sh': 55.0}, 1.0, 0.0, 1.0)[1]  # and beside others

@@ -36,14 +36,16 @@ def area_of(budget, step):
 def judge(budget, took_s, slowness, missed, others_cores):
     """took_s: step -> CPU seconds. slowness: CPU seconds here for one of the budget. others_cores: what others used of the machine in
     the mean. Returns lines to tell, and whether the whole holds."""
-    lines = []
+    lines, areas = [], []
     for row in budget[:-1]:
         own = {step: s for step, s in took_s.items() if area_of(budget[:-1], step) is row}
         may = row.may_s(missed) * slowness
+        areas.append(f'{row.area} {sum(own.values()):.0f} of {may:.0f}')
         if sum(own.values()) > may * AREA_OVER:
             dearest = sorted(own.items(), key=lambda item: -item[1])[:TOLD_STEPS]
             lines.append(f'over its budget: {row.area} {sum(own.values()):.0f} of {may:.0f} CPU s: '
                          + ', '.join(f'{step} {s:.0f} s' for step, s in dearest))
+    lines.append(f'CPU s by area: {", ".join(areas)}')
     may, took = budget[-1].may_s(missed) * slowness, sum(took_s.values())
     lines.append(f'budget: {took:.0f} of {may:.0f} CPU s (a core here counts {1 / slowness:.2f}; {missed:.0%} compiled anew)')
     if took <= may * ALL_OVER:
