@@ -9,7 +9,6 @@ edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE=/run/edl/s
 unit_of() { machine_in n1 systemctl list-units "edl-$1.*.service" --no-legend --plain | cut -d' ' -f1; }
 property() { machine_in n1 systemctl show "$1" -p "$2" --value; }
 state_of() { edl show "$1" --json | jq -r .job.state; }
-job_is() { [ "$(state_of "$1")" = "$2" ]; }
 none_left() { silent machine_in n1 sh -c 'find /sys/fs/cgroup/ -path "*/edl-'"$1"'.slice/*/cgroup.procs" -exec cat {} + 2>/dev/null; true'; }
 
 machine_boot n1

@@ -7,7 +7,6 @@ on_fail() {
     machine_in n1 sh -c 'tail -n 30 /run/edl/*.log; systemctl list-units "edl*" --no-legend --no-pager; journalctl -u "edl-*" --no-pager -o cat | tail -n 20'
 }
 edl() { machine_in n1 env EDL_SERVER="http://$address" EDL_TOKEN_FILE="/run/edl/${as:-scheduler/admin-token}" edl "$@"; }
-job_is() { [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]; }
 
 machine_boot n1
 machine_in n1 mkdir -p /run/edl

@@ -51,8 +51,8 @@ said() { # MESSAGE_ID-OF TEXT
     entries MESSAGE_ID="$id" | holds -s --arg text "$2" 'any(.MESSAGE | contains($text))'
 }
 machine_in n1 edl submit --name steady --cpu 100m -- sleep 1000 >/dev/null || fail 'the third job is refused'
-runs() { machine_in n1 edl show steady --json | holds '.job.state == "running"'; }
-await 60 'it runs' runs
+job_state() { machine_in n1 edl show "$1" --json | jq -r .job.state; }
+await 60 'it runs' job_is steady running
 main=$(state_of MainPID) child=$(machine_in n1 pgrep -x sleep)
 printf 'cpu: 700m\nheartbeat: 3s\n' | own
 machine_in n1 systemctl reload edl-agent || fail 'no reload'

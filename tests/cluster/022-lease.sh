@@ -48,8 +48,7 @@ machine_in s systemctl restart edl-scheduler
 machine_in s systemctl kill -s KILL edl-scheduler
 again() { edl submit --name "probe" -- true >/dev/null 2>&1; }
 await 60 'it answers again' again
-probed() { [ "$(edl show probe --json | jq -r .job.state)" = succeeded ]; }
-await 60 'all nodes have reported' probed # nothing is started before
+await 60 'all nodes have reported' job_is probe succeeded # nothing is started before
 [ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"
 
 # ---- a machine is switched off

@@ -18,7 +18,6 @@ export EDL_SERVER EDL_TOKEN_FILE
 begin agent "adopted" edl-agent --node here --scheduler "$EDL_SERVER" --join-token-file "$work/join-token" --state-dir "$work/agent" \
     --conf '' --runtime direct --no-foreign --allow-root --heartbeat 1s --cpu 2
 agent=$pid
-job_is() { edl show "$1" --json | holds --arg is "$2" '.job.state == $is'; }
 steps_told() { grep -c "wall clock of this machine was set $1 by" "$work/scheduler.log" || true; }
 ended=()
 runs_and_stays() { # NAME: it runs, and all that ended before it is still there

@@ -62,8 +62,8 @@ in_machine journalctl -q --no-pager -x EDL_JOB=1 | grep -q 'Process trainer-0 of
 
 # a process that goes on through all that follows
 in_machine edl submit --name steady -- sleep 1000 >/dev/null
-is_running() { in_machine edl show steady --json | holds '.job.state == "running"'; }
-await 60 'it runs' is_running
+job_state() { in_machine edl show "$1" --json | jq -r .job.state; }
+await 60 'it runs' job_is steady running
 steady() { in_machine pgrep -x -d ' ' sleep; }
 before=$(steady)
 
@@ -95,7 +95,7 @@ wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 3 "$machin
 await 60 'the agent is back' in_machine systemctl is-active -q edl-agent
 is_adopted() { in_machine edl nodes --json | holds '[.nodes[] | select(.state == "ready")] | length == 1'; }
 await 60 'the node is there' is_adopted
-[ "$(steady)" = "$before" ] && is_running || fail "its process was $before and is $(steady)"
+[ "$(steady)" = "$before" ] && job_is steady running || fail "its process was $before and is $(steady)"
 
 # another machine: nothing is started before it belongs to a cluster; one line, and it does
 line=$(in_machine edl node add) || fail 'there is no line to join with'

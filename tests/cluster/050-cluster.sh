@@ -38,7 +38,7 @@ submit() { # DOCUMENT on stdin
     api POST /jobs -H 'Content-Type: application/yaml' --data-binary @- >"$machines/answer" || fail "it is not taken: $(cat "$machines/answer")"
 }
 field() { api GET "/jobs/$1" | jq -r "$2"; }
-job_is() { [ "$(field "$1" .state)" = "$2" ]; }
+job_state() { field "$1" .state; }
 live() { # JOB: its processes that run: INDEX NODE PID INCARNATION
     api GET "/jobs/$1/processes?state=live" | jq -r '.processes[] | select(.state == "running") | "\(.index) \(.node) \(.pid) \(.incarnation)"' | sort -n
 }

@@ -138,6 +138,43 @@ refused 'unknown option --fast' --fast
 refused 'unknown area nothing' --quick nothing
 refused 'areas go with --quick: agent' agent
 
+# await ends as soon as what it waits for cannot come any more; what comes with the end, and what a test does not mean so, is not hurt
+awaits() { # NAME STATUS, text on standard input
+    local began=$SECONDS status=0
+    { echo '. "$EDL_SOURCE_DIR/tests/lib/await.sh"; set -eu; edl() { echo "{\"job\": {\"state\": \"$one_is\"}}"; }' && cat; } >"$work/$1.sh"
+    bash "$work/$1.sh" >"$work/said" 2>&1 || status=$?
+    [ $status = "$2" ] || fail "await $1: status $status, $(cat "$work/said")"
+    [ $((SECONDS - began)) -lt 20 ] || fail "await $1 took $((SECONDS - began)) s"
+}
+awaits over 1 <<<'one_is=failed; await 120 "it runs" job_is one running'
+says '^FAIL: cannot come any more: it runs: job one is over: failed$'
+awaits file 1 <<<'one_is=killed; await 120 "a file" while_job one test -e /nowhere'
+says '^FAIL: cannot come any more: a file: job one is over: killed$'
+awaits process 1 <<<'sleep 0 & await 120 "a file" while_runs $! test -e /nowhere'
+says '^FAIL: cannot come any more: a file: process [0-9]+ has ended$'
+awaits lost 1 <<<'await_lost() { echo "n1 is off"; }; await 120 "a file" test -e /nowhere'
+says '^FAIL: cannot come any more: a file: n1 is off$'
+awaits other 0 <<<'one_is=failed; await 9 a job_is one running failed; await 9 b eval "! job_is one running"; await 9 c eval "job_is one running || true"'
+awaits not-yet 1 <<<'one_is=queued; await 1 "it runs" job_is one running'
+says '^FAIL: not in time: it runs$'
+awaits last 0 <<<'(sleep 0.3; touch "$0.end") & await 120 "a file" while_runs $! test -e "$0.end"'
+awaits status 1 <<<'three() { return 3; }; await 1 "status 3" three'
+says '^FAIL: not in time: status 3$'
+
+# the same of counts, of `edl dev` and of a daemon; one that the test has killed is not missed
+one='. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"; api() { echo "{\"state\":\"succeeded\",\"roles\":[{\"role\":\"trainer\",\"running\":1}],\"records_total\":5}"; }'
+awaits running 1 <<<"$one"'; await 120 "two run" at_least one trainer 2'
+says '^FAIL: cannot come any more: two run: job one is over, with 1 of role trainer$'
+awaits records 1 <<<"$one"'; await 9 "five" records_at_least one 5; await 120 "six" records_at_least one 6'
+says '^FAIL: cannot come any more: six: job one is over, with 5 records$'
+awaits dev 1 <<<'. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"; true & dev_pid=$!; await 120 "a file" test -e /nowhere'
+says '^FAIL: cannot come any more: a file: edl dev has ended$'
+daemons='. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"; begin one begun sh -c "echo begun >&2; read -r line" <<<"" '
+awaits daemon 1 <<<"$daemons"'; await 120 "a file" test -e /nowhere'
+says '^FAIL: cannot come any more: a file: one has ended, see '
+awaits killed 1 <<<"$daemons"'; kill "$pid" || true; await 1 "a file" test -e /nowhere'
+says '^FAIL: not in time: a file$'
+
 # each script and each list of unit tests is in the plan, once; each folder has an area
 plan() { EDL_CHECK_DIR=$work/check python3 "$EDL_SOURCE_DIR/tests/lib/plan.py" --build-dir "$work/check" --dry-run "$@"; }
 plan night | awk '{ print $3 }' | sort >"$work/steps"

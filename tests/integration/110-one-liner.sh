@@ -55,10 +55,10 @@ hide='trap "" TERM; (setsid bash -c "trap \"\" TERM; exec -a hidden-'$$' sleep 1
 jq -n --arg hide "$hide" '{metadata: {name: "hide"}, spec: {grace: "2s", trainer: {command: ["bash", "-c", $hide]}}}' >"$work/hide.json"
 edl submit "$work/hide.json"
 await 120 'hide runs' job_is hide running
-await 120 'hide says up' sh -c 'edl logs hide | grep -q up'
+await 120 'hide says up' while_job hide sh -c 'edl logs hide | grep -q up'
 edl scale hide 1:1 >/dev/null
 hidden="^hidden-$$ "
-await 120 'its child hides' pgrep -f "$hidden" >/dev/null
+await 120 'its child hides' while_job hide pgrep -f "$hidden" >/dev/null
 edl kill hide --reason test
 status=0; edl wait hide --timeout 120 || status=$?
 [ $status = 1 ] || fail "wait of a killed job: exit status $status"

@@ -35,14 +35,14 @@ sqlite3 "$database" "PRAGMA busy_timeout = 5000; UPDATE job SET spec = json_repl
 [ "$(sqlite3 "$database" "SELECT json_extract(spec, '\$.roles[0].role', '\$.roles[0].max') FROM job")" = '["pserver",3]' ] || fail 'no such row'
 kill -CONT "$dev_pid"
 three() { [ "$(running one pserver)" = 3 ]; }
-await 120 'it has three servers' three
+await 120 'it has three servers' while_job one three
 kill -9 $(pids one trainer)
 wrong() { edl logs one | grep -q 'the parameters lie on 2 servers, not 3'; }
-await 120 'its trainers are refused' wrong
+await 120 'its trainers are refused' while_job one wrong
 refused 'edl scale one 2 --role pserver makes it whole again' edl scale one 4 --role pserver
 edl scale one 2 --role pserver >/dev/null
 two() { [ "$(running one pserver)" = 2 ]; }
-await 120 'it has two servers' two
+await 120 'it has two servers' while_job one two
 await 120 'it goes on' records_at_least one $(($(job_field one .records_total) + 2000))
 edl kill one >/dev/null
 cluster_stop

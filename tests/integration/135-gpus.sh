@@ -24,9 +24,6 @@ submit() { # NAME GPUS
 sees() { # JOB GPUS
     [ "$(edl logs "$1" | grep -c "sees $2\$")" = 1 ]
 }
-is() { # JOB STATE
-    [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]
-}
 
 # --- both are there, in the order of the bus ---
 await 120 'both are offered' device 1 '.uuid == "GPU-b" and .memory_used_bytes == 500 and .strangers == []'
@@ -46,16 +43,16 @@ figure_is 'edl_gpus{state="free"}' 1 || fail 'the other one is not free'
 edl nodes >"$work/all"
 grep -q "^node $node GPU 0 is held by pid $stranger of $(id -un)" "$work/all" || fail "$(cat "$work/all")"
 submit one 1
-await 120 'it runs on the other' is one running
-await 120 'it sees that one' sees one GPU-b
+await 120 'it runs on the other' job_is one running
+await 120 'it sees that one' while_job one sees one GPU-b
 submit two 1
-await 120 'it waits' is two queued
+await 120 'it waits' job_is two queued
 edl why two >"$work/why"
 grep -q "GPU 0 is held by pid $stranger of $(id -un)" "$work/why" || fail "$(cat "$work/why")"
 kill "$stranger"
 machine_is
-await 120 'it runs now that the other has left' is two running
-await 120 'it is on that device' sees two GPU-a
+await 120 'it runs now that the other has left' job_is two running
+await 120 'it is on that device' while_job two sees two GPU-a
 
 # --- ours is no stranger on what it was granted, and is one elsewhere ---
 pid=$(edl show two --json | jq -r '.processes[0].pid')
@@ -65,7 +62,7 @@ machine_is "process GPU-a $pid 100" "process GPU-b $pid 100"
 await 120 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
 machine_is
 edl kill one two
-await 120 'both are killed' is two killed
+await 120 'both are killed' job_is two killed
 
 # --- between two looks somebody took it: the agent asks before each start, and no job is blamed ---
 machine_is
@@ -80,17 +77,17 @@ submit three 2
 await 120 'its start is refused' refused three
 machine_is
 kill "$stranger"
-await 120 'it runs when the stranger is gone' is three running
+await 120 'it runs when the stranger is gone' job_is three running
 edl kill three
-await 120 'it is killed' is three killed
+await 120 'it is killed' job_is three killed
 
 # --- a dead process that the device still lists is waited for ---
 machine_is "process GPU-a 4194303 300"
 submit four 2
 machine_is
-await 120 'it runs' is four running
+await 120 'it runs' job_is four running
 edl kill four
-await 120 'it is killed' is four killed
+await 120 'it is killed' job_is four killed
 
 # --- the driver hangs: nothing is granted, and the agent goes on ---
 machine_is hang

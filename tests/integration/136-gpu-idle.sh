@@ -22,7 +22,7 @@ has() { # JOB DEVICES...: of its running processes, in their order
     [ "$(edl show "$job" --json | jq -r '[.processes[] | select(.state == "running") | .gpus[]] | sort | map(tostring) | join(" ")')" = "$*" ]
 }
 submit one 2
-await 120 'one has both' has one 0 1
+await 120 'one has both' while_job one has one 0 1
 idle_is() { # DEVICES as JSON
     [ "$(edl nodes n1 --json | jq -c .gpus_idle)" = "$1" ]
 }
@@ -34,5 +34,5 @@ curl -sf --unix-socket "$work/socket" -H "Authorization: Bearer $(cat "$EDL_TOKE
 edl events --json | grep -q '"gpu-idle"' || fail "no event: $(edl events)"
 has one 0 1 || fail 'it was taken away although nobody wants it'
 submit two 1
-await 120 'who wants it has it' has two 0
+await 120 'who wants it has it' while_job two has two 0
 has one 1 || fail "one has $(edl show one)"

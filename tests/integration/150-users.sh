@@ -37,8 +37,7 @@ grep -q 'several users have a job "hers"' "$work/err" || fail "no word of why: $
 grep -Eq 'say whose it is: (ann|eve)/hers' "$work/err" || fail "no word of what to type: $(cat "$work/err")"
 edl ps | grep -q 'ann/hers' && edl ps | grep -q 'eve/hers' || fail "the list does not tell them apart: $(edl ps)"
 as eve kill hers
-ended() { [ "$(edl show eve/hers --json | jq -r .job.state)" = killed ]; }
-await 120 "eve's is killed" ended
+await 120 "eve's is killed" job_is eve%2Fhers killed
 job_is ann%2Fhers running || fail "ann's was stopped"
 edl user set eve --role operator
 as eve kill ann/hers

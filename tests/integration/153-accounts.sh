@@ -168,7 +168,7 @@ agent_begin --conf "$work/agent.conf"
 submit stranger mine --env SECRET=of-stranger -- sh -c 'id -u >"$EDL_OUTPUT_DIR/id"; echo "$USER $HOME $(id -g) $(id -G)"; exec sleep 1001'
 submit_as_admin() { EDL_TOKEN_FILE=$work/scheduler/admin-token edl submit --workspace private "$@" >/dev/null; }
 up() { edl show "$1" --json | holds '.job.state == "running" and (.processes[0].pid > 0)'; }
-await 120 'a job of a number runs' up mine
+await 120 'a job of a number runs' while_job mine up mine
 pid_of_mine=$(edl show mine --json | jq '.processes[0].pid')
 has_a_number() { # the process is there before it gives up being root
     number=$(ps -o uid= -p "$pid_of_mine" | tr -d ' ')

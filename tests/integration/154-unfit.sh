@@ -38,7 +38,6 @@ ann() { # ARGUMENT...: her edl, where she works
 export EDL_SERVER="unix:$work/socket"
 job() { edl show "$1" --json | jq -r ".job$2"; }                                              # JOB EXPRESSION
 nodes() { edl show "$1" --all --json | jq -r '[.processes[] | select(.state == "'"$2"'") | .node] | sort | join(" ")'; } # JOB STATE
-state_is() { [ "$(job "$1" .state)" = "$2" ]; }                                               # JOB STATE
 ready() { [ "$(edl nodes --json | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; } # N
 unfit() { # JOB NODE CODE: is told that it cannot run there
     [ "$(edl why "$1" --json | jq -r '.nodes[] | select(.node == "'"$2"'" and .verdict == "unfit") | .unfit')" = "$3" ]
@@ -65,7 +64,7 @@ grep -q "$work/home/ann has to be there on each node that is to run the job; to 
 
 # two that have to run at once, of a job that bears no failure: the one that was sent to a1 spends nothing
 ann submit --name pair --min 2 --max 2 --cpu 400m -- sleep 1000 >/dev/null 2>&1
-await 120 'pair runs' state_is pair running
+await 120 'pair runs' job_is pair running
 [ "$(nodes pair running)" = 'n1 n1' ] || fail "pair runs on $(nodes pair running)"
 
 # no room where it can run: why names the node that cannot, with a code and in words
@@ -79,7 +78,7 @@ edl wait waits --timeout 120 >/dev/null || fail "waits: $(edl why waits)"
 
 # nowhere: it fails at once, with one sentence and what to do
 ann submit --name nowhere --workspace /no/such/folder -- true >/dev/null 2>&1
-await 120 'nowhere fails' state_is nowhere failed
+await 120 'nowhere fails' job_is nowhere failed
 [ "$(job nowhere .reason_code)" = no-node-runs-it ] || fail "nowhere: $(job nowhere)"
 case $(job nowhere .reason) in
 *'no node can enter its workspace; send it along (edl submit --upload .)'*'cannot enter the workspace /no/such/folder as ann: No such file'*) ;;
@@ -87,7 +86,7 @@ case $(job nowhere .reason) in
 esac
 # ... which helps, on each node
 ann submit --name sent --upload . --min 2 --max 2 --cpu 700m -- sh -c 'cat data && exec sleep 1000' >/dev/null 2>"$work/err"
-await 120 'sent runs' state_is sent running
+await 120 'sent runs' job_is sent running
 [ "$(nodes sent running)" = 'a1 n1' ] || fail "sent runs on $(nodes sent running)"
 if grep -q 'has to be there' "$work/err"; then fail "told of a folder that is sent: $(cat "$work/err")"; fi
 edl kill sent >/dev/null
@@ -107,7 +106,7 @@ refused a2 'there is no account ann on this node'
 edl node cordon n2 >/dev/null
 ann submit --name alone --workspace private -- id -un >/dev/null 2>&1
 await 120 'alone is told' unfit alone a2 no-account
-state_is alone starting || fail "alone does not wait for n2: $(job alone)"
+job_is alone starting || fail "alone does not wait for n2: $(job alone)"
 edl node uncordon n2 >/dev/null
 edl wait alone --timeout 120 >/dev/null || fail "alone: $(edl why alone)"
 [ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "a2") | .state')" = ready ] || fail "a2 is blamed: $(edl nodes)"
@@ -156,13 +155,13 @@ one by-env --cpu 100m -- ./by-env
 tried by-env
 # where no node has it, it is the job's fault
 one typo --cpu 100m -- sh -c './no-such-program'
-await 120 'typo fails' state_is typo failed
+await 120 'typo fails' job_is typo failed
 case $(job typo .reason) in
 *'exit code 127'*'no-such-program: not found; no other node can execute it'*) ;;
 *) fail "typo: $(job typo .reason)" ;;
 esac
 one script --cpu 100m -- ./script
-await 120 'script fails' state_is script failed
+await 120 'script fails' job_is script failed
 case $(job script .reason) in *'cannot execute ./script: No such file'*) ;; *) fail "script: $(job script .reason)" ;; esac
 
 # --- the account has another number: it is another person's

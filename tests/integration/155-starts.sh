@@ -21,7 +21,6 @@ agent() { # NODE
         $([ "$(id -u)" != 0 ] || echo --allow-root)
 }
 job() { edl show "$1" --json | jq -r ".job$2"; }                                          # JOB EXPRESSION
-state_is() { [ "$(job "$1" .state)" = "$2" ]; }                                           # JOB STATE
 node_is() { [ "$(edl nodes --json | jq -r '.nodes[] | select(.name == "'"$1"'") | .state')" = "$2" ]; } # NODE STATE
 node_says() { edl nodes --json | jq -r '.nodes[] | select(.name == "'"$1"'") | .reason' | grep -q "$2"; } # NODE WORDS
 ran_on() { edl show "$1" --all --json | jq -r '[.processes[] | select(.state == "exited" or .state == "running") | .node] | join(" ")'; } # JOB
@@ -39,7 +38,7 @@ await 20 'two nodes' sh -c '[ "$(edl nodes --json | jq "[.nodes[] | select(.stat
 long=/$(printf 'x%.0s' {1..300})
 for i in 1 2 3 4 5 6; do
     edl submit --name "typo-$i" --workspace "$long" -- true >/dev/null 2>&1
-    await 20 "typo-$i fails" state_is "typo-$i" failed
+    await 20 "typo-$i fails" job_is "typo-$i" failed
     case $(job "typo-$i" .reason) in
     *"no node can start trainer-0, for its job's request: "*'cannot enter the workspace '*) ;;
     *) fail "typo-$i: $(job "typo-$i" .reason)" ;;

@@ -27,10 +27,10 @@ call() { # USER PATH [CURL ARGUMENTS...]
 figure() { # NAME: with its labels
     call eve /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }
-is_running() { [ "$(call ann /jobs/stays | jq -r .state)" = running ]; }
+job_state() { call ann "/jobs/$1" | jq -r .state; }
 
 call ann /jobs -d '{"metadata":{"name":"stays"},"spec":{"trainer":{"entrypoint":"exec sleep 1000","min-instance":1}}}' >"$work/answer"
-await 120 'a job of an operator runs' is_running
+await 120 'a job of an operator runs' job_is stays running
 for n in $(seq 0 8); do # they wait: nothing here has as many cores
     call bob /jobs -d "{\"metadata\":{\"name\":\"waits-$n\"},\"spec\":{\"array\":\"0-999\",\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1,\"resources\":{\"requests\":{\"cpu\":\"1000\"}}}}}" \
         >"$work/answer"
@@ -58,7 +58,7 @@ waited=$(figure 'edl_http_longest_wait_seconds{caller="node"}')
 lost=$(figure edl_nodes_lost_total)
 echo "reports waited ${waited:-for ever} s at most, $lost leases ended; an operator was answered $looks times, within $longest ms"
 [ "$lost" = 0 ] || fail 'a lease ended'
-is_running || fail "the job of an operator is $(call ann /jobs/stays | jq -r .state)"
+job_is stays running || fail "the job of an operator is $(call ann /jobs/stays | jq -r .state)"
 awk -v waited="${waited:-99}" 'BEGIN { exit !(waited < 2.5) }' || fail "a report waited $waited s"
 [ "$longest" -lt 20000 ] || fail "who asks for little waited $longest ms"
 [ "$(jq '.statuses["200"] // 0' "$work/asks")" -gt 0 ] || fail 'no dry run was answered'

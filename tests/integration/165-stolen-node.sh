@@ -30,8 +30,9 @@ call() { # PATH [CURL ARGUMENTS...]: over a connection of its own
     shift
     curl -sS --fail --max-time 20 --cacert "$EDL_CA" -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" "$@" "$EDL_SERVER$path"
 }
+job_state() { call "/jobs/$1" | jq -r .state; }
 runs() { call /jobs/victim | holds '.roles[0].running == 1'; }
-await 120 'the job runs' runs
+await 120 'the job runs' while_job victim runs
 node n2
 process=$(call /jobs/victim/processes | jq -r '.processes[0] | "\(.job_id // 1).\(.role).\(.index).\(.incarnation)"')
 

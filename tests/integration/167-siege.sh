@@ -59,10 +59,11 @@ submit() { # USER NAME NODE CPU COMMAND...: how much of the cores a process gets
         cpu: $cpu, command: $ARGS.positional, "node-selector": {node: $node}}]}' --args -- "$@" |
         call "$user" /jobs -d @- >"$work/answer" || fail "$name: $(cat "$work/answer")"
 }
+job_state() { call admin "/jobs/$1" | jq -r .state; }
 runs() { call admin "/jobs/$1" | holds '.roles[0].running == 1'; }
 for node in n1 n2 n3; do
     submit ann ann-$node $node 6 "$python" "$lib/siege.py" worker "$work/ann-$node"
-    await 120 "the job of $node runs" runs "ann-$node"
+    await 120 "the job of $node runs" while_job "ann-$node" runs "ann-$node"
 done
 
 # --- who attacks: each below everybody else for the machine's cores, which are not what is tested
@@ -100,19 +101,19 @@ if is_on datasets; then
     body 100000 under
     body 280000 over
     for n in $(seq 18); do submit mallory "d$n" n3 10m nice -n "${EDL_SIEGE_NICE:-19}" "$python" "$lib/siege.py" dataset "$work/dataset.$n" "$work/over" "$work/under"; done
-    for n in $(seq 18); do await 120 "a job with data sets runs" runs "d$n"; done
+    for n in $(seq 18); do await 120 "a job with data sets runs" while_job "d$n" runs "d$n"; done
 fi
 if is_on polls; then
     echo '{"name":"quiet","mode":"service","roles":[{"role":"server","command":["sleep","1000"],"min":1,"max":1,"cpu":"10m"}]}' |
         call mallory /jobs -d @- >"$work/answer"
-    await 120 "a service runs" runs quiet
+    await 120 "a service runs" while_job quiet runs quiet
     mkfifo "$work/polls.in" "$work/polls.says"
     submit mallory polls n2 10m sh -c "ulimit -Sn 4096; exec nice -n ${EDL_SIEGE_NICE:-19} '$python' '$lib/socket_siege.py' polls 700 \"\$EDL_SOCKET\" <'$work/polls.in' >'$work/polls.says'"
     exec {polls_in}>"$work/polls.in" {polls_out}<"$work/polls.says"
 fi
 if is_on stolen; then
     submit mallory stolen n4 10m sleep 1000
-    await 120 "a job runs on the node that is stolen" runs stolen
+    await 120 "a job runs on the node that is stolen" while_job stolen runs stolen
     process=$(call admin /jobs/stolen | jq .id).trainer.0.1
 fi
 

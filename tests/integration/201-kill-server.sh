@@ -35,10 +35,10 @@ mkdir -p "$work/checkpoints"
 edl submit "$work/job.yaml" >"$work/said" 2>&1 || fail "submit: $(cat "$work/said")"
 grep -q 'parameter servers' "$work/said" && fail "submit says: $(cat "$work/said")"
 await 120 'it trains' records_at_least saved 1000
-await 60 'a checkpoint' test -e "$work/checkpoints/saved-$(job_field saved .id)/pserver-0.ckpt"
+await 60 'a checkpoint' while_job saved test -e "$work/checkpoints/saved-$(job_field saved .id)/pserver-0.ckpt"
 victim=$(pids saved pserver 0)
 kill -9 "$victim"
-await 120 'the event' recovered saved '^pserver-0 is back with its checkpoint: [0-9]* of [0-9]* updates are lost$'
+await 120 'the event' while_job saved recovered saved '^pserver-0 is back with its checkpoint: [0-9]* of [0-9]* updates are lost$'
 [ "$(api GET /metrics | sed -n 's/^edl_updates_lost_total //p')" = "$(("$(job_field saved .updates_lost)" + "$(job_field kept .updates_lost)"))" ] || fail "metrics: $(api GET /metrics | grep updates)"
 edl kill saved >/dev/null
 await 60 'it is killed' job_is saved killed

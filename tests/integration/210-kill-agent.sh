@@ -6,10 +6,10 @@ small_corpus
 training_job train 2 4 6 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'it trains' records_at_least train 1000
-tells() { # how far each is
-    api GET '/jobs/train/processes?state=live' | holds '[.processes[] | select(.role == "trainer") | .progress.samples > 0] | length > 0 and all'
+tells() { # how far one is, and each has begun
+    api GET '/jobs/train/processes?state=live' | holds '(.processes | all(.pid > 0)) and ([.processes[] | select(.progress.samples > 0)] | length > 0)'
 }
-await 120 'its trainers tell how far they are' tells
+await 120 'its trainers tell how far they are' while_job train tells
 before=$(api GET '/jobs/train/processes?state=live' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
 for name in node-1 node-2; do
     pid=$(pgrep -f -- "edl-agent .*--node $name .*$work" | head -n 1)

@@ -99,7 +99,7 @@ asking_job() { # NAME OTHER
 }
 ask() { # JOB WHAT: into $told and $refused
     echo "$2" >"$work/gate-$1"
-    await 120 "$1 is answered" test -e "$work/told-$2"
+    await 120 "$1 is answered" while_job "$1" test -e "$work/told-$2"
     read -r told refused <"$work/told-$2"
 }
 
@@ -143,7 +143,7 @@ if edl-pserver --listen 127.0.0.1:0 --secret-file "$work/by-hand" 2>"$work/err";
 chmod 600 "$work/by-hand"
 edl-pserver --listen 127.0.0.1:0 --secret-file "$work/by-hand" --job-id "$id" --incarnation "$incarnation" 2>"$work/by-hand.log" &
 server_pid=$!
-await 120 'it listens' grep -q 'listens on' "$work/by-hand.log"
+await 120 'it listens' while_runs "$server_pid" grep -q 'listens on' "$work/by-hand.log"
 port=$(sed -n 's/.* port //p' "$work/by-hand.log")
 [ "$(stranger "$(printf '%064d' 7)")" = 'let in' ] || fail 'the secret of the file is not the one that counts'
 [ "$(stranger "$training")" = refused ] || fail "the job's secret counts beside that of the file"
@@ -192,7 +192,7 @@ replaced() {
     [ "$(api GET '/jobs/learns/processes?state=live' | jq --argjson old "$incarnation" \
         '[.processes[] | select(.role == "pserver" and .index == 0 and .state == "running" and .incarnation > $old)] | length')" = 1 ]
 }
-await 120 'the server is replaced' replaced
+await 120 'the server is replaced' while_job learns replaced
 records=$(job_field learns .records_total)
 await 120 'training goes on' records_at_least learns $((records + 10000))
 

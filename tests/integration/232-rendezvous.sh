@@ -56,16 +56,16 @@ kill_scheduler() {
 }
 
 edl submit "$work/job.json"
-await 120 'two are together' newest 2
+await 120 'two are together' while_job together newest 2
 edl scale together 2:4 >/dev/null
-await 120 'it grew' newest 4
+await 120 'it grew' while_job together newest 4
 
 # one is killed: those that are left go on, and then with the new one
 victim=$(pids together trainer 1)
 kill -9 "$victim"
 replaced() { newest 4 && holds -s --argjson old "$old" 'map(select(.index == 1)) | last | .incarnation > $old' <"$work/agreed"; }
 old=$(jq -s 'map(select(.index == 1)) | last | .incarnation' "$work/agreed")
-await 120 'the new one is in' replaced
+await 120 'the new one is in' while_job together replaced
 
 # the scheduler is killed while all of them watch: nobody is disturbed
 before=$(generation) lines=$(wc -l <"$work/agreed")
@@ -76,7 +76,7 @@ for index in 0 1 2 3; do pids together trainer "$index" | grep -q . || fail "tra
 # who asks again is given what was agreed on before, with every note
 touch "$work/again" "$work/ask-again"
 all_asked() { [ "$(wc -l <"$work/again")" = 4 ]; }
-await 120 'each has asked again' all_asked
+await 120 'each has asked again' while_job together all_asked
 [ "$(jq -c 'del(.rank)' "$work/again" | sort -u)" = "$(jq -c --argjson g "$before" 'select(.answer.generation == $g).answer | del(.rank)' "$work/agreed" | sort -u)" ] ||
     fail "after a restart they are told something else: $(cat "$work/again")"
 rm "$work/ask-again"
@@ -85,21 +85,21 @@ rm "$work/ask-again"
 touch "$work/hold"
 kill -9 "$(pids together trainer 2)"
 gone() { [ "$(api GET '/jobs/together/processes?state=all' | jq '[.processes[] | select(.exit_signal == 9)] | length')" = 2 ]; }
-await 120 'it is seen gone' gone
+await 120 'it is seen gone' while_job together gone
 # our view may be ahead of its own: if the scheduler died in between, it would come by here only when nothing holds it any more
-await 120 'one is kept away' test -e "$work/kept-away"
+await 120 'one is kept away' while_job together test -e "$work/kept-away"
 kill_scheduler
 [ "$(generation)" = "$before" ] || fail 'they agreed without one that is there'
 rm "$work/hold"
 echo go >"$work/gate"
 later() { [ "$(generation)" -gt "$before" ] && newest 4; }
-await 300 'all are together again' later
+await 300 'all are together again' while_job together later
 
 # one that is being stopped leaves, the others go on without it
 before=$(generation)
 edl scale together 2:3 >/dev/null
 fewer() { [ "$(generation)" -gt "$before" ] && newest 3; }
-await 120 'it shrank' fewer
+await 120 'it shrank' while_job together fewer
 
 edl kill together >/dev/null
 edl wait together --timeout 120 || true

@@ -35,11 +35,11 @@ slow=$(processes | cut -d' ' -f1)
 echo "$slow" >"$work/slow"
 moved() { api GET '/events?after=0&limit=1000' | jq -r '[.events[] | select(.event == "process-moved")] | '"$1"; }
 has_moved() { [ "$(moved length)" -ge 1 ]; }
-await 300 'the slow one is moved' has_moved
+await 300 'the slow one is moved' while_job job has_moved
 moved '.[0] | .node + " " + .text' | grep -q "^$slow trainer-[0-2]: moved from $slow: 0\.[1-4][0-9]* times as fast as its others\$" ||
     fail "it was moved so: $(moved .)"
 elsewhere() { [ "$(processes | wc -w)" = 3 ] && processes | lacks "$slow"; }
-await 120 'it runs elsewhere' elsewhere
+await 120 'it runs elsewhere' while_job job elsewhere
 
 # people are told
 edl why job | grep -q "^trainer-[0-2] was moved from $slow: 0\.[1-4]" || fail "edl why says $(edl why job)"

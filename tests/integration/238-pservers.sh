@@ -47,14 +47,14 @@ more_records() { # JOB N
 
 # the first one has the fewest, and is measured
 submit first
-await 120 'it has two trainers' trainers first 2
+await 120 'it has two trainers' while_job first trainers first 2
 [ "$(servers first)" = 1 ] || fail "the first one has $(servers first) servers"
 chosen first | grep -q '^1 parameter servers of 1 to 4: nothing was measured of jobs like it$' || fail "it was told: $(chosen first)"
 more_records first 600
 
 # the second one has twice as many, and says so
 submit second
-await 120 'it has two trainers' trainers second 2
+await 120 'it has two trainers' while_job second trainers second 2
 [ "$(servers second)" = 2 ] || fail "the second one has $(servers second) servers: $(chosen second)"
 chosen second | grep -q 'no job of its program was measured with 2 yet$' || fail "it was told: $(chosen second)"
 edl why second | grep -q '^2 parameter servers of 1 to 4, chosen when it was started' || fail "edl why says $(edl why second)"
@@ -68,13 +68,13 @@ more_records second 900
 pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 [ -n "$pid" ] || fail 'scheduler not found'
 kill -9 "$pid"
-await 120 'it goes on' trainers second 2
+await 120 'it goes on' while_job second trainers second 2
 more_records second 100
 [ "$(servers second)" = 2 ] || fail "after a restart the second one has $(servers second) servers"
 edl kill second >/dev/null
 await 120 'it ends' job_is second killed
 submit third
-await 120 'it has two trainers' trainers third 2
+await 120 'it has two trainers' while_job third trainers third 2
 [ "$(servers third)" = 4 ] || fail "the third one has $(servers third) servers: $(chosen third)"
 edl kill third >/dev/null
 await 120 'it ends' job_is third killed

@@ -19,9 +19,6 @@ on() { # JOB NODES...: of its running processes, in their order
     shift
     [ "$(edl show "$job" --json | jq -r '[.processes[] | select(.state == "running") | .node] | sort | join(" ")')" = "$*" ]
 }
-is() { # JOB STATE
-    [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]
-}
 told() { # JOB FILTER
     edl why "$1" --json | holds ".gpu_types | $2"
 }
@@ -46,23 +43,23 @@ submit() { # NAME MAX TYPE
 # each of both alone on all GPUs, until how it compares them was seen twice: then it counts
 for type in new old; do
     submit "likes-$type" 4 "$type"
-    await 120 "likes-$type has all GPUs" on "likes-$type" new new old old
-    await 300 "what likes-$type makes of them is seen" told "likes-$type" \
+    await 120 "likes-$type has all GPUs" while_job "likes-$type" on "likes-$type" new new old old
+    await 300 "what likes-$type makes of them is seen" while_job "likes-$type" told "likes-$type" \
         "length == 2 and all(.[]; .rounds > 1 and .instances == 2) and any(.[]; .gpu_type == \"$type\" and .speed > 1.6) and any(.[]; .gpu_type != \"$type\" and .speed == 1)"
     edl why "likes-$type" >"$work/why"
     grep -q "^on GPUs of type $type: 2 instances, [1-9][.0-9]* times as fast as on the slowest\$" "$work/why" || fail "edl why says $(cat "$work/why")"
     edl kill "likes-$type" >/dev/null
-    await 120 'it ends' is "likes-$type" killed
+    await 120 'it ends' job_is "likes-$type" killed
 done
 # in both orders: not what the faster machine is counts, but what is fast for it; they start there, and are not moved there
 for order in 'new old' 'old new'; do
     for type in $order; do
         submit "next-$type" 2 "$type"
-        await 120 "next-$type has both GPUs of its type" on "next-$type" "$type" "$type"
+        await 120 "next-$type has both GPUs of its type" while_job "next-$type" on "next-$type" "$type" "$type"
         [ "$(edl why "next-$type" --json | jq -r .moved)" = '' ] || fail "next-$type was moved: $(edl why "next-$type" --json | jq -r .moved)"
     done
     for type in $order; do
         edl kill "next-$type" >/dev/null
-        await 120 'that ends' is "next-$type" killed
+        await 120 'that ends' job_is "next-$type" killed
     done
 done

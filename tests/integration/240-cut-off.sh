@@ -10,11 +10,11 @@ cat >"$work/job.json" <<JOB
 JOB
 edl submit "$work/job.json"
 beats() { [ -s "$work/beats" ] && [ "$(cut -d' ' -f1 "$work/beats" | sort -un | wc -l)" -ge "$1" ]; }
-await 120 'it beats' beats 1
+await 120 'it beats' while_job beat beats 1
 node=$(api GET '/jobs/beat/processes?state=live' | jq -r '.processes[0].node')
 agent=$(pgrep -f -- "edl-agent .*--node $node .*$work" | head -n 1)
 kill -STOP "$agent" # alive but dumb: edl dev does not restart it, its lease runs out
-await 120 'another incarnation beats' beats 2
+await 120 'another incarnation beats' while_job beat beats 2
 kill -CONT "$agent"
 # the last beat of the first comes before the first beat of the second
 awk '{ if (!($1 in first)) { first[$1] = $2; order[++n] = $1 } last[$1] = $2 }

@@ -11,7 +11,7 @@ JOB
 edl submit "$work/beat.json"
 lines() { wc -l <"$work/beats" 2>/dev/null || echo 0; }
 beats() { [ "$(lines)" -ge "$1" ]; }
-await 120 'it beats' beats 5
+await 120 'it beats' while_job beat beats 5
 pid=$(pids beat trainer)
 group=$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
 for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do [ -e "$root$group/cgroup.freeze" ] && break; done
@@ -53,7 +53,7 @@ now=$(lines)
 frozen || fail 'it does not stand still any more'
 exec 9>&-
 kill -CONT "$scheduler"
-await 120 'it goes on' beats $((count + 10))
+await 120 'it goes on' while_job beat beats $((count + 10))
 [ "$(pids beat trainer)" = "$pid" ] || fail "another process runs: $pid was it, $(pids beat trainer) is it"
 edl kill beat
 edl wait beat --timeout 120 || true

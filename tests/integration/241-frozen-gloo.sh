@@ -42,7 +42,7 @@ edl submit "$work/sums.json" >/dev/null
 lines() { cat "$work"/sums.[0-9] 2>/dev/null | wc -l; }
 sums() { [ "$(lines)" -ge "$1" ]; }
 on_fail() { edl logs sums; tail -n 20 "$work"/*.log; }
-await 120 'it sums' sums 300
+await 120 'it sums' while_job sums sums 300
 pids() { edl show sums --json | jq -r '.processes[] | select(.state == "running") | "\(.index) \(.pid)"' | sort; }
 before=$(pids)
 group_of() { # PID: the folder of its control group
@@ -66,7 +66,7 @@ count=$(lines)
 await 120 'three leases are over' seconds_since "$stopped_s" 20
 [ "$(lines)" = "$count" ] || fail "ranks acted after their lease: $count sums, now $(lines)"
 kill -CONT "$scheduler"
-await 120 'it sums on' sums $((count + 300))
+await 120 'it sums on' while_job sums sums $((count + 300))
 [ "$(pids)" = "$before" ] || fail "other processes run: $(diff <(echo "$before") <(pids))"
 touch "$work/enough"
 edl wait sums --timeout 120 >/dev/null || fail 'it does not end well'

@@ -13,7 +13,7 @@ JOB
 edl submit "$work/beat.json"
 lines() { wc -l <"$work/beats" 2>/dev/null || echo 0; }
 beats() { [ "$(lines)" -ge "$1" ]; }
-await 120 'it beats' beats 5
+await 120 'it beats' while_job beat beats 5
 pid=$(pids beat trainer)
 node=$(api GET '/jobs/beat/processes?state=live' | jq -r '.processes[0].node')
 group=$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
@@ -45,7 +45,7 @@ await 120 'there is another agent' another
 await 120 'three leases are over' seconds_since "$stopped_s" 20
 [ "$(lines)" = "$count" ] || fail "it acted after its lease: $count lines, now $(lines)"
 kill -CONT "$scheduler"
-await 120 'it goes on' beats $((count + 10))
+await 120 'it goes on' while_job beat beats $((count + 10))
 [ "$(pids beat trainer)" = "$pid" ] || fail "another process runs: $pid was it, $(pids beat trainer) is it"
 job_is beat running || fail "it is $(job_field beat .state)"
 [ "$(cut -d' ' -f1 "$work/beats" | sort -u)" = 1 ] || fail 'another incarnation ran'
@@ -56,7 +56,7 @@ agent=$(pgrep -f -- "edl-agent .*--node $node .*$work" | head -n 1)
 kill -STOP "$agent"
 await 120 'it is frozen' frozen
 second() { grep -q '^2 ' "$work/beats"; }
-await 120 'another runs' second
+await 120 'another runs' while_job beat second
 frozen || fail 'it is not frozen any more'
 kill -CONT "$agent"
 gone() { [ ! -e "/proc/$pid" ]; }

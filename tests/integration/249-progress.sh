@@ -18,16 +18,16 @@ jq -n --arg file "$work/tell.sh" '{metadata: {name: "tells"}, spec: {fault_toler
 edl submit "$work/job.json" >/dev/null
 steps() { api GET '/jobs/tells/processes?state=live' | jq -c "[.processes | sort_by(.index)[] | .progress.step]"; }
 steps_are() { [ "$(steps)" = "$1" ]; }
-await 120 'both are told of' steps_are '[100,200]'
+await 120 'both are told of' while_job tells steps_are '[100,200]'
 edl show tells >"$work/shown"
 grep -q '^  trainer-0  step 100, loss 0.25, phase "warm-up"$' "$work/shown" || fail "edl show: $(cat "$work/shown")"
 answers() { [ "$(edl logs tells | grep -c '^\[trainer-[01]\] 204 400 400 400 413 told$')" = 2 ]; }
-await 120 'each call has its answer' answers
+await 120 'each call has its answer' while_job tells answers
 
 # another incarnation: what the one before told is not its own
 kill -9 "$(pids tells trainer 0)"
 fresh() { steps_are '[null,200]' && job_is tells running && [ "$(running tells trainer)" = 2 ]; }
-await 120 'it begins without' fresh
+await 120 'it begins without' while_job tells fresh
 
 # who is not one of the node's processes is not heard
 status=$(curl -sS -o "$work/answer" -w '%{http_code}' --data '{"step": 1}' --unix-socket "$(find "$work/state" -name socket)" http://agent/processes/self/progress)
@@ -46,10 +46,10 @@ END
 jq --arg file "$work/rows.sh" '.metadata.name = "rows" | .spec.trainer += {"min-instance": 4, "max-instance": 4, command: ["bash", $file]}' "$work/job.json" >"$work/rows.json"
 edl submit "$work/rows.json" >/dev/null
 rows_answer() { [ "$(edl logs rows | grep -c '^\[trainer-[0-3]\] 204 204 204 204 204 204 204 told$')" = 4 ]; }
-await 120 'all rows are taken' rows_answer
+await 120 'all rows are taken' while_job rows rows_answer
 rows_are_told() { api GET '/jobs/rows/processes?state=live' |
     holds '[.processes[].progress | select(.step == 7) | .pushes | length | select(. > 100 and . < 510)] | length == 4'; }
-await 120 'the node is heard, with as many rows as a report has room for' rows_are_told
+await 120 'the node is heard, with as many rows as a report has room for' while_job rows rows_are_told
 rows_are_said() { grep -rq 'pushes, and all that 0 processes told, are left out' "$work"; }
 await 120 'the agent says what it leaves out' rows_are_said
 cluster_stop

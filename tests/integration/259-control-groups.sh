@@ -58,7 +58,6 @@ agent_begin() { # NODE COMMAND...: with COMMAND in front
     agent=$pid
 }
 show() { edl show "$1" --json; }
-job_is() { [ "$(show "$1" | jq -r .job.state)" = "$2" ]; }
 pid_of() { show "$1" | jq '.processes[0].pid'; }
 says() { show "$1" | jq -r .job.reason | grep -q "$2" || fail "$1: the reason is $(show "$1" | jq -r .job.reason)"; }
 path_in() { # HIERARCHY PID: the folder of its group; of version 1 by the controller's name

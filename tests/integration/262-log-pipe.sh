@@ -15,7 +15,7 @@ mkfifo "$work/gate"
 jq -n --arg script "$work/plumber.sh" --arg work "$work" '{metadata: {name: "plumber"}, spec: {fault_tolerant: true,
     restart: {max: 1, backoff: "100ms"}, trainer: {"min-instance": 1, "max-instance": 1, command: ["bash", $script, $work]}}}' |
     edl submit - >/dev/null
-await 120 'the pipes are laid' test -e "$work/laid"
+await 120 'the pipes are laid' while_job plumber test -e "$work/laid"
 others_run() { # NAME: a process starts, writes, ends, and what it wrote is here
     edl submit --name "$1" -- echo "$1 was here" >/dev/null
     edl wait "$1" --timeout 120 || fail "$1: $(job_field "$1" .reason)"

@@ -75,7 +75,7 @@ await 120 'it runs' job_is full running
 disk() { nsenter -t $agent -m mount -o "remount,size=$1" "$work/disk"; }
 disk 1m
 echo >&8
-await 120 'it has printed' test -e "$work/printed"
+await 120 'it has printed' while_job full test -e "$work/printed"
 disk 64m
 its_log() { nsenter -t $agent -m bash -c "cat $work/disk/logs/*/trainer-0.1.log"; }
 is_told() { its_log | grep -q '^\[edl: output is missing here, [0-9]* lines of [0-9]* bytes: No space left on device\]$'; }

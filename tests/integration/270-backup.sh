@@ -42,7 +42,7 @@ after=$(pids after trainer)
 incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
 kill -9 "$(pids train trainer 0)"
 newer() { [ "$(job_field train/processes '[.processes[].incarnation] | max')" -gt "$incarnation" ]; }
-await 120 'the trainer was started again' newer
+await 120 'the trainer was started again' while_job train newer
 incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
 revision=$(newest_revision)
 after_id=$(job_field after .id)
@@ -76,7 +76,7 @@ edl submit --name next -- sleep 1000
 newer || fail 'an incarnation was given twice'
 incarnation=$(job_field train/processes '[.processes[].incarnation] | max')
 kill -9 "$(pids train trainer 0)"
-await 120 'the trainer was started again' newer
+await 120 'the trainer was started again' while_job train newer
 
 # by what the scheduler ordered, from the first to the last
 twice=$(sed -n 's/.*process-assigned: job \([^:]*\): \(.*\)/\1 \2/p' "$work/state/scheduler.log" | sort | uniq -d)

@@ -16,7 +16,7 @@ says() { grep -q -e "$1" "$work/out" || fail "no line says: $1"; }
 
 edl-scheduler --state-dir "$work/state" --listen 10.77.0.1:0 2>"$work/scheduler.log" &
 pids=$!
-await 120 'the scheduler listens' test -s "$work/state/address"
+await 120 'the scheduler listens' while_runs "$pids" test -s "$work/state/address"
 server=$(cat "$work/state/address")
 export EDL_CA=$work/state/ca.pem EDL_TOKEN_FILE=$work/state/admin-token EDL_SERVER=$server
 
@@ -31,7 +31,7 @@ line=$(edl node add --foreground n1 2>/dev/null)
 $line --state-dir "$work/n1" --runtime direct --allow-root --no-foreign 2>"$work/agent.log" &
 agent=$!
 pids="$pids $agent"
-await 120 'it has joined' grep -q 'joined as n1' "$work/agent.log"
+await 120 'it has joined' while_runs "$agent" grep -q 'joined as n1' "$work/agent.log"
 find "$work/n1" -printf '%p %T@ %m\n' | sort >"$work/before"
 doctor 0 --state-dir "$work/n1"
 for check in 'membership: joined as n1' 'authority: .*pin sha256:' "scheduler's name" 'connection' 'tls' 'answer' 'version' \

@@ -24,7 +24,7 @@ machine probe 0123456789abcdef0123456789abcdef 0
 
 edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --lease 8s 2>"$work/scheduler.log" &
 pids=$!
-await 120 'the scheduler listens' test -s "$work/state/address"
+await 120 'the scheduler listens' while_runs "$pids" test -s "$work/state/address"
 EDL_SERVER=http://$(cat "$work/state/address")
 export EDL_SERVER EDL_TOKEN_FILE=$work/state/admin-token
 
@@ -44,7 +44,7 @@ machine copy aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 2
 # shellcheck disable=SC2046
 agent n1 original n1 $(line n1)
 original=$pid
-await 120 'n1 has joined' grep -q 'joined as n1' "$work/n1.log"
+await 120 'n1 has joined' while_runs "$pid" grep -q 'joined as n1' "$work/n1.log"
 reported() { edl nodes --json | holds '.nodes[] | select(.name == "n1") | .last_report_us > 0'; }
 await 120 'n1 has reported' reported
 
@@ -64,12 +64,12 @@ grep -q 'denied: POST /nodes/join .*same /etc/machine-id' "$work/scheduler.log" 
 machine copy bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 3
 # shellcheck disable=SC2086
 agent n2 copy n2 $copy_line
-await 120 'n2 has joined' grep -q 'joined as n2' "$work/n2.log"
+await 120 'n2 has joined' while_runs "$pid" grep -q 'joined as n2' "$work/n2.log"
 
 # another agent on the same machine is no copy of it
 # shellcheck disable=SC2046
 agent n3 original n3 $(line n3)
-await 120 'n3 has joined' grep -q 'joined as n3' "$work/n3.log"
+await 120 'n3 has joined' while_runs "$pid" grep -q 'joined as n3' "$work/n3.log"
 
 # a copy that was made after it had joined: the state folder is the same, too
 cp -r "$work/n1" "$work/n1-copy"

@@ -25,7 +25,6 @@ echo 'cpu: 300m' >"$conf.d/10-own.conf"
 begin agent "joined as n1" edl-agent --conf "$conf" --token "$(cat "$work/scheduler/join-token")"
 
 offers() { edl nodes n1 --json | holds "$1"; }
-job_is() { [ "$(edl show "$1" --json | jq -r .job.state)" = "$2" ]; }
 reload() { # WHAT: SIGHUP, until it says so; lines of before do not count
     local before
     before=$(wc -l <"$work/agent.log")

@@ -43,9 +43,9 @@ quickstart=$!
 set +m
 trap 'kill -KILL -- -$quickstart 2>/dev/null || true; rm -rf "$work"' EXIT
 interrupt() { kill -INT -- "-$quickstart"; }
-await 600 'a job came' grep -q '^job example (1) queued' "$work/out"
+await 600 'a job came' while_runs "$quickstart" grep -q '^job example (1) queued' "$work/out"
 interrupt
-await 120 'it stops' grep -q 'stopping the cluster' "$work/out"
+await 120 'it stops' while_runs "$quickstart" grep -q 'stopping the cluster' "$work/out"
 interrupt || true # who is impatient leaves nothing running either; it may be over
 status=0
 wait $quickstart || status=$?

@@ -52,12 +52,12 @@ jq -n --arg program "$work/either" '{name: "elastic", mode: "collective", fault_
     command: ([$program] + $ARGS.positional)}]}' --args "${files[@]}" >"$work/job.json"
 edl submit "$work/job.json" >/dev/null
 tasks_are() { [ "$(api GET /jobs/elastic/tasks | jq -r ".$1")" = "$2" ]; }
-await 120 'each holds a task' tasks_are leased 4
+await 120 'each holds a task' while_job elastic tasks_are leased 4
 give 0 20
-await 120 'half of them are done, and the next are held' tasks_are todo 16
-await 120 'half of them are done' tasks_are 'done' 20
+await 120 'half of them are done, and the next are held' while_job elastic tasks_are todo 16
+await 120 'half of them are done' while_job elastic tasks_are 'done' 20
 both_told() { [ "$(api GET '/jobs/elastic/processes?state=live' | jq '[.processes[] | select(.progress.bytes > 0)] | length')" = 4 ]; }
-await 120 'each has told how far it is' both_told
+await 120 'each has told how far it is' while_job elastic both_told
 before=$(api GET '/jobs/elastic/processes?state=live' | jq -c '[.processes[] | [.index, .incarnation]] | sort')
 
 kill -9 "$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)"
@@ -89,9 +89,9 @@ END
 jq -n --arg python "$python" --arg file "$work/together.py" --arg path "$EDL_SOURCE_DIR/python" '{name: "together", mode: "collective", fault_tolerant: true,
     env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$python, $file]}]}' | edl submit - >/dev/null
 says() { [ "$(edl logs together | grep -c "rank [0-9] of $1, $1 wanted")" = "$1" ]; }
-await 120 'two are together' says 2
+await 120 'two are together' while_job together says 2
 edl scale together 2:3 >/dev/null
-await 120 'three are together' says 3
+await 120 'three are together' while_job together says 3
 edl kill together >/dev/null
 edl wait together --timeout 120 || true
 cluster_stop

@@ -8,10 +8,10 @@ jq -n --arg python "$python" --arg file "$EDL_SOURCE_DIR/examples/steps.py" --ar
     roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$python, $file, "1000000000"]}]}' | edl submit - >/dev/null
 shown() { edl show fits --json 2>/dev/null | holds "$1"; }
 told='([.processes[] | select(.steps.step > 0 and .steps.samples_per_s > 0 and .steps.compute_us > 0)] | length) == 2'
-await 120 'both tell' shown "$told"
+await 120 'both tell' while_job fits shown "$told"
 # the waits of the two make a step of all as long; samples are those of the steps
-await 120 'somebody waits' shown '[.processes[].steps.wait_us] | add > 0'
-await 120 'they are the sums of what was done' shown '.job.steps.samples == .job.steps.steps * 256 and .job.steps.steps >= .job.steps.step and
+await 120 'somebody waits' while_job fits shown '[.processes[].steps.wait_us] | add > 0'
+await 120 'they are the sums of what was done' while_job fits shown '.job.steps.samples == .job.steps.steps * 256 and .job.steps.steps >= .job.steps.step and
     .job.steps.samples_per_s > 0 and .job.dataset == false'
 edl show fits >"$work/shown"
 grep -q '^steps      step [0-9]*, .* samples/s, computes [0-9]* %, waits [0-9]* %$' "$work/shown" || fail "edl show: $(cat "$work/shown")"
@@ -27,11 +27,11 @@ before=$(edl show fits --json | jq '.job.steps.samples')
 kill -9 "$(pgrep -f -- "edl-agent .*$work" | head -n 1)"
 at=$(step)
 goes_on() { [ "$(step)" -gt $((at + 200)) ] && shown "$told and .job.steps.samples > $before"; }
-await 120 'they go on and tell' goes_on
+await 120 'they go on and tell' while_job fits goes_on
 # the same of the scheduler, which reads it from the next reports
 kill -9 "$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)"
 at=$((at + 200))
-await 120 'they go on and tell' goes_on
+await 120 'they go on and tell' while_job fits goes_on
 [ "$(api GET '/jobs/fits/processes?state=all' | jq '[.processes[] | select(.incarnation > 2)] | length')" = 0 ] || fail 'a process was disturbed'
 edl kill fits >/dev/null
 edl wait fits --timeout 120 || true
@@ -56,7 +56,7 @@ mkfifo "$work/gate"
 edl submit --name lies --cpu 100m -- bash "$work/lies.sh" "$work/gate" >/dev/null
 edl submit --name at-once --cpu 100m -- bash "$work/lies.sh" >/dev/null
 lied() { edl show "$1" --json 2>/dev/null | holds --argjson step "$2" '.job.steps | .samples == 9007199254740991 and .step == $step and .samples_per_s >= 0'; }
-await 120 'sums end at the largest number, which is shown' lied lies 9007199254740991
+await 120 'sums end at the largest number, which is shown' while_job lies lied lies 9007199254740991
 echo >"$work/gate"
 says() { edl logs "$1" | grep -q '400 400 400 400 400 400 204 204 204 204 told$'; }
 for job in lies at-once; do

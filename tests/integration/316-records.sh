@@ -32,7 +32,7 @@ jq -n --arg python "$python" --arg note "$note" --arg folder "$work/job" --arg p
     --arg checkpoints "$work/checkpoints" '{name: "records", mode: "collective", fault_tolerant: true, dataset: $data,
     env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"}, checkpoint: {path: $checkpoints}, restart: {max: 10, backoff: "200ms"},
     roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$python, $note, $folder, $program]}]}' | edl submit - >/dev/null
-await 120 'trainer 1 stands still' test -e "$work/job/held"
+await 120 'trainer 1 stands still' while_job records test -e "$work/job/held"
 killed=$(echo "$work"/job/seen-1.*)
 echo >"$work/job/go"
 # it holds a task, and the one that it has fetched meanwhile; trainer 0 does the others

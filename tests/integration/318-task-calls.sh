@@ -46,7 +46,7 @@ job() { # NAME PROGRAM PASSES PROCESSES DATASET
 }
 says() { edl logs "$1" | grep -qF -e "$2"; } # JOB TEXT
 job passes passes.py 2 1 '{"shuffle": 7}'
-await 120 'it has taken some' grep -qs 'first half' "$work/said"
+await 120 'it has taken some' while_job passes grep -qs 'first half' "$work/said"
 shown() { edl show passes | sed -n 's/^order *//p'; }
 before=$(shown)
 [ "$before" = 'shuffled anew in each pass, with seed 7; next: 14, 19, 17, 13, 3, 10, 0, 9' ] || fail "it shows: $before"
@@ -90,11 +90,11 @@ else:
         client.model_saved("/nowhere")
 END
 job hangs hangs.py 1 2 'null'
-await 120 'one hangs' says hangs 'hangs with 0'
+await 120 'one hangs' while_job hangs says hangs 'hangs with 0'
 echo >"$work/killed"
-await 120 'its task was done by the other' says hangs 'did 0 2'
+await 120 'its task was done by the other' while_job hangs says hangs 'did 0 2'
 echo >"$work/late"
-await 120 'it is told so' says hangs 'late False'
+await 120 'it is told so' while_job hangs says hangs 'late False'
 edl wait hangs --timeout 120 || fail "it ends otherwise: $(edl show hangs; edl logs hangs)"
 [ "$(job_field hangs .records_total)" = 210 ] || fail "records: $(job_field hangs .records_total)"
 api GET '/jobs/hangs/events' | jq -en 'input | [.events[] | select(.event == "tasks-expired")] | length == 1' >/dev/null || fail "events: $(api GET /jobs/hangs/events)"

@@ -43,7 +43,7 @@ cluster_start --nodes 2 --cpu 2000m
 jq -n --arg program "$work/trainer" --arg data "$work/data/train-*" '{name: "records", mode: "collective", fault_tolerant: true, dataset: $data,
     restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
 tasks_are() { [ "$(api GET /jobs/records/tasks | jq -r ".$1")" = "$2" ]; }
-await 120 'trainer 1 holds a task, and the one that it has asked for meanwhile' tasks_are leased 2
+await 120 'trainer 1 holds a task, and the one that it has asked for meanwhile' while_job records tasks_are leased 2
 touch "$work/first-done"
 echo >"$work/go"
 await 120 'trainer 0 has done the others' records_at_least records 600
@@ -76,10 +76,10 @@ chmod +x "$work/both"
 jq -n --arg program "$work/both" --arg data "$work/data/train-*" '{name: "both", mode: "collective", fault_tolerant: true, passes: 1, dataset: $data,
     restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 2, max: 2, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
 tasks_of_both() { [ "$(api GET /jobs/both/tasks | jq -r .leased)" = 2 ]; }
-await 120 'the trainer in C stands still in its first task' tasks_of_both
+await 120 'the trainer in C stands still in its first task' while_job both tasks_of_both
 echo >"$work/go3"
 has_been_put() { [ -s "$work/put-said" ]; }
-await 120 'the trainer in Python gives the data set' has_been_put
+await 120 'the trainer in Python gives the data set' while_job both has_been_put
 cat "$work/pipe3" >/dev/null 7>&- 8>&- &
 reader=$!
 edl wait both --timeout 120 || fail "it ends otherwise: $(edl show both; edl logs both)"
@@ -100,7 +100,7 @@ exec 6<>"$work/pipe2"
 jq -n --arg program "$work/alone" --arg data "$work/data/train-*" '{name: "gone", mode: "collective", fault_tolerant: true, dataset: $data,
     passes: 1, restart: {max: 10, backoff: "200ms"}, roles: [{role: "trainer", min: 1, max: 1, cpu: "200m", command: [$program]}]}' | edl submit - >/dev/null
 tasks_of_gone() { [ "$(api GET /jobs/gone/tasks | jq -r .leased)" = 2 ]; }
-await 120 'it stands still in its first task' tasks_of_gone
+await 120 'it stands still in its first task' while_job gone tasks_of_gone
 rm "$work/data/train-7"
 mkdir "$work/data/train-7"
 cat "$work/pipe2" >"$work/gone" 6>&- &

@@ -87,7 +87,7 @@ server() { # NAME HOSTKEY PORTS [LINE...]: sshd's pid is $server_pid
     "$sshd" -D -f "$work/$name.conf" -E "$work/$name.log" &
     server_pid=$!
     others+=("$server_pid")
-    await 120 "$name listens" grep -q "Server listening on 127.0.0.1 port ${ports##* }" "$work/$name.log"
+    await 120 "$name listens" while_runs "$server_pid" grep -q "Server listening on 127.0.0.1 port ${ports##* }" "$work/$name.log"
 }
 # whatever else runs here has ports too
 while (: <>"/dev/tcp/127.0.0.1/$base") 2>/dev/null; do base=$((base + 20)); done
@@ -181,7 +181,7 @@ for transport in libssh2 openssh; do
     "$EDL_BUILD_DIR/tests/lib/ssh_run" --patience=20 --config="$work/config" --known-hosts="$work/known" --transport=$transport "$to" \
         'echo "its $(ps -o ppid= -p $PPID) $$"; exec sleep 1000' >"$work/out" 2>&1 &
     running=$!
-    await 120 'the script runs' grep -q ' out its ' "$work/out"
+    await 120 'the script runs' while_runs "$running" grep -q ' out its ' "$work/out"
     read -r session script < <(sed -n 's/.* out its //p' "$work/out")
     kill -9 "$session"
     wait $running && fail 'it succeeded without its sshd'
@@ -266,7 +266,7 @@ echo "alias $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
 "$EDL_BUILD_DIR/tests/lib/ssh_run" --patience=20 --config="$work/config" --known-hosts="$work/known" --transport=libssh2 \
     "$me@agent:$base" "$to" 'echo here' >"$work/out" 2>&1 &
 running=$!
-await 120 'the other host is served' grep -q "^$to end 0" "$work/out"
+await 120 'the other host is served' while_runs "$running" grep -q "^$to end 0" "$work/out"
 says_not "^$me@agent"
 kill -CONT "$SSH_AGENT_PID"
 wait $running || fail 'the agent went on, and the session did not'

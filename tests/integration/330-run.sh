@@ -78,7 +78,7 @@ for ((i = 0; i < tries; i++)); do
     name=stopped-$i
     edl run "${words[@]}" -p recommendation --job_name=$name --wait >out 2>err &
     pid=$!
-    await 120 'all of it runs' grep -q 'trainer in' out
+    await 120 'all of it runs' while_runs "$pid" grep -q 'trainer in' out
     kill -INT $pid
     if wait $pid; then fail 'a killed job is a success'; fi
     job_is $name killed || fail "it is not killed: $(cat err)"
@@ -90,11 +90,11 @@ grep -q 'Ctrl-C kills it on all of them' err || fail "it does not tell what Ctrl
 # the second one is heard although the scheduler stands still and answers nothing
 edl run "${words[@]}" -p recommendation --job_name=twice --wait >out 2>err &
 pid=$!
-await 120 'it runs' grep -q 'trainer in' out
+await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
 scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 kill -STOP "$scheduler"
 kill -INT $pid
-(unset EDL_SERVER && await 120 'the first one is heard' grep -q 'killing job twice' err)
+(unset EDL_SERVER && await 120 'the first one is heard' while_runs "$pid" grep -q 'killing job twice' err)
 again() { kill -INT $pid 2>/dev/null && sleep 0.1; ! kill -0 $pid 2>/dev/null; } # within a second of the first it is the first
 (unset EDL_SERVER && await 120 'the second one is heard' again)
 wait $pid && status=0 || status=$?
@@ -107,7 +107,7 @@ await 120 'it is killed' job_is twice killed
 # the end of a terminal ends nothing that nohup has begun
 (trap '' HUP && exec edl run "${words[@]}" -p recommendation --job_name=nohup --wait) >out 2>err &
 pid=$!
-await 120 'it runs' grep -q 'trainer in' out
+await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
 kill -HUP $pid "$(pgrep -P $pid)"
 job_is nohup running || fail "SIGHUP ended a job under nohup: $(cat err)"
 kill -TERM $pid
@@ -118,7 +118,7 @@ job_is nohup killed || fail "SIGTERM did not kill it: $(cat err)"
 # 5: edl run is killed itself: the job goes on, and edl kill ends it
 edl run "${words[@]}" -p recommendation --job_name=orphan --wait >out 2>err &
 pid=$!
-await 120 'it runs' grep -q 'trainer in' out
+await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
 kill -KILL $pid
 wait $pid || true
 job_is orphan running || fail 'it ended with edl run'
@@ -130,7 +130,7 @@ left=$(cluster_processes | grep -E 'train\.sh|serve\.sh' || true)
 # 6: submit --follow offers the same
 edl submit --name followed --follow --kill-on-interrupt -- sh -c 'echo begun; sleep 600' >out 2>err &
 pid=$!
-await 120 'it runs' grep -q begun out
+await 120 'it runs' while_runs "$pid" grep -q begun out
 kill -INT $pid
 if wait $pid; then fail 'a killed job is a success'; fi
 job_is followed killed || fail 'Ctrl-C did not kill it'

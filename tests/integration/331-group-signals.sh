@@ -14,7 +14,7 @@ begin_by() { # COMMAND...: follows a job by it, and waits until the job runs
     name=group-$n
     "$@" "${follow[@]}" --name "$name" -- sh -c 'echo begun; exec sleep 600' >out 2>err &
     pid=$!
-    await 120 "$name runs" grep -q begun out
+    await 120 "$name runs" while_runs "$pid" grep -q begun out
 }
 is_killed() { # HOW
     wait "$pid" || true

@@ -24,7 +24,7 @@ export PADDLE_INIT_USE_GPU=False PADDLE_INIT_TRAINER_COUNT=1 PADDLE_INIT_PORT=$p
     PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1
 PADDLE_INIT_TRAINER_ID=1 edl-paddle train "${small[@]}" --num_passes=2 --save_dir=./of-1 --log_period=2 >one.log 2>&1 &
 trainer=$!
-await 120 'it says that it waits' grep -q 'waiting for 3 parameter servers: .*Connection refused' one.log
+await 120 'it says that it waits' while_runs "$trainer" grep -q 'waiting for 3 parameter servers: .*Connection refused' one.log
 edl-paddle pserver --num_gradient_servers=2 --comment=of-this-test >pserver.log 2>&1 &
 servers=$!
 edl-paddle train "${small[@]}" --trainer_id=0 --num_passes=2 --save_dir=./output --log_period=2 --dot_period=1 >zero.log 2>&1 || fail "trainer 0: $(cat zero.log)"
@@ -111,7 +111,7 @@ mkdir output/empty
 # a trainer that is told to stop has not done its work
 edl-paddle train "${small[@]}" --num_passes=1000000 --log_period=1 --save_dir=stopped >stopped.log 2>&1 &
 trainer=$!
-await 120 'it trains' grep -q 'Batch=1 ' stopped.log
+await 120 'it trains' while_runs "$trainer" grep -q 'Batch=1 ' stopped.log
 kill $trainer
 status=0
 wait $trainer || status=$?
@@ -202,7 +202,7 @@ edl-paddle --job_name=counted --job_dispatch_package=./recommendation --log_peri
     --config_args=width=16 --data=./data >out 2>err &
 run=$!
 counted() { edl show counted 2>/dev/null | grep -Eq '^  trainer-0  [0-9]+ committed, 0 discarded \(server 0: [1-9][0-9]*, 0; server 1: [1-9][0-9]*, 0; server 2: [1-9][0-9]*, 0\)$'; }
-await 120 'edl show tells of pushes' counted
+await 120 'edl show tells of pushes' while_runs "$run" counted
 edl show counted >shown
 if grep -q '^progress' shown; then fail "pushes are progress as well: $(cat shown)"; fi
 edl show counted --json | holds '[.processes[].progress.pushes // empty | .[] | select(.[1] == 0 and .[2] > 0 and .[3] == 0) | .[0]] | unique == [0, 1, 2]' ||

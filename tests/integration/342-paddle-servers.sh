@@ -31,7 +31,7 @@ start() {
     : >started
     beside/edl-paddle pserver --ports_num=2 >log 2>&1 &
     servers=$!
-    await 120 'two servers run' all_run
+    await 120 'two servers run' while_runs "$servers" all_run
 }
 
 # servers without a handler yet, as in their first milliseconds

@@ -27,7 +27,7 @@ for i in 1 0; do
     edl-paddle train "${small[@]}" --trainer_id=$i --num_passes=1000000 --save_dir=./killed-$i --log_period=0 --dot_period=0 >killed-$i.log 2>&1 &
     trainers[i]=$!
 done
-await 120 'the first pass is saved' grep -q 'Saving parameters to ./killed-0/pass-00000' killed-0.log
+await 120 'the first pass is saved' while_runs "${trainers[0]}" grep -q 'Saving parameters to ./killed-0/pass-00000' killed-0.log
 # another training must not save over these passes
 edl-trainer "${small[@]}" --num_passes=1 --save_dir=./killed-0 >second.log 2>&1 && fail 'two trainings save to one folder'
 grep -q "process [0-9]* (edl-trainer) on .* writes to \./killed-0, .*name another folder" second.log || fail "second: $(cat second.log)"
@@ -39,7 +39,7 @@ edl-paddle pserver >pserver.log 2>&1 &
 servers=$!
 edl-paddle train "${small[@]}" --trainer_id=1 --start_pass=1 --num_passes=3 --save_dir=./killed-1 --log_period=0 >resumed-1.log 2>&1 &
 trainer=$!
-await 120 'trainer 1 waits for trainer 0' grep -q 'waiting for trainer 0 to set the values of its saved model' resumed-1.log
+await 120 'trainer 1 waits for trainer 0' while_runs "$trainer" grep -q 'waiting for trainer 0 to set the values of its saved model' resumed-1.log
 edl-paddle train "${small[@]}" --trainer_id=0 --start_pass=1 --num_passes=3 --save_dir=./killed-0 --log_period=0 >resumed-0.log 2>&1 || fail "resumed: $(cat resumed-0.log)"
 wait "$trainer" || fail "resumed, trainer 1: $(cat resumed-1.log)"
 [ "$(cost_of resumed-0.log | head -n 1)" = "$(cost_of killed-0.log | sed -n 2p)" ] || fail "resumed with $(cost_of resumed-0.log), saved with $(cost_of killed-0.log)"

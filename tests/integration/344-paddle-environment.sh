@@ -41,7 +41,7 @@ servers() { api GET "/jobs/$1/processes" | jq -r '[.processes[] | select(.role =
 
 # two servers of one node have two ports
 job many 2 | edl submit - >/dev/null
-await 120 'all have told' all_told many 4
+await 120 'all have told' while_job many all_told many 4
 list=$(servers many '"\(.address // "127.0.0.1"):\(.ports[0])"' | paste -sd, -)
 [ "$(tr , '\n' <<<"$list" | sort -u | wc -l)" = 2 ] || fail "servers: $list"
 for process in many-trainer-0 many-trainer-1 many-pserver-0 many-pserver-1; do
@@ -63,12 +63,12 @@ edl kill many >/dev/null
 
 # one server: an address and a port, as PaddlePaddle's programs read them; without allocated ports those of the document
 job one 1 | edl submit - >/dev/null
-await 120 'all have told' all_told one 3
+await 120 'all have told' while_job one all_told one 3
 finds one-trainer-1 PADDLE_INIT_PSERVERS "$(sed -n 's/^EDL_ADDRESS=//p' told/one-pserver-0)"
 finds one-trainer-1 PADDLE_INIT_PORT "$(servers one .ports[0])"
 edl kill one >/dev/null
 job fixed 2 'ports: 0' | edl submit - >/dev/null
-await 120 'all have told' all_told fixed 4
+await 120 'all have told' while_job fixed all_told fixed 4
 for process in fixed-trainer-0 fixed-pserver-1; do
     finds $process PADDLE_INIT_PSERVERS "$(sed -n 's/^EDL_ADDRESS=//p' told/fixed-pserver-0),$(sed -n 's/^EDL_ADDRESS=//p' told/fixed-pserver-1)"
     finds $process PADDLE_INIT_PORT 7164

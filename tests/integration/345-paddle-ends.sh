@@ -17,7 +17,7 @@ ends() { # FOLDER FLAG...
     local pid status=0
     "${alone[@]}" --num_passes=1000000 --save_only_one=1 --save_dir="$@" >ends.log 2>&1 &
     pid=$!
-    await 120 'it saves' grep -q 'Saving parameters to' ends.log
+    await 120 'it saves' while_runs "$pid" grep -q 'Saving parameters to' ends.log
     kill -TERM "$pid"
     await 120 'it ends when told to' ended "$pid"
     wait "$pid" || status=$?

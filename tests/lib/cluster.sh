@@ -141,6 +141,7 @@ await_over() {
     [ -z "$await_link" ] || exec {await_link}>&-
     await_link=''
 }
+await_lost() { [ -z "$dev_pid" ] || lives "$dev_pid" || echo 'edl dev has ended'; }
 
 job_field() { # JOB JQ-EXPRESSION
     api GET "/jobs/$1" | jq -r "$2"
@@ -151,27 +152,27 @@ first_of() {
     [[ $2 =~ $1 ]] && echo "${BASH_REMATCH[1]}"
 }
 
-job_is() { # JOB STATE...
-    local state s
-    state=$(first_of '"state":"([a-z]*)"' "$(api GET "/jobs/$1")") || return 1
-    shift
-    for s in "$@"; do [ "$state" = "$s" ] && return 0; done
-    return 1
-}
+state_in() { first_of '"state":"([a-z]*)"' "$1"; } # JSON
+job_state() { state_in "$(api GET "/jobs/$1")"; }
+running_in() { first_of "\"role\":\"$1\"[^}]*\"running\":([0-9]+)" "$2"; } # ROLE JSON
+running() { running_in "$2" "$(api GET "/jobs/$1")"; }                       # JOB ROLE: how many run
 
-running() { # JOB ROLE: how many run
-    first_of "\"role\":\"$2\"[^}]*\"running\":([0-9]+)" "$(api GET "/jobs/$1")"
-}
-
+# of one answer, so that a job that is over has no later count
 at_least() { # JOB ROLE N
-    local n
-    n=$(running "$1" "$2") && [ "$n" -ge "$3" ]
+    local job n
+    job=$(api GET "/jobs/$1")
+    n=$(running_in "$2" "$job") && [ "$n" -ge "$3" ] && return 0
+    is_over "$(state_in "$job")" || return 1
+    never "job $1 is over, with ${n:-none} of role $2"
 }
 
 # records_at_least JOB N: counted by the task queue
 records_at_least() {
-    local n
-    n=$(first_of '"records_total":([0-9]+)' "$(api GET "/jobs/$1")") && [ "$n" -ge "$2" ]
+    local job n
+    job=$(api GET "/jobs/$1")
+    n=$(first_of '"records_total":([0-9]+)' "$job") && [ "$n" -ge "$2" ] && return 0
+    is_over "$(state_in "$job")" || return 1
+    never "job $1 is over, with ${n:-no} records"
 }
 
 # a scheduler answers: after one was killed

@@ -4,6 +4,7 @@
 #   . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 #   begin NAME PATTERN COMMAND...       in the background, until its log ($work/NAME.log) says PATTERN; sets $pid
 #   end PID                             of one that was begun
+#   kill ...                            as always; one that was begun and ends without this or end fails each await from then on
 #   await SECONDS WHAT COMMAND...       as in await.sh
 # $work is a folder of the test's own, removed at the end with everything that was begun.
 set -eu
@@ -12,6 +13,7 @@ set -eu
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pids=''
+declare -A begun # PID -> NAME of those that nothing has told to end
 
 on_fail() {
     tail -n 60 "$work"/*.log || true
@@ -58,7 +60,24 @@ begin() { # NAME PATTERN COMMAND...
     "$@" 2>"$work/$name.fifo" &
     pid=$!
     pids="$pids $pid"
+    begun[$pid]=$name
     until_says "$name" "$pattern"
+}
+
+kill() {
+    local word
+    case ${1:-} in
+    -0 | -HUP | -STOP | -CONT | -USR[12]) ;;
+    *) for word; do unset "begun[$word]"; done ;;
+    esac
+    builtin kill "$@"
+}
+
+await_lost() {
+    local process
+    for process in "${!begun[@]}"; do
+        lives "$process" || echo "${begun[$process]} has ended, see $work/${begun[$process]}.log"
+    done
 }
 
 end() { # PID

@@ -233,6 +233,11 @@ machine_cut() { # NAME
     unset "machine_pid[$1]"
 }
 
+await_lost() { # a machine that nobody has cut
+    local name
+    for name in "${!machine_pid[@]}"; do lives "${machine_pid[$name]}" || echo "$name is off: $(tail -n 1 "$machines/$name/console")"; done
+}
+
 machine_freeze() { echo 1 >"$(machine_group unified)/$1/cgroup.freeze"; }
 machine_thaw() { echo 0 >"$(machine_group unified)/$1/cgroup.freeze"; }
 machine_port() { ip -o link show type veth | sed -n "s/^[0-9]*: \\(v[be]-$1[^@:]*\\).*/\\1/p"; }
