@@ -3,6 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus
+hold_at train 60000
 training_job train 2 4 6 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'it trains' records_at_least train 1000
@@ -19,6 +20,7 @@ done
 # their connections end with them: it is told long before their leases end
 noticed() { [ "$(api GET '/events?after=0&limit=1000' | jq '[.events[] | select(.event == "node-disconnected").node] | unique | length')" = 2 ]; }
 await 120 'that they have gone is told' noticed
+hold_at train 180000
 await 120 'training went on' records_at_least train 120000
 after=$(api GET '/jobs/train/processes?state=all' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')
 for p in $(echo "$before" | jq -c '.[]'); do
@@ -26,6 +28,7 @@ for p in $(echo "$before" | jq -c '.[]'); do
 done
 lost=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.state == "lost" or .exit_signal > 0)] | length')
 [ "$lost" = 0 ] || fail "$lost processes were disturbed"
+let_go train
 edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 cluster_stop

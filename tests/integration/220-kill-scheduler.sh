@@ -3,6 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus
+hold_at train 30000
 training_job train 2 4 8 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'it trains' records_at_least train 1000
@@ -16,8 +17,10 @@ for round in 1 2 3; do
     pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
     kill -9 "$pid"
     await 120 'the acknowledged job is there' job_field "after-$round" .id
+    hold_at train $((round * 60000 + 30000))
     await 120 'training went on' records_at_least train $((round * 60000))
 done
+let_go train
 edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 for round in 1 2 3; do edl wait "after-$round" --timeout 120 || fail "after-$round"; done

@@ -103,7 +103,7 @@ ask() { # JOB WHAT: into $told and $refused
     read -r told refused <"$work/told-$2"
 }
 
-training_job learns 2 2 1000 >"$work/job.yaml"
+training_job learns 2 2 1000000 >"$work/job.yaml"
 edl submit "$work/job.yaml" >/dev/null
 await 120 'it trains' records_at_least learns 20000
 id=$(job_field learns .id)

@@ -3,6 +3,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus 60 30000
+hold_at train 100000
 training_job train 2 3 9 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'it trains' records_at_least train 1000
@@ -17,7 +18,8 @@ token=$(find "$work/state2" -name admin-token)
 edl submit --server "http://$address" --token-file "$token" --name train --follow -- echo second | grep -q second || fail 'the second cluster does not work'
 kill -TERM $second
 wait $second || true
-job_is train running resizing stopping succeeded || fail "train: $(job_field train .reason)"
+job_is train running resizing || fail "train: $(job_field train .reason)"
+let_go train
 edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 hurt=$(api GET '/jobs/train/processes?state=all' | jq '[.processes[] | select(.exit_signal > 0 or .exit_code > 0 or .state == "lost")] | length')

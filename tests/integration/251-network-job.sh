@@ -4,14 +4,17 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 edl-trainer data recommendation --out "$work/corpus" --samples 24000 --users 60 --movies 40 --noise 0.2 --chunk-records 250
+hold_at rates 20000
 training_job rates 2 3 5 '--config=recommendation --config_args=width=16 --batch=50' >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'trainers run' at_least rates trainer 2
 await 120 'it trains' records_at_least rates 1000
 victim=$(pids rates trainer | head -n 1)
 kill -9 "$victim"
+hold_at rates 60000
 await 120 'training went on' records_at_least rates 30000
 edl scale rates 1:4 >/dev/null
+let_go rates
 edl wait rates --timeout 900 || fail "rates: $(job_field rates .reason)"
 exact_counts rates
 n=$(api GET '/jobs/rates/processes?state=all' | jq '[.processes[] | select(.role == "trainer" and .exit_signal == 9)] | length')

@@ -4,8 +4,10 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus
+hold_at train 60000
 training_job train 2 2 6 '--reconnect-wait 3s' >"$work/job.yaml"
 edl submit "$work/job.yaml"
+await 120 'both train' at_least train trainer 2
 await 120 'it trains' records_at_least train 1000
 live() { api GET '/jobs/train/processes?state=live' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort'; }
 before=$(live)
@@ -18,6 +20,7 @@ since() { [ $(($(cut -d. -f1 /proc/uptime) - stopped_s)) -ge 36 ]; }
 await 120 'they have stood still for longer than they wait' since
 # shellcheck disable=SC2086
 kill -CONT $pids
+let_go train
 edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 ended=$(api GET '/jobs/train/processes?state=all' | jq -c '[.processes[] | [.role, .index, .incarnation, .pid]] | sort')

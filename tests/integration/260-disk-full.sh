@@ -39,7 +39,7 @@ undisturbed() { # the training job's processes are those of before, its node is 
 # --lease 8 s: it runs out while the disk is full, and a kill fits well into it
 cluster_start --nodes 1 --lease 8
 small_corpus 60 20000
-training_job train 1 1 400 >"$work/job.yaml"
+training_job train 1 1 1000000 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 await 120 'it trains' records_at_least train 1000
 edl submit --name ends -- sh -c 'until [ -e "$0" ]; do sleep 0.1; done; exit 7' "$work/end"

@@ -11,6 +11,7 @@ unknown() { job_field "$1" .id | grep -qx null; }
 newest_revision() { api GET "/events?after=0" | jq .newest; }
 
 small_corpus 60 20000
+hold_at train 150000
 training_job train 1 3 32 >"$work/job.yaml"
 edl submit "$work/job.yaml"
 edl submit --name stays -- sleep 1000
@@ -66,6 +67,7 @@ unknown after || fail 'a job of after the backup is known'
 differs "$(job_field load-1 .id)" null || fail 'a job of before the backup is not known'
 await 300 'what came after it is stopped' pid_gone "$after"
 [ "$(pids stays trainer)" = "$stays" ] || fail 'what was there before was disturbed'
+hold_at train 350000
 await 120 'the job is whole again' at_least train trainer 3
 records=$(job_field train .records_total)
 await 120 'training goes on' records_at_least train $((records + 1000))
@@ -85,6 +87,7 @@ twice=$(sed -n 's/.*process-assigned: job \([^:]*\): \(.*\)/\1 \2/p' "$work/stat
 twice=$(sed -n 's/.*process \([^ ]*\) is running.*/\1/p' "$work"/state/node-*.log | sort | uniq -d)
 [ -z "$twice" ] || fail "run twice: $twice"
 [ "$(cat "$work"/state/node-*.log | grep -c "process .* is running")" -gt 8 ] || fail "the agents do not tell what they ran"
+let_go train
 edl wait train --timeout 900 || fail "train: $(job_field train .reason)"
 exact_counts train
 edl kill stays next

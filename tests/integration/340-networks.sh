@@ -19,6 +19,7 @@ submit_network() { # NAME NETWORK SOURCE SAMPLES PASSES BATCH TASK ARGUMENTS RAT
     words) edl corpus build --out "$data" --synthetic 20 --samples "$4" --chunk-records "$7" ;;
     *) [ -d "$data" ] || edl-trainer data "$3" --out "$data" --samples "$4" --chunk-records "$7" ;;
     esac
+    hold_at "$1" $(($4 * $5 / 2)) "$7"
     training_job "$1" 2 3 "$5" "--config=$2 ${arguments:+--config_args=$arguments} --batch=$6 --task-records $7 --learning-rate $9" |
         sed "s|$work/corpus|$data|" >"$work/$1.yaml"
     edl submit "$work/$1.yaml"
@@ -29,6 +30,7 @@ disturb() { # NAME RECORDS
     await 120 "$1 trains" records_at_least "$1" "$2"
     kill -9 "$(pids "$1" trainer | head -n 1)"
     edl scale "$1" 1:4 >/dev/null
+    let_go "$1"
 }
 
 check_model() { # NAME NETWORK SOURCE SAMPLES PASSES BATCH TASK ARGUMENTS RATE
@@ -46,7 +48,7 @@ check_model() { # NAME NETWORK SOURCE SAMPLES PASSES BATCH TASK ARGUMENTS RATE
         fail "$1 costs \"$after\" on its test samples, $before before"
 }
 
-# those that compute for long come first, so that every job still trains when it is disturbed
+# those that compute for long come first
 while read -r line; do
     # shellcheck disable=SC2086
     submit_network $line

@@ -193,13 +193,26 @@ exact_counts() {
         fail "the counts of $1 are not exact: $t"
 }
 
+# hold_at JOB RECORDS [CHUNK]: what a test does to a job while it trains has to be done before the job is over, on a machine of any
+# speed. So its trainers read so many records (of chunks of 250, as in small_corpus) and wait, until the test moves the mark or lets go.
+# It lies there when the job's document is made. What a job is to do before the mark leaves room for the tasks that trainers have in hand.
+hold_at() {
+    echo $(($2 / ${3:-250})) >"$work/hold-$1.new"
+    mv "$work/hold-$1.new" "$work/hold-$1"
+}
+let_go() { # JOB...
+    rm "${@/#/$work/hold-}"
+}
+
 # small_corpus: a generated one whose entropy is known, in $work/corpus
 small_corpus() { # VOCABULARY SAMPLES
     edl corpus build --out "$work/corpus" --synthetic "${1:-60}" --samples "${2:-40000}" --chunk-records 250
 }
 
-# training_job NAME MIN MAX PASSES [TRAINER-FLAGS]: a job document on standard output
+# training_job NAME MIN MAX PASSES [TRAINER-FLAGS]: a job document on standard output; held where hold_at said so
 training_job() {
+    local held=''
+    [ ! -e "$work/hold-$1" ] || held="env LD_PRELOAD=$EDL_BUILD_DIR/tests/lib/held_files.so EDL_TEST_HOLD=$work/hold-$1 "
     cat <<JOB
 apiVersion: paddlepaddle.org/v1
 kind: TrainingJob
@@ -212,7 +225,7 @@ spec:
   restart: {max: 10, backoff: 200ms}
   dataset: $work/corpus/train-*.recordio
   trainer:
-    entrypoint: exec edl-trainer ${5:-}
+    entrypoint: exec ${held}edl-trainer ${5:-}
     min-instance: $2
     max-instance: $3
     resources: {requests: {cpu: 100m, memory: 32Mi}}
