@@ -138,6 +138,20 @@ refused 'unknown option --fast' --fast
 refused 'unknown area nothing' --quick nothing
 refused 'areas go with --quick: agent' agent
 
+# a folder that other accounts may not enter is told before anything is installed or built; here it is this test's own
+if [ "$(id -u)" = 0 ]; then
+    mkdir "$work/open" "$work/open/closed"
+    chmod 755 "$work"
+    chmod 700 "$work/open/closed"
+    for variable in EDL_CHECK_DIR TMPDIR; do
+        status=0
+        env "$variable=$work/open/closed/new" timeout 20 "$EDL_SOURCE_DIR/check" >"$work/said" 2>&1 || status=$?
+        [ $status = 2 ] || fail "check with $variable in a closed folder: status $status"
+        says "other accounts may not enter $work/open/closed \(mode 700\), but tests run programs as another account in $work/open/closed/new\$"
+        says "^try: chmod o\+x $work/open/closed, or another place: EDL_CHECK_DIR="
+    done
+fi
+
 # await ends as soon as what it waits for cannot come any more; what comes with the end, and what a test does not mean so, is not hurt
 awaits() { # NAME STATUS, text on standard input
     local began=$SECONDS status=0

@@ -344,6 +344,13 @@ def lock(build_dir):
     return held
 
 
+def lay_networks(build_dir):
+    """A trainer of a checkout finds the networks that ship one or two folders above itself. One that is built elsewhere finds a link."""
+    os.makedirs(build_dir, exist_ok=True)
+    if not any(os.path.isdir(f'{build_dir}/{up}conf/models') for up in ('', '../')):
+        os.symlink(f'{here.SOURCE_DIR}/conf', f'{build_dir}/conf')
+
+
 def main():
     parser = argparse.ArgumentParser(prog='plan.py', description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build-dir', default=f'{here.SOURCE_DIR}/build-check')
@@ -374,6 +381,7 @@ def main():
         for step in plan.steps:
             step.limit_s *= 6
     held = lock(given.build_dir)
+    lay_networks(given.build_dir)
     log = f'{given.build_dir}/log'
     os.makedirs(log, exist_ok=True)
     with open(f'{log}/seconds', 'w', encoding='utf-8'):
