@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The runtime over systemd on a real machine: a unit for each process, with the limits that its job asked for; the agent's end
 # touches nothing; what a supervisor leaves behind is killed before its slot is given to another.
+# Takes 119 s: machines boot, and 240 units come and go
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 on_fail() {
     machine_in n1 sh -c 'tail -n 30 /run/edl/*.log; systemctl list-units "edl*" --no-legend --no-pager; journalctl -u "edl-*" --no-pager -o cat | tail -n 20'

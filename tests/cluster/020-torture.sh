@@ -2,6 +2,7 @@
 # The agent is killed again and again while processes of every bad habit come and go: nothing of them is left, nobody else is
 # harmed, and of no slot two incarnations live at a time. EDL_KILLS (12) kills in each runtime; EDL_RUNTIME is some of systemd,
 # direct, and grouped (direct in a unit that may divide its control group); all else.
+# Takes 20 s: twelve kills in each runtime, and machines boot
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 kills=${EDL_KILLS:-12}
 array=96        # jobs with one process, of all habits, besides one job with four that begin again

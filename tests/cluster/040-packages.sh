@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The packages on a real machine: three commands from nothing to the result of a job, no file edited; a restart and an upgrade
 # disturb nobody; a purge leaves nothing.
+# Takes 13 s: a machine boots, and packages are installed, upgraded and purged
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
 # as what built it: the machine's root is looked for only where there is something to install
 [ -n "${EDL_TEST_MACHINES:-}" ] || packages_build

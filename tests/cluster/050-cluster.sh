@@ -2,6 +2,7 @@
 # A cluster of four machines out of the packages: a scheduler's, which is a node as well, and three more. Jobs come by HTTP and are
 # kept within their limits; an upgrade of everything and a restart of the scheduler's machine disturb none of 100 processes; nodes
 # are restarted, cut off in every way and switched off, and of no process two act at a time.
+# Takes 206 s: four machines are upgraded, restarted, cut off for longer than their leases, one after another
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
 [ "$(nproc)" -ge 2 ] || {
     echo 'each node offers two cores, this machine has one'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What docs/conf-py.md tells people to type is typed, on three machines with sshd, of which one has the scheduler (tests/lib/blocks.sh).
+# Takes 6 s: three machines boot
 machine_has=openssh-server,sudo
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
 # as what built it: the machine's root is looked for only where there is something to install

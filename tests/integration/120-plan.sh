@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `edl plan`: tells who would shrink for a job, stores nothing, and what it told is what a submission then does.
+# Takes 65 s: waits for a job that tells nothing for a minute
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --max-load 1.0
 

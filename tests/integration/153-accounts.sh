@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Processes of a root agent run as the account of who submitted them, with its rights only: what they can and cannot do, and
 # whom the node's owner refuses. Accounts are those that every Debian has.
+# Takes 7 s: jobs of a dozen accounts, one after another
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 if [ "$(id -u)" != 0 ]; then

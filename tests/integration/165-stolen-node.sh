@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The credential of a node, in the hands of a thief: it holds no more of the scheduler than its node may, so that another node's reports
 # and people's calls are answered meanwhile. (Which calls it is good for: test_node_rights.c)
+# Takes 65 s: what a thief sends is held until the scheduler's deadlines for it
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"

@@ -3,6 +3,7 @@
 # machine and strangers. No lease ends, the jobs of others lose nothing, and people who ask for little are answered.
 # EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long (10; the night 60); EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
 # for the figures, which are judged all the same.
+# Takes 61 s: attacks for 10 s, and prepares all of them
 # Runs alone: measures how soon reports and calls are answered under all attacks at once
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"

@@ -2,6 +2,7 @@
 # A scheduler that stands still for longer than a lease ends nothing: what runs is frozen before the deadline,
 # and the same process goes on when the scheduler does, also under an agent that was started meanwhile. What is cut off alone is
 # frozen too, and killed as it stands once its work was started elsewhere.
+# Takes 61 s: waits for leases of 6 s, one and then three of them, and for one that is cut off
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --lease 6s
 # it appends a line with its incarnation and the time every 0.1 s, as long as it acts; a stop that it heard would be a line too

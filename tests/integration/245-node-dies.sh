@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A machine dies while nobody reads its logs: the end of what its processes wrote is there, merged with that of the others,
 # after the job and over a restart of the scheduler.
+# Takes 28 s: waits for a lease of 10 s to end, and for a heartbeat of it
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m --lease 10s
 # two processes, one on each node, that count

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Logs of a job that has ended, which nobody read while it ran: the outputs of its processes are merged in time, not one
 # behind the other.
+# Takes 13 s: waits for a heartbeat of a lease of 20 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2 --cpu 1000m
+cluster_start --nodes 2 --cpu 1000m --lease 20s # ends are kept with a heartbeat, of a third of it
 # two processes, one on each node: ten lines of 200 bytes a second
 # shellcheck disable=SC2016
 cat >"$work/job.json" <<JOB

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All processes of a job are stopped for longer than a trainer waits for its servers (30 s): when they go on, nobody has lost
 # patience. Nobody could answer meanwhile, and nobody could wait either.
+# Takes 39 s: a job stands still for longer than a trainer's 30 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

@@ -2,6 +2,7 @@
 # Without a service manager: each process in a control group that its supervisor makes, with the limits that its job asked for;
 # nothing of it is left at its end, whatever it forks and whoever was killed. Where no group can be written, guards of the
 # machine instead; and nobody is told of limits that are not there.
+# Takes 8 s: jobs are started, killed and looked for in each kind of control group
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 if [ "$(id -u)" != 0 ]; then

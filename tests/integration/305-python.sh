@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Python module against an agent that says whatever the test wants, its data files and its checkpoints; what it promises
 # as types is so, where a checker is there to say. EDL_KILLS: how often a writer of checkpoints is killed.
+# Takes 32 s: many processes of Python, and writers that are killed
 set -eu
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 cd "$EDL_SOURCE_DIR/python"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs of shipped networks, all at once: of each a trainer is killed and the job is resized; every record is counted exactly once, and
 # the saved model is whole and costs less on its test samples than the start values.
+# Takes 19 s: trains six networks
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 

@@ -3,6 +3,7 @@
 # The first seed is EDL_FIRST_SEED. Without it EDL_SEED, such as a date, chooses it: no other date has the same seeds,
 # and test_sim has others of the same date.
 # A violation prints its seed, the shortened history and how to replay it.
+# Takes 23 s: computes hundreds of histories
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}"
 seeds=${EDL_SEEDS:-250}
