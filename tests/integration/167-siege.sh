@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All attacks at once, for 20 s, with a lease of 5 s: by people who may read, users, jobs, a stolen node, accounts of a node's
+# All attacks at once, for 10 s, with a lease of 5 s: by people who may read, users, jobs, a stolen node, accounts of a node's
 # machine and strangers. No lease ends, the jobs of others lose nothing, and people who ask for little are answered.
 # EDL_SIEGE_KINDS: which attacks; EDL_SIEGE_S: for how long (10; the night 60); EDL_SIEGE_NICE: how far below all else they run; EDL_SIEGE_FIGURES: a file
 # for the figures, which are judged all the same.
