@@ -36,16 +36,6 @@ TEST(test_environment_has_upstreams_values)
         { "PADDLE_INIT_USE_GPU", "0" },
         { "PADDLE_INIT_TRAINER_ID", "1" },
         { "POD_IP", "10.0.0.7" },
-        { "WORLD_SIZE", "2" },
-        { "LOCAL_RANK", "1" },
-        { "LOCAL_WORLD_SIZE", "2" },
-        { "NODE_RANK", "0" },
-        { "GROUP_RANK", "0" },
-        { "OMPI_COMM_WORLD_RANK", "1" },
-        { "OMPI_COMM_WORLD_SIZE", "2" },
-        { "OMPI_COMM_WORLD_LOCAL_RANK", "1" },
-        { "OMPI_COMM_WORLD_LOCAL_SIZE", "2" },
-        { "OMPI_COMM_WORLD_NODE_RANK", "1" },
         { "EDL_JOB_ID", "1" },
         { "EDL_ROLE", "trainer" },
         { "EDL_INDEX", "1" },
@@ -202,6 +192,59 @@ TEST(test_environment_of_the_job_wins_but_not_over_identity)
     json_decref(env);
 }
 
+/* fix - its trainers are as many as they are */
+static void fix(struct fixture *f)
+{
+    struct job *job = trainer(f, 0)->job;
+    struct role_spec *role = &job->spec->roles[job_spec_role(job->spec, "trainer")];
+
+    role->max = role->min;
+}
+
+TEST(test_environment_of_a_fixed_role_tells_the_world)
+{
+    static const char *const world[][2] = {
+        { "WORLD_SIZE", "2" },
+        { "LOCAL_RANK", "1" },
+        { "LOCAL_WORLD_SIZE", "2" },
+        { "NODE_RANK", "0" },
+        { "GROUP_RANK", "0" },
+        { "OMPI_COMM_WORLD_RANK", "1" },
+        { "OMPI_COMM_WORLD_SIZE", "2" },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", "1" },
+        { "OMPI_COMM_WORLD_LOCAL_SIZE", "2" },
+        { "OMPI_COMM_WORLD_NODE_RANK", "1" },
+        { "PET_NNODES", "2" },
+        { "PET_NODE_RANK", "1" },
+        { "PET_MASTER_ADDR", "10.0.0.7" },
+        { "PET_MASTER_PORT", "20031" },
+        { "PET_RDZV_CONF", "is_host=0" },
+        { "PET_NPROC_PER_NODE", "4" },
+    };
+    struct fixture *f = *state;
+    struct process *first = trainer(f, 0);
+    json_t *env;
+
+    first->n_ports = 1;
+    first->ports[0] = 20031;
+    first->job->spec->roles[first->role].gpus = 4;
+    env = order_environment(trainer(f, 1)); /* it is elastic: another world soon */
+    for (size_t i = 0; i < ELEMENTS(world); i++)
+        assert_null(json_object_get(env, world[i][0]));
+    assert_env(env, "MASTER_PORT", "20031");
+    json_decref(env);
+    fix(f);
+    env = order_environment(trainer(f, 1));
+    for (size_t i = 0; i < ELEMENTS(world); i++)
+        assert_env(env, world[i][0], world[i][1]);
+    json_decref(env);
+    env = order_environment(first);
+    assert_env(env, "PET_RDZV_CONF", "is_host=1");
+    json_decref(env);
+    first->job->spec->roles[first->role].gpus = 0;
+    first->n_ports = 0;
+}
+
 TEST(test_environment_lists_allocated_ports)
 {
     struct fixture *f = *state;
@@ -243,6 +286,7 @@ TEST(test_environment_counts_devices_that_a_process_sees)
     struct process *process = trainer(f, 1);
     json_t *env;
 
+    fix(f);
     process->gpu_mask = UINT64_C(1) << 5;
     env = order_environment(process);
     assert_env(env, "CUDA_VISIBLE_DEVICES", "5");
