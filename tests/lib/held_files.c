@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* held_files.c - for tests: a training that goes on until the test has done what it wants to do
  *
- * Preloaded into trainers (LD_PRELOAD). EDL_TEST_HOLD names a file with a number. So many times
- * they open a file of samples to train with, all of them together; the next one waits until the
- * number is larger, or the file is gone. A signal ends the waiting, so that a trainer is told to
+ * Preloaded into trainers (LD_PRELOAD). EDL_TEST_HOLD names a file with a number. All of them
+ * together open files of samples so many times. The next one waits until the number is larger, or
+ * the file is gone. A signal ends the waiting, so that a trainer is told to
  * stop meanwhile. They count by the size of a file beside it (".opened"), to which each adds a
  * byte. */
 #include <dlfcn.h>

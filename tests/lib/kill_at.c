@@ -61,7 +61,7 @@ static void die(void)
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 {
     if (is_due(is_database_fd(fd))) {
-        (void)NEXT(pwrite)(fd, data, n / 2, at);
+        (void)!NEXT(pwrite)(fd, data, n / 2, at);
         die();
     }
     return NEXT(pwrite)(fd, data, n, at);
@@ -70,7 +70,7 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
 {
     if (is_due(is_database_fd(fd))) {
-        (void)NEXT(pwrite64)(fd, data, n / 2, at);
+        (void)!NEXT(pwrite64)(fd, data, n / 2, at);
         die();
     }
     return NEXT(pwrite64)(fd, data, n, at);
@@ -79,7 +79,7 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
 ssize_t write(int fd, const void *data, size_t n)
 {
     if (is_due(is_database_fd(fd))) {
-        (void)NEXT(write)(fd, data, n / 2);
+        (void)!NEXT(write)(fd, data, n / 2);
         die();
     }
     return NEXT(write)(fd, data, n);

@@ -8,10 +8,10 @@
  *
  * Tests run in the order of the file. The body sees cmocka's `void **state`. This header has
  * main(): the program takes names of tests as arguments, or patterns ('test_sums*'), and runs only
- * those. Several files of tests may be linked into one program, since a link takes longer than most
- * tests: then its first argument may be the name of a file (test_sums), and only the tests of that
- * file run, as if it were a program. A program with a main() of its own defines TEST_OWN_MAIN
- * before it includes this header, and calls tests_main(). */
+ * those. A link takes longer than most tests, so several files of tests are one program: its first
+ * argument may be the name of a file (test_sums), and only the tests of that file run. A program
+ * with a main() of its own defines TEST_OWN_MAIN before it includes this header, and calls
+ * tests_main(). */
 #pragma once
 
 #include <errno.h>

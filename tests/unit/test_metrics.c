@@ -512,7 +512,7 @@ static char *read_source(const char *path)
     file = fopen(full, "re");
     if (file == NULL)
         fail_msg("%s cannot be read", full);
-    (void)fread(text, 1, 199999, file);
+    (void)!fread(text, 1, 199999, file);
     return text;
 }
 
