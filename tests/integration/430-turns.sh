@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `edl simulate`: who waits keeps its turn. A gang, a long job and large ones come in the middle of many small ones; nothing is known
-# of any program. That the small ones are known when the first has ended lets none of them pass whoever came before it.
+# `edl simulate`: who waits keeps its turn. A gang, a long job, large ones or gangs of 90 % come in the middle of small ones that keep
+# coming for over an hour, five minutes each at nine tenths of the cluster. Nobody waits longer than twice what it waits where the
+# order is that of the submission. Who says truly how long it takes waits at most ten minutes longer than who is silent.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
@@ -8,26 +9,45 @@ PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-jobs() { # NAME PROGRAM AT COPIES MIN MAX TASKS
+job() { # NAME AT COPIES EVERY MIN MAX TASKS EXPECTED
     cat <<END
-- {at: $3s, copies: $4, every: 0s, work: {tasks: $7, task: 10s, speedup: 0.9}, job: {name: $1, fault_tolerant: true, dataset: /d/x,
-   roles: [{role: worker, command: [$2], min: $5, max: $6, cpu: 1, memory: 1Gi}]}}
+- {at: $2s, copies: $3, every: $4s, work: {tasks: $7, task: 10s, speedup: 0.9}, job: {name: $1, ${8:+expected: $8, }
+   fault_tolerant: true, dataset: /d/x, roles: [{role: worker, command: [$1], min: $5, max: $6, cpu: 1, memory: 1Gi}]}}
 END
 }
-waits() { # NAME MOST_S SMALL-BEFORE SMALL-AFTER SMALL-TASKS COPIES MIN MAX TASKS: none of those of NAME waits longer
-    local longest_s
-    {
-        echo 'max-load: 1.0'
-        echo 'nodes: [{count: 4, cpu: 4, memory: 64Gi}]'
-        echo 'jobs:'
-        jobs before small 0 "$3" 1 1 "$5"
-        jobs "$1" "$1" 1 "$6" "$7" "$8" "$9"
-        jobs after small 2 "$4" 1 1 "$5"
-    } >"$work/$1.yaml"
-    edl simulate "$work/$1.yaml" --json >"$work/$1.json"
-    longest_s=$(jq --arg name "$1" '[.rounds[0].jobs[] | select(.name | startswith($name)) | .started_s - .submitted_s] | max' "$work/$1.json")
-    jq -en "$longest_s <= $2" >/dev/null || fail "$1: waited $longest_s s instead of at most $2 s"
+small() { # SEED: one each 21 s on 16 cores, as they come
+    awk -v x="$1" 'BEGIN {
+        for (at = 0; at < 4500; at += 2 + x % 38) {
+            x = (x * 69069 + 12345) % 65536
+            printf "- {at: %ds, work: {tasks: %d, task: 10s}, job: {name: small-%d, fault_tolerant: true, dataset: /d/x, ", at, 15 + x % 31, n++
+            print "roles: [{role: worker, command: [small], min: 1, max: 1, cpu: 1, memory: 1Gi}]}}"
+        }
+    }'
 }
-waits gang 800 32 96 30 1 12 12 300
-waits long 400 16 128 30 1 1 8 600
-waits large 300 16 256 6 3 4 4 120
+longest_s() { # FILE POLICY NAME
+    edl simulate "$1" --policy "$2" --json |
+        jq --arg name "$3" '[.rounds[0] | .end_s as $over | .jobs[] | select(.name | startswith($name)) | (.started_s // $over) - .submitted_s] | max | floor'
+}
+waits() { # NAME MOST_S SEED COPIES EVERY MIN MAX TASKS: none of those of NAME waits longer
+    local name=$1 most_s=$2 seed=$3 silent_s told_s
+    shift 3
+    {
+        printf 'duration: 3h\nmax-load: 1.0\nnodes: [{count: 4, cpu: 4, memory: 64Gi}]\njobs:\n'
+        small "$seed"
+        job "$name" $((600 + seed)) "$@"
+    } >"$work/$name.yaml"
+    silent_s=$(longest_s "$work/$name.yaml" goodput "$name")
+    echo "$name, seed $seed: $silent_s s"
+    [ "$silent_s" -le "$most_s" ] || fail "$name of seed $seed waited $silent_s s instead of at most $most_s s"
+    [ "$name" = gang ] || return 0
+    sed 's/name: gang,/name: gang, expected: 2h,/' "$work/$name.yaml" >"$work/told.yaml"
+    told_s=$(longest_s "$work/told.yaml" goodput "$name")
+    echo "$name, seed $seed: $told_s s when it says its length"
+    [ "$told_s" -le $((silent_s + 600)) ] || fail "a gang that says its length truly waited $told_s s, a silent one $silent_s s"
+}
+for seed in 1 2; do
+    waits gang 800 "$seed" 1 0 12 12 720
+done
+waits long 120 1 1 0 1 1 360
+waits large 800 2 4 300 4 4 60
+waits wide 1400 1 2 1200 14 14 280

@@ -263,7 +263,9 @@ static void say_before(const struct cluster *cluster, const struct job *job,
         snprintf(ret->text, sizeof ret->text,
                  "the start or the end of job %s (%llu), which asks for the same and %s%s",
                  class->jobs->spec->name, (unsigned long long)class->jobs->id,
-                 class->jobs->id < job->id ? "came first" : "is expected to be shorter",
+                 class->jobs->id < job->id ? "came first"
+                                           : "is expected to be shorter: that counts for at most "
+                                             "ten minutes",
                  job_guess_was_wrong(cluster, job)
                      ? "; jobs like this one ran longer than was guessed, so its guess counts less"
                      : "");

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_turn.c - when it is a waiting job's turn, for policies that begin with the shortest
  *
- * Its submission and its expected time with its minimum: a later job goes first if it is shorter by
- * more than that. So short jobs do not wait for long ones, and nobody waits for ever: behind all
- * that come after its turn it does not. Where no job of its family has ended its owner's guess is
- * taken, and where there is none the first level, as elsewhere; among such jobs the order is that
- * of their submission, also when the clock is put back meanwhile.
+ * Its submission, and of its expected time with its minimum at most ten minutes: a later job goes
+ * first if it is shorter by more than it came later. So short jobs do not wait for long ones, and
+ * nobody is passed by what comes more than ten minutes later. What nobody knows counts nothing.
+ * Nobody knows where none of its family has ended and its owner does not guess.
  *
  * The known time of its family at the submission decides. The turn is kept while the job waits, and
  * when it comes back, also when more is known by then.
  *
  * Of jobs of a fixed size nothing is learnt but how long they run; how much data a job has is told
- * when it runs. Where their owner guesses, it is noted by how much he is wrong: guesses for jobs of
- * the family are multiplied by that, so that one program with true guesses of many lengths stays in
- * their order. While none has ended a guess is believed; once one has outrun it, it says nothing,
- * and they are taken to last as long as jobs of which nothing is known. */
+ * when it runs. Where their owner guesses, it is noted by how much he is wrong. Guesses for jobs of
+ * the family are multiplied by that, so one program with true guesses of many lengths stays in
+ * their order. While none has ended a guess is believed; once one has outrun it, it is known to be
+ * wrong only, and the job counts as a long one. */
 #include "scheduler/core/learn/job_turn.h"
 
 #include <math.h>
@@ -30,8 +29,8 @@
 #include "shared/job_spec.h"
 
 #define OUTRUN 2 /* as in speed/family.c: as much again */
-/* Longer ones are alike. */
-#define EXPECTED_MOST_S (365 * 24 * 3600.0)
+/* Of the expected length no more counts: by what comes later than that nobody is passed. */
+#define PASSED_MOST_S 600.0
 
 double job_hint_s(const struct job *job, const struct goodput_learned *learned)
 {
@@ -52,8 +51,8 @@ double job_length_unit_s(const struct job *job)
  * is: twice what that one did is little at first, and would let others begin that are as long. */
 static double fixed_expected_s(const struct cluster *cluster, const struct job *job)
 {
+    double guess_s = (double)job->spec->expected_us / USEC_PER_SEC;
     double unit_s = job_length_unit_s(job);
-    double guess_s = job->spec->expected_us > 0 ? unit_s : GOODPUT_LEVELS.first_s;
     struct goodput_family_facts family;
     char name[JOB_FAMILY_SIZE];
 
@@ -62,14 +61,14 @@ static double fixed_expected_s(const struct cluster *cluster, const struct job *
         return guess_s;
     if (family.n_ended > 0)
         return goodput_family_work(cluster->families, name, 0) * unit_s;
-    if (family.most * unit_s <= guess_s)
+    if (guess_s <= 0 || family.most * unit_s <= guess_s)
         return guess_s;
-    return fmax(OUTRUN * family.most * unit_s, GOODPUT_LEVELS.first_s);
+    return fmax(OUTRUN * family.most * unit_s, PASSED_MOST_S);
 }
 
 static double elastic_expected_s(const struct cluster *cluster, const struct job *job)
 {
-    struct goodput_family_facts family;
+    struct goodput_family_facts family = { 0 };
     const struct role_spec *role = &job->spec->roles[job_elastic_role(job)];
     char name[JOB_FAMILY_SIZE];
     struct goodput_learned learned;
@@ -82,24 +81,25 @@ static double elastic_expected_s(const struct cluster *cluster, const struct job
         goodput_prior_begin(&family.prior, &learned);
         learned.family_s = goodput_family_work(cluster->families, name, 0);
     }
+    if (family.n_ended == 0 && job->spec->expected_us == 0)
+        return 0;
     learned.hint_s = job_hint_s(job, &learned);
     work = goodput_learn_work(&learned, 0, -1);
     return goodput_remaining(&GOODPUT_LEVELS, &work) /
            goodput_learn_speedup(&learned, MAX_OF(role->min, 1));
 }
 
-static uint64_t expected_us(const struct cluster *cluster, const struct job *job)
+double job_expected_s(const struct cluster *cluster, const struct job *job)
 {
-    double s = job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
-                                         : elastic_expected_s(cluster, job);
-
-    return (uint64_t)(fmin(s, EXPECTED_MOST_S) * USEC_PER_SEC);
+    return job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
+                                     : elastic_expected_s(cluster, job);
 }
 
 bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job)
 {
-    return cluster->families != NULL && job->spec->expected_us > 0 &&
-           expected_us(cluster, job) > 2 * job->spec->expected_us;
+    double guess_s = (double)job->spec->expected_us / USEC_PER_SEC;
+
+    return cluster->families != NULL && guess_s > 0 && job_expected_s(cluster, job) > 2 * guess_s;
 }
 
 void job_take_turn(struct cluster *cluster, struct job *job)
@@ -108,5 +108,6 @@ void job_take_turn(struct cluster *cluster, struct job *job)
     cluster->newest_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     job->turn_wall_us = cluster->newest_wall_us;
     if (cluster->families != NULL)
-        job->turn_wall_us += expected_us(cluster, job);
+        job->turn_wall_us +=
+            (uint64_t)(fmin(job_expected_s(cluster, job), PASSED_MOST_S) * USEC_PER_SEC);
 }

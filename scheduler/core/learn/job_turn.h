@@ -12,6 +12,10 @@ struct job;
  * job_turn.c. O(its document) */
 void job_take_turn(struct cluster *cluster, struct job *job);
 
+/* job_expected_s - how long it is expected to take with its minimum; 0: nobody knows. There are
+ * families. O(its document) */
+double job_expected_s(const struct cluster *cluster, const struct job *job);
+
 /* job_length_unit_s - of a job of fixed size: what its family's lengths are counted in */
 double job_length_unit_s(const struct job *job);
 
