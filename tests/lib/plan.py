@@ -206,9 +206,9 @@ class Plan:
         if any(path.startswith('tests/cluster/') for path in scripts):
             self.add(Step('machine-roots', [f'{here.SOURCE_DIR}/tests/lib/machine-roots'], limit_s=here.LIMIT_S))
 
-    def lint(self, changed=()):
-        """changed: nothing else is read anew; all is, where there is none."""
-        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain, *changed], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
+    def lint(self, base=''):
+        """base: a commit that lint has passed, of which nothing is read again; without one all is."""
+        self.add(Step('lint', [f'{here.SOURCE_DIR}/tests/lint/lint', self.plain, base], COMPUTES, needs=('build-plain',), folder=here.SOURCE_DIR,
                       limit_s=here.LIMIT_S, nice=here.NICE))
 
 
@@ -251,7 +251,7 @@ def full(plan, night):
     plan.build(units, here.fuzz_targets(), scripts)
     plan.scripts(scripts, night)
     plan.unit_tests(units, night)
-    plan.lint()
+    plan.lint('' if night else here.table('tests/lint/whole')[0][0])
     plan.fuzz(here.fuzz_targets())
 
 
@@ -277,7 +277,7 @@ def quick(plan, named):
     plan.build(sorted(units), sorted(fuzz), scripts)
     plan.scripts(scripts)
     plan.unit_tests(sorted(units), samples=False)
-    plan.lint(change.paths if change.base else ())
+    plan.lint(change.base)
     plan.fuzz(sorted(fuzz))
 
 

@@ -12,7 +12,7 @@
  * Of jobs of a fixed size nothing is learnt but how long they run; how much data a job has is told
  * when it runs. Where their owner guesses, it is noted by how much he is wrong. Guesses for jobs of
  * the family are multiplied by that, so one program with true guesses of many lengths stays in
- * their order. While none has ended a guess is believed; once one has outrun it, it is known to be
+ * their order. While none has ended a guess is believed. Once one has outrun it, it is known to be
  * wrong only, and the job counts as a long one. */
 #include "scheduler/core/learn/job_turn.h"
 
