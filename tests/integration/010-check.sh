@@ -47,6 +47,34 @@ says '^FAILED hangs.sh \(exit status 124\)'
 says 'the time limit of 1 s is over'
 says '\| asked$'
 
+# files of tests in one program: only those of the file run that its first argument names. However many fail (77 would be a skip, and 256
+# none), the program fails; it refuses a name that it has not
+{ echo '#include "test.h"' && printf 'TEST(test_%s) { assert_true(false); }\n' {1..77}; } >"$work/test_many.c"
+printf '#include "test.h"\nTEST(test_%s) { assert_int_equal(%s); }\n' good '1, 1' >"$work/test_good.c"
+gcc -D_GNU_SOURCE -I"$EDL_SOURCE_DIR/tests/unit" "$work"/test_{many,good}.c -lcmocka -o "$work/list"
+this() { # STATUS ARGUMENT...: the program ends so
+    local status=0 wanted=$1
+    shift
+    "$work/list" "$@" >"$work/said" 2>&1 || status=$?
+    [ $status = "$wanted" ] || fail "the program with $*: status $status"
+}
+this 0 test_good
+says '^\[  PASSED  \] 1 test'
+this 1 test_many
+says '^\[  FAILED  \] test_77$'
+this 1
+says '^\[       OK \] test_good$'
+this 1 'test_[15]*'
+[ "$(grep -c '^\[  FAILED  \] test_[15][0-9]*$' "$work/said")" = 44 ] || fail "not these: $(cat "$work/said")"
+this 2 test_good test_1
+says '^  test_good \(.*/test_good.c\)$'
+lacks test_1 <"$work/said" || fail 'the names of another file are told'
+this 2 test_goof
+status=0
+"$EDL_SOURCE_DIR/tests/run" --units test_goof >"$work/said" 2>&1 || status=$?
+[ $status = 2 ] || fail "a unit test that is not there: status $status"
+says 'there is no unit test test_goof'
+
 # Ctrl-C ends all, what left its group included
 script long.sh <<<'trap "echo >$0.asked; exit 130" TERM; setsid sleep 1000 & echo $! >"$0.pid"; while :; do read -r -t 1 <> <(:) || true; done'
 "$EDL_SOURCE_DIR/tests/run" --log "$work/log" --scripts "$work/long.sh" >"$work/said" 2>&1 &

@@ -173,7 +173,9 @@ static inline int tests_run_file(const struct test_file *file, int n, char **pat
     return failed;
 }
 
-/* tests_main - runs the tests that the arguments name, or all. Returns main()'s status. */
+/* tests_main - runs the tests that the arguments name, or all. Returns main()'s status: 0 when all
+ * passed, 1 when one failed (as many as failed could be 77, a skip, or 256), 2 for an unknown name.
+ */
 static inline int tests_main(int argc, char **argv)
 {
     const struct test_file *only = NULL;
@@ -189,14 +191,14 @@ static inline int tests_main(int argc, char **argv)
     }
     for (const struct test_file *file = tests_files; file != NULL; file = file->next)
         if (only == NULL || file == only)
-            failed += tests_run_file(file, n, argv + 1, &n_wanted);
+            failed |= tests_run_file(file, n, argv + 1, &n_wanted);
     if (n_wanted > 0)
-        return failed;
+        return failed != 0;
     (void)fprintf(stderr, "no test has such a name; the names are:\n");
     for (const struct test_file *file = tests_files; file != NULL; file = file->next)
         for (const struct test_entry *test = *file->first; test != NULL; test = test->next)
             if (test->run != NULL && (only == NULL || file == only))
-                (void)fprintf(stderr, "  %s\n", test->name);
+                (void)fprintf(stderr, "  %s (%s)\n", test->name, file->path);
     return 2;
 }
 
