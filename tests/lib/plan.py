@@ -27,8 +27,8 @@ from steps import COMPUTES, CORES, Step  # noqa: E402
 
 MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so', 'tests/lib/held_files.so', 'tests/lib/slow_files.so')  # what scripts preload
 FIRST = ('all', 'generated')
-SANITIZED_PROGRAMS = ('edl', 'edl-scheduler', 'edl-supervisor', 'edl-workspace')  # what unit tests start, and the histories
 HISTORIES = 'tests/sim/100-faults.sh'
+PLAIN = 'plain-'  # how the step of a unit test of the plain build begins
 # compiles in three quarters of the time of -g -O1; ASan guards the stack by itself, and two warnings guess without the optimiser
 SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-format-truncation'
 # A landing always has the same seed, so that only its change can fail it; each night has another one.
@@ -150,20 +150,21 @@ class Plan:
         command = ' && '.join(f'{make} {these}' for these in (first, rest) if these)
         self.add(Step(name, ['sh', '-c', command], COMPUTES, CORES, needs=needs, limit_s=here.LIMIT_S, nice=nice))
 
-    def build(self, units, fuzz, scripts):
+    def build(self, runs, fuzz, scripts):
         """What these tests need. The plain build comes first: scripts wait for it, and for each other."""
-        plain_tests = programs_of(name for name in units if name in self.heavy)
+        plain_tests = programs_of(name for name, prefix, _ in runs if prefix == PLAIN)
         self.make('build-plain', 'plain', ['all', *MORE] if scripts or plain_tests else ['generated'], ('configure-plain',), nice=0)
         if any(self.wants_packages(path) for path in scripts):
             self.add(Step('packages', [f'{here.SOURCE_DIR}/tests/lib/packages-built'], COMPUTES, CORES, needs=('build-plain',),
                           environment={'EDL_BUILD_DIR': self.plain}, limit_s=here.LIMIT_S))
         if plain_tests:
             self.make('build-plain-tests', 'plain', plain_tests, ('build-plain',))
-        conditional = here.conditional_tests()
-        tests = programs_of(name for name in units if name not in conditional) + [f'tests/fuzz/{name}' for name in fuzz]
-        tests += ['build-conditional-tests'] if conditional & set(units) else []
-        if tests or HISTORIES in scripts:
-            self.make('build-sanitized', 'sanitized', ['generated', *SANITIZED_PROGRAMS, *tests], ('configure-sanitized',))
+        conditional, units = here.conditional_tests(), {name for name, prefix, _ in runs if prefix != PLAIN}
+        tests = programs_of(units - conditional) + [f'tests/fuzz/{name}' for name in fuzz]
+        tests += ['build-conditional-tests'] if conditional & units else []
+        tests += ['edl'] if HISTORIES in scripts else []
+        if tests:
+            self.make('build-sanitized', 'sanitized', ['generated', *tests], ('configure-sanitized',))
 
     @staticmethod
     def wants_packages(path):
@@ -171,15 +172,21 @@ class Plan:
 
     # tests
 
-    def unit_tests(self, units, night=False, samples=True):
+    def unit_runs(self, units, night=False, samples=True):
+        """(name, prefix of the step, environment) of each run of these unit tests: PLAIN, or under sanitizers."""
         for name in units:
             sample, check, full = self.heavy.get(name, ('', '', ''))
             if name not in self.heavy or night:
-                self.add(here.unit_step(name, self.sanitized, needs=('build-sanitized',), environment=variables(full if night else '')))
+                yield name, '', full if night else ''
                 continue
-            self.add(here.unit_step(name, self.plain, 'plain-', needs=('build-plain-tests',), environment=variables(check)))
+            yield name, PLAIN, check
             if sample != '-' and samples:
-                self.add(here.unit_step(name, self.sanitized, 'sample-', needs=('build-sanitized',), environment=variables(sample)))
+                yield name, 'sample-', sample
+
+    def unit_tests(self, runs):
+        for name, prefix, environment in runs:
+            build_dir, needs = (self.plain, 'build-plain-tests') if prefix == PLAIN else (self.sanitized, 'build-sanitized')
+            self.add(here.unit_step(name, build_dir, prefix, needs=(needs,), environment=variables(environment)))
 
     def fuzz(self, fuzz):
         self.add(*(here.fuzz_step(name, self.sanitized, needs=('build-sanitized',)) for name in fuzz))
@@ -248,9 +255,10 @@ def full(plan, night):
         print(f'left for ./check --night: {" ".join(left)}')
     plan.roots(scripts)
     plan.configure(again=True)
-    plan.build(units, here.fuzz_targets(), scripts)
+    runs = list(plan.unit_runs(units, night))
+    plan.build(runs, here.fuzz_targets(), scripts)
     plan.scripts(scripts, night)
-    plan.unit_tests(units, night)
+    plan.unit_tests(runs)
     plan.lint('' if night else here.table('tests/lint/whole')[0][0])
     plan.fuzz(here.fuzz_targets())
 
@@ -274,9 +282,10 @@ def quick(plan, named):
     scripts |= {path for path in here.scripts() if short(path) in own}
     plan.roots(scripts)
     plan.configure(again=False)
-    plan.build(sorted(units), sorted(fuzz), scripts)
+    runs = list(plan.unit_runs(sorted(units), samples=False))
+    plan.build(runs, sorted(fuzz), scripts)
     plan.scripts(scripts)
-    plan.unit_tests(sorted(units), samples=False)
+    plan.unit_tests(runs)
     plan.lint(change.base)
     plan.fuzz(sorted(fuzz))
 
