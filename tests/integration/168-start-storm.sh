@@ -4,7 +4,6 @@
 # that succeed at once. The node goes on to report, its other processes are answered over EDL_SOCKET, and none of another user's ends.
 # EDL_STORM_S: how long the failures last (8); EDL_STORM_SWEEP: how many jobs succeed (100)
 # Takes 13 s: starts fail for 8 s
-# Runs alone: measures how long a node is silent under a storm of starts
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
