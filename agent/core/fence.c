@@ -116,6 +116,16 @@ bool fence_outlived(struct fence *fence, struct lease_word lease, uint64_t now_u
     return true;
 }
 
+/* verify_by - when one that is frozen now has to be seen to stand still: in time, or as soon as can
+ * be asked of one that is frozen late, and at the deadline in any case that is not past */
+static uint64_t verify_by(const struct fence *fence, uint64_t deadline_us, uint64_t now_us)
+{
+    const uint64_t late_us = now_us + MIN_OF(fence->lease_us / KILL_PART, VERIFY_LATE_US);
+
+    return MAX_OF(fence_kill_at(deadline_us, fence->lease_us),
+                  now_us < deadline_us ? MIN_OF(late_us, deadline_us) : late_us);
+}
+
 /* look_running - it goes on, or is to be frozen; returns when to look again */
 static uint64_t look_running(struct fence *fence, struct lease_word lease, uint64_t now_us,
                              struct fence_verdict *verdict)
@@ -125,8 +135,7 @@ static uint64_t look_running(struct fence *fence, struct lease_word lease, uint6
     fence->stance = FENCE_FREEZING;
     fence->epoch = lease.epoch;
     fence->since_us = now_us;
-    fence->verify_by_us = MAX_OF(fence_kill_at(lease.deadline_us, fence->lease_us),
-                                 now_us + MIN_OF(fence->lease_us / KILL_PART, VERIFY_LATE_US));
+    fence->verify_by_us = verify_by(fence, lease.deadline_us, now_us);
     verdict->freeze = true;
     return fence->verify_by_us;
 }

@@ -112,6 +112,30 @@ TEST(test_a_freeze_that_is_not_seen_kills)
     assert_int_equal(look(&fence, DEADLINE, 200000, &next), 2);
 }
 
+/* A loop that is held up freezes late, and may not take time beyond the deadline for it. */
+TEST(test_a_late_freeze_is_seen_before_the_deadline)
+{
+    static const struct {
+        uint64_t now, next;
+    } table[] = {
+        { 98500, 99500 },         /* a twelfth of the lease later */
+        { 99000, DEADLINE },      /* the same */
+        { 99400, DEADLINE },      /* sooner */
+        { 99999, DEADLINE },      /* likewise */
+        { DEADLINE, 101000 },     /* it is past: as soon as can be */
+        { DEADLINE + 5, 101005 }, /* likewise */
+    };
+
+    for (size_t i = 0; i < ELEMENTS(table); i++) {
+        struct fence fence = freezable(60000);
+        uint64_t next;
+
+        assert_int_equal(look(&fence, DEADLINE, table[i].now, &next), 4);
+        assert_int_equal(next, table[i].next);
+        assert_int_equal(look(&fence, DEADLINE, table[i].next, &next), 2);
+    }
+}
+
 /* The trap: that the lease goes on is not enough, its epoch tells of a gap. */
 TEST(test_a_renewal_thaws_in_the_same_epoch_only)
 {
