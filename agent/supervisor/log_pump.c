@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -323,12 +322,13 @@ int log_pump_fd(const struct log_pump *pump)
     return pump->has_thread ? -1 : pump->pipe_fd;
 }
 
-/* has_bytes - else it is readable because nobody can write to it any more */
-static bool has_bytes(const struct log_pump *pump)
+/* look - what poll(2) says of the pipe. Its program can open it by a name and read it, too: so a
+ * pipe that was readable may be empty now, with writers that live. */
+static short look(const struct log_pump *pump)
 {
-    int n = 0;
+    struct pollfd p = { .fd = pump->pipe_fd, .events = POLLIN };
 
-    return pump->pipe_fd >= 0 && ioctl(pump->pipe_fd, FIONREAD, &n) == 0 && n > 0;
+    return pump->pipe_fd >= 0 && poll(&p, 1, 0) > 0 ? p.revents : 0;
 }
 
 /* start_thread - no signal is for it: those of the process are the supervisor's to read, and one
@@ -352,7 +352,11 @@ static bool start_thread(struct log_pump *pump)
 
 void log_pump_run(struct log_pump *pump)
 {
-    if (!has_bytes(pump) || (!start_thread(pump) && step(pump) == STEP_OVER))
+    short seen = look(pump);
+
+    if (seen == 0)
+        return;
+    if ((seen & POLLIN) == 0 || (!start_thread(pump) && step(pump) == STEP_OVER))
         pump->pipe_fd = safe_close(pump->pipe_fd);
 }
 
@@ -369,13 +373,14 @@ static bool join(struct log_pump *pump)
     return true;
 }
 
-/* Without a thread there is little, and nothing else to do for its supervisor: no lease is to keep
- * any more. */
+/* What a short program left is moved by a thread, too: with the account's rights, and with a
+ * deadline for the disk. Where no thread can be had, nothing else is to do for its supervisor: no
+ * lease is to keep any more. */
 void log_pump_end(struct log_pump *pump)
 {
     pump->left = PIPE_MOST_BYTES;
     atomic_store(&pump->ending, true);
-    if (pump->has_thread) {
+    if (pump->has_thread || ((look(pump) & POLLIN) != 0 && start_thread(pump))) {
         (void)eventfd_write(pump->end_fd, 1);
         pump->stuck = !join(pump);
         return;
