@@ -2,17 +2,22 @@
 /* checkpoint.c - a server's table in a file */
 #include "trainer/checkpoint.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "kernels/optimizer.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
 #include "trainer/file_write.h"
@@ -116,6 +121,49 @@ static int write_content(int fd, const char *path, uint64_t job_id, struct table
     return r < 0 ? r : file_reads_back(AT_FDCWD, path, all, n + HEAD_PIECES);
 }
 
+/* ---- the file beside it, until it is whole ---- */
+
+#define ASIDE_DIGITS 16
+
+static const char aside_mark[] = ".tmp", hex_digits[] = "0123456789abcdef";
+
+static int aside_name(const char *path, char *ret, size_t size, struct edl_error *error)
+{
+    uint64_t number;
+
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+        return edl_error_errno(error, -errno, "cannot name a file beside %s", path);
+    if ((size_t)snprintf(ret, size, "%s%s-%0*" PRIx64, path, aside_mark, ASIDE_DIGITS, number) >=
+        size)
+        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", path);
+    return 0;
+}
+
+/* is_aside - of the file with that name; releases before had one name for all writers */
+static bool is_aside(const char *entry, const char *name)
+{
+    const size_t n = strlen(name), mark = strlen(aside_mark);
+
+    if (strncmp(entry, name, n) != 0 || strncmp(entry + n, aside_mark, mark) != 0)
+        return false;
+    entry += n + mark;
+    return *entry == '\0' || (*entry == '-' && strlen(entry + 1) == ASIDE_DIGITS &&
+                              strspn(entry + 1, hex_digits) == ASIDE_DIGITS);
+}
+
+void checkpoint_sweep(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    _cleanup_free_ char *parent = file_parent(path);
+    _cleanup_closedir_ DIR *folder = opendir(parent);
+    struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (is_aside(entry->d_name, name) && unlinkat(dirfd(folder), entry->d_name, 0) < 0)
+            log_warning("cannot remove the half written checkpoint %s/%s: %s", parent,
+                        entry->d_name, strerror(errno));
+}
+
 int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
                      struct edl_error *error)
 {
@@ -123,8 +171,11 @@ int checkpoint_claim(struct one_writer *writer, const struct pserver_config *con
     struct writer_name me = { .incarnation = config->incarnation };
     uint8_t digest[JOB_PROOF_BYTES];
     char path[PATH_MAX];
-    int r = job_hmac(config->secret, text, strlen(text), digest, error);
+    int r;
 
+    if (one_writer_holds(writer))
+        return 0;
+    r = job_hmac(config->secret, text, strlen(text), digest, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < 16; i++)
@@ -132,32 +183,47 @@ int checkpoint_claim(struct one_writer *writer, const struct pserver_config *con
     (void)snprintf(me.place, sizeof me.place, "pserver %u", config->index);
     if ((size_t)snprintf(path, sizeof path, "%s.writer", config->checkpoint_path) >= sizeof path)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", config->checkpoint_path);
-    return one_writer_claim(writer, path, &me, error);
+    r = one_writer_claim(writer, path, &me, error);
+    if (r >= 0)
+        checkpoint_sweep(config->checkpoint_path);
+    return r;
+}
+
+/* put_in_place - unless it is another one's by now. Who takes it over after this question has swept
+ * the file before it reads what is there. */
+static int put_in_place(const char *aside, const char *path, const struct one_writer *writer,
+                        struct edl_error *error)
+{
+    if (writer != NULL && !one_writer_holds(writer))
+        return edl_error_set(error, -EBUSY, "another server has taken over %s", path);
+    if (rename(aside, path) < 0)
+        return edl_error_errno(error, -errno, "cannot rename %s", aside);
+    return name_sync(path, error);
 }
 
 int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
-                     struct edl_error *error)
+                     const struct one_writer *writer, struct edl_error *error)
 {
-    char temporary[PATH_MAX];
+    char aside[PATH_MAX];
     _cleanup_close_ int fd = -1;
     int r;
 
     r = file_make_parent(path, error);
+    if (r >= 0)
+        r = aside_name(path, aside, sizeof aside, error);
     if (r < 0)
         return r;
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.tmp", path) >= sizeof temporary)
-        return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", path);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
-        return edl_error_errno(error, -errno, "cannot create %s", temporary);
-    r = write_content(fd, temporary, job_id, table);
-    if (r < 0) {
-        (void)unlink(temporary);
-        return edl_error_errno(error, r, "cannot write %s, and the one before stays", temporary);
-    }
-    if (rename(temporary, path) < 0)
-        return edl_error_errno(error, -errno, "cannot rename %s", temporary);
-    return name_sync(path, error);
+        return edl_error_errno(error, -errno, "cannot create %s", aside);
+    r = write_content(fd, aside, job_id, table);
+    if (r < 0)
+        (void)edl_error_errno(error, r, "cannot write %s, and the one before stays", aside);
+    else
+        r = put_in_place(aside, path, writer, error);
+    if (r < 0)
+        (void)unlink(aside);
+    return r;
 }
 
 static int check_header(const struct file_header *header, const char *path, uint64_t file_bytes,

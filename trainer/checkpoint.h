@@ -4,8 +4,10 @@
  * 64-byte header {magic "EDLCKPT2", job id, updates, samples, body bytes, shard, shards, bytes of
  * the declaration, optimizer, slots, CRC32 of the body, CRC32 of the header before it} + body
  * {DECLARE body as on the wire, values, the slots one after the other, u64 touched}, little-endian.
- * Written to a temporary file beside it, synced, read back, renamed: a reader sees the old one or
- * the new one, and the old one stays until the new one is whole.
+ * Written to a file beside it whose name no other writer uses, synced, read back, renamed: a reader
+ * sees the old one or the new one, and the old one stays until the new one is whole. A server that
+ * takes the place over sweeps what others left half written. So one that stood still meanwhile, and
+ * goes on, finds no file to rename.
  *
  * "EDLCKPT1" is of releases whose gradients were means, with a rate and an L2 that meant something
  * else. Going on from it would train by other rules than it began with, so it is refused. */
@@ -18,14 +20,19 @@ struct one_writer;
 struct pserver_config;
 struct table;
 
-/* checkpoint_claim - the place of the server's checkpoint for this process; -EBUSY: another one
- * writes there, by its name. As one_writer_claim. */
+/* checkpoint_claim - the place of the server's checkpoint for this process, where nothing is half
+ * written then; -EBUSY: another one writes there, by its name. As one_writer_claim. */
 int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
                      struct edl_error *error);
 
-/* checkpoint_write - returns 0 or a negative code; makes the folder (one level) if need be */
+/* checkpoint_sweep - what was half written for the file is removed */
+void checkpoint_sweep(const char *path);
+
+/* checkpoint_write - returns 0 or a negative code; makes the folder (one level) if need be
+ * writer: who claimed the place; -EBUSY: another one has taken it over, and what is there is its
+ * own. NULL: nobody else writes there */
 int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
-                     struct edl_error *error);
+                     const struct one_writer *writer, struct edl_error *error);
 
 /* checkpoint_read - *ret is a new table; -ENOENT when there is no file; EDL_ECORRUPT when it is
  * damaged, of another job or shard, or of an older release (the text names the file) */

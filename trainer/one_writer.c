@@ -120,6 +120,7 @@ static int put(struct one_writer *writer, const struct writer_name *me)
     _cleanup_free_ char *text = text_of(me);
     char aside[PATH_MAX];
     _cleanup_close_ int fd = -1;
+    struct stat st = { 0 };
     int r;
 
     if ((size_t)snprintf(aside, sizeof aside, "%s-%ld", writer->path, (long)getpid()) >=
@@ -132,6 +133,8 @@ static int put(struct one_writer *writer, const struct writer_name *me)
     r = file_write_all(fd, text, strlen(text));
     if (r >= 0)
         r = try_lock(fd, writer->path);
+    if (r >= 0 && fstat(fd, &st) < 0)
+        r = -errno;
     if (r >= 0 && rename(aside, writer->path) < 0)
         r = -errno;
     if (r < 0) {
@@ -139,6 +142,8 @@ static int put(struct one_writer *writer, const struct writer_name *me)
         return r;
     }
     writer->fd = TAKE_FD(fd);
+    writer->device = st.st_dev;
+    writer->inode = st.st_ino;
     writer->held = true;
     return 0;
 }
@@ -181,6 +186,14 @@ static int take(struct one_writer *writer, const struct writer_name *me, struct 
     return r < 0 ? edl_error_errno(error, r, "cannot write %s", writer->path) : 0;
 }
 
+bool one_writer_holds(const struct one_writer *writer)
+{
+    struct stat named;
+
+    return writer->held && stat(writer->path, &named) == 0 && named.st_dev == writer->device &&
+           named.st_ino == writer->inode;
+}
+
 static void let_go(struct one_writer *writer)
 {
     if (writer->held)
@@ -193,7 +206,7 @@ int one_writer_claim(struct one_writer *writer, const char *path, const struct w
 {
     int r;
 
-    if (writer->held && is_at(writer->fd, writer->path))
+    if (one_writer_holds(writer))
         return 0;
     let_go(writer);
     if ((size_t)snprintf(writer->path, sizeof writer->path, "%s", path) >= sizeof writer->path)
@@ -211,7 +224,7 @@ int one_writer_claim(struct one_writer *writer, const char *path, const struct w
 
 void one_writer_release(struct one_writer *writer)
 {
-    if (writer->held && is_at(writer->fd, writer->path))
+    if (one_writer_holds(writer))
         (void)unlink(writer->path);
     let_go(writer);
 }

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct edl_error;
 
@@ -26,6 +27,8 @@ struct writer_name {
 struct one_writer {
     bool held;
     int fd; /* of the file, which is locked */
+    dev_t device;
+    ino_t inode; /* of the file */
     char path[PATH_MAX];
 };
 
@@ -38,6 +41,10 @@ void writer_name_of_environment(struct writer_name *ret);
  * do. Else what opening the file gives. */
 int one_writer_claim(struct one_writer *writer, const char *path, const struct writer_name *me,
                      struct edl_error *error);
+
+/* one_writer_holds - it was claimed, and nobody has taken it over; also asked by a child that has
+ * not its files */
+bool one_writer_holds(const struct one_writer *writer);
 
 /* one_writer_release - and nothing is left of it */
 void one_writer_release(struct one_writer *writer);

@@ -18,11 +18,14 @@ static void checkpoint_done(struct pserver *server, bool ok)
 {
     server->child = 0;
     server->child_source = sd_event_source_disable_unref(server->child_source);
-    if (ok)
+    if (ok) {
         server->saved_updates = server->saving_updates;
-    else
-        log_error("the checkpoint %s could not be written; trying again later",
-                  server->checkpoint_path);
+        return;
+    }
+    log_error("the checkpoint %s could not be written; trying again later",
+              server->checkpoint_path);
+    if (one_writer_holds(&server->writer)) /* a child that was killed has left its file */
+        checkpoint_sweep(server->checkpoint_path);
 }
 
 static int on_child(sd_event_source *source, const siginfo_t *info, void *userdata)
@@ -64,7 +67,8 @@ static void checkpoint_start(struct pserver *server)
         /* The connections are not the child's: if the server dies now, its peers must notice at
          * once. */
         (void)close_range(3, UINT_MAX, 0);
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, &error);
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table,
+                             &server->writer, &error);
         if (r < 0)
             (void)log_failure(&error, "checkpoint");
         _exit(r < 0 ? 1 : 0);
@@ -90,7 +94,8 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
         return 0;
     r = claim(server, error);
     if (r >= 0)
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, error);
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table,
+                             &server->writer, error);
     if (r >= 0)
         server->saved_updates = table_updates(server->table);
     return r;

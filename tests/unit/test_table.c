@@ -16,6 +16,7 @@
 #include "shared/cleanup.h"
 #include "tests/unit/test.h"
 #include "trainer/checkpoint.h"
+#include "trainer/one_writer.h"
 #include "trainer/table.h"
 
 static struct declaration sample_declaration(void)
@@ -139,8 +140,8 @@ TEST(test_checkpoint)
     table_touched(table, &n)[2] = 44;
     table_set_updates(table, 17);
     table_set_samples(table, 18);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL), 0); /* replaces */
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0); /* replaces */
     assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), 0);
     assert_memory_equal(table_values(back), table_values(table), bytes);
     assert_memory_equal(table_slot(back, 0), table_slot(table, 0), bytes);
@@ -152,6 +153,62 @@ TEST(test_checkpoint)
     assert_int_equal(checkpoint_read(path, 8, 1, &back, NULL), EDL_ECORRUPT);
     assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), EDL_ECORRUPT);
     (void)table_free(table);
+    folder_remove(folder);
+}
+
+static void make_file(const char *path, const char *end)
+{
+    char name[160];
+    int fd;
+
+    (void)snprintf(name, sizeof name, "%s%s", path, end);
+    fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)safe_close(fd);
+}
+
+static bool is_there(const char *path, const char *end)
+{
+    char name[160];
+
+    (void)snprintf(name, sizeof name, "%s%s", path, end);
+    return access(name, F_OK) == 0;
+}
+
+/* A server that stood still is followed by a newer incarnation. When it goes on, it writes neither
+ * into the file of that one nor over what that one has saved. */
+TEST(test_a_server_that_thaws_writes_over_nothing)
+{
+    static const char half[] = ".tmp-0123456789abcdef";
+    char folder[64], path[128];
+    struct pserver_config config = { .job_id = 7, .incarnation = 1, .checkpoint_path = path };
+    struct one_writer old = { 0 }, new = { 0 };
+    struct table *table = make(1, 2), *back = NULL;
+    struct edl_error error;
+
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/pserver-1.ckpt", folder);
+    assert_int_equal(checkpoint_claim(&old, &config, NULL), 0);
+    make_file(path, half); /* it stands still while it writes */
+    make_file(path, ".tmp");
+    make_file(path, ".tmp-mine"); /* no file of ours */
+    config.incarnation = 2;
+    assert_int_equal(checkpoint_claim(&new, &config, NULL), 0);
+    assert_false(is_there(path, half));
+    assert_false(is_there(path, ".tmp"));
+    assert_true(is_there(path, ".tmp-mine"));
+    table_set_updates(table, 20);
+    assert_int_equal(checkpoint_write(path, 7, table, &new, NULL), 0);
+    make_file(path, half); /* the newer one's */
+    table_set_updates(table, 10);
+    assert_int_equal(checkpoint_write(path, 7, table, &old, &error), -EBUSY);
+    assert_true(is_there(path, half));
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), 0);
+    assert_int_equal(table_updates(back), 20);
+    (void)table_free(back);
+    (void)table_free(table);
+    (void)safe_close(old.fd);
+    one_writer_release(&new);
     folder_remove(folder);
 }
 
@@ -167,7 +224,7 @@ TEST(test_checkpoint_damage)
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/c/1.ckpt", folder);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
     size = lseek(fd, 0, SEEK_END);
     for (off_t at = 0; at < size; at++) {
@@ -200,7 +257,7 @@ TEST(test_checkpoint_of_before)
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/old.ckpt", folder);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "EDLCKPT1", 8, 0), 8);
     (void)safe_close(fd);
@@ -544,7 +601,7 @@ TEST(test_checkpoint_of_every_method)
         table = table_of(&d);
         push_equal(table, 0.5f, all_rows, rows ? ROWS : 0, 3, 0);
         push_equal(table, 0.25f, &one, rows, 3, 0);
-        assert_int_equal(checkpoint_write(path, 7, table, NULL), 0);
+        assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
         assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), 0);
         if (rows) { /* two of them owe a decay at the rate of the last push */
             float pulled[2][VALUES];
