@@ -123,15 +123,16 @@ static int values_are_lost(struct trainer *trainer, struct edl_error *error)
     return -ENODATA;
 }
 
-/* others_train - somebody has a task in hand, and may have the values: it has not noticed yet that
- * the server was gone. Who has a task itself does not wait for them, or two would for each other */
-static bool others_train(struct trainer *trainer)
+/* others_train - 1: somebody has a task in hand, and may have the values: it has not noticed yet
+ * that the server was gone. Who has a task itself does not wait for them, or two would for each
+ * other. A scheduler that is away has not said so: it is asked for as long as every call of this
+ * trainer, and then nothing is known (negative). */
+static int others_train(struct trainer *trainer, struct edl_error *error)
 {
-    struct edl_error ignored = { 0 };
     uint64_t leased = 0;
+    int r = trainer->has_task ? 0 : job_api_trained(trainer->api, &leased, error);
 
-    return !trainer->has_task && job_api_trained(trainer->api, &leased, &ignored) >= 0 &&
-           leased > 0;
+    return r < 0 ? r : leased > 0;
 }
 
 static int await_values(struct trainer *trainer, struct edl_error *error)
@@ -143,14 +144,17 @@ static int await_values(struct trainer *trainer, struct edl_error *error)
                                        .wait_us = trainer->config->reconnect_us,
                                        .stop = trainer->config->stop };
     bool late;
-    int r;
+    int r, others;
 
     if (!ps_client_wished(trainer->servers) && ps_client_awaits(trainer->servers) == NULL)
         return 0;
-    do
+    do {
         r = servers_wait(&wait, &late, error);
-    while (r == -EINPROGRESS && others_train(trainer));
-    return r == -EINPROGRESS ? values_are_lost(trainer, error) : r;
+        if (r != -EINPROGRESS)
+            return r;
+        others = others_train(trainer, error);
+    } while (others > 0);
+    return others < 0 ? others : values_are_lost(trainer, error);
 }
 
 /* Asks anew where the servers are each time: one that was replaced comes back somewhere else. */

@@ -34,7 +34,7 @@ struct world {
     char pattern[128];
     char output[128];
     struct test_server servers[2];
-    uint64_t reconnect_us;
+    uint64_t reconnect_us, api_retry_us;
     struct fake fake;
 };
 
@@ -71,7 +71,7 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .evaluate_max = HELD_OUT,
         .hosts_wait_us = 20 * USEC_PER_SEC,
         .reconnect_us = world->reconnect_us,
-        .api_retry_us = 20 * USEC_PER_SEC,
+        .api_retry_us = world->api_retry_us,
         .stop = &stop,
     };
 }
@@ -100,7 +100,7 @@ static void world_open(struct world *world, uint32_t passes)
 {
     char socket_folder[128];
 
-    world->reconnect_us = 20 * USEC_PER_SEC;
+    world->reconnect_us = world->api_retry_us = 20 * USEC_PER_SEC;
     folder_make(world->folder, sizeof world->folder);
     corpus_write(world->folder, TRAIN, HELD_OUT, CHUNK);
     (void)snprintf(world->pattern, sizeof world->pattern, "%s/train-*.recordio", world->folder);
@@ -293,6 +293,25 @@ TEST(test_values_are_lost)
     assert_int_equal(child_wait(trainer_start(&world, 1)), 1);
     assert_int_equal(world.fake.state->n_lost, 1);
     assert_int_equal(world.fake.state->saved, 0);
+    world_close(&world);
+}
+
+/* Whether somebody else trains is not known then: the trainer ends, and its job does not. */
+TEST(test_an_absent_scheduler_decides_nothing)
+{
+    struct world world;
+    pid_t trainer;
+
+    world_open(&world, 2);
+    trainer = trainer_start(&world, 0);
+    fake_wait(&world.fake, FAKE_FINISHED, 3);
+    (void)kill(trainer, SIGKILL);
+    assert_int_equal(child_wait(trainer), -SIGKILL);
+    replace_empty(&world, 1);
+    world.fake.state->hides_tasks = true;
+    world.reconnect_us = world.api_retry_us = 300 * USEC_PER_MSEC;
+    assert_int_equal(child_wait(trainer_start(&world, 1)), 1);
+    assert_int_equal(world.fake.state->n_lost, 0);
     world_close(&world);
 }
 

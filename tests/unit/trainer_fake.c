@@ -34,7 +34,8 @@ struct fake_server {
         uint32_t lease;
     } tasks[TASKS_MAX];
     uint32_t next_lease;
-    pid_t saver; /* 0: nobody is saving */
+    pid_t saver;      /* 0: nobody is saving */
+    bool asked_hosts; /* since the last question of tasks */
 };
 
 static void tell(struct fake_server *fake, enum fake_event event)
@@ -58,6 +59,7 @@ static void on_hosts(struct http_request *request, void *userdata)
     struct fake_server *fake = userdata;
     json_t *list = json_array();
 
+    fake->asked_hosts = true;
     for (uint32_t i = 0; i < fake->state->n_hosts; i++)
         json_array_append_new(
             list, json_pack("{s:i, s:I, s:s, s:[i,i], s:s}", "index", (int)i, "incarnation",
@@ -101,6 +103,13 @@ static void on_tasks(struct http_request *request, void *userdata)
 {
     struct fake_server *fake = userdata;
 
+    const bool is_away = fake->state->hides_tasks && !fake->asked_hosts;
+
+    fake->asked_hosts = false;
+    if (is_away) {
+        http_reply_json(request, 503, json_object());
+        return;
+    }
     take_back(fake);
     http_reply_json(request, 200,
                     json_pack("{s:i, s:i}", "records_total", (int)fake->state->n_finished, "leased",
