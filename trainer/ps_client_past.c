@@ -32,9 +32,15 @@ void ps_client_set_trained(struct ps_client *client, bool trained)
     client->trained = trained;
 }
 
-static bool knows_of_training(const struct ps_client *client)
+/* knows_of_training - of this server. It had no update when another one had the first: then its
+ * values are those that are held. */
+static bool knows_of_training(const struct ps_client *client, uint32_t server)
 {
+    const struct wire_past *own = &client->held[server].past;
     bool knows = client->trained;
+
+    if (own->life != 0 && own->holds > 0 && own->updates == 0)
+        return knows;
 
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         knows = knows || client->held[s].past.updates > 0;
@@ -50,7 +56,7 @@ int ps_client_past_tell(struct ps_client *client, struct edl_error *error)
     for (uint32_t s = 0; s < n; s++) {
         struct wire_past past = client->held[s].past;
 
-        past.trained = knows_of_training(client);
+        past.trained = knows_of_training(client, s);
         (void)wire_past_encode(&past, client->links[s].head + WIRE_HEADER_BYTES);
     }
     r = ps_client_ask_all(client, WIRE_PAST, WIRE_PAST_BYTES, WIRE_PAST_OK, replies,

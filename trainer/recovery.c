@@ -30,7 +30,7 @@ enum wire_wish recovery_wish(const struct recovery *recovery, const struct wire_
 
     if (recovery->source == RECOVERED_CHECKPOINT)
         return WISH_NOTHING;
-    if (has_older && past->updates > now->updates)
+    if (has_older && (past->updates > now->updates || (now->awaits && !past->trained)))
         return WISH_VALUES;
     if (now->awaits)
         return WISH_WAIT;

@@ -6,9 +6,11 @@
  * server its values are and how many updates are in them. A server without a checkpoint asks for
  * the values with the most updates: of two trainers both may set theirs, the better ones last.
  * While nobody has set any, it serves none to a job that has been trained: its trainers wait.
- * Then it asks the other trainers for the sparse rows that nobody has brought yet, as a trainer
- * has only rows that it pulled. A server with a checkpoint asks for nothing. Optimizer states are
- * not with the trainers: without a checkpoint they begin anew.
+ * Values without an update are as good as any, if the trainer that pulled them knows of no training
+ * since: the server died before its first update. Then it asks the other trainers for the sparse
+ * rows that nobody has brought yet, as a trainer has only rows that it pulled. A server with a
+ * checkpoint asks for nothing. Optimizer states are not with the trainers: without a checkpoint
+ * they begin anew.
  *
  * Either way it knows how many updates there were before, as far as a trainer has seen them, and so
  * how many are lost. Pure. */

@@ -70,6 +70,28 @@ TEST(test_without_checkpoint)
     assert_int_equal(recovery_wish(&recovery, &idle, &better), WISH_NOTHING);
 }
 
+/* The server died before its first update. A trainer that saw another server's first one waits; one
+ * that pulled this server's values, and knows of no task that was counted, brings them. */
+TEST(test_values_before_the_first_update)
+{
+    struct recovery recovery;
+    const struct wire_past saw = { .trained = 1 }, holds = past_of(BEFORE, 0, true);
+    struct wire_past stale = holds;
+    const struct recovery_now waits = { .awaits = true };
+    uint64_t of;
+
+    stale.trained = 1; /* a task was counted since it pulled */
+    recovery_init(&recovery, NOW, false, 0);
+    assert_int_equal(recovery_wish(&recovery, &holds, &untrained), WISH_NOTHING);
+    assert_true(recovery_meet(&recovery, &saw, &untrained));
+    assert_int_equal(recovery_wish(&recovery, &saw, &waits), WISH_WAIT);
+    assert_int_equal(recovery_wish(&recovery, &stale, &waits), WISH_WAIT);
+    assert_int_equal(recovery_wish(&recovery, &holds, &waits), WISH_VALUES);
+    recovery_seeded(&recovery, &holds, 0);
+    assert_int_equal(recovery_wish(&recovery, &saw, &untrained), WISH_NOTHING);
+    assert_int_equal(recovery_lost(&recovery, &of), 0);
+}
+
 /* With a checkpoint nothing is asked for, and what it lacks is counted once. */
 TEST(test_with_checkpoint)
 {
