@@ -47,7 +47,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
 {
     const struct node *node =
         cluster_node(sim->server.cluster, sim->nodes[take_answer->node]->name);
-    const struct process *process;
+    struct process *process;
     struct orders_turn turn;
     size_t n = 0;
 
@@ -67,7 +67,9 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
     take_answer->orders->uncommitted = server_has_news(sim);
     turn = node_orders_begin(node);
     DL_FOREACH2(node->processes, process, node_next)
-    if (node_orders_tell(&turn, process))
+    if (node_orders_may_tell(&turn, process)) {
+        node_orders_told(&turn, process);
         fill_order(sim, &take_answer->orders->items[take_answer->orders->n++], process);
+    }
     send_answer(sim, take_answer);
 }

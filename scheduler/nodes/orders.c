@@ -322,15 +322,17 @@ json_t *orders_to_json(const struct node *node, const struct log_hub *logs,
 {
     json_t *processes = json_array();
     struct orders_turn turn = node_orders_begin(node);
-    const struct process *process;
+    struct process *process;
 
     DL_FOREACH2(node->processes, process, node_next)
     {
         json_t *order =
-            node_orders_tell(&turn, process) ? order_of_account(process, numbers) : NULL;
+            node_orders_may_tell(&turn, process) ? order_of_account(process, numbers) : NULL;
 
-        if (order != NULL)
-            (void)json_array_append_new(processes, order);
+        if (order == NULL)
+            continue;
+        node_orders_told(&turn, process);
+        (void)json_array_append_new(processes, order);
     }
     return json_pack("{s:I,s:o,s:o}", "version", (json_int_t)node->orders_version, "processes",
                      processes, "logs", logs != NULL ? log_hub_orders(logs, node) : json_array());

@@ -15,20 +15,24 @@
 
 static struct process_report reports[JOBS * EACH];
 
-/* tell - reports what the node is told of, as an agent would; returns how many that are
- * Each that the agent knows from before is told of again. */
-static uint32_t tell(const struct node *node, enum process_state state)
+/* tell_but - reports what the node is told of, as an agent would; returns how many that are
+ * Each that the agent knows from before is told of again. waits: of this job nothing can be told.
+ */
+static uint32_t tell_but(const struct node *node, enum process_state state, const char *waits)
 {
     struct orders_turn turn = node_orders_begin(node);
-    const struct process *process;
+    struct process *process;
     uint32_t n = 0;
 
     DL_FOREACH2(node->processes, process, node_next)
     {
-        if (!node_orders_tell(&turn, process)) {
-            assert_false(process->reported);
+        if (!node_orders_may_tell(&turn, process)) {
+            assert_false(process->reported || process->told);
             continue;
         }
+        if (streq(process->job->spec->name, waits))
+            continue;
+        node_orders_told(&turn, process);
         reports[n++] =
             (struct process_report){ .job_id = process->job->id,
                                      .role = process->job->spec->roles[process->role].name,
@@ -37,6 +41,11 @@ static uint32_t tell(const struct node *node, enum process_state state)
                                      .state = state };
     }
     return n;
+}
+
+static uint32_t tell(const struct node *node, enum process_state state)
+{
+    return tell_but(node, state, "");
 }
 
 static void report(struct world *w, struct node *node, uint32_t n)
@@ -94,6 +103,25 @@ TEST(test_what_was_told_is_told_again)
     report(w, node, n - 1);
     assert_int_equal(tell(node, PROCESS_PREPARING), n - 1 + NODE_STARTS_TOLD);
     assert_int_equal(reports[0].index, first.index);
+    world_free(w);
+}
+
+/* The number of an account is being asked for: its processes take nobody's place. Once it is known,
+ * they push out none that the agent may have begun to start. */
+TEST(test_what_cannot_be_told_yet_spends_nothing)
+{
+    struct world *w = crowded(2);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    uint32_t n = tell_but(node, PROCESS_PREPARING, "job-0");
+    const uint64_t other = reports[0].job_id;
+
+    assert_int_equal(n, NODE_STARTS_TOLD);
+    assert_int_equal(tell(node, PROCESS_PREPARING), NODE_STARTS_TOLD); /* nothing is reported yet */
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(reports[i].job_id, other);
+    report(w, node, n);
+    assert_int_equal(tell(node, PROCESS_PREPARING), 2 * NODE_STARTS_TOLD);
+    assert_true(reports[0].job_id != other);
     world_free(w);
 }
 

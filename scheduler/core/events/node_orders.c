@@ -6,9 +6,9 @@
  * agent follows no orders for more than ORDERS_MAX processes. So the oldest starts are told first,
  * and further ones when the agent has reported some of those.
  *
- * An agent that was told of a process is told of it again, or it would stop it: a process is listed
- * once its agent has reported it. Of the others the first ones are, in the order in which they were
- * placed. A place in that order only moves forward. */
+ * An agent that was told of a process is told of it again, or it would stop it. So that is noted,
+ * as another one that was placed before it may only now be told of. A restart forgets the note;
+ * then the agent reports what it runs before it is told anything. */
 #include "scheduler/core/events/node_orders.h"
 
 #include <utlist.h>
@@ -34,22 +34,26 @@ uint32_t node_count_new(const struct node *node)
 struct orders_turn node_orders_begin(const struct node *node)
 {
     const struct process *process;
-    uint32_t n_listed = 0;
+    uint32_t n_listed = 0, n_starts = 0;
 
     DL_FOREACH2(node->processes, process, node_next)
-    n_listed += process->reported;
-    return (
-        struct orders_turn){ MIN_OF(NODE_STARTS_TOLD, ORDERS_MAX - MIN_OF(n_listed, ORDERS_MAX)) };
+    {
+        n_listed += process->reported || process->told;
+        n_starts += process->told && !process->reported;
+    }
+    return (struct orders_turn){ MIN_OF(NODE_STARTS_TOLD - MIN_OF(n_starts, NODE_STARTS_TOLD),
+                                        ORDERS_MAX - MIN_OF(n_listed, ORDERS_MAX)) };
 }
 
-bool node_orders_tell(struct orders_turn *turn, const struct process *process)
+bool node_orders_may_tell(const struct orders_turn *turn, const struct process *process)
 {
-    if (process->reported)
-        return true;
-    if (turn->n_starts == 0)
-        return false;
-    turn->n_starts--;
-    return true;
+    return process->reported || process->told || turn->n_starts > 0;
+}
+
+void node_orders_told(struct orders_turn *turn, struct process *process)
+{
+    turn->n_starts -= !process->reported && !process->told;
+    process->told = true;
 }
 
 void node_orders_go_on(struct cluster *cluster, struct node *node, uint32_t n_before)

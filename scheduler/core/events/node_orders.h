@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_orders.h - which of its processes a node is told of at a time
  *
- * All that its agent has reported, and so many of the others, the oldest first. */
+ * All that its agent has reported, and so many of the others, the oldest first. One that cannot be
+ * told of yet (its account's number is being asked for) takes nobody's place. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,10 +19,11 @@ struct orders_turn {
     uint32_t n_starts; /* that may still be told */
 };
 
-/* node_orders_begin - O(its processes). node_orders_tell - asked for each of its processes in their
- * order: whether it is told of this one */
+/* node_orders_begin - O(its processes). node_orders_may_tell - asked for each of its processes in
+ * their order: whether it may be told of this one. node_orders_told - it is: from now on always */
 struct orders_turn node_orders_begin(const struct node *node);
-bool node_orders_tell(struct orders_turn *turn, const struct process *process);
+bool node_orders_may_tell(const struct orders_turn *turn, const struct process *process);
+void node_orders_told(struct orders_turn *turn, struct process *process);
 
 /* node_count_new - those that it may not have been told of. O(its processes)
  * node_orders_go_on - after a report, before which it had n_before of those: it may be told of more

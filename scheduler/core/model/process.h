@@ -49,6 +49,7 @@ struct process {
     uint64_t stopping_wall_us, credited_wall_us;
     uint64_t since_us;  /* when it was assigned, then asked to stop; 0: before a restart */
     bool reported;      /* the core's own: its agent has spoken of it */
+    bool told;          /* its agent may know of it by its orders; a restart forgets that */
     bool told_progress; /* how far it is; a restart forgets that */
     uint64_t updates_lost, updates_lost_of; /* that its job has counted; a restart forgets them */
     bool start_failed;                      /* EXITED: its program never ran */

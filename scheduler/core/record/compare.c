@@ -17,6 +17,7 @@
  *   who arrived for a generation        after a restart they call again
  *   which task is next                  after a restart they come in the order of their ids
  *   heard, n_stale, reported, process->listed  the next report tells
+ *   process->told                       likewise
  *   what is learnt of jobs and families families are written now and then, jobs begin with theirs
  *   effects, and what planning keeps    worked out anew */
 #include "scheduler/core/record/compare.h"
