@@ -142,9 +142,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
     if (r == 0)
-        scheduler->account_numbers =
-            account_numbers_new(scheduler->event, peers_worker(scheduler->peers), on_account_known,
-                                scheduler);
+        r = account_numbers_new(scheduler->event, on_account_known, scheduler,
+                                &scheduler->account_numbers, error);
     if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)

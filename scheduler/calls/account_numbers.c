@@ -33,9 +33,9 @@ struct number {
 };
 
 struct account_numbers {
-    struct number *all; /* owned; uthash by name, the last one that was asked for at the end */
-    sd_event *event;    /* owned reference */
-    struct worker *worker;
+    struct number *all;    /* owned; uthash by name, the last one that was asked for at the end */
+    sd_event *event;       /* owned reference */
+    struct worker *worker; /* owned */
     void (*known)(const char *name, void *userdata);
     void *userdata;
 };
@@ -49,16 +49,21 @@ struct question {
     uid_t uid;
 };
 
-struct account_numbers *account_numbers_new(sd_event *event, struct worker *worker,
-                                            void (*known)(const char *name, void *userdata),
-                                            void *userdata)
+int account_numbers_new(sd_event *event, void (*known)(const char *name, void *userdata),
+                        void *userdata, struct account_numbers **ret, struct edl_error *error)
 {
     struct account_numbers *numbers = xcalloc(1, sizeof *numbers);
+    int r = worker_new(event, "edl-numbers", &numbers->worker, error);
 
-    *numbers = (struct account_numbers){
-        .event = sd_event_ref(event), .worker = worker, .known = known, .userdata = userdata
-    };
-    return numbers;
+    if (r < 0) {
+        free(numbers);
+        return r;
+    }
+    numbers->event = sd_event_ref(event);
+    numbers->known = known;
+    numbers->userdata = userdata;
+    *ret = numbers;
+    return 0;
 }
 
 static void drop(struct account_numbers *numbers, struct number *number)
@@ -74,6 +79,7 @@ struct account_numbers *account_numbers_free(struct account_numbers *numbers)
 
     if (numbers == NULL)
         return NULL;
+    numbers->worker = worker_abandon(numbers->worker);
     HASH_ITER(hh, numbers->all, number, next)
     {
         drop(numbers, number);

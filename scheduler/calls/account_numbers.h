@@ -3,7 +3,8 @@
  *
  * They go with the orders that start processes: a node on which the name is not there, or has
  * another number, is another person's (agent/machine/account.c). The account database is asked
- * beside the loop (worker.h), as in peer.c, and only what waits for the answer waits. */
+ * beside the loop (worker.h), and only what waits for the answer waits. It has a thread of its own:
+ * a name that takes long holds up no caller on the Unix socket (peer.h). */
 #pragma once
 
 #include <stdint.h>
@@ -11,20 +12,20 @@
 #include <systemd/sd-event.h>
 
 struct account_numbers;
-struct worker;
+struct edl_error;
 
 /* An answer is as good as new for so long; then it is asked for again, and counts meanwhile. */
 #define ACCOUNT_NUMBER_FRESH_US (60 * USEC_PER_SEC)
 /* A database that fails is asked again after so long. */
 #define ACCOUNT_NUMBER_RETRY_US USEC_PER_SEC
 
-/* account_numbers_new - worker: borrowed; one that is abandoned before these are freed.
- * known is called in the loop with each name of which nothing was known before. */
-struct account_numbers *account_numbers_new(sd_event *event, struct worker *worker,
-                                            void (*known)(const char *name, void *userdata),
-                                            void *userdata);
+/* account_numbers_new - known is called in the loop with each name of which nothing was known
+ * before
+ */
+int account_numbers_new(sd_event *event, void (*known)(const char *name, void *userdata),
+                        void *userdata, struct account_numbers **ret, struct edl_error *error);
 
-/* account_numbers_free - accepts NULL; returns NULL */
+/* account_numbers_free - waits for no answer; accepts NULL; returns NULL */
 struct account_numbers *account_numbers_free(struct account_numbers *numbers);
 
 /* account_number - 1 with *ret; 0: there is no such account, or numbers is NULL; -EAGAIN: it is

@@ -82,11 +82,6 @@ int peers_new(sd_event *event, uint64_t wait_us, struct peers **ret, struct edl_
     return 0;
 }
 
-struct worker *peers_worker(struct peers *peers)
-{
-    return peers->worker;
-}
-
 static void drop(struct peers *peers, struct peer *peer)
 {
     HASH_DEL(peers->all, peer);

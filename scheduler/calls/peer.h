@@ -13,7 +13,6 @@
 
 struct edl_error;
 struct peers; /* names that were looked up */
-struct worker;
 
 /* Somebody who waits for a name. told is called once: known says whether to ask peer_name again
  * (it has a name, or there is none); not known: the account database failed, or did not answer for
@@ -38,9 +37,6 @@ int peer_uid(int fd, uid_t *ret);
 
 /* peers_new - wait_us: PEER_WAIT_US */
 int peers_new(sd_event *event, uint64_t wait_us, struct peers **ret, struct edl_error *error);
-
-/* peers_worker - for other questions to the account database, which queue behind its own */
-struct worker *peers_worker(struct peers *peers);
 
 /* peers_free - waits for no answer, and nobody may wait for one; accepts NULL, returns NULL */
 struct peers *peers_free(struct peers *peers);

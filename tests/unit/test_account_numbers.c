@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_account_numbers.c - the numbers of accounts: asked beside the loop, and never guessed */
 #include <errno.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "scheduler/calls/account_numbers.h"
-#include "scheduler/worker.h"
+#include "scheduler/calls/peer.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -16,7 +17,8 @@ static struct {
     atomic_uint n_asked;
     atomic_int error; /* an errno; 0: none */
     atomic_uint uid;
-} database;
+    pthread_mutex_t slow; /* who holds it, holds up the answers */
+} database = { .slow = PTHREAD_MUTEX_INITIALIZER };
 
 int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size,
                struct passwd **ret)
@@ -24,6 +26,8 @@ int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size
     (void)buffer;
     (void)size;
     database.n_asked++;
+    (void)pthread_mutex_lock(&database.slow);
+    (void)pthread_mutex_unlock(&database.slow);
     *ret = database.error == 0 && !streq(name, "stranger") ? entry : NULL;
     entry->pw_uid = database.uid;
     return database.error;
@@ -31,7 +35,6 @@ int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size
 
 struct world {
     sd_event *event;
-    struct worker *worker;
     struct account_numbers *numbers;
     unsigned n_known;
     char known[64];
@@ -53,14 +56,12 @@ static struct world *begin(void)
     database.error = 0;
     database.uid = 1001;
     assert_true(sd_event_new(&w->event) >= 0);
-    assert_int_equal(worker_new(w->event, "accounts", &w->worker, NULL), 0);
-    w->numbers = account_numbers_new(w->event, w->worker, on_known, w);
+    assert_int_equal(account_numbers_new(w->event, on_known, w, &w->numbers, NULL), 0);
     return w;
 }
 
 static void end(struct world *w)
 {
-    w->worker = worker_free(w->worker);
     w->numbers = account_numbers_free(w->numbers);
     (void)sd_event_unref(w->event);
     free(w);
@@ -131,5 +132,27 @@ TEST(test_a_database_that_fails_is_asked_again)
     await_known(w, 1);
     assert_int_equal(account_number(w->numbers, "ann", 1, &uid), 1);
     assert_int_equal(uid, 1001);
+    end(w);
+}
+
+/* Who calls on the Unix socket is let in while a directory server thinks about another name. */
+TEST(test_a_slow_name_holds_up_no_caller)
+{
+    struct world *w = begin();
+    struct peers *peers = NULL;
+    char name[64];
+    uid_t uid;
+    int r;
+
+    assert_int_equal(peers_new(w->event, PEER_WAIT_US, &peers, NULL), 0);
+    (void)pthread_mutex_lock(&database.slow);
+    assert_int_equal(account_number(w->numbers, "ann", 1, &uid), -EAGAIN);
+    while ((r = peer_name(peers, 0, 1, name, sizeof name)) == -EAGAIN)
+        assert_true(sd_event_run(w->event, 60 * USEC_PER_SEC) > 0);
+    assert_int_equal(r, 0);
+    assert_int_equal(account_number(w->numbers, "ann", 1, &uid), -EAGAIN);
+    (void)pthread_mutex_unlock(&database.slow);
+    await_known(w, 1);
+    peers = peers_free(peers);
     end(w);
 }
