@@ -350,6 +350,7 @@ int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
 {
     char sha256[WORKSPACE_HEX + 1];
     struct stat st;
+    int r;
 
     if (!fetch_file_is_whole(file))
         return refuse_part(file, error);
@@ -359,11 +360,14 @@ int fetch_file_finish(struct fetch_file *file, struct edl_error *error)
     take_times(file);
     if (fsync(file->fd) == -1)
         return edl_error_errno(error, -errno, "cannot write %s", file->part);
+    if (fstat(file->fd, &st) == -1)
+        return edl_error_errno(error, -errno, "cannot look at %s", file->part);
+    r = fetch_record_file(file->record, file->path, &st, error);
+    if (r < 0)
+        return r;
     if (renameat(file->folder_fd, file->part, file->folder_fd, file->name) == -1)
         return edl_error_errno(error, -errno, "cannot give %s its name", file->name);
-    if (fstat(file->fd, &st) == -1)
-        return edl_error_errno(error, -errno, "cannot look at %s", file->name);
-    return fetch_record_file(file->record, file->path, &st, error);
+    return 0;
 }
 
 void fetch_file_close(struct fetch_file *file)

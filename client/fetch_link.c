@@ -95,7 +95,10 @@ int fetch_link_make(const struct fetch_target *target, const char *folder, const
     r = clear_way(target, fd, name, whole, leads_to, error);
     if (r != 0)
         return r;
-    if (symlinkat(leads_to, fd, name) == -1)
-        return edl_error_errno(error, -errno, "cannot make the link %.200s", name);
-    return fetch_record_link(target->record, whole, leads_to, error);
+    r = fetch_record_link(target->record, whole, leads_to, error);
+    if (r < 0)
+        return r;
+    return symlinkat(leads_to, fd, name) == -1
+               ? edl_error_errno(error, -errno, "cannot make the link %.200s", name)
+               : 0;
 }

@@ -6,7 +6,8 @@
  *     l TARGET<TAB>PATH             a symbolic link
  *
  * No path and no target has a control character (file_path_allowed). Each line is one write(2) at
- * the end, so two that fetch into one folder do not mix theirs. */
+ * the end, so two that fetch into one folder do not mix theirs. A line that a crash or a full disk
+ * has cut, or filled with zeros, says nothing, and the next one begins behind it. */
 #include "client/fetch_record.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #define PIECE_BYTES 65536
 
 struct put {
-    char *path, *as; /* owned */
+    char *line; /* owned */
     UT_hash_handle hh;
 };
 
@@ -33,50 +34,49 @@ struct fetch_record {
     struct put *all; /* owned */
     int fd;          /* owned */
     off_t read;      /* so far, whole lines */
+    bool torn;       /* its end is no whole line */
 };
 
-static void note(struct fetch_record *record, const char *path, const char *as)
+static bool has_line(const struct fetch_record *record, const char *line, size_t size)
 {
-    struct put *put = NULL;
+    struct put *put;
 
-    HASH_FIND_STR(record->all, path, put);
-    if (put == NULL) {
-        put = xcalloc(1, sizeof *put);
-        put->path = xstrdup(path);
-        HASH_ADD_KEYPTR(hh, record->all, put->path, strlen(put->path), put);
-    }
-    free(put->as);
-    put->as = xstrdup(as);
+    HASH_FIND(hh, record->all, line, size, put);
+    return put != NULL;
 }
 
-/* take_lines - returns how many bytes those are; what is no line of ours says nothing */
-static size_t take_lines(struct fetch_record *record, char *text)
+static void note(struct fetch_record *record, const char *line, size_t size)
 {
-    char *line = text, *end;
+    struct put *put;
 
-    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        char *tab = strchr(line, '\t');
+    if (has_line(record, line, size))
+        return;
+    put = xcalloc(1, sizeof *put);
+    put->line = xcalloc(1, size + 1);
+    memcpy(put->line, line, size);
+    HASH_ADD_KEYPTR(hh, record->all, put->line, size, put);
+}
 
-        *end = '\0';
-        if (tab == NULL || tab > end)
-            continue;
-        *tab = '\0';
-        note(record, tab + 1, line);
-    }
-    return (size_t)(line - text);
+/* take_lines - returns how many bytes those are; without the end of one there are none, but of a
+ * piece that is full: so long is no line of ours */
+static size_t take_lines(struct fetch_record *record, const char *text, size_t size)
+{
+    const char *line = text, *end;
+
+    for (; (end = memchr(line, '\n', size - (size_t)(line - text))) != NULL; line = end + 1)
+        note(record, line, (size_t)(end - line));
+    return line == text && size == PIECE_BYTES ? size : (size_t)(line - text);
 }
 
 /* read_on - what was added since */
 static void read_on(struct fetch_record *record)
 {
-    _cleanup_free_ char *piece = xcalloc(1, PIECE_BYTES + 1);
+    _cleanup_free_ char *piece = xcalloc(1, PIECE_BYTES);
     ssize_t n;
 
     while ((n = pread(record->fd, piece, PIECE_BYTES, record->read)) > 0) {
-        size_t taken;
+        const size_t taken = take_lines(record, piece, (size_t)n);
 
-        piece[n] = '\0';
-        taken = strlen(piece) == (size_t)n ? take_lines(record, piece) : 0;
         if (taken == 0)
             return;
         record->read += (off_t)taken;
@@ -100,6 +100,7 @@ int fetch_record_open(int root_fd, struct fetch_record **ret, struct edl_error *
     *ret = xcalloc(1, sizeof **ret);
     (*ret)->fd = fd;
     read_on(*ret);
+    (*ret)->torn = st.st_size > (*ret)->read;
     return 0;
 }
 
@@ -112,8 +113,7 @@ struct fetch_record *fetch_record_close(struct fetch_record *record)
     HASH_ITER(hh, record->all, put, next)
     {
         HASH_DEL(record->all, put);
-        free(put->path);
-        free(put->as);
+        free(put->line);
         free(put);
     }
     (void)safe_close(record->fd);
@@ -123,30 +123,35 @@ struct fetch_record *fetch_record_close(struct fetch_record *record)
 
 static bool has(struct fetch_record *record, const char *path, const char *as)
 {
-    struct put *put = NULL;
+    _cleanup_free_ char *line = text_format("%s\t%s", as, path);
 
     if (record == NULL)
         return false;
-    HASH_FIND_STR(record->all, path, put);
-    if (put != NULL && streq(put->as, as))
-        return true;
-    read_on(record); /* another one fetches into the folder */
-    HASH_FIND_STR(record->all, path, put);
-    return put != NULL && streq(put->as, as);
+    if (!has_line(record, line, strlen(line)))
+        read_on(record); /* another one fetches into the folder */
+    return has_line(record, line, strlen(line));
 }
 
 static int add(struct fetch_record *record, const char *path, const char *as,
                struct edl_error *error)
 {
-    _cleanup_free_ char *line = text_format("%s\t%s\n", as, path);
-    size_t size = strlen(line);
+    _cleanup_free_ char *line = NULL;
+    size_t size;
+    ssize_t n;
 
     if (record == NULL)
         return 0;
-    if (write(record->fd, line, size) != (ssize_t)size)
-        return edl_error_errno(error, errno != 0 ? -errno : -ENOSPC, "cannot write to %s",
-                               FETCH_MARK);
-    note(record, path, as);
+    line = text_format("%s%s\t%s\n", record->torn ? "\n" : "", as, path);
+    size = strlen(line);
+    n = write(record->fd, line, size);
+    if (n != (ssize_t)size) {
+        const int code = n == -1 ? -errno : -ENOSPC;
+
+        record->torn = record->torn || n > 0;
+        return edl_error_errno(error, code, "cannot write to %s", FETCH_MARK);
+    }
+    note(record, line + record->torn, size - record->torn - 1);
+    record->torn = false;
     return 0;
 }
 
@@ -179,8 +184,11 @@ int fetch_record_file(struct fetch_record *record, const char *path, const struc
                       struct edl_error *error)
 {
     _cleanup_free_ char *as = as_file(st);
+    int r = add(record, path, as, error);
 
-    return add(record, path, as, error);
+    if (r == 0 && record != NULL && fdatasync(record->fd) == -1)
+        r = edl_error_errno(error, -errno, "cannot write %s", FETCH_MARK);
+    return r;
 }
 
 int fetch_record_part(struct fetch_record *record, const char *path, struct edl_error *error)

@@ -328,6 +328,78 @@ TEST(a_file_of_ones_own_is_kept)
     assert_int_equal(fetch(FETCH_MARK), -EPERM);
 }
 
+static void read_again(void)
+{
+    record = fetch_record_close(record);
+    assert_int_equal(fetch_record_open(root_fd, &record, NULL), 0);
+}
+
+/* is_ours - another state of it may take its place */
+static bool is_ours(const char *path)
+{
+    const struct fetch_target target = { root_fd, record, false };
+    struct file_entry newer = entry_of(path);
+    struct fetch_file file;
+    int r;
+
+    memset(newer.sha256, 'a', sizeof newer.sha256 - 1);
+    r = fetch_file_open(&target, "trainer-0/", &newer, &file, NULL);
+    if (r == 0)
+        fetch_file_close(&file);
+    return r == 0;
+}
+
+static void damage_record(const char *text, size_t size)
+{
+    int fd = openat(root_fd, FETCH_MARK, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+    assert_int_equal(write(fd, text, size), size);
+    (void)safe_close(fd);
+}
+
+/* After a loss of power, or on a full disk: what is whole counts, before it and behind it. */
+TEST(a_record_that_was_cut_off)
+{
+    static const char zeros[70000];
+
+    assert_int_equal(fetch("a"), 0);
+    damage_record(zeros, 100);
+    damage_record("\nf 12", 5);
+    read_again();
+    assert_true(is_ours("a"));
+    assert_int_equal(fetch("b"), 0);
+    read_again();
+    assert_true(is_ours("a") && is_ours("b"));
+    damage_record(zeros, sizeof zeros); /* more than is read at a time */
+    read_again();
+    assert_int_equal(fetch("c"), 0);
+    read_again();
+    assert_true(is_ours("a") && is_ours("b") && is_ours("c"));
+}
+
+/* A call that is killed leaves nothing that the next one takes for its owner's. */
+TEST(it_is_recorded_before_it_has_its_name)
+{
+    struct fetch_file file;
+    char found[4096] = "";
+    int fd;
+
+    assert_int_equal(fetch("a"), 0);
+    assert_int_equal(open_file("b", &file), 0);
+    receive(&file, "abc");
+    assert_int_equal(mkdirat(root_fd, "trainer-0/b", 0700), 0); /* it breaks off at the name */
+    assert_true(fetch_file_finish(&file, NULL) < 0);
+    fetch_file_close(&file);
+    fd = openat(root_fd, FETCH_MARK, O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, found, sizeof found - 1) > 0);
+    (void)safe_close(fd);
+    assert_non_null(strstr(found, "f 5000000000 3\ttrainer-0/b\n"));
+    /* what is there of before is still known */
+    damage_record("f 6000000000 9\ttrainer-0/a\n", 27);
+    read_again();
+    assert_true(is_ours("a"));
+}
+
 TEST(links_that_stay_within)
 {
     static const struct {
