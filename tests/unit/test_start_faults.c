@@ -399,6 +399,56 @@ TEST(test_an_instance_of_a_gang_finds_no_program)
     world_free(w);
 }
 
+/* The trainers' program is missing there, and that of another command may not be. */
+TEST(test_a_program_is_that_of_a_role)
+{
+    struct world *w = world_new(2, 1000, GIB, 1000);
+    const struct node *node = cluster_node(w->cluster, "node-0");
+    struct job_spec *spec = world_spec("job", 1, 1, 600, 1, 600);
+    struct job *job;
+
+    for (uint32_t r = 0; r < spec->n_roles; r++) {
+        spec->roles[r].argv = xcalloc(2, sizeof *spec->roles[r].argv);
+        spec->roles[r].argv[0] = xstrdup(spec->roles[r].name);
+    }
+    job = world_submit(w, spec);
+    job_expect_unfit(job, node, 1, UNFIT_NO_PROGRAM, "trainer: no such file");
+    assert_true(unfit_nodes_hold(job->unfit, node, 1 << 1));
+    assert_false(unfit_nodes_hold(job->unfit, node, 1 << 0));
+    free(job->spec->roles[0].argv[0]);
+    job->spec->roles[0].argv[0] = xstrdup("trainer");
+    job_expect_unfit(job, node, 1, UNFIT_NO_PROGRAM, "trainer: no such file");
+    assert_true(unfit_nodes_hold(job->unfit, node, 1 << 0));
+    world_free(w);
+}
+
+/* Another node may have it, so nobody says that none has. */
+TEST(test_not_every_node_is_tried)
+{
+    struct world *w = faulty_world(2, 2, START_FAULT_PROGRAM);
+    struct job_spec *spec = world_spec("typo", 1, 1, 100, 0, 0);
+    struct job *job;
+    char name[16];
+
+    spec->fault_tolerant = false;
+    spec->restart_max = 0;
+    job = world_submit(w, spec);
+    for (unsigned i = 1; i < NO_PROGRAM_NODES_MAX; i++) {
+        struct node *node;
+
+        (void)snprintf(name, sizeof name, "lacks-%u", i);
+        assert_int_equal(cluster_join_node(w->cluster, name, "hash", &w->agents[0].offer, w->now,
+                                           &node, NULL),
+                         0);
+        job_expect_unfit(job, node, 0, UNFIT_NO_PROGRAM, "no such file");
+    }
+    seconds(w, 5);
+    assert_int_equal(job->state, JOB_FAILED);
+    assert_null(strstr(job->reason, "no other node can execute it"));
+    assert_non_null(strstr(job->reason, "the rest is not tried"));
+    world_free(w);
+}
+
 /* A user who asks for what a node has not closes it to nobody. */
 TEST(test_one_users_accounts_blame_no_node)
 {

@@ -548,7 +548,8 @@ static bool start_failed(struct cluster *cluster, struct process *process,
         node_start_failed(cluster, process->node, process->job, DOUBT_NONE, now);
         if (process->job->spec->fault_tolerant
                 ? !tries_again(cluster, process, again, now)
-                : !job_note_failed_start(cluster, process, UNFIT_START_FAILED, reason, now))
+                : job_note_failed_start(cluster, process, UNFIT_START_FAILED, reason, now) !=
+                      ELSEWHERE_MAYBE)
             return false;
     }
     goes_elsewhere(cluster, process, CAUSE_NOT_STARTED, reason, now);
@@ -566,16 +567,26 @@ static bool is_met_by_others(const struct process *process)
 
 /* Its node has not what it is to execute, and another one may have it: none of its restarts is
  * spent. Whatever its agent saw of it, nothing of it ran. So the rest of its gang goes on, unless
- * others were told to meet it. */
+ * others were told to meet it. false: it is not tried elsewhere, and *ret_elsewhere says why. */
 static bool lacks_program(struct cluster *cluster, struct process *process,
-                          const struct process_report *report, struct instant now)
+                          const struct process_report *report, struct instant now,
+                          const char **ret_elsewhere)
 {
+    static const char *const elsewhere[] = {
+        [ELSEWHERE_NONE] = "; no other node can execute it",
+        [ELSEWHERE_ENOUGH] = "; so many other nodes could not either that the rest is not tried",
+    };
     struct job *job = process->job;
     const char *reason = report->reason != NULL ? report->reason : "cannot execute its program";
+    enum elsewhere where;
 
     node_start_failed(cluster, process->node, job, DOUBT_PROGRAM, now);
-    if (!job_note_failed_start(cluster, process, UNFIT_NO_PROGRAM, reason, now))
+    where = job_note_failed_start(cluster, process, UNFIT_NO_PROGRAM, reason, now);
+    if (where != ELSEWHERE_MAYBE) {
+        if (HASH_COUNT(cluster->nodes) > 1)
+            *ret_elsewhere = elsewhere[where];
         return false;
+    }
     lose(cluster, process, CAUSE_NO_PROGRAM, reason, now);
     if (is_met_by_others(process) && !job->finishing)
         process_leaves_gang(cluster, process, process->reason, now);
@@ -609,6 +620,7 @@ void process_exited(struct cluster *cluster, struct process *process,
 {
     struct job *job = process->job;
     bool success = report->exit_code == 0 && report->exit_signal == 0;
+    const char *elsewhere = "";
     bool no_program;
     char how[100];
 
@@ -624,7 +636,8 @@ void process_exited(struct cluster *cluster, struct process *process,
         !process->stop_wanted && start_failed(cluster, process, report, now))
         return;
     no_program = process_found_no_program(process, report, now);
-    if (no_program && !process->stop_wanted && lacks_program(cluster, process, report, now))
+    if (no_program && !process->stop_wanted &&
+        lacks_program(cluster, process, report, now, &elsewhere))
         return;
     if (process->state == PROCESS_RUNNING && !no_program && report->start_fault == START_FAULT_NONE)
         node_proved(cluster, process->node, job, now);
@@ -635,8 +648,7 @@ void process_exited(struct cluster *cluster, struct process *process,
         process->cause = cause_of_end(report);
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
         say(process, "%s%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
-            report->reason != NULL ? report->reason : "",
-            no_program && HASH_COUNT(cluster->nodes) > 1 ? "; no other node can execute it" : "");
+            report->reason != NULL ? report->reason : "", elsewhere);
     }
     process->start_failed = report->start_fault != START_FAULT_NONE && !no_program;
     detach(cluster, process);

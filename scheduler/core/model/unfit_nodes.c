@@ -31,7 +31,6 @@
 
 #define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)
 #define ALL_ROLES UINT32_MAX
-#define NO_PROGRAM_NODES_MAX 32
 
 _Static_assert(JOB_ROLES_MAX <= 32, "roles are bits of a mask");
 
@@ -91,16 +90,30 @@ static const char *workspace_of(const struct role_spec *role)
     return role->workspace != NULL ? role->workspace : "";
 }
 
-/* An account is the job's; a workspace is that of each role. */
+/* runs_the_same - a shell and the like may not have found one word of many: so the whole command
+ * counts, and a role with another one finds out for itself */
+static bool runs_the_same(const struct role_spec *a, const struct role_spec *b)
+{
+    size_t i = 0;
+
+    if (a->argv == NULL || b->argv == NULL)
+        return a == b;
+    while (a->argv[i] != NULL && b->argv[i] != NULL && streq(a->argv[i], b->argv[i]))
+        i++;
+    return a->argv[i] == NULL && b->argv[i] == NULL && streq(workspace_of(a), workspace_of(b));
+}
+
+/* roles_like - an account is the job's; a workspace and a program are those of each role */
 static uint32_t roles_like(const struct job *job, uint32_t role, enum unfit why)
 {
-    const struct job_spec *spec = job->spec;
+    const struct role_spec *spec = job->spec->roles;
     uint32_t roles = 0;
 
-    if (why != UNFIT_NO_WORKSPACE)
+    if (why != UNFIT_NO_WORKSPACE && why != UNFIT_NO_PROGRAM)
         return ALL_ROLES;
-    for (uint32_t r = 0; r < spec->n_roles; r++)
-        if (streq(workspace_of(&spec->roles[r]), workspace_of(&spec->roles[role])))
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (why == UNFIT_NO_PROGRAM ? runs_the_same(&spec[r], &spec[role])
+                                    : streq(workspace_of(&spec[r]), workspace_of(&spec[role])))
             roles |= UINT32_C(1) << r;
     return roles;
 }
@@ -292,16 +305,18 @@ static bool is_known_enough(const struct job *job)
     return n >= NO_PROGRAM_NODES_MAX;
 }
 
-bool job_note_failed_start(struct cluster *cluster, const struct process *process, enum unfit why,
-                           const char *text, struct instant now)
+enum elsewhere job_note_failed_start(struct cluster *cluster, const struct process *process,
+                                     enum unfit why, const char *text, struct instant now)
 {
     struct job *job = process->job;
+    enum elsewhere ret = ELSEWHERE_NONE;
 
     job_note_unfit(cluster, process, why, text, now);
-    if (has_another(cluster, process) && !is_known_enough(job))
-        return true;
-    forget_failed_starts(job);
-    return false;
+    if (has_another(cluster, process))
+        ret = is_known_enough(job) ? ELSEWHERE_ENOUGH : ELSEWHERE_MAYBE;
+    if (ret != ELSEWHERE_MAYBE)
+        forget_failed_starts(job);
+    return ret;
 }
 
 /* Its node has not said yet whether it can run it. */

@@ -60,11 +60,19 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
 void job_expect_unfit(struct job *job, const struct node *node, uint32_t role, enum unfit why,
                       const char *text);
 
+/* Where else a process could be started. */
+enum elsewhere {
+    ELSEWHERE_NONE,   /* nowhere: no other node takes processes that its job could be started on */
+    ELSEWHERE_ENOUGH, /* so many nodes missed its program that the others are not tried */
+    ELSEWHERE_MAYBE,
+};
+
+#define NO_PROGRAM_NODES_MAX 32
+
 /* job_note_failed_start - the node of the process could not start it (UNFIT_START_FAILED,
- * UNFIT_NO_PROGRAM). false, and not noted: no other one takes processes that its job could be
- * started on, or the program was missed on so many nodes that it is missing. Linear in the nodes */
-bool job_note_failed_start(struct cluster *cluster, const struct process *process, enum unfit why,
-                           const char *text, struct instant now);
+ * UNFIT_NO_PROGRAM); noted if it may be elsewhere. Linear in the nodes */
+enum elsewhere job_note_failed_start(struct cluster *cluster, const struct process *process,
+                                     enum unfit why, const char *text, struct instant now);
 
 /* job_is_refused - of one of its roles: by each node that is large enough. Linear in the nodes */
 bool job_is_refused(const struct cluster *cluster, const struct job *job);
