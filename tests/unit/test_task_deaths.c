@@ -201,9 +201,12 @@ TEST(test_a_task_that_kills_the_only_process_ends)
 
 TEST(test_tries_are_the_owners_word)
 {
-    struct small_job job = job_with(2, 4, 1, 10);
+    struct small_job job = job_with(3, 4, 1, 10);
 
-    assert_int_equal(poison(&job, 1), 1);
+    assert_int_equal(poison(&job, 1), 2); /* the first one says nothing */
+    task_queue_free(job.queue);
+    job = job_with(2, 4, 1, 10);
+    assert_int_equal(poison(&job, 1), 10); /* nobody else outlives them */
     task_queue_free(job.queue);
     job = job_with(3, 4, 9, 10);
     assert_in_range(poison(&job, 1), 9, 12);

@@ -6,9 +6,9 @@
  * whatever reads it, and a pass has to end. Such a record kills its holder wherever that is, and
  * nobody else. So a death counts against the task when the task's next holder in another slot died
  * as well, and when nearly all other processes had outlived the death. They are older than it. The
- * last of deaths_max such deaths discards the task. With one slot or two nobody is left who could
- * outlive both: then deaths_alone_max deaths discard, which is no less than the restarts of its
- * job.
+ * last of deaths_max such deaths discards the task, and the second one at the earliest: one death
+ * alone says nothing. With one slot or two nobody is left who could outlive both: then
+ * deaths_alone_max deaths discard, which is no less than the restarts of its job.
  *
  * A task whose holder died comes again at once; from its second death on it comes last, so that
  * the others are done before. */
@@ -34,7 +34,8 @@ static bool others_outlived(const struct task *task, const struct task_death *de
 static bool is_deadly(const struct task_queue_config *config, const struct task *task)
 {
     return config->deaths_max > 0 &&
-           (task->deaths >= config->deaths_alone_max || task->outlived + 1 >= config->deaths_max);
+           (task->deaths >= config->deaths_alone_max ||
+            (task->outlived > 0 && task->outlived + 1 >= config->deaths_max));
 }
 
 void task_count_death(struct task_queue *queue, struct entry *entry, const struct task_death *death)
