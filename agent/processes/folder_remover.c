@@ -214,10 +214,7 @@ struct folder_remover *folder_remover_free(struct folder_remover *r)
         (void)take_answers(r);
     }
     while (r->list != NULL)
-        if (r->list->sent)
-            finish(r); /* it has not answered: it goes on, or the next agent finds it */
-        else
-            remove_here(r);
+        finish(r); /* its helper goes on with it, or the next agent finds it */
     drop_helper(r);
     free(r->program);
     free(r);

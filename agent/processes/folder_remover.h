@@ -20,7 +20,8 @@ struct folder_remover_config {
 
 struct folder_remover *folder_remover_new(const struct folder_remover_config *config);
 
-/* folder_remover_free - waits a little until all are removed; accepts NULL, returns NULL */
+/* folder_remover_free - waits a little for those that its helper has, and leaves the others to the
+ * next agent; accepts NULL, returns NULL */
 struct folder_remover *folder_remover_free(struct folder_remover *remover);
 
 /* folder_remover_add - take_path is owned from now on. has_copy: of a workspace, which belongs to
