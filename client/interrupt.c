@@ -173,10 +173,18 @@ static void watch(pid_t parent, const struct common_options *options, uint64_t j
     _exit(EXIT_KILLED);
 }
 
+static void handle(const struct sigaction *action)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+    for (size_t i = 0; i < ELEMENTS(signals); i++)
+        if (signals[i] != SIGHUP || hangup_counts())
+            (void)sigaction(signals[i], action, NULL);
+}
+
 int interrupt_start(struct interrupt *interrupt, const struct common_options *options,
                     uint64_t job_id, const char *shown, struct edl_error *error)
 {
-    static const int handed_on[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction action = { .sa_handler = hand_on, .sa_flags = SA_RESTART };
     struct sigaction end = { .sa_handler = let_go };
     pid_t parent = getpid(), child;
@@ -195,16 +203,18 @@ int interrupt_start(struct interrupt *interrupt, const struct common_options *op
     interrupt->child = child;
     watcher = child;
     (void)sigaction(SIGUSR1, &end, NULL);
-    for (size_t i = 0; i < ELEMENTS(handed_on); i++)
-        if (handed_on[i] != SIGHUP || hangup_counts())
-            (void)sigaction(handed_on[i], &action, NULL);
+    handle(&action);
     interrupt_release();
     return 0;
 }
 
+/* A Ctrl-C that comes from the job's own end on ends this process, as any other. One that killed
+ * the job may come twice. */
 bool interrupt_end(struct interrupt *interrupt)
 {
+    const struct sigaction plain = { .sa_handler = SIG_DFL };
     int status = 0;
+    bool killed;
 
     if (interrupt->child <= 0)
         return false;
@@ -214,6 +224,9 @@ bool interrupt_end(struct interrupt *interrupt)
     while (waitpid(interrupt->child, &status, 0) == -1 && errno == EINTR)
         continue;
     interrupt->child = 0;
+    killed = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_KILLED;
+    if (!killed)
+        handle(&plain);
     interrupt_release();
-    return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_KILLED;
+    return killed;
 }

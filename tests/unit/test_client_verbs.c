@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "client/dev_state.h"
+#include "client/interrupt.h"
 #include "client/json_read.h"
 #include "client/server.h"
 #include "client/text.h"
@@ -421,4 +422,24 @@ TEST(test_no_server_is_status_3)
     assert_non_null(strstr(err, "try: "));
     (void)unsetenv("EDL_SERVER");
     assert_int_equal(EDL(NULL, NULL, "ps"), STATUS_NO_SERVER);
+}
+
+/* Nobody is there any more who could be asked to kill the job: the default counts again. */
+TEST(test_interrupts_end_the_verb_once_its_job_is_over)
+{
+    static const struct common_options options = { 0 };
+    int status = 0;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct interrupt interrupt = { 0 };
+        bool killed =
+            interrupt_start(&interrupt, &options, 1, "job", NULL) < 0 || interrupt_end(&interrupt);
+
+        (void)raise(SIGINT);
+        _exit(killed ? 1 : 2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }
