@@ -22,6 +22,9 @@
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
+/* Much longer than anything here takes: it ends what hangs, and the test fails. */
+#define DEADLINE_S 120
+
 /* ---- the agent ---- */
 
 /* The whole request, cut to size; returns how much of it there was. */
@@ -95,6 +98,7 @@ static void say(int fd, const char *text)
 static _Noreturn void play(int listen_fd, struct asked *asked, const char *const *answers)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)alarm(DEADLINE_S); /* its caller waits for an answer, or asks no more */
     for (; *answers != NULL; answers++) {
         int fd = accept(listen_fd, NULL, NULL);
 
