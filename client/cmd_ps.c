@@ -72,17 +72,27 @@ static void add_progress(struct table *table, const json_t *job)
                       (double)records);
 }
 
-static void add_time(struct table *table, const json_t *job)
+/* lasted_us - of its first start to its end or to now; 0: it has not started. A scheduler of the
+ * version before tells only what wall clocks showed. */
+static uint64_t lasted_us(const json_t *job)
 {
     uint64_t start_us = json_u64(job, "started_us");
     uint64_t end_us = json_u64(job, "ended_us");
     uint64_t now_us = end_us != 0 ? end_us : clock_read_us(CLOCK_REALTIME);
+
+    if (json_object_get(job, "lasted_us") != NULL)
+        return json_u64(job, "lasted_us");
+    return start_us != 0 ? now_us - MIN_OF(start_us, now_us) : 0;
+}
+
+static void add_time(struct table *table, const json_t *job)
+{
     char text[32];
 
-    if (start_us == 0 || now_us < start_us)
+    if (json_u64(job, "started_us") == 0)
         table_add(table, "-");
     else
-        table_add(table, "%s", text_duration(now_us - start_us, text, sizeof(text)));
+        table_add(table, "%s", text_duration(lasted_us(job), text, sizeof(text)));
 }
 
 /* Names of which several users have a job here: null; of the others their user. */

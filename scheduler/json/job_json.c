@@ -178,6 +178,14 @@ static json_t *shown_document(const struct job_spec *spec)
     return job_spec_to_document(&shown);
 }
 
+/* lasted_us - since it started first, to its end or to now, whatever became of the wall clock */
+static uint64_t lasted_us(const struct job *job)
+{
+    const uint64_t end_us = job->ended_wall_us != 0 ? job->ended_wall_us : clock_instant().wall_us;
+
+    return job->started_wall_us != 0 ? end_us - MIN_OF(job->started_wall_us, end_us) : 0;
+}
+
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
     json_t *object = json_object(), *steps;
@@ -195,6 +203,7 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     set_u64(object, "submitted_us", clock_shown_us(job->submitted_wall_us));
     set_u64(object, "started_us", clock_shown_us(job->started_wall_us));
     set_u64(object, "ended_us", clock_shown_us(job->ended_wall_us));
+    set_u64(object, "lasted_us", lasted_us(job));
     set_u64(object, "resizes", job->resizes);
     set_u64(object, "updates_lost", job->updates_lost);
     set_u64(object, "updates_lost_of", job->updates_lost_of);

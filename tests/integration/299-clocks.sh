@@ -94,6 +94,9 @@ touch "$work/go"
 ends charged
 charged=$(edl show charged --json | jq '[.job.usage[].cpu_core_seconds] | add | floor')
 [ "$charged" -lt 600 ] || fail "a job of seconds is charged $charged core-seconds"
+lasted=$(edl show charged --json | jq '.job.lasted_us / 1e6 | floor')
+[ "$lasted" -lt 600 ] || fail "a job of seconds has lasted $lasted s"
+edl ps --all | grep ' charged ' | grep -qE ' ([0-9]+m)?[0-9]+s( |$)' || fail "edl ps: $(edl ps --all)"
 set_clock scheduler 3
 
 # --- and 91 days ahead while jobs end: nothing of those before is removed
