@@ -35,10 +35,21 @@ static void tell_step(int64_t us, const char *when)
                 us > 0 ? "forward" : "back", us > 0 ? s : -s, us > 0 ? days : -days, when);
 }
 
+/* tell_away - after a boot the wall clock is all that tells of the time before. What counts of it
+ * has a bound, so no wrong clock makes anything old. */
+static void tell_away(int64_t us)
+{
+    log_warning(
+        "by the wall clock of this machine no scheduler ran for %.1f days: it was off, or the"
+        " clock was set. One day of it counts: ages, deadlines and the ends of tokens go on"
+        " from there",
+        (double)us / (double)USEC_PER_SEC / DAY_S + 1.0);
+}
+
 static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_clock,
                  struct edl_error *error)
 {
-    struct elapsed_record stored;
+    struct elapsed_record stored = { 0 };
     struct clock_reading now;
     int r = store_clock(store, &stored, error);
     int64_t set_us;
@@ -54,7 +65,11 @@ static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_
         elapsed_clock_reach(&clock->elapsed, now.real_us);
     (void)elapsed_clock_look(&clock->elapsed, &now);
     clock_keep(&clock->elapsed);
-    if (set_us != 0 && !by_wall_clock)
+    if (by_wall_clock)
+        return 0;
+    if (set_us > 0 && !streq(stored.boot_id, clock->boot_id))
+        tell_away(set_us);
+    else if (set_us != 0)
         tell_step(set_us, " while no scheduler ran");
     return 0;
 }
