@@ -122,7 +122,7 @@ none_left 6 || fail "processes are left"
 
 # many at once
 for i in 1 2 3 4 5 6 7 8; do edl submit --name "many-$i" --cpu 10m -- true >/dev/null; done
-for i in 1 2 3 4 5 6 7 8; do await 30 "many-$i succeeds" job_is "many-$i" succeeded; done
+for i in 1 2 3 4 5 6 7 8; do edl wait "many-$i" --timeout 120 >/dev/null || fail "many-$i does not succeed"; done
 await 60 'units and slices are gone' no_units
 
 # limits that the node asks for: CPUs of its own for a whole core, no more CPU than was granted, fewer tasks
@@ -171,12 +171,12 @@ await 60 'units and slices are gone' no_units
 # more at once than the bus lets one connection wait for (128 answers); the night has more of them
 wave=${EDL_WAVE:-160}
 edl submit --name wave --array "0-$((wave - 1))" --cpu 5m --memory 16Mi -- true >/dev/null
-wave_ended() { [ "$(edl ps --all --json | jq '[.jobs[] | select(.name | startswith("wave")) | select(.state == "succeeded" or .state == "failed")] | length')" = "$wave" ]; }
-(await 240 'they end' wave_ended) || { # which of them does not, and what was said of it
-    left=$(edl ps --all --json | jq -r '[.jobs[] | select(.state | IN("succeeded", "failed", "killed") | not)][0].id')
+edl wait wave --timeout 240 >"$machines/wave" || { # which of them did not succeed, and what was said of it
+    cat "$machines/wave"
+    edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("wave")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3
+    left=$(edl ps --all --json | jq -r '[.jobs[] | select(.name | startswith("wave")) | select(.state != "succeeded")] | sort_by(.state == "failed")[0].id')
     edl show "$left" --json
     machine_in n1 sh -c "grep -h '[^0-9]$left\\.trainer\\|($left)' /run/edl/scheduler.log /run/edl/agent.log; journalctl -o short-precise --no-pager | grep 'edl-$left\\.' | tail -n 20; grep -v ' info \\|TasksMax' /run/edl/agent.log | tail -n 20"
-    exit 1
+    fail 'not all of the wave succeeded in time'
 }
-left=$(edl ps --all --json | jq -r '.jobs[] | select(.name | startswith("wave")) | select(.state == "failed") | .reason' | sort | uniq -c | head -n 3)
-[ -z "$left" ] || fail "some of the wave failed: $left"
+rm -f "$machines/wave"
