@@ -81,6 +81,8 @@ before=$(all)
 read -r node incarnation <<<"$(live one)"
 await 60 'the programs are in groups of their own' thawed
 machine_in s sh -c 'echo "away: 0" >/etc/edl/scheduler.conf.d/away.conf && systemctl reload edl-scheduler'
+# a reload is over before the scheduler has read anything
+await 60 'the scheduler has read it' machine_in s sh -c 'journalctl -u edl-scheduler -o cat --no-pager | grep -q "reload: away is now"'
 machine_in s systemctl stop edl-scheduler.socket edl-scheduler # a call would start it again
 await 60 'what runs is frozen' frozen
 machine_in "$node" systemctl stop edl-agent
