@@ -119,20 +119,20 @@ def waiting(name, **more):
     return Step(name, ['true'], WAITS, **more)
 
 
-# scripts that wait fill the cores by what they used: eight of a tenth, longest first; a slower machine takes fewer
+# scripts that wait fill half of the cores by what they used: eight of a tenth, longest first; a slower machine takes fewer
 idle = [waiting(f's{i}') for i in range(10)]
 known = {f's{i}': Cost(10 + i, 1, 100) for i in range(10)}
 assert begun(idle, known) == [f's{i}' for i in range(9, 1, -1)], begun(idle, known)
-assert len(begun(idle, {f's{i}': Cost(10, 4, 100) for i in range(10)})) == 5
-assert len(begun(idle, {f's{i}': Cost(10, 4, 100) for i in range(10)}, slowness=3)) == 3
-# nobody knows a new one: half a core
+assert len(begun(idle, {f's{i}': Cost(10, 2, 100) for i in range(10)})) == 5
+assert len(begun(idle, {f's{i}': Cost(10, 2, 100) for i in range(10)}, slowness=3)) == 2
+# nobody knows a new one: a quarter of a core
 assert len(begun(idle, {'other': Cost()})) == 4
 # memory bounds them too, but one runs at least
 assert len(begun(idle, known, memory_mib=300)) == 3
 assert begun(idle[:1], {'s0': Cost(10, 1, 500)}, memory_mib=300) == ['s0']
 # who begins a long chain goes first; who has no room yet keeps it from smaller ones
 chain = [waiting('short'), waiting('first'), waiting('last', needs=('first',))]
-assert begun(chain, {'short': Cost(20, 19), 'first': Cost(5, 4), 'last': Cost(100, 5)})[0] == 'first'
+assert begun(chain, {'short': Cost(20, 19), 'first': Cost(5, 2), 'last': Cost(100, 5)})[0] == 'first'
 large = [waiting('a'), waiting('b'), waiting('c')]
 assert begun(large, {'a': Cost(30, 15), 'b': Cost(20, 36), 'c': Cost(1, 0.1)}) == ['a']
 # a build wants all cores, and does not wait for a test that waits

@@ -2,7 +2,7 @@
 """costs.py - what each step of a check took, as tests/costs keeps it, and what that says of the next one
 
 A table of wall seconds, CPU seconds, MiB of memory and name. ./check writes one of the run into its log folder; whoever has run it on a quiet
-machine copies it to tests/costs. A step that is not there is new: it counts as one that uses half a core and takes half a minute.
+machine copies it to tests/costs. A step that is not there is new: it counts as one that uses a quarter of a core and takes half a minute.
 """
 import dataclasses
 import os
@@ -20,7 +20,7 @@ CALIBRATION_ROUNDS, CALIBRATION_FILES = 2, 5
 class Cost:
     """Of one step: wall and CPU seconds, and the most memory that all its processes had at one time."""
     wall_s: float = 30.0
-    cpu_s: float = 15.0
+    cpu_s: float = 7.5
     memory_mib: float = 512.0
 
     def cores(self, slowness=1.0):

@@ -20,8 +20,9 @@ import keeper
 COMPUTES, WAITS, ALONE = 'computes', 'waits', 'alone'
 CORES = int(os.environ.get('EDL_TEST_JOBS') or os.cpu_count() or 1)
 MOST = {COMPUTES: 2 * CORES, WAITS: 4 * CORES}  # steps at one time, however little they use
-# beyond the cores: a build, which wants all of them, does not wait for a test that waits
-SPARE_CORES = {COMPUTES: 0.5, WAITS: 0.0}
+# beyond the cores: a build, which wants all of them, does not wait for a test that waits. Half of them are left to what gives way: its
+# tests have deadlines, too
+SPARE_CORES = {COMPUTES: 0.5, WAITS: -0.5 * CORES}
 BUSY = 0.3  # a test that computes shared its core when it was measured: from here on it counts as a whole one
 MEMORY_PART = 0.8
 LOOK_EVERY_S = 2.0

@@ -380,7 +380,7 @@ void fake_set_server(struct fake *fake, const struct test_server *server)
 
 void fake_wait(struct fake *fake, enum fake_event event, unsigned n)
 {
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 60 * USEC_PER_SEC;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 300 * USEC_PER_SEC;
     struct pollfd polled = { .fd = fake->events, .events = POLLIN };
     char byte;
 
