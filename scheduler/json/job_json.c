@@ -178,7 +178,7 @@ static json_t *shown_document(const struct job_spec *spec)
     return job_spec_to_document(&shown);
 }
 
-/* lasted_us - since it started first, to its end or to now, whatever became of the wall clock */
+/* lasted_us - since it started first, to its end or to now; no jump of the wall clock changes it */
 static uint64_t lasted_us(const struct job *job)
 {
     const uint64_t end_us = job->ended_wall_us != 0 ? job->ended_wall_us : clock_instant().wall_us;

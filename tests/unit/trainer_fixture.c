@@ -21,7 +21,7 @@
 #include "shared/cleanup.h"
 #include "shared/recordio.h"
 
-#define DEADLINE_MS 300000 /* only what hangs reaches it, on any machine */
+#define DEADLINE_MS 300000 /* a hang alone takes so long, on any machine */
 #define CORPUS_SEED 42
 
 static int on_term(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
