@@ -189,8 +189,8 @@ int checkpoint_claim(struct one_writer *writer, const struct pserver_config *con
     return r;
 }
 
-/* put_in_place - unless it is another one's by now. Who takes it over after this question has swept
- * the file before it reads what is there. */
+/* put_in_place - unless it is another one's by now. A server that takes it over after this question
+ * has swept the file before it reads what is there. */
 static int put_in_place(const char *aside, const char *path, const struct one_writer *writer,
                         struct edl_error *error)
 {

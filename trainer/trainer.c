@@ -124,9 +124,9 @@ static int values_are_lost(struct trainer *trainer, struct edl_error *error)
 }
 
 /* others_train - 1: somebody has a task in hand, and may have the values: it has not noticed yet
- * that the server was gone. Who has a task itself does not wait for them, or two would for each
- * other. A scheduler that is away has not said so: it is asked for as long as every call of this
- * trainer, and then nothing is known (negative). */
+ * that the server was gone. A trainer with a task of its own does not wait for them, or two would
+ * wait for each other. A scheduler that is away has not said so: it is asked for as long as every
+ * call of this trainer, and then nothing is known (negative). */
 static int others_train(struct trainer *trainer, struct edl_error *error)
 {
     uint64_t leased = 0;

@@ -106,32 +106,32 @@ static void add_upstream(json_t *env, const struct process *process)
 
 /* The world that torchrun and Open MPI tell of. Open MPI's NODE_RANK is a rank on the node, torch's
  * is the number of the node. */
-static void add_world(json_t *env, const struct process_ranks ranks)
+static void add_world(json_t *env, const struct process_ranks *ranks)
 {
-    set_number(env, "RANK", ranks.rank);
-    set_number(env, "WORLD_SIZE", ranks.world_size);
-    set_number(env, "LOCAL_RANK", ranks.local_rank);
-    set_number(env, "LOCAL_WORLD_SIZE", ranks.local_size);
-    set_number(env, "NODE_RANK", ranks.group_rank);
-    set_number(env, "GROUP_RANK", ranks.group_rank);
-    set_number(env, "OMPI_COMM_WORLD_RANK", ranks.rank);
-    set_number(env, "OMPI_COMM_WORLD_SIZE", ranks.world_size);
-    set_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", ranks.local_rank);
-    set_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", ranks.local_size);
-    set_number(env, "OMPI_COMM_WORLD_NODE_RANK", ranks.local_rank);
+    set_number(env, "RANK", ranks->rank);
+    set_number(env, "WORLD_SIZE", ranks->world_size);
+    set_number(env, "LOCAL_RANK", ranks->local_rank);
+    set_number(env, "LOCAL_WORLD_SIZE", ranks->local_size);
+    set_number(env, "NODE_RANK", ranks->group_rank);
+    set_number(env, "GROUP_RANK", ranks->group_rank);
+    set_number(env, "OMPI_COMM_WORLD_RANK", ranks->rank);
+    set_number(env, "OMPI_COMM_WORLD_SIZE", ranks->world_size);
+    set_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", ranks->local_rank);
+    set_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", ranks->local_size);
+    set_number(env, "OMPI_COMM_WORLD_NODE_RANK", ranks->local_rank);
 }
 
 /* What torchrun takes for its options where it has none (torch.distributed.argparse_util): a world
  * of all processes of the role, with a worker for each GPU. is_host: else torch asks whether the
  * address is that of this machine's name, which Debian's /etc/hosts says of 127.0.1.1. */
-static void add_torchrun(json_t *env, const struct process_ranks ranks,
+static void add_torchrun(json_t *env, const struct process_ranks *ranks,
                          const struct role_spec *role)
 {
-    set_number(env, "PET_NNODES", ranks.world_size);
-    set_number(env, "PET_NODE_RANK", ranks.rank);
-    set_text(env, "PET_MASTER_ADDR", process_address(ranks.master));
-    set_number(env, "PET_MASTER_PORT", ranks.master->ports[0]);
-    set_text(env, "PET_RDZV_CONF", ranks.rank == 0 ? "is_host=1" : "is_host=0");
+    set_number(env, "PET_NNODES", ranks->world_size);
+    set_number(env, "PET_NODE_RANK", ranks->rank);
+    set_text(env, "PET_MASTER_ADDR", process_address(ranks->master));
+    set_number(env, "PET_MASTER_PORT", ranks->master->ports[0]);
+    set_text(env, "PET_RDZV_CONF", ranks->rank == 0 ? "is_host=1" : "is_host=0");
     if (role->gpus > 1)
         set_number(env, "PET_NPROC_PER_NODE", role->gpus);
 }
@@ -148,13 +148,13 @@ static void add_ranks(json_t *env, const struct process *process)
 
     ranks_of(process, &ranks);
     if (fixed)
-        add_world(env, ranks);
+        add_world(env, &ranks);
     if (ranks.master == NULL || ranks.master->n_ports == 0)
         return;
     set_text(env, "MASTER_ADDR", process_address(ranks.master));
     set_number(env, "MASTER_PORT", ranks.master->ports[0]);
     if (fixed)
-        add_torchrun(env, ranks, role);
+        add_torchrun(env, &ranks, role);
 }
 
 /* A folder of its own: the path may be that of many jobs. */

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """steps.py - runs the steps of a check side by side, counts their tests, and tells how far it is
 
-Two lanes: steps that compute, and give way, and steps that wait for their own processes. Each lane has as many cores as the machine. A step
-takes as many of them as it kept busy last time (costs.py), so waiting ones fill what is idle. It starts when the steps that it needs have
-passed. The longest chain of steps begins first; a step that has no room yet keeps what gets free from later ones of its lane.
+Two lanes: steps that compute, and give way, have all cores; steps that wait for their own processes have half of them. A step takes as
+many of them as it kept busy last time (costs.py), so many that wait run side by side. It starts when the steps that it needs have passed. The longest chain of steps begins first; a step that has no room yet keeps what gets free from later ones of its lane.
 """
 import dataclasses
 import json

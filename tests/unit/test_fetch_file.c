@@ -357,7 +357,8 @@ static void damage_record(const char *text, size_t size)
     (void)safe_close(fd);
 }
 
-/* After a loss of power, or on a full disk: what is whole counts, before it and behind it. */
+/* After a loss of power, or on a full disk, whole lines count, before the torn one and behind it.
+ */
 TEST(a_record_that_was_cut_off)
 {
     static const char zeros[70000];
@@ -397,7 +398,7 @@ TEST(it_is_recorded_before_it_has_its_name)
     assert_true(read(fd, found, sizeof found - 1) > 0);
     (void)safe_close(fd);
     assert_non_null(strstr(found, "f 5000000000 3\ttrainer-0/b\n"));
-    /* what is there of before is still known */
+    /* files of before are still known */
     damage_record("f 6000000000 9\ttrainer-0/a\n", 27);
     read_again();
     assert_true(is_ours("a"));
