@@ -43,6 +43,8 @@ struct agent {
     struct gpus gpus;
     bool disk_full;             /* as it was reported last */
     bool report_cut;            /* the last report left out what processes told */
+    uint64_t machine_session;   /* of the last report: a scheduler that is new hears at once what
+                                 * the machine is like, and that it hands out files */
     bool gpu_news;              /* something of them that no report has told yet */
     struct gpu_wait *gpu_waits; /* owned list: starts that wait until their devices are proven */
     sd_event_source *gpu_timer;

@@ -268,9 +268,10 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
         json_decref(a->ports_foreign);
         a->ports_foreign = look_at_ports(a);
     }
-    if (sampled || a->gpu_news)
+    if (sampled || a->gpu_news || session != a->machine_session)
         (void)json_object_set_new(body, "machine", machine(a));
     a->gpu_news = false;
+    a->machine_session = session;
     set_gpus(a, body);
     (void)json_object_set(body, "ports_foreign", a->ports_foreign);
     set_disk(a, body);
