@@ -96,6 +96,7 @@ says '^0 passed, 0 failed, 0 skipped; interrupted'
 # what begins when, and what a check may take of the processor
 PYTHONPATH=$EDL_SOURCE_DIR/tests/lib python3 -B - "$work/log" <<'PYTHON' || fail 'order or budget'
 import sys
+import time
 import budget
 import steps
 from costs import Cost
@@ -105,12 +106,12 @@ steps.CORES = 2
 steps.MOST = {COMPUTES: 4, WAITS: 8}
 
 
-def begun(listed, known, over=(), memory_mib=1e6, slowness=1.0):
-    """Which of these steps begin at once."""
+def begun(listed, known, over=(), memory_mib=1e6, slowness=1.0, ago_s=0):
+    """Which of these steps begin at once, when each began ago_s ago."""
     run = steps.Run(listed, sys.argv[1], known, slowness)
     run.over, run.memory_mib, names = {name: True for name in over}, memory_mib, []
     run.pending = [step for step in run.pending if step.name not in over]
-    run.start = lambda step: (names.append(step.name), run.running.__setitem__(step.name, (step, 0, 0)))
+    run.start = lambda step: (names.append(step.name), run.running.__setitem__(step.name, (step, 0, time.monotonic() - ago_s)))
     run.start_what_may()
     return names
 
@@ -135,6 +136,9 @@ chain = [waiting('short'), waiting('first'), waiting('last', needs=('first',))]
 assert begun(chain, {'short': Cost(20, 19), 'first': Cost(5, 2), 'last': Cost(100, 5)})[0] == 'first'
 large = [waiting('a'), waiting('b'), waiting('c')]
 assert begun(large, {'a': Cost(30, 15), 'b': Cost(20, 36), 'c': Cost(1, 0.1)}) == ['a']
+# no step waits for one that hangs: it takes thrice as long as last time, and a minute
+assert begun(large, {'a': Cost(30, 15), 'b': Cost(20, 36), 'c': Cost(1, 0.1)}, ago_s=149) == ['a']
+assert begun(large, {'a': Cost(30, 15), 'b': Cost(20, 36), 'c': Cost(1, 0.1)}, ago_s=151) == ['a', 'b', 'c']
 # a build wants all cores, and does not wait for a test that waits
 builds = [Step('idle', ['true'], COMPUTES), Step('build', ['true'], COMPUTES, cores=2), Step('test', ['true'], COMPUTES)]
 assert begun(builds, {'idle': Cost(100, 4), 'build': Cost(50, 90), 'test': Cost(1, 1)}) == ['idle', 'build']
@@ -216,6 +220,10 @@ awaits daemon 1 <<<"$daemons"'; await 120 "a file" test -e /nowhere'
 says '^FAIL: cannot come any more: a file: one has ended, see '
 awaits killed 1 <<<"$daemons"'; kill "$pid" || true; await 1 "a file" test -e /nowhere'
 says '^FAIL: not in time: a file$'
+
+# what a test left in the background ends with it
+awaits background 1 <<<"$daemons"'; sleep 1000 & true; fail "on purpose"'
+says '^FAIL: on purpose$'
 
 # each script and each list of unit tests is in the plan, once; each folder has an area
 plan() { EDL_CHECK_DIR=$work/check python3 "$EDL_SOURCE_DIR/tests/lib/plan.py" --build-dir "$work/check" --dry-run "$@"; }

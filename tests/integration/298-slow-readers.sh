@@ -18,7 +18,7 @@ edl submit --name files --upload "$work/src" --cpu 50m --memory 64Mi -- sh -c 't
 ready() { edl logs files | grep -q 'ready$'; }
 await 120 'the file is there' ready
 
-get=(curl -sS -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")")
+get=(curl -sSf -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")")
 files=$EDL_SERVER/jobs/files/processes/trainer/0
 slow=()
 for i in {1..16}; do
@@ -43,7 +43,7 @@ for user in ann bob; do
     begun() { edl logs $user/$user | grep -q 'ready$'; }
     await 120 "the files of $user are there" begun
 done
-ann=(curl -sS -H "Authorization: Bearer $(cat "$work/token-ann")")
+ann=(curl -sSf -H "Authorization: Bearer $(cat "$work/token-ann")")
 hashing=()
 for i in 1 2 3 4; do # all that one user may have, and each reads for an hour
     "${ann[@]}" -o "$work/hash-$i" "$EDL_SERVER/jobs/ann/processes/trainer/0/files?pattern=hole" &

@@ -6,17 +6,24 @@
 #   end PID                             of one that was begun
 #   kill ...                            as always; one that was begun and ends without this or end fails each await from then on
 #   await SECONDS WHAT COMMAND...       as in await.sh
-# $work is a folder of the test's own, removed at the end with everything that was begun.
+# $work is a folder of the test's own, removed at the end; everything that was begun, or is in the background, is ended then.
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/await.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pids=''
+readers='' # of their logs
 declare -A begun # PID -> NAME of those that nothing has told to end
 
 on_fail() {
     tail -n 60 "$work"/*.log || true
+}
+
+# others - what the test has in the background besides, but not the readers of logs: a daemon ends in front of its reader
+# shellcheck disable=SC2317
+others() {
+    jobs -p | grep -vxF -f <(printf '%s\n' 0 $readers) || true
 }
 
 # shellcheck disable=SC2317
@@ -25,7 +32,7 @@ on_exit() {
     trap - EXIT
     exec 8>&- 2>/dev/null || true # what some tests keep open to something that reads until its end
     # shellcheck disable=SC2086
-    kill $pids 2>/dev/null || true
+    kill $pids $(others) 2>/dev/null || true
     wait || true
     rm -rf "$work"
     exit $status
@@ -43,6 +50,7 @@ until_says() {
         case $line in *"$2"*) break ;; esac
     done
     cat <&7 >>"$work/$1.log" &
+    readers="$readers $!"
     exec 7<&-
     case $line in *"$2"*) ;; *) fail "$1 did not say: $2" ;; esac
 }

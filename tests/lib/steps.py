@@ -25,6 +25,7 @@ SPARE_CORES = {COMPUTES: 0.5, WAITS: -0.5 * CORES}
 BUSY = 0.3  # a test that computes shared its core when it was measured: from here on it counts as a whole one
 MEMORY_PART = 0.8
 LOOK_EVERY_S = 2.0
+HANGS_S, HANGS_TIMES = 60.0, 3.0  # beyond so many times as long as last time, and that: it waits for nothing
 LONG_S = 5.0
 TOLD_EVERY_S = 30
 SKIPPED = 77
@@ -156,10 +157,15 @@ class Run:
             return False
         if step.lane == ALONE:
             return not running and all(s.lane == ALONE for s in self.pending)
-        beside = [s for s in running if s.lane == step.lane]
+        beside = [s for s, _, since in self.running.values() if s.lane == step.lane and not self.hangs(s, since)]
         if len(beside) >= MOST[step.lane] or (running and sum(map(self.memory_of, [*running, step])) > self.memory_mib):
             return False
         return not beside or sum(map(self.cores_of, [*beside, step])) <= CORES + SPARE_CORES[step.lane]
+
+    def hangs(self, step, since):
+        """Whether it waits for far longer than last time: no other step shall wait for it."""
+        known_s = self.known.get(step.name, costs.Cost()).wall_s
+        return step.lane == WAITS and time.monotonic() - since > HANGS_S + HANGS_TIMES * known_s * self.slowness
 
     def cores_of(self, step):
         used = min(step.cores or self.known.get(step.name, costs.Cost()).cores(self.slowness), CORES)
