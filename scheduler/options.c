@@ -125,6 +125,20 @@ static int set_socket_role(const struct option_value *value, struct edl_error *e
                                    " ROLE");
 }
 
+static int set_log_role(const struct option_value *value, struct edl_error *error)
+{
+    struct scheduler_options *options = value->options;
+    int role = user_role_from_string(value->text);
+
+    if (role >= USER_VIEWER) {
+        options->log_role = (enum user_role)role;
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.80s is not one of viewer, user, operator, admin",
+                        value->text);
+    return edl_error_remedy(error, "for example --log-role viewer: everybody reads all output");
+}
+
 /* An option of an earlier version: nothing comes of its value, and the log tells of it. */
 static int set_gone(const struct option_value *value, struct edl_error *error)
 {
@@ -207,6 +221,10 @@ static const struct option_row rows[] = {
       "{} (default), viewer or none: the role of accounts of this machine\n"
       "over a Unix socket that nobody has given a role",
       set_socket_role, OPTION_LIVE, AT(socket_role), .fallback = "user" },
+    { "log-role", "ROLE",
+      "{} (default), admin, user or viewer: the least role that may read\n"
+      "the output of others' jobs",
+      set_log_role, OPTION_LIVE, AT(log_role), .fallback = "operator" },
     { "max-user-workspaces", "BYTES", "of one user, that no job needs (default {}; 0: any)",
       option_bytes, OPTION_LIVE, AT(workspaces.sender_bytes), BYTES, .fallback = "4Gi" },
     { "keep-free", "BYTES", "that workspaces leave free on the disk of DIR", option_bytes,

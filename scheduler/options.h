@@ -42,6 +42,7 @@ struct scheduler_options {
     uint64_t keep_audit, keep_audit_us;           /* lines of the audit log; 0: all */
     bool lease_keeper_given;                      /* an option of an earlier version */
     enum user_role socket_role;                   /* of accounts of this machine that have no row */
+    enum user_role log_role;                      /* the least that reads output of others' jobs */
     char given[SETTINGS_MAX][SETTING_TEXT_BYTES]; /* of each setting, cut; "": its default */
     int argc;                                     /* to be read again */
     char **argv;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/core/core.h"
@@ -164,6 +165,22 @@ static int read_query(struct http_request *request, const struct job *job, struc
     return 0;
 }
 
+/* check_reader - what a program writes is its submitter's, as its files are */
+static int check_reader(struct scheduler *scheduler, const struct http_request *request,
+                        const struct job *job, struct edl_error *error)
+{
+    enum user_role least = scheduler->options.log_role;
+    struct caller caller = { .role = USER_NOBODY };
+
+    (void)auth_caller(scheduler, request, &caller);
+    if (caller.role >= least || streq(caller.user, job->user))
+        return 0;
+    (void)edl_error_set(error, -EACCES, "the output of job %s belongs to %s, and you are %s",
+                        job->spec->name, job->user, caller.user);
+    return edl_error_remedy(error, "ask %s, or somebody with role %s", job->user,
+                            user_role_to_string(least));
+}
+
 void api_job_logs(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -176,7 +193,8 @@ void api_job_logs(struct http_request *request, void *userdata)
     if (job == NULL)
         return;
     poll = xcalloc(1, sizeof *poll);
-    if (read_query(request, job, poll, &deadline_us, &error) < 0) {
+    if (check_reader(scheduler, request, job, &error) < 0 ||
+        read_query(request, job, poll, &deadline_us, &error) < 0) {
         free(poll);
         http_reply_error(request, &error);
         return;

@@ -226,6 +226,36 @@ TEST(test_who_is_removed_reads_no_more)
     reply_clear(&change);
 }
 
+TEST(test_output_is_its_submitters)
+{
+    static const struct {
+        const char *role;
+        enum user_role least;
+        unsigned status; /* of a reader with that role, who is not the submitter */
+    } cases[] = {
+        { "viewer", USER_OPERATOR, 403 },   { "user", USER_OPERATOR, 403 },
+        { "operator", USER_OPERATOR, 200 }, { "operator", USER_ADMIN, 403 },
+        { "admin", USER_ADMIN, 200 },       { "viewer", USER_VIEWER, 200 },
+    };
+    struct live *live = *state;
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    live->token = ann;
+    assert_int_equal(ask(live, "POST", "/jobs", JOB("a")), 201);
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        char name[16], other[65];
+
+        (void)snprintf(name, sizeof name, "other-%zu", i);
+        make_user(live, name, cases[i].role, other);
+        live->scheduler->options.log_role = cases[i].least;
+        live->token = other;
+        assert_int_equal(ask(live, "GET", "/jobs/ann%2Fa/logs", NULL), cases[i].status);
+        live->token = ann;
+        assert_int_equal(ask(live, "GET", "/jobs/ann%2Fa/logs", NULL), 200);
+    }
+}
+
 /* A token of the caller's own, its text in ret; its end. */
 static json_int_t make_token(struct live *live, const char *with, const char *body, char *ret)
 {

@@ -102,12 +102,14 @@ TEST(test_options_defaults)
     assert_int_equal(options.listen[0].port, 7010);
     assert_false(options.listen[0].tls);
     assert_int_equal(options.socket_role, USER_USER);
+    assert_int_equal(options.log_role, USER_OPERATOR);
     assert_int_equal(options.limits.user[HOLDING_INSTANCES], 1000000);
     assert_int_equal(options.limits.all[HOLDING_INSTANCES], 4000000);
     assert_int_equal(PARSE(&options, &error, "--state-dir=/s", "--socket-role", "viewer",
-                           "--max-user-jobs=7", "--max-jobs=0", "--keep-days=3"),
+                           "--log-role=user", "--max-user-jobs=7", "--max-jobs=0", "--keep-days=3"),
                      0);
     assert_int_equal(options.socket_role, USER_VIEWER);
+    assert_int_equal(options.log_role, USER_USER);
     assert_int_equal(options.limits.user[HOLDING_JOBS], 7);
     assert_int_equal(options.limits.all[HOLDING_JOBS], 0);
     assert_int_equal(options.keep_us, UINT64_C(3) * 24 * 3600 * USEC_PER_SEC);
@@ -122,6 +124,7 @@ TEST(test_refused)
         { "--lease=1s", "--lease: 1s is not a time from 2s", "--lease 5s" },
         { "--policy=luck", "--policy: there is no policy \"luck\"", "known: " },
         { "--socket-role=operator", "--socket-role: operator is not one of", "edl user add" },
+        { "--log-role=none", "--log-role: none is not one of", "--log-role viewer" },
         { "--max-jobs=many", "--max-jobs: many is not a whole number", "0: any number" },
         { "--keep-jobs=-1", "--keep-jobs: -1 is not a whole number", "0 keeps all of it" },
         { "--keep-days=x", "--keep-days: x is not a whole number", "0 keeps all of it" },
