@@ -524,7 +524,8 @@ void ask_call(struct fixture *f, const struct http_call *call, struct result *re
 
 void ask(struct fixture *f, const char *method, const char *path, struct result *result)
 {
-    ask_call(f, &(struct http_call){ .method = method, .path = path }, result);
+    ask_call(f, &(struct http_call){ .method = method, .path = path, .timeout_us = DEADLINE_US },
+             result);
 }
 
 const char *text_of(const struct result *result, const char *key)

@@ -143,7 +143,8 @@ void live_send_with(struct live *live, const char *token, const char *header, co
                               .path = path,
                               .bearer_token = token,
                               .body = body,
-                              .body_size = body != NULL ? strlen(body) : 0 };
+                              .body_size = body != NULL ? strlen(body) : 0,
+                              .timeout_us = DEADLINE_US };
     struct edl_error error = { 0 };
 
     call.headers[0] = header;

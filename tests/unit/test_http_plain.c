@@ -174,6 +174,21 @@ static void assert_same(const struct http_answer *a, const struct http_answer *b
         assert_true(json_equal(a->json, b->json));
 }
 
+static void call_both(const struct http_call *call, const char *text, bool over_unix,
+                      struct http_answer *with, struct http_answer *without)
+{
+    struct peer peer;
+
+    begin(&peer, over_unix, text);
+    call_curl(peer.base, call, with);
+    if (!call_plain(peer.base, call, without))
+        fail_msg("%s: not called without libcurl", text);
+    if (streq(text, HELD))
+        end_waiting(&peer);
+    else
+        end(&peer);
+}
+
 TEST(test_outcome_is_the_same)
 {
     static const struct {
@@ -208,20 +223,18 @@ TEST(test_outcome_is_the_same)
         struct http_call call = { .method = "GET", .path = "/", .timeout_us = 20 * USEC_PER_SEC };
         const char *text = cases[i / 2].text;
         struct http_answer with, without;
-        struct peer peer;
 
         if (cases[i / 2].method != NULL)
             call.method = cases[i / 2].method;
         if (streq(text, HELD))
             call.timeout_us = 50 * USEC_PER_MSEC;
-        begin(&peer, i % 2 == 1, text);
-        call_curl(peer.base, &call, &with);
-        if (!call_plain(peer.base, &call, &without))
-            fail_msg("%s: not called without libcurl", text);
-        if (streq(text, HELD))
-            end_waiting(&peer);
-        else
-            end(&peer);
+        call_both(&call, text, i % 2 == 1, &with, &without);
+        while (streq(text, HELD) && !(with.sent && without.sent)) { /* a busy machine */
+            http_answer_clear(&with);
+            http_answer_clear(&without);
+            call.timeout_us *= 2;
+            call_both(&call, text, i % 2 == 1, &with, &without);
+        }
         if (without.failure != cases[i / 2].failure)
             fail_msg("%s: %d, %s", text, without.failure, without.text);
         assert_same(&with, &without, text);
