@@ -7,7 +7,7 @@ import errno
 import hashlib
 import hmac
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 from . import _tree, _writer
 from ._call import NotFound
@@ -22,6 +22,7 @@ from ._writer import CheckpointError, OldWriter
 KEEP = 3
 EPOCH_MAX = 2**63 - 2  # the one behind it is a number that can be told as well
 TRIES = 20
+TORCHRUN_GENERATION = "EDL_TORCHRUN_GENERATION"  # set by edl.torch.rendezvous for the workers
 Where = Union[str, "os.PathLike[str]"]
 DATA = "data/00000"
 STAY = "the versions before stay"
@@ -146,12 +147,20 @@ class Checkpoints:
         if not os.environ.get("EDL_SOCKET"):
             return _writer.this_process()
         me = Self.read()
-        world = self._client().world
-        if (me.index if world is None else world.rank) != 0:
+        rank, generation = self._rank(me)
+        if rank != 0:
             return None
         place = f"{me.role} {me.index}"
-        return _writer.this_process(self._name_of_job(), 0 if world is None else world.generation, me.incarnation, place,
-                                    f"job {me.job_id} ({me.job}), {place}")
+        return _writer.this_process(self._name_of_job(), generation, me.incarnation, place, f"job {me.job_id} ({me.job}), {place}")
+
+    def _rank(self, me: Self) -> Tuple[int, int]:
+        """The rank, and the generation of its world: of the one that this process has joined, or the torchrun that started it. Else the
+        index, and 0."""
+        world = self._client().world
+        if world is not None:
+            return world.rank, world.generation
+        rank, generation = os.environ.get("RANK", ""), os.environ.get(TORCHRUN_GENERATION, "")
+        return (int(rank), int(generation)) if rank.isdigit() and generation.isdigit() else (me.index, 0)
 
     def _fenced(self, store: Store, found: Found, writer: Writer) -> Writer:
         """The writer as it counts beside those of the versions. OldWriter; CheckpointError: another program writes as well."""

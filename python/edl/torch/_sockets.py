@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import stat
-from typing import FrozenSet, Iterable, Tuple
+import threading
+from typing import FrozenSet, Iterable, Optional, Tuple
 
 Connection = Tuple[int, int]  #: descriptor and inode: a descriptor is used again, the inode of a socket is not
 
@@ -54,3 +55,37 @@ def cut(those: Iterable[Connection]) -> None:
                     copied.shutdown(socket.SHUT_RDWR)
         except OSError:  # it is closed, or was never connected
             pass
+
+
+class Came:
+    """The connections that come from here on, until they are `all_here`: those of a group that is being made. Not those of one local
+    port, which are others'."""
+
+    def __init__(self, without_port: int) -> None:
+        self.is_cut = False
+        self._without_port = without_port
+        self._lock = threading.Lock()
+        self._before = connections(without_port)
+        self._own: Optional[FrozenSet[Connection]] = None  # None: they still come
+
+    def _found(self) -> FrozenSet[Connection]:
+        return connections(self._without_port) - self._before
+
+    def all_here(self) -> None:
+        """What comes later is not theirs."""
+        with self._lock:
+            self._own = self._found()
+            if self.is_cut:
+                cut(self._own)
+
+    def cut(self) -> None:
+        """From any thread: whoever waits in one of them fails now. Those that come later need another cut."""
+        with self._lock:
+            self.is_cut = True
+            cut(self._found() if self._own is None else self._own)
+
+    def end(self) -> None:
+        """The last cut: one that another thread makes late would end connections of the next group."""
+        self.cut()
+        with self._lock:
+            self._own = frozenset()
