@@ -570,7 +570,6 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
 static int open_runtime(struct agent *a, struct edl_error *error)
 {
     _cleanup_free_ char *supervisor = text_format("%s/edl-supervisor", a->layout.program_dir);
-    _cleanup_free_ char *workspace = text_format("%s/edl-workspace", a->layout.program_dir);
     struct launcher *launcher = NULL;
     int r = open_launcher(a, supervisor, &launcher, error);
 
@@ -578,7 +577,7 @@ static int open_runtime(struct agent *a, struct edl_error *error)
         r = runtime_new(a->event, launcher, &a->runtime, error);
 
     a->remover = folder_remover_new(&(struct folder_remover_config){
-        .event = a->event, .program = workspace, .removed = on_removed, .userdata = a });
+        .event = a->event, .layout = &a->layout, .removed = on_removed, .userdata = a });
     a->table = (struct process_table){ .runtime = a->runtime,
                                        .layout = &a->layout,
                                        .remover = a->remover,

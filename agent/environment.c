@@ -2,7 +2,7 @@
 /* environment.c - turns an order into order.json
  *
  * The scheduler says what every process of the job is told; the agent adds what only the node
- * knows. Its EDL_ variables cannot be overridden by the job. LANG, the interface and
+ * knows. Its EDL_ variables cannot be overridden by the job. LANG, TMPDIR, the interface and
  * PYTHONUNBUFFERED can, and HOME and USER, which the supervisor adds once it knows the account.
  * PATH always starts with the folder of our programs, so that a job's entry point finds those of
  * the same version. */
@@ -80,11 +80,15 @@ static json_t *account_of(const struct layout *layout, const json_t *order,
     return account;
 }
 
-/* folders_to_give - made here, and the account's from then on: the output folder, and the workspace
- * unless it was given */
-static json_t *folders_to_give(const json_t *order, char *const folders[static 3])
+/* folders_to_give - made here, and the account's from then on: the output folder, the workspace
+ * unless it was given, and TMPDIR unless it is the job's */
+static json_t *folders_to_give(const json_t *order, char *const folders[static 3],
+                               const char *tmp_dir)
 {
     json_t *list = json_pack("[s]", folders[2]);
+
+    if (tmp_dir != NULL)
+        (void)json_array_append_new(list, json_string(tmp_dir));
 
     if (json_text(order, "workspace")[0] == '\0')
         (void)json_array_append_new(list, json_string(folders[0]));
@@ -254,6 +258,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     json_t *out = json_deep_copy(order);
     json_t *env = json_deep_copy(json_object_get(order, "env"));
     _cleanup_free_ char *log_path = layout_log_path(layout, id);
+    _cleanup_free_ char *tmp_dir = layout_tmp_dir(layout, id);
     uint64_t lease_us = facts->lease_us;
 
     if (!json_is_object(env)) {
@@ -271,9 +276,13 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     add_language(env);
     add_interface(env);
     add_unbuffered(env);
+    set_default(env, "TMPDIR", tmp_dir);
     (void)json_object_set_new(out, "env", env);
     (void)json_object_set_new(out, "account", account_of(layout, order, facts));
-    (void)json_object_set_new(out, "folders", folders_to_give(order, folders));
+    (void)json_object_set_new(out, "folders",
+                              folders_to_give(order, folders,
+                                              streq(json_text(env, "TMPDIR"), tmp_dir) ? tmp_dir
+                                                                                       : NULL));
     set_text(out, "workspace", folders[0]);
     set_text(out, "log_path", log_path);
     set_text(out, "lease_path", layout->lease_path);

@@ -158,6 +158,7 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
         l.workspaces_dir = text_format("%s/workspaces", l.state_dir);
         l.archives_dir = text_format("%s/archives", l.workspaces_dir);
         l.copies_dir = text_format("%s/copies", l.workspaces_dir);
+        l.tmp_dir = text_format("%s/tmp", l.state_dir);
         l.socket_path = text_format("%s/socket", l.state_dir);
         l.lease_path = text_format("%s/lease", l.runtime_dir);
         r = folder_make(l.processes_dir, 0700, error);
@@ -165,6 +166,8 @@ int layout_init(const struct agent_options *options, struct layout *ret, struct 
             r = folder_make_passable(l.work_dir, error);
         if (r == 0)
             r = folder_make_passable(l.workspaces_dir, error);
+        if (r == 0)
+            r = folder_make_passable(l.tmp_dir, error);
     }
     if (r < 0) {
         layout_done(&l);
@@ -185,6 +188,7 @@ void layout_done(struct layout *l)
     free(l->workspaces_dir);
     free(l->archives_dir);
     free(l->copies_dir);
+    free(l->tmp_dir);
     free(l->output_dir);
     free(l->socket_path);
     free(l->lease_path);
@@ -204,6 +208,14 @@ char *layout_copy_dir(const struct layout *layout, const struct process_id *id)
     char key[PROCESS_KEY_SIZE];
 
     return text_format("%s/%s", layout->copies_dir, process_id_key(id, key));
+}
+
+/* Sockets are made below it, and a path of one has 107 bytes. */
+char *layout_tmp_dir(const struct layout *layout, const struct process_id *id)
+{
+    char key[PROCESS_KEY_SIZE];
+
+    return text_format("%s/%s", layout->tmp_dir, process_id_key(id, key));
 }
 
 char *layout_archive_link(const struct layout *layout, const struct process_id *id)

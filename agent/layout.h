@@ -20,6 +20,7 @@ struct layout { /* all owned, absolute */
     char *workspaces_dir;
     char *archives_dir; /* of workspaces; made when it is first needed, as is the next */
     char *copies_dir;   /* a workspace for each process that has one of an archive */
+    char *tmp_dir;      /* a folder for each process, of which it is TMPDIR */
     char *output_dir;
     char *socket_path;
     char *lease_path;
@@ -34,6 +35,7 @@ void layout_done(struct layout *layout);
 /* New strings, to be freed. */
 char *layout_process_dir(const struct layout *layout, const struct process_id *id);
 char *layout_copy_dir(const struct layout *layout, const struct process_id *id);
+char *layout_tmp_dir(const struct layout *layout, const struct process_id *id);
 char *layout_archive_link(const struct layout *layout, const struct process_id *id);
 char *layout_log_path(const struct layout *layout, const struct process_id *id);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "agent/layout.h"
 #include "agent/processes/helper.h"
 #include "agent/processes/process_dir.h"
 #include "shared/cleanup.h"
@@ -35,8 +36,8 @@ struct removal {
 };
 
 struct folder_remover {
-    struct folder_remover_config config; /* text owned below */
-    char *program;
+    struct folder_remover_config config;
+    char *program; /* owned */
     int fd, pidfd; /* -1: no helper */
     sd_event_source *answers, *gone;
     struct removal *list; /* owned; those that were sent come first */
@@ -141,7 +142,7 @@ static int on_gone(sd_event_source *source, int fd, uint32_t revents, void *user
 static int start(struct folder_remover *r, struct edl_error *error)
 {
     static const int numbers[] = { STDIN_FILENO, STDOUT_FILENO };
-    const char *const argv[] = { r->program, "remove-folders", NULL };
+    const char *const argv[] = { r->program, "remove-folders", r->config.layout->tmp_dir, NULL };
     struct helper helper;
     int e = helper_start(argv, numbers, ELEMENTS(numbers), &helper, error);
 
@@ -189,7 +190,7 @@ struct folder_remover *folder_remover_new(const struct folder_remover_config *co
     struct folder_remover *r = xcalloc(1, sizeof *r);
 
     r->config = *config;
-    r->program = xstrdup(config->program);
+    r->program = text_format("%s/edl-workspace", config->layout->program_dir);
     r->fd = r->pidfd = -1;
     return r;
 }

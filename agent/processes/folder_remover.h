@@ -9,10 +9,12 @@
 #include <systemd/sd-event.h>
 
 struct folder_remover;
+struct layout;
 
 struct folder_remover_config {
     sd_event *event;
-    const char *program; /* edl-workspace; copied */
+    const struct layout
+        *layout; /* where edl-workspace is, and the folders of TMPDIR, which go too */
     /* removed - one of them is gone, as far as it could be removed */
     void (*removed)(bool has_copy, void *userdata);
     void *userdata;

@@ -28,6 +28,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
@@ -160,6 +161,17 @@ static int link_archive(struct process *p, const json_t *document, struct edl_er
     return r;
 }
 
+/* make_tmp - after the process folder as well, and gone before it; a job with a TMPDIR of its own
+ * has none */
+static int make_tmp(const struct process *p, const json_t *document, struct edl_error *error)
+{
+    _cleanup_free_ char *path = layout_tmp_dir(p->table->layout, &p->id);
+
+    return streq(json_text(json_object_get(document, "env"), "TMPDIR"), path)
+               ? folder_make(path, 0700, error)
+               : 0;
+}
+
 static void take_ports(struct process *p, const json_t *ports)
 {
     size_t i;
@@ -204,6 +216,8 @@ static int make_and_start(struct process *p, const json_t *order,
     take_grants(p, document);
     log_names_point(table->layout, &p->id, document);
     r = link_archive(p, document, error);
+    if (r == 0)
+        r = make_tmp(p, document, error);
     json_decref(document);
     start_mark_write(table->layout, &p->id);
     if (r < 0)

@@ -38,9 +38,9 @@ static const char usage[] =
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
-    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR KEEP_US MAX_BYTES\n"
+    "       edl-workspace sweep COPIES_DIR PROCESSES_DIR TMP_DIR KEEP_US MAX_BYTES\n"
     "                           CLOCK_FILE CLOCK [WORK_DIR [JOB]...]\n"
-    "       edl-workspace remove-folders\n"
+    "       edl-workspace remove-folders TMP_DIR\n"
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
@@ -169,27 +169,31 @@ static int parse_jobs(char **arguments, uint64_t **ret, size_t *ret_n, struct ed
     return 0;
 }
 
+/* sweep - copies, private workspaces, and folders of TMPDIR that no process folder took with it */
 static int sweep(char **arguments, struct edl_error *error)
 {
     _cleanup_free_ uint64_t *jobs = NULL;
-    struct sweep_work work = { .dir = arguments[6] };
+    struct sweep_work work = { .dir = arguments[7] };
     struct elapsed_record clock;
     struct kept_bounds bounds;
     size_t removed = 0, kept = 0;
-    int r;
+    int r, tmp;
 
-    if (parse_u64(arguments[2], &bounds.keep_us) < 0 ||
-        parse_u64(arguments[3], &bounds.max_bytes) < 0)
+    if (parse_u64(arguments[3], &bounds.keep_us) < 0 ||
+        parse_u64(arguments[4], &bounds.max_bytes) < 0)
         return edl_error_set(error, -EINVAL, "these are no bounds for kept copies");
-    if (node_clock_parse(arguments[5], &clock) < 0)
-        return edl_error_set(error, -EINVAL, "\"%.80s\" is no time", arguments[5]);
+    if (node_clock_parse(arguments[6], &clock) < 0)
+        return edl_error_set(error, -EINVAL, "\"%.80s\" is no time", arguments[6]);
     bounds.now_us = clock.elapsed_us;
-    (void)node_clock_write(arguments[4], arguments[5], NULL); /* a full disk is what we are for */
-    r = parse_jobs(arguments + 6, &jobs, &work.n_jobs, error);
+    (void)node_clock_write(arguments[5], arguments[6], NULL); /* a full disk is what we are for */
+    r = parse_jobs(arguments + 7, &jobs, &work.n_jobs, error);
     if (r < 0)
         return r;
     work.jobs = jobs;
+    tmp = workspace_sweep(arguments[2], arguments[1], &removed, error);
     r = workspace_sweep_kept(arguments[0], arguments[1], &work, &bounds, &removed, &kept, error);
+    if (r == 0)
+        r = tmp;
     return r == 0 && kept > 0 ? edl_error_set(error, -EAGAIN, "%zu copies are kept", kept) : r;
 }
 
@@ -266,18 +270,31 @@ static int exit_status(const struct edl_error *error, int no_place)
     }
 }
 
+/* remove_process - and the folder of its name in TMP_DIR before. What cannot be removed there is
+ * for the next sweep. */
+static int remove_process(const char *path, int tmp_fd, struct edl_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    int tmp = slash != NULL ? workspace_remove(tmp_fd, slash + 1, error) : 0;
+    int r = process_dir_remove(path, error);
+
+    return r < 0 ? r : tmp;
+}
+
 /* remove_folders - of processes: one path a message, and one message back when it is removed */
 static int remove_folders(char **arguments, struct edl_error *error)
 {
+    _cleanup_close_ int tmp_fd = open(arguments[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char path[PATH_MAX];
     ssize_t n;
 
-    (void)arguments;
+    if (tmp_fd == -1)
+        return edl_error_errno(error, -errno, "cannot open %s", arguments[0]);
     while ((n = read(STDIN_FILENO, path, sizeof path - 1)) > 0) {
         struct edl_error failure = { 0 };
 
         path[n] = '\0';
-        if (process_dir_remove(path, &failure) < 0)
+        if (remove_process(path, tmp_fd, &failure) < 0)
             (void)fprintf(stderr, "edl-workspace: %s\n", failure.text);
         if (write(STDOUT_FILENO, ".", 1) != 1)
             return edl_error_errno(error, -errno, "cannot write");
@@ -295,9 +312,9 @@ static const struct {
     { "list", 1, 0, list, 1 },
     { "unpack", 1, 0, unpack, 1 },
     { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },
-    { "sweep", 6, 1 + SWEEP_JOBS_MAX, sweep, 1 },
+    { "sweep", 7, 1 + SWEEP_JOBS_MAX, sweep, 1 },
     { "trim", 4, 0, trim, 1 },
-    { "remove-folders", 0, 0, remove_folders, 1 },
+    { "remove-folders", 1, 0, remove_folders, 1 },
     { "list-files", 5, 0, list_files, 1 },
     { "send-file", 5, 0, send_file, 1 },
     { "send-log", 2, 2, send_log, 1 },

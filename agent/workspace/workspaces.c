@@ -160,7 +160,7 @@ static void start_sweep(struct workspaces *w, const json_t *ended)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     size_t n_jobs = MIN_OF(json_array_size(ended), (size_t)SWEEP_JOBS_MAX);
     char keep[24], most[24], (*jobs)[24] = xcalloc(n_jobs, sizeof *jobs);
-    const char **argv = xcalloc(n_jobs + 10, sizeof *argv);
+    const char **argv = xcalloc(n_jobs + 11, sizeof *argv);
     _cleanup_free_ char *clock_file = text_format("%s/" NODE_CLOCK_FILE, layout->state_dir);
     char clock[NODE_CLOCK_TEXT_SIZE];
     size_t n = 0;
@@ -172,6 +172,7 @@ static void start_sweep(struct workspaces *w, const json_t *ended)
     argv[n++] = "sweep";
     argv[n++] = layout->copies_dir;
     argv[n++] = layout->processes_dir;
+    argv[n++] = layout->tmp_dir;
     argv[n++] = keep;
     argv[n++] = most;
     argv[n++] = clock_file;

@@ -60,4 +60,10 @@ edl wait --timeout 120 none >"$work/told" || fail "edl wait: $(cat "$work/told")
 grep -q "succeeded: all passes over the data ended and the model is saved: $(job_field none .model_path)\$" "$work/told" ||
     fail "edl wait: $(cat "$work/told")"
 edl show none | lacks '^skipped' || fail 'something was skipped of none'
+# a program has a folder of its own for temporary files, which goes with it, whatever it did there and however it ended
+edl submit --name temporary -- sh -c 'stat -c "%a %u" "$TMPDIR"; mkdir -p "$TMPDIR/a/b"; touch "$TMPDIR/a/b/c"; chmod 0 "$TMPDIR/a"; kill -9 $$' >/dev/null
+edl wait --timeout 120 temporary >/dev/null || true
+edl logs temporary | grep -q " 700 $(id -u)\$" || fail "TMPDIR is another one: $(edl logs temporary)"
+temporary_left() { find "$work/state" -path "*/tmp/*.trainer.*" -prune; }
+await 120 'its temporary files are gone' silent temporary_left
 cluster_stop

@@ -107,6 +107,7 @@ static json_t *complete(const char *order_text)
                               .lease_path = dir,
                               .archives_dir = dir,
                               .copies_dir = dir,
+                              .tmp_dir = dir,
                               .program_dir = dir };
     if (environment_complete(&layout, &id, order, &facts, &made, &error) < 0)
         fail_msg("%s", error.text);
@@ -156,9 +157,28 @@ TEST(test_where_an_archive_goes)
         assert_string_equal(text_at(env, "TRAINER_PACKAGE"), workspace);
         assert_string_equal(text_at(unpack, "slot"), rows[i].slot);
         assert_string_equal(text_at(unpack, "sha256"), ARCHIVE + strlen("sha256:"));
-        assert_int_equal(json_array_size(json_object_get(made, "folders")), 1); /* the output */
+        assert_int_equal(json_array_size(json_object_get(made, "folders")),
+                         2); /* the output, TMPDIR */
         json_decref(made);
     }
+}
+
+/* Given to the account of the process, and named after it; one of the job's own is the job's. */
+TEST(test_where_temporary_files_go)
+{
+    json_t *made = complete(ORDER("\"env\":{}")), *env = json_object_get(made, "env");
+    const json_t *folders = json_object_get(made, "folders");
+    const char *tmp_dir = text_at(env, "TMPDIR");
+
+    assert_non_null(strstr(tmp_dir, "/1.trainer.0.1"));
+    assert_int_equal(json_array_size(folders), 3); /* the output, the workspace, and it */
+    assert_string_equal(json_string_value(json_array_get(folders, 1)), tmp_dir);
+    json_decref(made);
+
+    made = complete(ORDER("\"env\":{\"TMPDIR\":\"/scratch\"}"));
+    assert_string_equal(text_at(json_object_get(made, "env"), "TMPDIR"), "/scratch");
+    assert_int_equal(json_array_size(json_object_get(made, "folders")), 2);
+    json_decref(made);
 }
 
 /* What a library of collectives is to use, where it would take another. */
