@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,20 +14,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
-
-char *text_format(const char *format, ...)
-{
-    char *text;
-    va_list ap;
-    int n;
-
-    va_start(ap, format);
-    n = vasprintf(&text, format, ap);
-    va_end(ap);
-    if (n == -1)
-        abort();
-    return text;
-}
 
 static int make_all(const char *path, unsigned mode, struct edl_error *error)
 {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/core/process_id.h"
+#include "shared/text_format.h"
 
 struct agent_options;
 struct edl_error;
@@ -50,6 +51,3 @@ int folder_absolute(const char *path, unsigned mode, char **ret, struct edl_erro
 
 /* folder_protected - -EPERM unless the folder is ours and nobody else may write to it */
 int folder_protected(const char *path, struct edl_error *error);
-
-/* text_format - asprintf that aborts when memory is out */
-char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,20 +13,6 @@
 #include "shared/macro.h"
 #include "shared/parse.h"
 
-char *text_format(const char *format, ...)
-{
-    char *text = NULL;
-    va_list ap;
-
-    va_start(ap, format);
-    int n = vasprintf(&text, format, ap);
-
-    va_end(ap);
-    if (n < 0)
-        abort();
-    return text;
-}
-
 char *text_url_segment(const char *text)
 {
     static const char unreserved[] =

@@ -2,12 +2,10 @@
 /* text.h - small pure functions on text that several verbs need */
 #pragma once
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* text_format - printf to a new string (owned by the caller); aborts when memory is out */
-char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#include "shared/text_format.h"
 
 /* text_url_segment - percent-encodes everything but unreserved characters; new string */
 char *text_url_segment(const char *text);
