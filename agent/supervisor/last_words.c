@@ -6,6 +6,7 @@
  * program's own: bounded, made UTF-8, and without characters that would steer a terminal. */
 #include "agent/supervisor/last_words.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,16 +40,30 @@ static bool is_blank(char byte)
     return byte == '\n' || byte == '\r' || byte == ' ' || byte == '\t' || byte == '\0';
 }
 
+/* Some programs draw a line below what they say. */
+static bool has_words(const char *line, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (isalnum((unsigned char)line[i]) || (line[i] & 0x80) != 0)
+            return true;
+    return false;
+}
+
 bool last_words(int log_fd, char *buffer, size_t size)
 {
     char end[LOOK_BYTES], line[LOOK_BYTES * UTF8_GROWTH + 1];
     size_t n = read_end(log_fd, end, sizeof end);
     size_t first, length;
 
-    while (n > 0 && is_blank(end[n - 1]))
-        n--;
-    for (first = n; first > 0 && end[first - 1] != '\n'; first--)
-        ;
+    for (;;) {
+        while (n > 0 && is_blank(end[n - 1]))
+            n--;
+        for (first = n; first > 0 && end[first - 1] != '\n'; first--)
+            ;
+        if (first == 0 || has_words(end + first, n - first))
+            break;
+        n = first;
+    }
     while (first < n && is_blank(end[first]))
         first++;
     (void)utf8_sanitise(end + first, n - first, true, line, &length);

@@ -7,7 +7,7 @@
 
 #define LAST_WORDS_SIZE 200
 
-/* last_words - the last line of the log that is not empty, its beginning if it is longer than fits:
- * UTF-8 without control characters. false: there is none. Reads the last kilobytes of the file and
- * leaves the descriptor as it is. */
+/* last_words - the last line of the log with a letter or a digit in it, its beginning if it is
+ * longer than fits: UTF-8 without control characters. false: there is none. Reads the last
+ * kilobytes of the file and leaves the descriptor as it is. */
 bool last_words(int log_fd, char *buffer, size_t size);

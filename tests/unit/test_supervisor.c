@@ -183,6 +183,17 @@ TEST(test_last_words_are_made_fit_to_show)
     json_decref(text);
 }
 
+/* mpirun draws a line below its page. */
+TEST(test_a_line_that_is_drawn_is_no_word)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "echo '  Exit code:    7'; echo -----; echo; echo ' ==== '; exit 7", 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_string_equal(record.reason, "its last words: Exit code:    7");
+}
+
 TEST(test_program_signal_is_recorded)
 {
     struct fixture *f = *state;
