@@ -235,10 +235,10 @@ int job_build_document(const struct job_build *build, json_t **ret, struct edl_e
     json_t *document =
         json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "paddlepaddle.org/v1", "kind",
                   "TrainingJob", "metadata", "name", build->name != NULL ? build->name : derived,
-                  "spec", "mode", "collective");
+                  "spec", "mode", build->mode != NULL ? build->mode : "collective");
 
     if (document == NULL)
-        return edl_error_set(error, -EINVAL, "the job's name is not UTF-8");
+        return edl_error_set(error, -EINVAL, "the job's name or mode is not UTF-8");
     int r = fill(document, build, error);
 
     if (r < 0)

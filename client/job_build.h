@@ -22,6 +22,7 @@ struct job_build {
     const struct option_list *after;                     /* jobs, may be NULL */
     const char *deadline, *expected, *array, *user;      /* or NULL */
     const char *shuffle;                                 /* a seed of the order of tasks, or NULL */
+    const char *mode;                                    /* NULL: collective */
     mode_t umask;                                        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */

@@ -34,7 +34,8 @@ bool job_options_given(const struct job_options *options)
            options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
            options->dataset != NULL || options->deadline != NULL || options->expected != NULL ||
            options->array != NULL || options->user != NULL || options->shuffle != NULL ||
-           options->task_records != 0 || options->task_tries != 0 || options->after.n != 0;
+           options->mode != NULL || options->task_records != 0 || options->task_tries != 0 ||
+           options->after.n != 0;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -268,6 +269,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .user = options->user,
         .array = options->array,
         .shuffle = options->shuffle,
+        .mode = options->mode,
         .umask = own_umask(),
         .argv = arguments->rest,
         .argc = arguments->n_rest,

@@ -16,7 +16,7 @@ struct invocation;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle;
+    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle, *mode;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     struct option_list env, after;
 };
@@ -26,6 +26,7 @@ struct job_options {
     XX("name", "NAME", "of the job (default: from the command)", option_text, name, 'n')           \
     XX("min", "N", "instances to start with (1)", option_positive, min, 0)                         \
     XX("max", "N", "instances at most (as --min)", option_positive, max, 0)                        \
+    XX("mode", "MODE", "collective (this one), mpi or service", option_text, mode, 0)              \
     XX("cpu", "CORES", "per instance: 2, 0.5, 200m", option_cores, cpu_millicores, 0)              \
     XX("memory", "BYTES", "per instance: 64Mi, 1Gi", option_memory, memory_bytes, 0)               \
     XX("gpus", "N", "per instance", option_number, gpus, 0)                                        \

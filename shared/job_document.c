@@ -398,6 +398,21 @@ static bool has_role(const struct job_draft *draft, const char *name)
     return false;
 }
 
+/* Open MPI and MPICH end all processes of a program when one is lost. What was stored by a version
+ * that took it is read as it is. */
+static int check_mpi(struct document_reader *reader, const struct job_draft *draft)
+{
+    if (reader->stored || draft->fault_tolerant <= 0)
+        return 0;
+    (void)job_draft_refuse(reader, draft, "fault_tolerant",
+                           "mode mpi cannot lose or gain processes: MPI ends all of a program "
+                           "when one is lost");
+    (void)edl_error_remedy(reader->error, "leave fault_tolerant out, and give as many instances at "
+                                          "least as at most; the job starts again as a whole when "
+                                          "a node is lost");
+    return EDL_EBADSPEC;
+}
+
 static int finish_mode(struct document_reader *reader, const struct job_draft *draft,
                        struct job_spec *spec)
 {
@@ -420,7 +435,7 @@ static int finish_mode(struct document_reader *reader, const struct job_draft *d
     if (mode == JOB_MODE_PSERVER && !has_role(draft, "trainer"))
         return job_draft_refuse(reader, draft, "trainer",
                                 "a trainer is missing beside the pserver");
-    return 0;
+    return mode == JOB_MODE_MPI ? check_mpi(reader, draft) : 0;
 }
 
 /* finish_passes - upstream's examples put passes under trainer, where upstream ignores it; here it

@@ -289,9 +289,25 @@ static void set_bounds(const struct role_draft *draft, struct role_spec *role)
         role->max = (uint32_t)draft->max;
 }
 
-static int finish_instances(struct document_reader *reader, const struct role_draft *draft,
-                            bool fault_tolerant, struct role_spec *role)
+static int check_mpi(struct document_reader *reader, const struct role_draft *draft,
+                     const struct role_spec *role)
 {
+    const char *max_key = draft->keys->max;
+
+    if (reader->stored || role->max == role->min) /* a version before took it */
+        return 0;
+    (void)role_draft_refuse(reader, draft, max_key,
+                            "mode mpi cannot lose or gain processes: MPI ends all of a program "
+                            "when one is lost");
+    (void)edl_error_remedy(reader->error, "set %s to %" PRIu32 " as well, or leave it out", max_key,
+                           role->min);
+    return EDL_EBADSPEC;
+}
+
+static int finish_instances(struct document_reader *reader, const struct role_draft *draft,
+                            const struct job_spec *spec, struct role_spec *role)
+{
+    bool fault_tolerant = spec->fault_tolerant;
     const char *min_key = draft->keys->min;
     const char *max_key = draft->keys->max;
 
@@ -311,6 +327,8 @@ static int finish_instances(struct document_reader *reader, const struct role_dr
         (void)edl_error_remedy(reader->error, "make %s at least %" PRIu32, max_key, role->min);
         return EDL_EBADSPEC;
     }
+    if (spec->mode == JOB_MODE_MPI && check_mpi(reader, draft, role) < 0)
+        return EDL_EBADSPEC;
     if (role->max > role->min && !fault_tolerant) {
         (void)
             role_draft_refuse(reader, draft, max_key,
@@ -432,6 +450,20 @@ static int finish_workspace(struct document_reader *reader, const struct role_dr
                                            " edl submit --upload or PUT /workspaces told");
 }
 
+/* An instance of mode mpi is told what to start at its port. */
+static int finish_ports(struct document_reader *reader, const struct role_draft *draft,
+                        const struct job_spec *spec, struct role_spec *role)
+{
+    role->n_ports = spec->mode != JOB_MODE_PSERVER || streq(role->name, "pserver") ? 1 : 0;
+    if (draft->ports >= 0)
+        role->n_ports = (uint32_t)draft->ports;
+    if (spec->mode != JOB_MODE_MPI || role->n_ports > 0 || reader->stored)
+        return 0;
+    (void)role_draft_refuse(reader, draft, "ports", "mode mpi needs a port for each process");
+    (void)edl_error_remedy(reader->error, "leave ports out, or ask for 1");
+    return EDL_EBADSPEC;
+}
+
 int role_draft_finish(struct document_reader *reader, const struct role_draft *draft,
                       const struct job_spec *spec, struct role_spec *role)
 {
@@ -447,7 +479,7 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
     r = role_draft_finish_nodes(reader, draft, role);
     if (r < 0)
         return r;
-    r = finish_instances(reader, draft, spec->fault_tolerant, role);
+    r = finish_instances(reader, draft, spec, role);
     if (r < 0)
         return r;
     r = role_draft_check_nodes(reader, draft, role);
@@ -466,8 +498,5 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
     if (r < 0)
         return r;
     role->gpus = gpus > 0 ? (uint32_t)gpus : 0;
-    role->n_ports = spec->mode != JOB_MODE_PSERVER || streq(role->name, "pserver") ? 1 : 0;
-    if (draft->ports >= 0)
-        role->n_ports = (uint32_t)draft->ports;
-    return 0;
+    return finish_ports(reader, draft, spec, role);
 }

@@ -235,9 +235,10 @@ json_t *order_environment(const struct process *process)
     return env;
 }
 
-static json_t *argv_to_json(char *const *argv)
+/* In mode mpi every process is an instance of edl-mpi, which runs the command. */
+static json_t *argv_to_json(enum job_mode mode, char *const *argv)
 {
-    json_t *array = json_array();
+    json_t *array = mode == JOB_MODE_MPI ? json_pack("[s]", "edl-mpi") : json_array();
 
     for (; *argv != NULL; argv++)
         (void)json_array_append_new(array, json_string(*argv));
@@ -265,10 +266,10 @@ static void add_start(json_t *order, const struct process *process)
     const struct role_spec *role = &job->spec->roles[process->role];
     json_t *start =
         json_pack("{s:s,s:s,s:o,s:o,s:I,s:I,s:I,s:o}", "job", job->spec->name, "submitter",
-                  job->user, "argv", argv_to_json(role->argv), "env", order_environment(process),
-                  "cpu_millicores", (json_int_t)role->cpu_millicores, "memory_bytes",
-                  (json_int_t)role->memory_bytes, "gpus", (json_int_t)role->gpus, "ports",
-                  ports_to_json(process));
+                  job->user, "argv", argv_to_json(job->spec->mode, role->argv), "env",
+                  order_environment(process), "cpu_millicores", (json_int_t)role->cpu_millicores,
+                  "memory_bytes", (json_int_t)role->memory_bytes, "gpus", (json_int_t)role->gpus,
+                  "ports", ports_to_json(process));
 
     add_workspace(start, job->spec, role);
     if (job->spec->user[0] != '\0')

@@ -421,6 +421,32 @@ TEST(test_stale_and_foreign_reports_are_ignored)
     world_free(w);
 }
 
+/* One process fewer would end all of the program. While the job waits, nothing is lost. */
+TEST(test_a_job_of_mode_mpi_keeps_its_size)
+{
+    struct world *w = world_new(4, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("mpi", 3, 3, 800, 0, 0);
+    struct job_spec *large = world_spec("large", 3, 3, 2600, 0, 0);
+    struct edl_error error = { 0 };
+    struct job *job, *waits;
+
+    spec->mode = large->mode = JOB_MODE_MPI;
+    job = world_submit(w, spec);
+    waits = world_submit(w, large);
+    world_run(w, 6);
+    assert_int_equal(waits->state, JOB_QUEUED);
+    assert_int_equal(cluster_scale_job(w->cluster, waits, NULL, 2, 2, w->now, &error), 0);
+    assert_int_equal(trainers(job), 3);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 3, 3, w->now, &error), 0);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, &error),
+                     EDL_EBADTRANSITION);
+    assert_non_null(strstr(error.text, "mode mpi cannot lose or gain processes"));
+    assert_non_null(strstr(error.remedy, "--min 2"));
+    world_run(w, 6);
+    assert_int_equal(trainers(job), 3);
+    world_free(w);
+}
+
 TEST(test_scale_moves_bounds_and_processes_follow)
 {
     struct world *w = world_new(4, 2500, GIB, 900);

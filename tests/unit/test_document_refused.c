@@ -206,6 +206,16 @@ static const struct refusal refusals[] = {
     { SPEC("\"mode\":\"collective\",\"trainer\":{\"entrypoint\":\"x\"},\"pserver\":{}"),
       "/spec/mode", "needs mode pserver", "" },
     { SPEC("\"pserver\":{}"), "/spec/trainer", "a trainer is missing", "" },
+    /* MPI ends all of a program when one of its processes is lost */
+    { SPEC("\"mode\":\"mpi\",\"fault_tolerant\":true,\"trainer\":{\"entrypoint\":\"x\"}"),
+      "/spec/fault_tolerant", "mode mpi cannot lose or gain processes",
+      "leave fault_tolerant out" },
+    { SPEC("\"mode\":\"mpi\",\"trainer\":{\"entrypoint\":\"x\",\"min-instance\":2,"
+           "\"max-instance\":3}"),
+      "/spec/trainer/max-instance", "mode mpi cannot lose or gain processes",
+      "set max-instance to 2" },
+    { SPEC("\"mode\":\"mpi\",\"trainer\":{\"entrypoint\":\"x\",\"ports\":0}"),
+      "/spec/trainer/ports", "mode mpi needs a port", "leave ports out" },
     /* roles and commands */
     { TRAINER(""), "/spec/trainer/entrypoint", "command to run is missing", "add entrypoint" },
     { TRAINER("\"entrypoint\":\"x\",\"command\":[\"y\"]"), "/spec/trainer/command", "both given",

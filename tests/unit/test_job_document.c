@@ -415,6 +415,22 @@ TEST(test_stored_amounts)
     json_decref(document);
 }
 
+/* What a version before took is read, or its scheduler could not be started any more. */
+TEST(test_stored_document_of_mode_mpi)
+{
+    struct edl_error error = { 0 };
+    struct job_spec *spec = NULL;
+    json_t *document = json_pack("{s:s,s:s,s:b,s:[{s:s,s:s,s:i,s:i,s:i}]}", "name", "old", "mode",
+                                 "mpi", "fault_tolerant", 1, "roles", "role", "trainer",
+                                 "entrypoint", "x", "min", 1, "max", 3, "ports", 0);
+
+    assert_int_equal(job_spec_from_document(document, &spec, NULL, &error), EDL_EBADSPEC);
+    assert_int_equal(job_spec_from_stored(document, &spec, &error), 0);
+    assert_int_equal(spec->roles[0].max, 3);
+    (void)job_spec_free(spec);
+    json_decref(document);
+}
+
 /* Who says nothing of memory asks for some all the same: by its cores or its GPUs. */
 TEST(test_memory_by_default)
 {

@@ -141,15 +141,21 @@ static int connected(void)
     return fd;
 }
 
-/* However many strangers hold a connection, a member comes in. */
+/* However many strangers hold a connection, a member comes in, and so many are held at most. */
 TEST(test_strangers_keep_nobody_away)
 {
     int fds[3 * MPI_STRANGERS_MAX];
+    uint8_t nonce[JOB_NONCE_BYTES];
+    size_t held = 0;
 
     begin(NULL);
     for (size_t i = 0; i < ELEMENTS(fds); i++)
         fds[i] = connected();
     assert_int_equal(ask("exit 3"), 3);
+    for (size_t i = 0; i < ELEMENTS(fds); i++)
+        if (recv(fds[i], nonce, sizeof nonce, MSG_WAITALL) == (ssize_t)sizeof nonce)
+            held += recv(fds[i], nonce, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN;
+    assert_true(held > 0 && held <= MPI_STRANGERS_MAX);
     assert_int_equal(ask_to_end(0), 0);
     assert_int_equal(ended(), 0);
     for (size_t i = 0; i < ELEMENTS(fds); i++)

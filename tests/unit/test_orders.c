@@ -376,6 +376,26 @@ TEST(test_orders_tell_what_starts_a_process_until_it_is_reported)
     json_decref(order);
 }
 
+TEST(test_a_process_of_mode_mpi_is_an_instance_of_edl_mpi)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    char *const *own = f->job->spec->roles[process->role].argv;
+    enum job_mode mode = f->job->spec->mode;
+    const json_t *argv;
+    json_t *order;
+
+    process->reported = false;
+    f->job->spec->mode = JOB_MODE_MPI;
+    order = order_to_json(process);
+    argv = json_object_get(order, "argv");
+    assert_string_equal(json_string_value(json_array_get(argv, 0)), "edl-mpi");
+    for (size_t i = 0; own[i] != NULL; i++)
+        assert_string_equal(json_string_value(json_array_get(argv, i + 1)), own[i]);
+    json_decref(order);
+    f->job->spec->mode = mode;
+}
+
 TEST(test_orders_stop_what_is_wanted_stopped)
 {
     struct fixture *f = *state;

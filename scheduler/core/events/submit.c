@@ -251,6 +251,13 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
         return edl_error_remedy(error, "at most %u, or submit a job that names more nodes",
                                 job->spec->roles[role].n_nodes);
     }
+    if (job->spec->mode == JOB_MODE_MPI && job_is_started(job) &&
+        min != job->spec->roles[role].min) {
+        (void)edl_error_at(error, EDL_EBADTRANSITION, "/min",
+                           "mode mpi cannot lose or gain processes: MPI ends all of a program when "
+                           "one is lost");
+        return edl_error_remedy(error, "kill the job, and submit it with --min %u", min);
+    }
     r = job_check_servers(job, role, min, max, error);
     if (r < 0 || min == max)
         return r;
