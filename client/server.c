@@ -175,6 +175,19 @@ int server_open(const struct common_options *options, struct server *ret)
     return STATUS_OK;
 }
 
+int server_open_agent(const char *socket_path, bool verbatim, struct server *ret)
+{
+    struct server server = { .base = text_format("unix:%s", socket_path), .verbatim = verbatim };
+    struct edl_error error = { 0 };
+
+    if (http_client_new_quick(server.base, &server.http, &error) < 0) {
+        server_clear(&server);
+        return report_error(&error);
+    }
+    *ret = server;
+    return STATUS_OK;
+}
+
 void server_clear(struct server *server)
 {
     if (server->http != NULL)

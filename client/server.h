@@ -31,6 +31,10 @@ int server_locate(const struct common_options *options, struct server *ret,
 /* server_open - locate and prepare calls; prints what is wrong. Returns enum status; on STATUS_OK
  * the caller clears *ret. */
 int server_open(const struct common_options *options, struct server *ret);
+
+/* server_open_agent - the agent that answers the processes of jobs at this socket, without a token;
+ * as server_open */
+int server_open_agent(const char *socket_path, bool verbatim, struct server *ret);
 void server_clear(struct server *server);
 
 /* server_call - call with our token; ret_answer is always valid. Returns enum status, prints no

@@ -62,6 +62,7 @@ extern const struct verb verb_model;
 extern const struct verb verb_kill;
 extern const struct verb verb_events;
 extern const struct verb verb_fetch;
+extern const struct verb verb_hosts;
 extern const struct verb verb_logs;
 extern const struct verb verb_node;
 extern const struct verb verb_nodes;

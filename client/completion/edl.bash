@@ -18,7 +18,7 @@ _edl() {
     else
         case $verb in
         help) words=$(_edl_words) ;;
-        show | why | logs | fetch | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
+        show | why | hosts | logs | fetch | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
         model) [ "$COMP_CWORD" = 2 ] && words="show nearest csv" ;;
         recordio)
             if [ "$COMP_CWORD" = 2 ]; then words="cat index check convert split"; else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; fi

@@ -75,12 +75,13 @@ static json_t *service_to_json(const struct service *service,
         const struct process *process = processes[i];
 
         (void)json_array_append_new(
-            array, json_pack("{s:s,s:I,s:I,s:s,s:s,s:o,s:I}", "role",
-                             service->job->spec->roles[process->role].name, "index",
-                             (json_int_t)process->index, "incarnation",
-                             (json_int_t)process->incarnation, "node", process->node_name,
-                             "address", process_address(process), "ports", ports_to_json(process),
-                             "started_us", (json_int_t)clock_shown_us(process->started_wall_us)));
+            array,
+            json_pack("{s:s,s:I,s:I,s:s,s:s,s:o,s:o,s:I}", "role",
+                      service->job->spec->roles[process->role].name, "index",
+                      (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
+                      "node", process->node_name, "address", process_address(process), "ports",
+                      ports_to_json(process), "gpus", gpus_to_json(process->gpu_mask), "started_us",
+                      (json_int_t)clock_shown_us(process->started_wall_us)));
     }
     return json_pack("{s:s,s:I,s:I,s:o}", "service", service->name, "job_id",
                      (json_int_t)service->job->id, "version",

@@ -64,12 +64,12 @@ static json_t *hosts_of(const struct job *job, uint32_t role)
         live[n++] = process;
     qsort(live, n, sizeof(*live), compare_hosts);
     for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(hosts, json_pack("{s:I,s:I,s:s,s:o,s:s}", "index",
-                                                     (json_int_t)live[i]->index, "incarnation",
-                                                     (json_int_t)live[i]->incarnation, "address",
-                                                     process_address(live[i]), "ports",
-                                                     ports_to_json(live[i]), "state",
-                                                     process_state_to_string(live[i]->state)));
+        (void)json_array_append_new(
+            hosts, json_pack("{s:I,s:I,s:s,s:s,s:o,s:o,s:s}", "index", (json_int_t)live[i]->index,
+                             "incarnation", (json_int_t)live[i]->incarnation, "node",
+                             live[i]->node_name, "address", process_address(live[i]), "ports",
+                             ports_to_json(live[i]), "gpus", gpus_to_json(live[i]->gpu_mask),
+                             "state", process_state_to_string(live[i]->state)));
     return hosts;
 }
 

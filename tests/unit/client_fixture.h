@@ -117,7 +117,9 @@ static void serve_job(struct http_request *request, void *userdata)
         serve_json(request, 200,
                    "{\"id\":2,\"name\":\"broken\",\"state\":\"failed\",\"reason\":\"exit 1\"}");
     else
-        serve_json(request, 200, "{\"id\":1,\"name\":\"example\",\"state\":\"succeeded\"}");
+        serve_json(request, 200,
+                   "{\"id\":1,\"name\":\"example\",\"state\":\"succeeded\",\"roles\":["
+                   "{\"role\":\"trainer\"},{\"role\":\"pserver\"},{\"role\":\"idle\"}]}");
 }
 
 /* The array sweep, of which an earlier one has that name as well. */
@@ -256,6 +258,22 @@ static void serve_one_service(struct http_request *request, void *userdata)
                "\"node\":\"n2\",\"address\":\"10.0.0.8\",\"ports\":[],\"started_us\":0}]}");
 }
 
+/* Not in order, as after a restart; trainer-1 is not there yet, and only one has GPUs. */
+static void serve_processes(struct http_request *request, void *userdata)
+{
+    note(request, *(int *)userdata);
+    serve_json(request, 200,
+               "{\"processes\":["
+               "{\"role\":\"trainer\",\"index\":10,\"incarnation\":3,\"node\":\"n2\",\"address\":"
+               "\"10.0.0.8\",\"ports\":[20000],\"gpus\":[0,3],\"state\":\"running\"},"
+               "{\"role\":\"trainer\",\"index\":2,\"incarnation\":9,\"node\":\"n2\",\"address\":"
+               "\"10.0.0.8\",\"ports\":[20001,20002],\"gpus\":[],\"state\":\"running\"},"
+               "{\"role\":\"pserver\",\"index\":0,\"incarnation\":1,\"node\":\"n1\",\"address\":"
+               "\"10.0.0.7\",\"ports\":[],\"gpus\":[],\"state\":\"running\"},"
+               "{\"role\":\"trainer\",\"index\":1,\"incarnation\":4,\"node\":\"n1\",\"address\":"
+               "\"10.0.0.7\",\"ports\":[20000],\"gpus\":[],\"state\":\"preparing\"}]}");
+}
+
 static void serve_logs(struct http_request *request, void *userdata)
 {
     bool first = http_request_query(request, "after") == NULL;
@@ -289,6 +307,7 @@ static const struct http_route routes[] = {
       .max_body_bytes = 4096,
       .query = "dry_run" },
     { .method = "GET", .path = "/jobs/{job}/why", .handler = serve_why },
+    { .method = "GET", .path = "/jobs/{job}/processes", .handler = serve_processes },
     { .method = "GET",
       .path = "/jobs/{job}/logs",
       .handler = serve_logs,

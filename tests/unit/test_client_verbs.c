@@ -389,6 +389,71 @@ TEST(test_one_node_with_its_machine)
                                 "ib0           -         0     0\n"));
 }
 
+static void assert_hosts(const struct fixture *fixture, const char *expected, const char *job,
+                         const char *form, const char *more)
+{
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "hosts", job, form, more), STATUS_OK);
+    assert_string_equal(out, expected);
+}
+
+TEST(test_hosts_in_the_forms_of_other_launchers)
+{
+    const struct fixture *fixture = *state;
+
+    assert_hosts(fixture,
+                 "HOST        NODE  ADDRESS   PORTS        SLOTS  STATE\n"
+                 "pserver-0   n1    10.0.0.7  -                1  running\n"
+                 "trainer-1   n1    10.0.0.7  20000            1  preparing\n"
+                 "trainer-2   n2    10.0.0.8  20001,20002      1  running\n"
+                 "trainer-10  n2    10.0.0.8  20000            2  running\n",
+                 "example", NULL, NULL);
+    assert_hosts(fixture, "trainer-2:1\ntrainer-10:2\n", "ann.b/example.trainer", "--discovery",
+                 NULL);
+    assert_hosts(fixture, "trainer-2 slots=1\ntrainer-10 slots=2\n", "example.trainer",
+                 "--hostfile", NULL);
+    assert_hosts(fixture, "10.0.0.8:3\n", "example.trainer", "--discovery", "--addresses");
+    assert_hosts(fixture, "10.0.0.8\n10.0.0.8\n", "example.trainer", "--addresses", NULL);
+    assert_hosts(fixture, "", "example.idle", "--discovery", NULL);
+
+    _cleanup_free_ char *seen = asked(fixture);
+
+    assert_non_null(strstr(seen, "GET /jobs/ann.b%2Fexample/processes Bearer secret "));
+}
+
+TEST(test_hosts_as_json)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "hosts", "example.pserver", "--json"), STATUS_OK);
+
+    _cleanup_json_ json_t *json = json_loads(out, 0, NULL);
+    const json_t *host = json_array_get(json_object_get(json, "hosts"), 0);
+
+    assert_int_equal(json_array_size(json_object_get(json, "hosts")), 1);
+    assert_string_equal(json_text(host, "host"), "pserver-0");
+    assert_int_equal(json_u64(host, "slots"), 1);
+    assert_string_equal(json_text(host, "address"), "10.0.0.7");
+}
+
+TEST(test_hosts_wrong_use)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *role = NULL;
+    _cleanup_free_ char *nobody = NULL;
+
+    (void)unsetenv("EDL_SOCKET");
+    assert_int_equal(EDL(NULL, &role, "hosts", "example.trainers"), STATUS_FAILED);
+    assert_string_equal(role, "edl: job example has no role \"trainers\"\ntry: edl hosts "
+                              "example.trainer\n");
+    assert_int_equal(EDL(NULL, &nobody, "hosts"), STATUS_BAD_INPUT);
+    assert_non_null(strstr(nobody, "of which job?"));
+    assert_int_equal(EDL(NULL, NULL, "hosts", "example", "--discovery", "--hostfile"),
+                     STATUS_BAD_INPUT);
+}
+
 TEST(test_services_and_who_serves)
 {
     const struct fixture *fixture = *state;
