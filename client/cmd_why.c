@@ -170,6 +170,8 @@ static void print_why(const char *job, const json_t *answer)
     job_print_lost("skipped:", json_u64(json_object_get(answer, "skipped"), "chunks_lost"),
                    json_u64(json_object_get(answer, "skipped"), "records_lost"));
     print_stood_still(json_object_get(answer, "stood_still"));
+    if (json_is_object(json_object_get(answer, "waits_for")))
+        (void)printf("%s\n", json_text(json_object_get(answer, "waits_for"), "text"));
     print_types(json_object_get(answer, "gpu_types"));
     print_outlook(json_object_get(answer, "outlook"));
 }

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
+#include "scheduler/core/ask/gone_peer.h"
 #include "scheduler/core/learn/outlook.h"
 #include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/unfit_nodes.h"
@@ -166,6 +167,22 @@ static json_t *stood_still_to_json(const struct job *job)
     return array;
 }
 
+static json_t *waits_for_to_json(const struct job *job)
+{
+    struct gone_peer gone;
+    char name[ROLE_NAME_MAX + 16];
+    char text[GONE_PEER_TEXT_SIZE];
+
+    job_gone_peer(job, clock_instant(), &gone);
+    if (gone.process == NULL)
+        return json_null();
+    (void)snprintf(name, sizeof name, "%s-%u", job->spec->roles[gone.process->role].name,
+                   gone.process->index);
+    return json_pack("{s:s,s:I,s:I,s:s}", "process", name, "waiting", (json_int_t)gone.waiting,
+                     "ended_us", (json_int_t)clock_shown_us(gone.process->ended_wall_us), "text",
+                     gone_peer_text(&gone, text, sizeof text));
+}
+
 void api_job_why(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -180,7 +197,7 @@ void api_job_why(struct http_request *request, void *userdata)
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o}", "state",
+                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
                               job_state_to_string(job->state), "code",
                               cluster_explain_code(scheduler->cluster, job), "reason",
                               *now != '\0' ? now : job->reason, "needs",
@@ -191,5 +208,6 @@ void api_job_why(struct http_request *request, void *userdata)
                               job_moved(job), "pservers",
                               job_describe_servers(job, servers, sizeof servers), "gpu_types",
                               gpu_types_to_json(scheduler->cluster, job), "skipped",
-                              skipped_to_json(job), "stood_still", stood_still_to_json(job)));
+                              skipped_to_json(job), "stood_still", stood_still_to_json(job),
+                              "waits_for", waits_for_to_json(job)));
 }

@@ -167,6 +167,10 @@ static void serve_why(struct http_request *request, void *userdata)
     (void)userdata;
     if (streq(http_request_param(request, "job"), "none"))
         serve_json(request, 404, "{\"status\":404,\"detail\":\"no " FORGED "\"}");
+    else if (streq(http_request_param(request, "job"), "fixed"))
+        serve_json(request, 200,
+                   "{\"state\":\"running\",\"waits_for\":{\"process\":\"trainer-0\",\"text\":\"2 "
+                   "processes seem to wait for trainer-0\"}}");
     else
         serve_json(request, 200,
                    "{\"state\":\"killed\",\"code\":\"killed\",\"reason\":\"" FORGED "\","

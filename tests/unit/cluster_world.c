@@ -323,6 +323,7 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .ran_us = fake->started_us != 0
                                                           ? world->now.now_us - fake->started_us
                                                           : 0,
+                                            .cpu_used_us = fake->cpu_used_us,
                                             .frozen_us = fake->frozen_us,
                                             .steps = fake->steps,
                                             .exit_code = fake->exit_code,

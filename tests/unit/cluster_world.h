@@ -24,6 +24,7 @@ struct fake_process {
     const char *reason;
     uint64_t cpu_millicores;
     uint64_t started_us;
+    uint64_t cpu_used_us;    /* set by a test */
     uint64_t frozen_us;      /* set by a test: for how long it stood still in all */
     struct steps_told steps; /* set by a test: any, sums; and when: */
     uint64_t steps_us;

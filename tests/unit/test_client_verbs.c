@@ -129,6 +129,15 @@ TEST(test_no_verb_prints_control_characters)
     assert_non_null(strstr(json, "\\u001B[31mred\\nnode"));
 }
 
+TEST(test_why_names_who_is_waited_for)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_free_ char *out = NULL;
+
+    assert_int_equal(EDL(&out, NULL, "why", "fixed"), STATUS_OK);
+    assert_string_equal(out, "job fixed is running\n2 processes seem to wait for trainer-0\n");
+}
+
 TEST(test_submit_wrong_use)
 {
     const struct fixture *fixture = *state;

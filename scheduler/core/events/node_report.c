@@ -195,6 +195,26 @@ static void lost_with_report(struct cluster *cluster, struct process *process,
                      report->reason != NULL ? report->reason : cause_to_string(cause), now);
 }
 
+/* Next to no processor: a second to begin with, and a fiftieth of one for what only looks whether
+ * anything has come. */
+#define QUIET_CPU_US USEC_PER_SEC
+#define QUIET_SHARE 50
+
+static void take_cpu(struct process *process, const struct process_report *report,
+                     struct instant now)
+{
+    uint64_t used_us = report->cpu_used_us;
+    bool quiet = process->quiet_us != 0 && process->quiet_us <= now.now_us &&
+                 used_us <= process->quiet_cpu_us + QUIET_CPU_US +
+                                (now.now_us - process->quiet_us) / QUIET_SHARE;
+
+    process->cpu_used_us = used_us;
+    if (report->state == PROCESS_RUNNING && quiet)
+        return;
+    process->quiet_us = report->state == PROCESS_RUNNING ? now.now_us : 0;
+    process->quiet_cpu_us = used_us;
+}
+
 static void take_process(struct cluster *cluster, struct process *process,
                          const struct process_report *report, const struct node_offer *offer,
                          bool rebooted, struct instant now)
@@ -203,7 +223,7 @@ static void take_process(struct cluster *cluster, struct process *process,
 
     process->listed = true;
     process->reported = true;
-    process->cpu_used_us = report->cpu_used_us;
+    take_cpu(process, report, now);
     process->memory_used_bytes = report->memory_used_bytes;
     process->memory_peak_bytes = MAX_OF(process->memory_peak_bytes, report->memory_peak_bytes);
     process->tasks = report->tasks;

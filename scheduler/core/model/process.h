@@ -39,6 +39,8 @@ struct process {
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
+    uint64_t quiet_us;         /* since then, when it had used so much, it uses next to none: */
+    uint64_t quiet_cpu_us;     /* likewise; quiet_us 0: it does not run, or nothing was heard yet */
     uint64_t ran_us;           /* likewise: for how long it has run, by a clock that nobody sets */
     uint64_t frozen_us;        /* of that it stood still, as its node was cut off */
     uint64_t frozen_before_us; /* of that, before the last time */

@@ -13,6 +13,7 @@
  *   foreign load, last_report_wall_us,  of every report: written when something else of the row
  *   cpu_used_us, memory_used_bytes,     changes
  *   frozen_us
+ *   since when processes are quiet      of reports, too
  *   port_next                           where the search for free ports begins
  *   who arrived for a generation        after a restart they call again
  *   which task is next                  after a restart they come in the order of their ids
