@@ -54,6 +54,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     struct cluster *cluster = xcalloc(1, sizeof *cluster);
 
     cluster->config = *config;
+    cluster->policy_name = config->policy->name;
     cluster->next_job_id = 1;
     cluster->sessions = config->first_session;
     cluster->offers_version = 1;

@@ -15,6 +15,7 @@
 
 struct cluster {
     struct cluster_config config;
+    const char *policy_name;        /* for sentences; borrowed */
     struct node *nodes;             /* uthash by name */
     struct machine_nodes *machines; /* uthash by id */
     struct job *jobs;               /* uthash by id; without those that are archived */

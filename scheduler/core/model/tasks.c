@@ -22,7 +22,6 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/give.h"
 #include "shared/error.h"
 #include "shared/printable.h"
 
@@ -213,6 +212,41 @@ static int wish_of_pass(const struct job *job, const struct task_wish *wish,
     return r == EDL_EPASSAFTER ? 0 : r;
 }
 
+bool process_is_saver(const struct process *process)
+{
+    const struct task_queue *queue = process->job->queue;
+
+    return queue != NULL && task_queue_saver(queue) == process->incarnation &&
+           !task_queue_is_model_saved(queue);
+}
+
+bool process_holds_task(const struct process *process)
+{
+    return process->state == PROCESS_RUNNING &&
+           task_queue_held_since_us(process->job->queue, process->incarnation) != NEVER_US;
+}
+
+/* One of an instance that its job is to give (plan/give.c) is stopped when it asks for its next
+ * task. Whichever asks first goes, not the slowest: that one may hang in its task. One that holds a
+ * task and asks for the next in advance is in the middle of its work. */
+static bool goes_instead(struct cluster *cluster, struct process *holder, struct instant now)
+{
+    struct job *job = holder->job;
+    char reason[sizeof holder->reason];
+
+    if (job->plan.gives == 0 || job_elastic_role(job) != (int)holder->role || job->finishing ||
+        job->state == JOB_STARTING || job_surplus(job) == 0 || process_is_saver(holder) ||
+        process_holds_task(holder) || !node_takes_processes(holder->node))
+        return false;
+    job->plan.gives--;
+    (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
+                   cluster->policy_name);
+    process_stop(cluster, holder, false, CAUSE_SHRUNK, reason, now);
+    job_settle(cluster, job, now); /* its turn's plan may be over, and the commit is next */
+    cluster->plan_wanted = true;
+    return true;
+}
+
 /* cluster_lease_tasks - see tasks.h; one that is asked to stop gets no more work */
 int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
                         const struct task_wish *wish, struct instant now, struct tasks_given *ret,
@@ -228,7 +262,7 @@ int cluster_lease_tasks(struct cluster *cluster, struct process *holder,
         r = wish_of_pass(job, wish, &ret->result, error);
     if (r < 0 || ret->result == TASK_LEASE_EARLY)
         return r;
-    if (holder->stop_wanted || job_gives_up(cluster, holder, now)) {
+    if (holder->stop_wanted || goes_instead(cluster, holder, now)) {
         if (task_queue_is_finished(job->queue))
             ret->result = TASK_LEASE_FINISHED;
         return 0;

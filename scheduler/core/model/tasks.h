@@ -41,6 +41,11 @@ void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_
  * how many */
 size_t tasks_of_dead(const struct process *dead);
 
+/* process_is_saver - it is elected to save its job's model, and did not yet
+ * process_holds_task - it runs and is in the middle of one; only of a job with a dataset */
+bool process_is_saver(const struct process *process);
+bool process_holds_task(const struct process *process);
+
 /* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
 void tasks_settle(struct cluster *cluster, struct job *job, struct instant now);
 

@@ -29,6 +29,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/pins.h"
 #include "scheduler/core/plan/placement.h"
@@ -99,7 +100,7 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         struct process *process = job->slots[role][i].live;
 
-        if (process == NULL || !process_is_leaving(process) || is_saver(process))
+        if (process == NULL || !process_is_leaving(process) || process_is_saver(process))
             continue;
         if (process->state == PROCESS_RUNNING ? spare == 0 : !enough)
             continue;

@@ -12,8 +12,6 @@
  * The count is volatile: after a restart the policy decides anew. */
 #include "scheduler/core/plan/give.h"
 
-#include <stdio.h>
-
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/model/cluster_internal.h"
@@ -22,7 +20,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process.h"
-#include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
@@ -58,12 +56,6 @@ void plan_count_gives(struct planner *planner, struct job *job)
     job->plan.given = given;
 }
 
-static bool holds_a_task(const struct process *process)
-{
-    return process->state == PROCESS_RUNNING &&
-           task_queue_held_since_us(process->job->queue, process->incarnation) != NEVER_US;
-}
-
 /* plan_give - one instance more goes at the end of its task; false: nothing is lost by a stop now,
  * or none can go */
 bool plan_give(struct plan *plan, struct job *job)
@@ -75,29 +67,9 @@ bool plan_give(struct plan *plan, struct job *job)
         job_count_due(job, (uint32_t)elastic) > 0 || job_surplus(job) <= job->plan.gives)
         return false;
     victim = next_victim(job, (uint32_t)elastic, true);
-    if (victim == NULL || !holds_a_task(victim))
+    if (victim == NULL || !process_holds_task(victim))
         return false;
     job->plan.gives++;
     job_touch(plan->cluster, job);
-    return true;
-}
-
-/* job_gives_up - a process asks for a task: true when it is stopped instead, as one that its job is
- * to give. Whichever asks first goes, not the slowest: that one may hang in its task. One that
- * holds a task and asks for the next in advance is in the middle of its work. */
-bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now)
-{
-    struct job *job = process->job;
-    char reason[sizeof process->reason];
-
-    if (job_gives(job, process->role) == 0 || job_surplus(job) == 0 || is_saver(process) ||
-        holds_a_task(process) || !node_takes_processes(process->node))
-        return false;
-    job->plan.gives--;
-    (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
-                   cluster->config.policy->name);
-    process_stop(cluster, process, false, CAUSE_SHRUNK, reason, now);
-    job_settle(cluster, job, now); /* its turn's plan may be over, and the commit is next */
-    cluster->plan_wanted = true;
     return true;
 }

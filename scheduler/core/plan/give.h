@@ -5,14 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cluster;
-struct instant;
 struct job;
 struct plan;
 struct planner;
-struct process;
-
-bool job_gives_up(struct cluster *cluster, struct process *process, struct instant now);
 
 void plan_count_gives(struct planner *planner, struct job *job);
 bool plan_give(struct plan *plan, struct job *job);

@@ -27,6 +27,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/placement_types.h"
@@ -80,7 +81,7 @@ bool job_can_move(const struct job *job, uint32_t role, struct instant now)
 
 bool process_can_move(const struct process *process)
 {
-    return process->state == PROCESS_RUNNING && !is_saver(process) &&
+    return process->state == PROCESS_RUNNING && !process_is_saver(process) &&
            !process_is_leaving(process) && !process_is_pinned(process);
 }
 

@@ -26,6 +26,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/states.h"
+#include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
@@ -44,15 +45,6 @@ static uint64_t busy_since_us(const struct process *process)
     const struct task_queue *queue = process->job->queue;
 
     return queue != NULL ? task_queue_held_since_us(queue, process->incarnation) : NEVER_US;
-}
-
-/* It saves the job's model: the others were told so, and leave. */
-bool is_saver(const struct process *process)
-{
-    const struct task_queue *queue = process->job->queue;
-
-    return queue != NULL && task_queue_saver(queue) == process->incarnation &&
-           !task_queue_is_model_saved(queue);
 }
 
 /* Beside its others; of one that was not compared yet its node is known, and how its job compares
@@ -75,7 +67,7 @@ bool victim_before(const struct process *a, const struct process *b)
     uint64_t a_busy;
     uint64_t b_busy;
 
-    FIRST_IF(!is_saver(a), !is_saver(b));
+    FIRST_IF(!process_is_saver(a), !process_is_saver(b));
     FIRST_IF(process_is_leaving(a), process_is_leaving(b));
     FIRST_IF(a->state < PROCESS_RUNNING, b->state < PROCESS_RUNNING);
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
@@ -138,7 +130,7 @@ bool is_victim(const struct process *process, const struct resources *have,
     struct resources held = resources_of_role(&job->spec->roles[process->role]);
 
     if (process->marked || process->state == PROCESS_STOPPING || job_surplus(job) == 0 ||
-        job_elastic_role(job) != (int)process->role || is_saver(process))
+        job_elastic_role(job) != (int)process->role || process_is_saver(process))
         return false;
     return (have->cpu_millicores < need->cpu_millicores && held.cpu_millicores > 0) ||
            (have->memory_bytes < need->memory_bytes && held.memory_bytes > 0) ||

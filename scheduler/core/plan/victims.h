@@ -10,9 +10,6 @@ struct plan;
 struct process;
 struct resources;
 
-/* it is elected to save its job's model, and did not yet */
-bool is_saver(const struct process *process);
-
 /* of two processes of one role: a goes first */
 bool victim_before(const struct process *a, const struct process *b);
 
