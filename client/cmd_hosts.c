@@ -36,7 +36,7 @@ static const struct option_row hosts_options[] = {
       OPTION_FIELD(struct hosts_options, addresses) },
 };
 
-/* What is asked for: JOB[.ROLE] taken apart, or the caller's own job. */
+/* JOB[.ROLE] taken apart, or the caller's own job. */
 struct wanted {
     const char *word; /* as it was typed; NULL: nothing was */
     char *job;        /* owned; NULL: the caller's own */
@@ -115,7 +115,7 @@ static int ask_scheduler(struct server *server, const struct wanted *wanted, jso
     return server_request(server, "GET", path, NULL, ret);
 }
 
-/* The host as it is told: what the answer says of the process, its name and its slots. role: of all
+/* The host as it is told: the process of the answer with its name and its slots. role: of all
  * processes of an answer that names it once. */
 static json_t *host_of(const json_t *process, const char *role)
 {

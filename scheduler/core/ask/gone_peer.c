@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gone_peer.c - processes that seem to wait for one of their role that has ended
  *
- * Nobody tells that he waits. What shows it: a process has used next to no processor for minutes,
- * it takes no tasks, tells no steps and meets nobody by the rendezvous, and one that began before
- * it ended has ended. A program that spins while it waits is not seen. */
+ * No process tells of its waiting. These signs show it: it has used next to no processor for
+ * minutes, takes no tasks, tells no steps, and meets nobody by the rendezvous. And one beside it
+ * has ended. A program that spins while it waits is not seen. */
 #include "scheduler/core/ask/gone_peer.h"
 
 #include <inttypes.h>

@@ -12,8 +12,8 @@
 struct job;
 struct process;
 
-/* A program that was told a fixed world waits in silence for whoever has left it. Long enough that
- * a start, a validation or a checkpoint on a slow disk is none. */
+/* A program that was told a fixed world waits in silence for a process that has ended. Starts,
+ * validations and checkpoints on a slow disk are shorter. */
 #define GONE_PEER_US (300 * UINT64_C(1000000))
 
 struct gone_peer {

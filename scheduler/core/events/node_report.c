@@ -195,8 +195,7 @@ static void lost_with_report(struct cluster *cluster, struct process *process,
                      report->reason != NULL ? report->reason : cause_to_string(cause), now);
 }
 
-/* Next to no processor: a second to begin with, and a fiftieth of one for what only looks whether
- * anything has come. */
+/* Next to no processor: a second to begin with, and a fiftieth for threads that look around. */
 #define QUIET_CPU_US USEC_PER_SEC
 #define QUIET_SHARE 50
 
