@@ -231,8 +231,10 @@ static void print_slots(const json_t *hosts, const struct hosts_options *options
                                       json_integer((json_int_t)(json_u64(slots, host) +
                                                                 json_u64(item, "slots"))));
     }
-    json_object_foreach(slots, host, item)(void)
-        printf(form, host, (uint64_t)json_integer_value(item));
+    json_object_foreach(slots, host, item)
+    {
+        (void)printf(form, host, (uint64_t)json_integer_value(item));
+    }
 }
 
 static void print_addresses(const json_t *hosts)
