@@ -54,6 +54,7 @@ static int teardown(void **state)
                                          "state/output",
                                          "state/work",
                                          "state/workspaces",
+                                         "state/tmp",
                                          "state",
                                          "tmpfs/processes/" PROCESS,
                                          "tmpfs/processes",
