@@ -15,9 +15,19 @@
 
 #include "agent/logs/utf8.h"
 #include "shared/cleanup.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 #define LOOK_BYTES 2048
+
+/* What torch.distributed and Python say of a variable of the world that is missing. */
+static const char *const no_world[] = {
+    "environment variable RANK expected",
+    "environment variable WORLD_SIZE expected",
+    "KeyError: 'RANK'",
+    "KeyError: 'WORLD_SIZE'",
+    "KeyError: 'LOCAL_RANK'",
+};
 
 /* The log is open for writing alone, and may have been moved since. */
 static size_t read_end(int log_fd, char *buffer, size_t size)
@@ -71,4 +81,14 @@ bool last_words(int log_fd, char *buffer, size_t size)
     printable_mask(line, length, "");
     (void)snprintf(buffer, size, "%.*s", printable_prefix(line, size - 1), line);
     return *buffer != '\0';
+}
+
+const char *last_words_remedy(const char *words, bool has_world)
+{
+    for (size_t i = 0; !has_world && i < ELEMENTS(no_world); i++)
+        if (strstr(words, no_world[i]) != NULL)
+            return "an elastic role is told no RANK: submit it with --min N --max N, or as python3 "
+                   "-m"
+                   " edl.torchrun, or use edl.torch.Elastic";
+    return NULL;
 }

@@ -11,3 +11,8 @@
  * longer than fits: UTF-8 without control characters. false: there is none. Reads the last
  * kilobytes of the file and leaves the descriptor as it is. */
 bool last_words(int log_fd, char *buffer, size_t size);
+
+/* last_words_remedy - what to do about them, where they tell of a variable that a program of a
+ * fixed world expects and that this one was not told; has_world: it was. NULL: nothing is known of
+ * them. */
+const char *last_words_remedy(const char *words, bool has_world);

@@ -543,13 +543,29 @@ static void tell_lost(const struct supervisor *s, struct exit_record *ret)
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", what);
 }
 
+/* describe_words - of a program that failed: what it wrote last, and what to do about it, if that is
+ * known. Its log has that as well, for whoever follows it. */
+static void describe_words(const struct supervisor *s, struct exit_record *ret)
+{
+    const json_t *env = json_object_get(s->order, "env");
+    const char *remedy;
+    char words[LAST_WORDS_SIZE];
+
+    if (!last_words(log_pump_log(s->pump), words, sizeof words))
+        return;
+    remedy = last_words_remedy(words, json_object_get(env, "RANK") != NULL);
+    if (remedy != NULL)
+        say(s, remedy);
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s%sits last words: %s",
+                   remedy != NULL ? remedy : "", remedy != NULL ? "; " : "", words);
+}
+
 /* describe - how it ended, in the words that users read */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
     struct edl_error failure = { 0 };
     int status = s->main_child.status;
     struct rusage usage;
-    char words[LAST_WORDS_SIZE];
 
     if (WIFSIGNALED(status)) {
         ret->exit_signal = WTERMSIG(status);
@@ -561,8 +577,8 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         if (ret->exit_code != 0)
             (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
                            ret->exit_code);
-        if (ret->exit_code != 0 && last_words(log_pump_log(s->pump), words, sizeof words))
-            (void)snprintf(ret->reason, sizeof ret->reason, "its last words: %s", words);
+        if (ret->exit_code != 0)
+            describe_words(s, ret);
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
         cgroup_oom_kills(&s->grouping.paths) > 0)

@@ -194,6 +194,38 @@ TEST(test_a_line_that_is_drawn_is_no_word)
     assert_string_equal(record.reason, "its last words: Exit code:    7");
 }
 
+/* A program for a fixed world says what it misses; what to type instead is told with that. */
+TEST(test_a_world_that_is_missing_has_a_remedy)
+{
+    static const struct {
+        const char *words;
+        bool remedy;
+    } rows[] = {
+        { "ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
+          "variable RANK expected, but not set",
+          true },
+        { "KeyError: 'WORLD_SIZE'", true },
+        { "KeyError: 'name'", false },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct fixture *f = *state;
+        struct exit_record record;
+        char script[300], log[600];
+
+        (void)snprintf(script, sizeof script, "echo \"%s\"; exit 1", rows[i].words);
+        start_script(f, script, 1000000);
+        assert_int_equal(wait_end(f, &record), 0);
+        read_log(f, log, sizeof log);
+        assert_int_equal(strstr(record.reason, "submit it with --min N --max N") != NULL,
+                         rows[i].remedy);
+        assert_int_equal(strstr(log, "python3 -m edl.torchrun") != NULL, rows[i].remedy);
+        assert_non_null(strstr(record.reason, "its last words: "));
+        assert_int_equal(teardown(state), 0);
+        assert_int_equal(setup(state), 0);
+    }
+}
+
 TEST(test_program_signal_is_recorded)
 {
     struct fixture *f = *state;
