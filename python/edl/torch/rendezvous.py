@@ -29,6 +29,7 @@ BACKEND = "edl"
 STORE_TIMEOUT = datetime.timedelta(minutes=10)
 TRIES = 5  # of generations in a row
 GROW_AFTER_S = 10.0  # a restart for somebody who has come is not the one after another restart
+KNOWN_S = 0.5  # until the scheduler knows of a process that has ended, mostly
 ENDS_S = 5.0  # members that finish together end in so much time
 
 
@@ -38,7 +39,7 @@ class Rendezvous(RendezvousHandler):  # type: ignore[misc]
     def __init__(self, run_id: str) -> None:
         self._me = edl.me()
         self._run_id = run_id or f"{self._me.job}-{self._me.job_id}"
-        self._generation = 0
+        self._world: Optional[edl.World] = None
         self._connections: Optional[Came] = None
         self._watch: Optional[Watch] = None
         self._since = 0.0  # when the generation began
@@ -74,10 +75,10 @@ class Rendezvous(RendezvousHandler):  # type: ignore[misc]
         """Store, rank and size of the next generation."""
         for attempt in range(TRIES):
             self._end()
-            world = edl.join(self._generation)
+            world = edl.join(self._world.generation if self._world is not None else 0)
             if world is None:
                 raise RendezvousClosedError("this process is being stopped")
-            self._generation = world.generation
+            self._world = world
             os.environ[TORCHRUN_GENERATION] = str(world.generation)  # for the checkpoints of the workers
             try:
                 store = self._meet(world)
@@ -118,6 +119,10 @@ class Rendezvous(RendezvousHandler):  # type: ignore[misc]
     @property
     def is_over(self) -> bool:
         return self._watch is not None and self._watch.over
+
+    def is_over_soon(self) -> bool:
+        """The end of a connection is seen before the scheduler knows of the process that had it."""
+        return self._world is not None and bool(self._world.over(timeout=KNOWN_S))
 
     def workers_began(self) -> None:
         if self._watch is not None:
@@ -168,7 +173,7 @@ def _meets_again(plain: Callable[..., None]) -> Callable[..., None]:
                 plain(self, group)
                 break
             except RuntimeError as error:
-                if handler is None or not handler.is_over or attempt == TRIES - 1:
+                if handler is None or attempt == TRIES - 1 or not handler.is_over_soon():
                     raise
                 LOG.warning("agents of a generation have lost a peer: %s", error)
         if handler is not None:
