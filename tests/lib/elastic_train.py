@@ -29,6 +29,7 @@ elastic = edl.torch.Elastic(model, optimizer, rates, ddp=DDP)
 generator = torch.Generator().manual_seed(1)
 x = torch.randn(N, 8, generator=generator).double()
 y = (x @ torch.randn(8, 4, generator=generator).double()).argmax(1)
+sampler = edl.sampler(N, SEED)
 me = edl.me()
 log = open(os.path.join(FOLDER, f"{me.index}-{me.incarnation}.log"), "ab", buffering=0)
 
@@ -37,12 +38,20 @@ def say(**what):
     log.write(json.dumps(dict(t=time.monotonic(), pid=os.getpid(), **what)).encode() + b"\n")
 
 
+def check_sum(step):
+    """The gradients are those of all records of the step, as one process would have them."""
+    i = sampler.indices(*divmod(step.number, sampler.steps(BATCH)), BATCH)
+    loss = F.cross_entropy(model(x[i]), y[i], reduction="sum") / step.batch
+    for one, right in zip(model.parameters(), torch.autograd.grad(loss, list(model.parameters()))):
+        assert torch.allclose(one.grad, right, rtol=1e-9, atol=1e-12), f"step {step.number}: {one.grad} is no sum, which is {right}"
+
+
 def checksum():
     return zlib.crc32(b"".join(one.detach().numpy().tobytes() for one in model.parameters()))
 
 
 generation = 0
-for step in elastic.steps(edl.sampler(N, SEED), BATCH, LAST):
+for step in elastic.steps(sampler, BATCH, LAST):
     with step:
         world = elastic.world
         if world.generation != generation:
@@ -52,7 +61,14 @@ for step in elastic.steps(edl.sampler(N, SEED), BATCH, LAST):
         i = step.indices
         loss = F.cross_entropy(elastic.model(x[i]), y[i], reduction="sum") / step.batch
         loss.backward()
-        optimizer.step()
+        if step.number % 10 == 0:
+            if not DDP:
+                step.reduce()
+            check_sum(step)
+        if step.number % 10 == 5:
+            step.skip()  # as one whose gradients are not finite
+        else:
+            optimizer.step()
         rates.step()
         say(event="step", step=step.number, generation=generation, rank=world.rank, size=world.size, records=i, sum=checksum())
         if PAUSE_S:

@@ -46,6 +46,10 @@ class Step:
         """Adds the gradients up before optimizer.step() does, for what needs the sum: clipping them, for one."""
         self._owner._reduce(self)
 
+    def skip(self) -> None:
+        """The step is done without optimizer.step(): in all processes alike, where a GradScaler has found that no gradient is finite."""
+        self._owner._skip(self)
+
     def __enter__(self) -> "Step":
         self.entered = True
         self._owner._step = self
@@ -199,17 +203,30 @@ class Elastic:
 
         self._optimizer.step = types.MethodType(step, self._optimizer)  # type: ignore[method-assign]
 
+    def _begin_commit(self) -> Step:
+        step = self._step
+        if step is None or step.done:
+            raise RuntimeError("optimizer.step() is to be called once in each `with step:` of elastic.steps(), else the processes differ")
+        if not self._reduced:
+            self._reduce(step)
+        return step
+
+    def _count(self, step: Step) -> None:
+        self.done += 1
+        step.done = True
+
+    def _skip(self, step: Step) -> None:
+        if step is not self._step:
+            raise RuntimeError("step.skip() is to be called in `with step:`")
+        self._count(self._begin_commit())
+
     def _commit(self, plain: Callable[..., Any], closure: Any) -> Any:
         if closure is not None:
             raise TypeError("optimizer.step(closure) computes gradients that are those of this process alone: "
                             "compute them before, and call optimizer.step() without a closure")
-        if self._step is None or self._step.done:
-            raise RuntimeError("optimizer.step() is to be called once in each `with step:` of elastic.steps(), else the processes differ")
-        if not self._reduced:
-            self._reduce(self._step)
+        step = self._begin_commit()
         result = plain()
-        self.done += 1
-        self._step.done = True
+        self._count(step)
         return result
 
     def _reduce(self, step: Step) -> None:
