@@ -24,10 +24,10 @@ static struct mpi_meeting meeting;
 static struct mpi_slot_place place;
 static pid_t slot_pid;
 
-/* command: a shell's, that the slot ends with; NULL: none */
-static void begin(const char *command)
+/* listener - a socket at the place of the slot */
+static int listener(void)
 {
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof at;
 
@@ -40,6 +40,15 @@ static void begin(const char *command)
     };
     meeting = (struct mpi_meeting){ .job_id = 12, .index = 1, .incarnation = 3 };
     memset(meeting.secret, 5, sizeof meeting.secret);
+    return fd;
+}
+
+/* command: a shell's, that the slot ends with; NULL: none */
+static void begin(const char *command)
+{
+    int fd = listener();
+
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
     slot_pid = fork();
     assert_true(slot_pid >= 0);
     if (slot_pid == 0) {
@@ -225,7 +234,8 @@ TEST(test_a_stop_waits_for_what_runs)
     until_gone(fd);
     (void)safe_close(fd);
     assert_int_equal(kill(slot_pid, SIGTERM), 0);
-    fd = open(path, O_WRONLY | O_CLOEXEC); /* it goes on */
+    assert_true(ask("exit 0") < 0);        /* it has seen that, */
+    fd = open(path, O_WRONLY | O_CLOEXEC); /* and goes on */
     assert_int_equal(write(fd, "\n", 1), 1);
     (void)safe_close(fd);
     assert_int_equal(waitpid(caller, &status, 0), caller);
@@ -233,6 +243,46 @@ TEST(test_a_stop_waits_for_what_runs)
     assert_int_equal(ended(), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
+}
+
+/* spoil - as a slot, but for somebody in between who changes its last word */
+static void spoil(int listen_fd)
+{
+    int fd = accept(listen_fd, NULL, NULL);
+    uint8_t bytes[4096], status[MPI_STATUS_BYTES];
+    struct edl_error error = { 0 };
+    struct mpi_peer peer;
+    int r = 0;
+
+    mpi_peer_begin(&peer, &meeting);
+    while (r == 0) {
+        ssize_t n;
+
+        (void)send(fd, peer.out, peer.n_out, MSG_NOSIGNAL);
+        n = recv(fd, bytes, sizeof bytes, 0);
+        r = n > 0 ? mpi_peer_take(&peer, bytes, (size_t)n, &error) : -EPIPE;
+    }
+    (void)mpi_meeting_put_status(&peer.meeting, 7, status, &error);
+    status[0] = 0;
+    (void)send(fd, status, sizeof status, MSG_NOSIGNAL);
+    mpi_peer_clear(&peer);
+    _exit(r == 1 ? 0 : 1);
+}
+
+TEST(test_a_changed_status_is_none)
+{
+    int fd, status = 0;
+    pid_t pid;
+
+    fd = listener();
+    pid = fork();
+    if (pid == 0)
+        spoil(fd);
+    assert_int_equal(ask("exit 7"), -EACCES);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    (void)safe_close(fd);
+    (void)alarm(0);
 }
 
 TEST(test_a_slot_that_is_not_there)
