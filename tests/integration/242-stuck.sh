@@ -43,8 +43,9 @@ edl submit --name beside --cpu "$half" -- true >/dev/null
 edl wait beside --timeout 120 || fail "what fits beside it does not run: $(edl why beside)"
 edl submit --name whole --cpu "${cores}m" -- true >/dev/null
 await 120 'it waits' job_is whole queued
+edl scale whole --priority -1 >/dev/null # what comes later may pass it
 edl submit --name again --cpu "$half" -- true >/dev/null
-edl wait again --timeout 120 >/dev/null || true
+edl wait again --timeout 120 >/dev/null || fail "what fits does not run before it: $(edl why again)"
 job_is whole queued || fail 'cores that are still held were granted'
 
 echo THAWED >"$freezer/freezer.state"
