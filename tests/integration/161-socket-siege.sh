@@ -46,7 +46,7 @@ mkfifo "$work/gate" "$work/job.in" "$work/job.out" "$work/stranger.in" "$work/st
 submit() { # NAME COMMAND...
     local name=$1
     shift
-    edl submit --name "$name" --cpu 10m --env PYTHONPATH="$EDL_SOURCE_DIR/python" -- "$@" >/dev/null
+    edl submit --name "$name" --cpu 500m --env PYTHONPATH="$EDL_SOURCE_DIR/python" -- "$@" >/dev/null
 }
 submit caller "$python" "$work/caller.py" "$work"
 exec 9>"$work/gate"

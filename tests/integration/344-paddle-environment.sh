@@ -21,12 +21,12 @@ spec:
   trainer:
     entrypoint: $work/tell
     min-instance: 2
-    resources: {requests: {cpu: 10m, memory: 16Mi}}
+    resources: {requests: {cpu: 200m, memory: 16Mi}}
   pserver:
     entrypoint: $work/tell
     min-instance: $2
     max-instance: $2
-    resources: {requests: {cpu: 10m, memory: 16Mi}}
+    resources: {requests: {cpu: 200m, memory: 16Mi}}
     ${3:-}
 END
 }
