@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A machine whose people have managers of their own (systemd --user): no job gets one to start something that outlives it, in units
 # and without. And people without an account there: each has a number of his own and sees nobody else's processes.
+# Takes 19 s: a machine boots, and three jobs run by each of two runtimes
 machine_has=dbus-user-session,libpam-systemd
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 on_fail() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the daemons say, as units of systemd, are entries of the journal that know what they are about: a job, a process, a node;
 # and the journal explains them. A reload of the agent takes over what it may and disturbs nobody. A machine joins by a credential.
+# Takes 31 s: two machines boot, and their daemons begin, reload and begin again
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 

@@ -2,6 +2,7 @@
 # Runs at night, and for scheduler/ shared/: its machine is an emulated one
 # The wall clock of a machine is set for real, one and two hours on and back again, beneath a scheduler and an agent: both live, a job
 # that runs goes on, what has ended is still there with its output, and a job that is sent afterwards runs.
+# Takes 94 s: an emulated machine boots and runs a whole cluster, on an emulated processor
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/virtual.sh"
 set -eu
 virtual_libraries await fail conditions daemons

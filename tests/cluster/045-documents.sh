@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What README.md and docs/first-cluster.md tell people to type is typed, on machines that have nothing but Debian and the apt
 # repository (tests/lib/blocks.sh).
+# Takes 39 s: machines boot and install packages by apt, and all that two documents say is typed there
 . "$EDL_SOURCE_DIR/tests/lib/packages.sh"
 # as what built it: the machine's root is looked for only where there is something to install
 [ -n "${EDL_TEST_MACHINES:-}" ] || packages_build

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ./check and tests/run themselves: what they count, what they refuse, which tests a change asks for, and that Ctrl-C ends all that a
 # test started. The tests that they run here are scripts of this one.
+# Takes 47 s: runs two dozen small tests, plans whole checks, and compiles a program of 78 tests
 set -eu
 : "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/fail.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Job documents with bad input: an error that names the key and the remedy, exit status 2, nothing stored.
+# Takes 8 s: over twenty documents are refused, a program each, and five jobs run
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A job's end is told as it was: of one that trained nothing, as failed; of one that left data out, how much; where the model is.
+# Takes 5 s: three jobs of Python go over their data twice, and tasks that fail come again three times
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 cat >"$work/train.py" <<'END'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program runs as if it had been started where it was submitted: with that umask, with all its arguments, without what was open
 # there. What Python prints comes at once, and in order.
+# Takes 6 s: six jobs, one after another
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 exec 9>"$work/held" # the cluster's caller has it open, and no job
 cluster_start --nodes 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A port that another program listens on, if only on 127.0.0.1, is granted to no process until that has gone.
+# Takes 9 s: waits twice until an agent has looked at the ports of its machine again
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 node=$(edl nodes --json | jq -r '.nodes[0].name')

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A device that was granted and does nothing is told, and goes to who wants it, while its job has more than its minimum.
+# Takes 9 s: a device does nothing for 2 s before that is told, and then goes to another job
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_NVML_LIBRARY=$EDL_BUILD_DIR/tests/lib/libnvidia-ml.so.1 EDL_TEST_NVML=$work/gpus
 use_is() { # PERCENT-OF-A PERCENT-OF-B

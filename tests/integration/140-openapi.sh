@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The API is what /openapi.json says: every operation with good and bad calls, every answer held to its schema.
+# Takes 7 s: makes good and bad calls of each operation of the API
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The page at "/": every part is served as what it is, to be kept and asked for again; it brings nothing along and loads
 # nothing from elsewhere; and it calls only what the API has.
+# Takes 12 s: asks for each part of the page five times, a program each
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"

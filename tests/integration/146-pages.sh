@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Nodes, users and groups come page by page, by name, whatever came or went meanwhile; the command shows all of them.
+# Takes 21 s: 1,003 users and 1,003 nodes are made, one call for each
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Jobs in an order: one after another, many of one document, over by a time, and what an ended one keeps.
+# Takes 7 s: two dozen jobs run, end or wait in their order, one until its deadline of 1 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 

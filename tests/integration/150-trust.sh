@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A scheduler that other machines reach: TLS and nothing else, one-time join lines, what a node's credential is good for,
 # and every refusal in the log. In a network namespace: 10.77.0.1 is not loopback.
+# Takes 39 s: daemons begin and end one after another, and of some hundred calls each is a program of its own
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"

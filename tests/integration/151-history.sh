@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # History is bounded: old events are compacted and said to be (410, and where to go on), jobs that are over are forgotten
 # with all that belongs to them, and a restart brings nothing of it back.
+# Takes 6 s: 36 jobs are submitted and killed, a program for each call, and the scheduler begins three times
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One user submits arrays and kills them, again and again: jobs that are over leave memory and then the database until the bounds
 # hold, without a call that would make turns; what another user's ended jobs are is still there; who is too fast is refused for a moment.
+# Takes 16 s: 2,400 jobs are submitted, killed and put into the archive
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/daemons.sh"
 keep=60 rounds=12 size=200
 

@@ -2,6 +2,7 @@
 # Six jobs of one user (EDL_DATASET_JOBS) give datasets of as many tasks as there may be, at once: the loop goes on, the lease of nobody
 # ends, and all tasks are there after a restart. More tasks, more bytes, and more of all jobs of a user are refused with what
 # to do; the same dataset again costs nothing.
+# Takes 30 s: six datasets of 100,000 tasks are sent twice, stored, and loaded again after a kill
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"

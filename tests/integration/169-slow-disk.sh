@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A disk that takes a second to remove a file of a process, and control groups and /proc that take as long for the agent, while jobs fail one
 # after the other. The node goes on to report, and a process of another user is answered over EDL_SOCKET.
+# Takes 25 s: each removal of a file of a process takes a second, on purpose, and three jobs end
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"

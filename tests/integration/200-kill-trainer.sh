@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # kill -9 of trainers while a job trains: they are replaced, survivors go on, every record is counted exactly once.
+# Takes 15 s: a job trains five passes, while two of its trainers are killed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

@@ -2,6 +2,7 @@
 # kill -9 of parameter servers while a job trains. Before the first checkpoint: the trainers' values come back, and the cost stays where
 # it was. Behind one: the server goes on from it, and the job says how many updates are lost. The submission told of both.
 # Runs at night, and for trainer/ scheduler/core/model/: it trains two jobs
+# Takes 20 s: two jobs train one after the other, and a server of each is killed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus 60 2500

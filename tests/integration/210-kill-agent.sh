@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # kill -9 of an agent while a job trains: its processes go on, the new agent adopts them, nothing is lost.
+# Takes 9 s: a job trains six passes, while both of its agents are killed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # kill -9 of the scheduler, again and again, while a job trains: it continues where it was, nothing is lost or disturbed.
+# Takes 38 s: a job trains eight passes, while its scheduler is killed and started again six times
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 small_corpus

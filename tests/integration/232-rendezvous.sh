@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The processes of an elastic job agree on who is together, with nothing but curl and EDL_SOCKET: the job grows, one is killed,
 # the scheduler is killed while they wait. Every generation is the same for all of its members, ranked without a gap.
+# Takes 14 s: four processes meet again after each of two kills, two kills of the scheduler and two resizes
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 2000m
 mkfifo "$work/gate"

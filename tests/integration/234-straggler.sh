@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One of the machines is four times as slow as the others: it is seen, the instance on it moves to a faster one, once, and people
 # are told.
+# Takes 25 s: a job does tasks of 0.2 s, on one node of 0.8 s, until it is moved, and then 150 more
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 [ -n "$python" ] || {
     echo 'there is no python3'

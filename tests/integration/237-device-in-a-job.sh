@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Trainers of a job that asks for GPUs train on what they were granted, those of another on the CPU beside them; where a GPU cannot
 # be used they say so in their logs and train all the same. In place of GPUs: tests/lib/fake_nvml.c, tests/lib/fake_device.c.
+# Takes 54 s: four jobs train to their end, each with two trainers and two servers
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 export EDL_NVML_LIBRARY=$EDL_BUILD_DIR/tests/lib/libnvidia-ml.so.1 EDL_TEST_NVML=$work/gpus
 printf '%s\n' 'gpu 00000000:AF:00.0 GPU-b 80000 500 0' 'gpu 00000000:3B:00.0 GPU-a 40000 0 7' >"$EDL_TEST_NVML"

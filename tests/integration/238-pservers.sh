@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What jobs of a program have shown decides how many parameter servers the next one is started with. The trainers of this one wait
 # for each other at its servers, which are busy with one at a time: more servers help, and the scheduler is not told so.
+# Takes 40 s: two jobs do 160 tasks of 0.2 s at servers that take one at a time, before a third one begins
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 [ -n "$python" ] || {
     echo 'there is no python3'

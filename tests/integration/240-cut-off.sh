@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A node that is cut off stops by itself before its work is granted elsewhere, even when its agent is dead for good.
+# Takes 13 s: waits until a node is lost, after a lease of 6 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --lease 6s
 # one process that appends a line with its incarnation every 0.1 s, as long as it acts

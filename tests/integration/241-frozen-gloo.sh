@@ -2,6 +2,7 @@
 # A scheduler that stands still for longer than a lease disturbs no training of torch.distributed: its ranks on
 # two nodes are frozen, and go on as the same processes with the right sums. gloo has its own time-out, as it is by default.
 # In a network namespace, so that the ports of the nodes are nobody else's.
+# Takes 35 s: a scheduler stands still for 20 s, longer than three leases of 6 s
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 python=$(command -v /usr/bin/python3) && "$python" -c 'import torch.distributed' 2>/dev/null || {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A process that SIGKILL does not end: it is told who it is, only what it holds stays taken, and all of it is free once it goes.
 # What is frozen by the freezer of cgroup v1 waits in the kernel like one whose disk or server does not answer.
+# Takes 23 s: a process that SIGKILL has not ended is told of some seconds later, and jobs run meanwhile
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 freezer=/sys/fs/cgroup/freezer/edl-test-$$
 if ! mkdir "$freezer" 2>/dev/null; then

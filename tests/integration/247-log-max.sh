@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program writes far more than the node keeps of it: the disk holds the newest part, the program does not notice, who follows
 # misses no line, and who comes later is told what is missing. Logs of processes that have ended are bounded together.
+# Takes 17 s: a program writes 16 MiB in a hundred pieces, 40 ms apart, and logs are cut each 2 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 edl node cordon node-1

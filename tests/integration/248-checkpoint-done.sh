@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A process that is being stopped says that it has saved: it is not waited for until its grace is over, and has time to end by
 # itself. What it says while it is not being stopped ends nothing.
+# Takes 6 s: a process has a second to end by itself, once it has said that it has saved
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Processes tell how far they are: each its own, with the next report, in GET /jobs/{job}/processes and `edl show`; what is not in
 # order is refused where it is said, and a process that is started again begins without.
+# Takes 18 s: six processes tell their agent what they do, by a program for each of some forty calls
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 cat >"$work/tell.sh" <<'END'

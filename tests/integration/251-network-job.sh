@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A job of a network that is a file: a trainer is killed and the job is resized while it trains; every record is counted exactly once,
 # and the saved model costs far less than knowing the mean rating.
+# Takes 10 s: a job trains five passes, over a kill of a trainer and a resize
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 edl-trainer data recommendation --out "$work/corpus" --samples 24000 --users 60 --movies 40 --noise 0.2 --chunk-records 250

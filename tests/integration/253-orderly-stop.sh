@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A scheduler that is stopped in order tells its nodes for how long they may go on alone: nothing ends in four leases without it,
 # and the next one goes on with the same processes. A scheduler that is told to say nothing does not.
+# Takes 16 s: a scheduler is away for 9 s, longer than four leases, and then for longer than one of 2 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
 as_root=''

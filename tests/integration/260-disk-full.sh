@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The disk of the state directory is full, then read-only: changes are refused with a remedy, reads are answered, no node
 # is lost and no process disturbed; when there is room the scheduler goes on by itself. No acknowledged job is lost.
+# Takes 41 s: the disk is full for 12 s, longer than the lease of 8 s, and for 5 s more after a crash
 if [ -z "${EDL_TEST_IN_NAMESPACE:-}" ]; then
     export EDL_TEST_IN_NAMESPACE=yes
     for as in -m -Urm; do

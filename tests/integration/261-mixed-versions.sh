@@ -2,6 +2,7 @@
 # Agents and schedulers of neighbouring versions talk: what each version of their calls looked like is kept in tests/wire, and
 # played against both programs as they are now; also with fields that nobody knows, and without those that nobody needs. One
 # that is too far away is refused, and told which of the two to upgrade.
+# Takes 31 s: a scheduler and an agent begin for each version and variant of their calls, one after another
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 play="$python $EDL_SOURCE_DIR/tests/lib/wire_play.py"
 newest=$(sed -n 's/^#define AGENT_WIRE_NEWEST //p' "$EDL_SOURCE_DIR/shared/agent_wire.h")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A job puts pipes in the place of its logs, which nobody writes to or reads from: neither the agent nor the supervisor of the
 # next try waits for that, and what happens with the job is told.
+# Takes 6 s: four jobs, nearly all one after another
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 cat >"$work/plumber.sh" <<'END'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What of a folder is sent: .gitignore and .edlignore are followed, .git stays here, a virtual environment runs where it arrives;
 # what no node would take is refused before anything is sent; what was left out is told, and --list shows it without a server.
+# Takes 9 s: ten jobs, most of which pack, send and unpack a folder
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 
 project=$work/project

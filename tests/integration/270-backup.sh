@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A backup under load, and the restore of it while agents run what came after it: what was there before goes on, what came
 # after is stopped, and no incarnation, job or event number is given twice.
+# Takes 66 s: a job trains 32 passes, over a backup, a restore and two kills of its trainer
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 state=$work/state/scheduler

@@ -2,6 +2,7 @@
 # Programs that know nothing of edl find what torchrun and Open MPI tell: a stock env:// script of torch.distributed sums over
 # three processes on two nodes, and processes with GPUs of their own call them 0. In a network namespace, so that the ports of the
 # nodes are nobody else's.
+# Takes 22 s: PyTorch begins four times
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token

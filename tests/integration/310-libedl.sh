@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program in C, built with what pkg-config says, and one in Python take the tasks of one job; the scheduler is killed while they are at
 # it, and each task is counted once. The library has the symbols that it promises, and no others.
+# Takes 14 s: builds and installs a library, and four processes of C and Python take tasks over a kill of their scheduler
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 
 # installed, as a user of it has it

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # edl-trainer --config=trainer_config.py: the recommendation of a configuration in Python has the files of the network that ships;
 # an n-gram's learns; what a program of a user's own says when it fails is the error.
+# Takes 18 s: computes: unit tests of Python, and trainings, two of them of 3.8 million values
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program of paddle.v2 runs with edl-trainer behind it: its event handler sees costs fall, the tar of each pass is what a
 # saved pass holds, and a training goes on from it; a program that is stopped leaves no trainer behind.
+# Takes 19 s: programs of Python train one after another, and its unit tests run
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH

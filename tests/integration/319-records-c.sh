@@ -2,6 +2,7 @@
 # Records of libedl: examples/records.c alone; a program on two nodes one of whose trainers is killed in the middle of a task. Each record
 # is consumed once in each pass, but for those that the killed one had under way, and the counts are exact. A file that becomes a folder, or
 # another file. What damaged chunks lose, and a record that ends its program, in C and in Python.
+# Takes 52 s: seven jobs read records one after another, and those whose processes fail begin again and again
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 
 ln -s "$EDL_BUILD_DIR/libedl.so.0.0.0" "$work/libedl.so.0"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # edl recordio and edl dataset, without a server: bytes as PaddlePaddle's tools write them, each record once whatever the files, what is
 # damaged named with offset and records, nothing left of a call that fails.
+# Takes 17 s: some hundred commands, and 180 damaged files that the command and Python read
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 work=$(mktemp -d /tmp/edl-recordio-XXXXXX)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # docs/records.md takes a text to a trained model: each of its blocks is typed in one folder beside a cluster, and says what the page shows.
+# Takes 7 s: types the five blocks of docs/records.md, and a job trains five epochs
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 . "$EDL_SOURCE_DIR/tests/lib/blocks.sh"
 

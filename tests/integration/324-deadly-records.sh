@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Processes that die with a task: a record that kills whoever reads it costs the smallest task that was asked for, and a process that
 # is killed again and again costs nothing.
+# Takes 52 s: two trainers die five times each, and wait for 1, 2, 4, 8 and 16 s before they begin again
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 export PYTHONPATH=$EDL_SOURCE_DIR/python PYTHONDONTWRITEBYTECODE=1
 cluster_start --nodes 1 --cpu 2000m

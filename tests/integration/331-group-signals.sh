@@ -2,6 +2,7 @@
 # One wish to stop, sent to a whole process group, is one: timeout(1) sends it to its child and to the group, `kill -- -PGID` to all in
 # it, a closed terminal to its shell and to what that runs. The job is killed each time. EDL_TRIES (1): each way so many times.
 # Runs at night, and for client/: starts a dozen jobs one after the other
+# Takes 15 s: eight jobs begin one after another, and each is ended by signals
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 tries=${EDL_TRIES:-1}
 cluster_start --nodes 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A job that cannot start where its hosts are waits in the queue again: whoever follows it is told why within seconds, and readers that
 # began at the same moment are told the same. A job whose network is wrong ends at its first try on each node, with the file and the fault.
+# Takes 19 s: six jobs one after another are tried on both nodes before they wait or fail
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m
 mapfile -t nodes < <(api GET /nodes | jq -r '.nodes[].name' | sort)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A driver of Horovod (a fake one: its protocol) that is a process of the job follows by `edl hosts --discovery` how it grows, loses a
 # process and shrinks; the same lists are asked for from outside and by another job.
+# Takes 10 s: a job grows, loses a process, has it again and shrinks, and each is waited for
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 2000m
 cat >"$work/driver" <<'END'

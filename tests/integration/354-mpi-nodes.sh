@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs in mode mpi where nodes and callers are not as they should be: a node without mpirun is passed over and named; callers that do
 # not know the secret of the job run nothing; variables of Slurm beside mpirun. With MPICH, which sends no environment of node to node.
+# Takes 8 s: compiles a program for MPI, and four jobs of mpirun run or fail one after another
 . "$EDL_SOURCE_DIR/tests/lib/namespace.sh"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 command -v mpirun.mpich >/dev/null && command -v mpicc.mpich >/dev/null || {

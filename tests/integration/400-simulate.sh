@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `edl simulate`: seeds, scenarios and experiments, what is printed and what it exits with. No cluster is started.
+# Takes 12 s: calls edl simulate some forty times, once for 2 s until a signal ends it
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `edl replay`: the history of a real cluster as a trace beside what happened: the jobs are those that were, and the policy that ran
 # comes near what was recorded; from the server and from saved files; and what is refused.
+# Takes 13 s: jobs of 3, 4 and 6 s run: the history that is replayed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1 --cpu 1000m --max-load 0.97
 

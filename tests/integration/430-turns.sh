@@ -2,6 +2,7 @@
 # `edl simulate`: who waits keeps its turn. A gang, a long job, large ones or gangs of 90 % come in the middle of small ones. Those
 # keep coming for over an hour, five minutes each, at nine tenths of the cluster. Nobody waits longer than about twice what it waits
 # in the order of the submission. Who says truly how long it takes waits at most ten minutes longer than who is silent.
+# Takes 6 s: computes seven simulations of three hours
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/fail.sh"
