@@ -30,8 +30,11 @@ edl hosts horovod --json | holds '[.hosts[] | .state == "running" and (.ports | 
 [ "$(edl hosts horovod | awk 'NR > 1 { print $1, $3, $5, $6 }' | sort -u | wc -l)" = 3 ] || fail "$(edl hosts horovod)"
 
 # the next incarnation is the same host: it comes back with the rank behind those that stayed
+edl node cordon node-1 node-2 >/dev/null # it comes back when its end was seen
 kill -9 "$(pids horovod trainer 1)"
-await 120 'the host is gone and back' told 'trainer-0:1 trainer-2:1 trainer-1:1'
+await 120 'the host is gone' told 'trainer-0:1 trainer-2:1'
+edl node uncordon node-1 node-2 >/dev/null
+await 120 'the host is back' told 'trainer-0:1 trainer-2:1 trainer-1:1'
 edl scale horovod 1:1 >/dev/null
 await 120 'one is left' told 'trainer-0:1'
 ! grep -e failed -e 'no host' "$work/driver.log" || fail 'the script failed at some time'
