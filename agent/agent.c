@@ -201,6 +201,10 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
     case AGENT_STOP:
         stop(a, action);
         break;
+    case AGENT_SILENT:
+        if (p != NULL)
+            process_end_silent(p, action->grace_us);
+        break;
     case AGENT_THAW:
         if (p != NULL)
             process_thaw(p, action->epoch);
@@ -311,6 +315,8 @@ static void on_adopted(const struct process *p, uint64_t grace_us, const struct 
     struct agent *a = userdata;
 
     agent_core_adopt(a->core, &p->id, grace_us, facts);
+    if (p->promised_us > 0) /* anew: nobody listened meanwhile */
+        (void)agent_core_promised(a->core, &p->id, p->promised_us, clock_read_us(CLOCK_BOOTTIME));
 }
 
 static void on_observed(const struct process *p, const struct agent_facts *facts, void *userdata)
@@ -378,31 +384,6 @@ static bool process_ended(const struct process_id *id, void *userdata)
     const struct agent_unit *unit = agent_core_unit(a->core, id);
 
     return unit == NULL || unit->state == UNIT_EXITED;
-}
-
-static bool process_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret)
-{
-    const struct agent *a = userdata;
-    struct process *p;
-
-    DL_FOREACH(a->table.list, p)
-    {
-        if (p->supervisor_pid != supervisor_pid || p->handle == NULL)
-            continue;
-        *ret = p;
-        return process_uid(p) == uid;
-    }
-    return false;
-}
-
-static bool on_checkpoint_done(struct process *p, void *userdata)
-{
-    struct agent *a = userdata;
-    bool stopping = agent_core_checkpoint_done(a->core, &p->id);
-
-    if (stopping)
-        agent_decided(a);
-    return stopping;
 }
 
 /* ---- start ---- */
@@ -545,8 +526,9 @@ static int open_link(struct agent *a, struct edl_error *error)
                                              .link = a->link,
                                              .socket_path = a->layout.socket_path,
                                              .limits = open_files_share(),
-                                             .lookup = process_of_supervisor,
-                                             .checkpoint_done = on_checkpoint_done,
+                                             .lookup = agent_of_supervisor,
+                                             .checkpoint_done = agent_on_checkpoint_done,
+                                             .alive = agent_on_alive,
                                              .userdata = a },
                      &a->proxy, error);
 }

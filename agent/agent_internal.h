@@ -132,6 +132,11 @@ void agent_drop_next_orders(struct agent *agent);
 /* agent_start_now - the core has decided it */
 void agent_start_now(struct agent *agent, const struct process_id *id, json_t *order);
 
+/* told.c: of proxy_config; userdata is the agent */
+bool agent_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret);
+bool agent_on_checkpoint_done(struct process *process, void *userdata);
+void agent_on_alive(struct process *process, uint64_t within_us, void *userdata);
+
 /* late_starts.c */
 /* agent_start_late - one that had to wait: in its turn, if it is still wanted then, and the lease
  * allows it */

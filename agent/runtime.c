@@ -230,6 +230,13 @@ int runtime_thaw(struct runtime_process *p, uint16_t epoch, struct edl_error *er
     return p->exited || p->pidfd < 0 ? 0 : queue(p, SIGUSR1, epoch, error);
 }
 
+int runtime_end_silent(struct runtime_process *p, uint64_t within_us, struct edl_error *error)
+{
+    uint64_t ms = MIN_OF(within_us / USEC_PER_MSEC, (uint64_t)INT32_MAX);
+
+    return p->exited || p->pidfd < 0 ? 0 : queue(p, SIGTERM, -(int)MAX_OF(ms, 1U), error);
+}
+
 int runtime_stop(struct runtime_process *p, uint64_t grace_us, struct edl_error *error)
 {
     uint64_t grace_ms = MIN_OF(grace_us / USEC_PER_MSEC, (uint64_t)INT32_MAX);

@@ -69,6 +69,11 @@ int runtime_adopt(struct runtime *runtime, const char *dir, runtime_changed_fn c
 /* runtime_stop - asks for the end, with force after grace_us; idempotent, does not wait */
 int runtime_stop(struct runtime_process *process, uint64_t grace_us, struct edl_error *error);
 
+/* runtime_end_silent - it broke its promise to say something within that time: it is killed, unless
+ * it is frozen, which its supervisor knows; idempotent, does not wait */
+int runtime_end_silent(struct runtime_process *process, uint64_t within_us,
+                       struct edl_error *error);
+
 /* runtime_thaw - one that stands still may go on, by orders of this epoch of the lease; idempotent.
  * One that runs must not be told: an earlier version's supervisor would end by it. */
 int runtime_thaw(struct runtime_process *process, uint16_t epoch, struct edl_error *error);

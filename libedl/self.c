@@ -13,6 +13,7 @@
 
 #define PORTS_MAX 1024
 #define PROGRESS_TIMEOUT_US USEC_PER_SEC
+#define ALIVE_TIMEOUT_US USEC_PER_SEC
 
 /* ---- the environment ---- */
 
@@ -145,6 +146,22 @@ int edl_progress(struct edl_client *client, const char *json)
     if (r == 0)
         r = client_tell(client, "/processes/self/progress", object, PROGRESS_TIMEOUT_US);
     json_decref(object);
+    return client_result(client, r);
+}
+
+#define ALIVE_LEAST_US USEC_PER_SEC
+#define ALIVE_MOST_US (86400 * USEC_PER_SEC)
+
+int edl_alive(struct edl_client *client, uint64_t within_us)
+{
+    json_t *body;
+    int r;
+
+    if (within_us != 0 && (within_us < ALIVE_LEAST_US || within_us > ALIVE_MOST_US))
+        return client_refuse(client, -EINVAL, "a promise is for a second to a day, or 0");
+    body = json_pack("{s:f}", "within_s", (double)within_us / USEC_PER_SEC);
+    r = client_tell(client, "/processes/self/alive", body, ALIVE_TIMEOUT_US);
+    json_decref(body);
     return client_result(client, r);
 }
 

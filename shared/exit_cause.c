@@ -14,6 +14,7 @@ static const char *const words[] = {
     [EXIT_CAUSE_LEASE] = "lease-ended",
     [EXIT_CAUSE_REBOOTED] = "node-rebooted",
     [EXIT_CAUSE_UNSEEN] = "unseen",
+    [EXIT_CAUSE_STOOD_STILL] = "stood-still",
 };
 _Static_assert(ELEMENTS(words) == _EXIT_CAUSES, "each has its word");
 

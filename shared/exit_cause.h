@@ -11,8 +11,9 @@ enum exit_cause {
     EXIT_CAUSE_PROGRAM, /* its program ended by itself */
     EXIT_CAUSE_STOPPED, /* it was asked to stop: by its agent, or as the machine goes down */
     EXIT_CAUSE_LEASE,   /* its node was cut off for longer than the lease allows */
-    EXIT_CAUSE_REBOOTED, /* its machine was restarted, and nobody saw the end */
-    EXIT_CAUSE_UNSEEN,   /* its supervisor vanished, and nobody saw the end */
+    EXIT_CAUSE_REBOOTED,    /* its machine was restarted, and nobody saw the end */
+    EXIT_CAUSE_UNSEEN,      /* its supervisor vanished, and nobody saw the end */
+    EXIT_CAUSE_STOOD_STILL, /* it broke its promise to say that it is alive, and was killed */
     _EXIT_CAUSES
 };
 

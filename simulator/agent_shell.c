@@ -5,6 +5,7 @@
  * stay, and the next agent adopts them. */
 #include "shared/cleanup.h"
 #include "simulator/internal.h"
+#include "simulator/promises.h"
 
 #include <utlist.h>
 
@@ -296,6 +297,7 @@ void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number)
         go_on(sim, node);
     if (agent_core_next_us(agent->core) <= now_us)
         agent_core_timer(agent->core, now_us);
+    promises_spoil(sim, node);
     carry_out(sim, node);
 }
 
@@ -379,6 +381,10 @@ static void carry_out_one(struct sim *sim, struct sim_node *node, const struct a
         break;
     case AGENT_STOP:
         stop(sim, node, action);
+        break;
+    case AGENT_SILENT:
+        if (unit != NULL)
+            promises_broken(sim, unit);
         break;
     case AGENT_THAW:
         if (unit != NULL && unit->frozen)
@@ -621,10 +627,12 @@ void agent_start(struct sim *sim, struct sim_node *node)
     {
         struct agent_facts facts = facts_of(unit);
 
-        if (sim->config.mutant == SIM_MUTANT_AGENT_FORGETS_EXITS && facts.phase == AGENT_GONE)
+        if (sim->config.mutant == SIM_MUTANT_AGENT_FORGETS_EXITS && facts.phase == AGENT_GONE) {
             unit_forget(sim, unit);
-        else
-            agent_core_adopt(agent->core, &unit->id, unit->grace_us, &facts);
+            continue;
+        }
+        agent_core_adopt(agent->core, &unit->id, unit->grace_us, &facts);
+        promises_adopt(sim, unit);
     }
     TRACE(sim, "%s: agent starts", node->name);
     /* numbers of calls go on, as connections of an earlier agent are not ours */
@@ -667,6 +675,15 @@ void agent_checkpoint_done(struct sim *sim, struct unit *unit)
     unit->saved_us = node_boot_us(sim, node);
     sim->seen[SIM_SEEN_CHECKPOINTS_DONE]++;
     carry_out(sim, node);
+}
+
+void agent_said_alive(struct sim *sim, struct unit *unit)
+{
+    struct sim_node *node = unit->node;
+
+    if (agent_core_promised(node->agent->core, &unit->id, unit->promised_us,
+                            node_boot_us(sim, node)))
+        carry_out(sim, node);
 }
 
 bool agent_can_call(const struct sim_node *node)

@@ -58,6 +58,16 @@ static const struct profile profiles[] = {
                    [SCRIPT_AGENT_CRASH] = 2,
                    [SCRIPT_KILL_SUPERVISOR] = 4,
                    [SCRIPT_FREEZE] = 2 } },
+    { .name = "alive", /* some hang, and the others are frozen or not heard now and then */
+      .per_minute = 6,
+      .promises = true,
+      .least_s = 1,
+      .most_s = 40,
+      .weights = { [SCRIPT_SERVER_REBOOT] = 1,
+                   [SCRIPT_CUT] = 4,
+                   [SCRIPT_AGENT_CRASH] = 4,
+                   [SCRIPT_FREEZE] = 2,
+                   [SCRIPT_FREEZE_AGENT] = 3 } },
     { .name = "away", /* the scheduler is stopped in order */
       .per_minute = 1,
       .weights = { [SCRIPT_SERVER_STOP] = 4,

@@ -229,6 +229,8 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     make_work(ret_work, &random);
     select_nodes(spec, stream_of(seed, "selector", number));
     spoil_work(ret_work, seed, number);
+    if (schedule->config.promises) /* in every second job */
+        ret_work->hang_ppm = number % 2 * 100000;
     random = stream_of(seed, "useless-programs", number);
     spec->tries_at_once = random_below(&random, 3) == 0 ? 0 : (uint32_t)between(&random, 1, 4);
     ret_work->useless = random_below(&random, 32) == 0;
@@ -370,6 +372,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
         config->cut_off_kill_us = between(&kill_random, 10, 90) * USEC_PER_SEC;
     config->away_us = between(&away_random, 40, 150) * USEC_PER_SEC;
     config->groups = profile->groups;
+    config->promises = profile->promises;
     config->loss_ppm = profile->loss_ppm;
     config->duplicate_ppm = profile->duplicate_ppm;
     config->tail_ppm = profile->tail_ppm;

@@ -53,6 +53,7 @@ enum event_kind {
     EVENT_FROZEN,       /* a: node, b: process serial: all of it was seen to stand still */
     EVENT_THAW,         /* a: node, b: process serial, p: number of an epoch: its agent says so */
     EVENT_STOOD,      /* a: node, b: process serial, p: since when: it is not frozen for so long */
+    EVENT_ALIVE,      /* a: node, b: process serial: it says that it is */
     EVENT_LEASE_OVER, /* a: node: nothing that its lease ends acts any more */
     _EVENT_MAX,
 };
@@ -227,18 +228,17 @@ struct unit {
     uint64_t cpu_millicores, memory_bytes, gpu_mask;
     uint16_t ports[PROCESS_PORTS_MAX];
     uint32_t n_ports;
-    uint64_t grace_us, commit;
+    uint64_t grace_us, commit, told_us; /* told_us: boot time, of SIGTERM */
     struct fence fence;
     bool frozen, escapes; /* all of it stands still; one of it does not, and cannot be made to */
     bool thaw_held;       /* its supervisor is late to take the signal, which is of */
     uint16_t thaw_epoch;
-    uint64_t frozen_since_us, still_since_us; /* still_: freezing.c, in the calm */
-    bool told;                                /* got SIGTERM */
-    uint64_t told_us;                         /* boot time */
-    uint64_t saved_us;           /* likewise: its agent heard that it has saved; 0: it did not */
+    uint64_t frozen_since_us, still_since_us;     /* still_: freezing.c, in the calm */
+    uint64_t said_us, promised_us, mute_since_us; /* promises.c; promised_us: its folder has it */
+    uint64_t saved_us;           /* boot time: its agent heard that it has saved; 0: it did not */
     uint64_t fenced_deadline_us; /* of the lease when it was seen running out */
-    bool ignores, starts_badly;
-    enum start_fault fault; /* it could not be started */
+    bool told, ignores, starts_badly; /* told: it got SIGTERM */
+    enum start_fault fault;           /* it could not be started */
     int exit_code, exit_signal;
     enum exit_cause exit_cause;
     const char *exit_reason; /* static */

@@ -65,7 +65,8 @@ void ledger_unit_killed(struct sim *sim, const struct unit *unit)
 
     if (since_us >= grace_us || unit->fence.stance != FENCE_RUNS || /* or could not be */
         (unit->saved_us != 0 && now_us - unit->saved_us >= AGENT_SAVED_GRACE_US) ||
-        agent_leaves(unit->node) || /* told twice */
+        agent_leaves(unit->node) ||          /* told twice */
+        unit->fence.cause == FENCE_SILENT || /* promises.c */
         (unit->fence.fenced &&
          lease_is_near_its_end(sim, unit, unit->fenced_deadline_us, KILL_PART)))
         return;

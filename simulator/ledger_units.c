@@ -306,7 +306,9 @@ void ledger_unit_gone(struct sim *sim, struct unit *unit)
     }
     truth->n_live--;
     if (known->end == END_NONE)
-        known->end = unit->fence.cause != FENCE_NONE ? END_TOLD : END_ITSELF;
+        known->end = unit->fence.cause != FENCE_NONE && unit->fence.cause != FENCE_SILENT
+                         ? END_TOLD
+                         : END_ITSELF;
     known->finished = known->end == END_ITSELF && unit->node->up && unit->exit_code == 0;
     count_failure(unit, known);
     unit->node->cpu_used -= unit->cpu_millicores;

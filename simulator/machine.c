@@ -6,6 +6,7 @@
  * its boot clock goes on. When it thaws, everything that is late happens at once, in its order. */
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
+#include "simulator/promises.h"
 
 #include <utlist.h>
 
@@ -153,6 +154,7 @@ void on_unit(struct sim *sim, struct sim_node *node, uint64_t serial)
     unit->life = LIFE_RUNNING;
     ledger_unit_runs(sim, unit);
     program_begin(sim, unit);
+    promises_begin(sim, unit);
     agent_unit_changed(sim, unit);
 }
 
@@ -374,7 +376,7 @@ static bool is_of_machine(const struct event *event)
 {
     return is_of_agent(event) || event->kind == EVENT_UNIT || event->kind == EVENT_SUPERVISOR ||
            event->kind == EVENT_PROGRAM || event->kind == EVENT_FROZEN ||
-           event->kind == EVENT_THAW || event->kind == EVENT_STOOD;
+           event->kind == EVENT_THAW || event->kind == EVENT_STOOD || event->kind == EVENT_ALIVE;
 }
 
 static bool is_of_server(const struct event *event)

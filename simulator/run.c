@@ -7,6 +7,7 @@
 #include "scheduler/core/core.h"
 #include "shared/cleanup.h"
 #include "simulator/faults.h"
+#include "simulator/promises.h"
 
 #define HISTORY_BYTES (16 * 1024) /* of the trace's end */
 #define SHRINK_RUNS_MAX 400
@@ -210,6 +211,7 @@ static void settle(struct sim *sim, const struct schedule *schedule)
             check_rest(sim);
         check_settled(sim);
         freezing_check_calm(sim);
+        promises_check_calm(sim);
         if (sim->config.groups)
             check_groups(sim);
     }

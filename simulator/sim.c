@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim.c - a simulated cluster: made, told what is to happen, run, looked at */
+#include "simulator/promises.h"
 #include "simulator/sim.h"
 
 #include <inttypes.h>
@@ -83,6 +84,8 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_START_FLOOR_SHORT] = "start-floor-short",
     [SIM_MUTANT_STANDSTILL_UNTOLD] = "standstill-untold",
     [SIM_MUTANT_AGES_BY_WALL_CLOCK] = "ages-by-wall-clock",
+    [SIM_MUTANT_PROMISE_FORGOTTEN] = "promise-forgotten",
+    [SIM_MUTANT_SILENT_FROZEN] = "silent-frozen",
 };
 
 static const char *const seen_names[_SIM_SEEN_MAX] = {
@@ -146,6 +149,7 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_TASKS_DAMAGED] = "tasks-damaged",
     [SIM_SEEN_TASKS_TIMED_OUT] = "tasks-timed-out",
     [SIM_SEEN_TRAINERS_HUNG] = "trainers-hung",
+    [SIM_SEEN_PROMISES_BROKEN] = "promises-broken",
     [SIM_SEEN_GROUPS_CHANGED] = "groups-changed",
     [SIM_SEEN_SHARES_TAKEN] = "shares-taken",
     [SIM_SEEN_DATA_LATE] = "data-late",
@@ -449,6 +453,9 @@ static void dispatch(struct sim *sim, const struct event *event)
     case EVENT_STOOD:
     case EVENT_LEASE_OVER:
         freezing_event(sim, event);
+        break;
+    case EVENT_ALIVE:
+        promises_event(sim, event);
         break;
     case EVENT_SCRIPT:
         script_run(sim, event->p);

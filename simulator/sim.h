@@ -100,6 +100,8 @@ enum sim_mutant {
     SIM_MUTANT_START_FLOOR_SHORT,  /* nor longer than a lease, and who is frozen tries seldom */
     SIM_MUTANT_STANDSTILL_UNTOLD, /* an agent does not tell for how long what it runs stood still */
     SIM_MUTANT_AGES_BY_WALL_CLOCK, /* the core is told the wall clock for elapsed time */
+    SIM_MUTANT_PROMISE_FORGOTTEN,  /* a restarted agent does not know who promised to be alive */
+    SIM_MUTANT_SILENT_FROZEN,      /* agents take what is frozen for silent */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -166,6 +168,7 @@ enum sim_seen {
     SIM_SEEN_TASKS_DAMAGED,   /* done, and not all of their records could be read */
     SIM_SEEN_TASKS_TIMED_OUT, /* their trainer hung; others got them */
     SIM_SEEN_TRAINERS_HUNG,
+    SIM_SEEN_PROMISES_BROKEN, /* by those that hang: they are killed */
     SIM_SEEN_GROUPS_CHANGED,
     SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
@@ -191,6 +194,7 @@ struct sim_config {
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */
+    bool promises;                      /* processes promise to be alive */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */

@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "agent/core/fence.h"
+#include "agent/core/promised.h"
 #include "agent/core/slot_view.h"
 #include "agent/core/slots.h"
 #include "agent/core/start_shares.h"
@@ -16,8 +17,9 @@
 #include "shared/macro.h"
 
 struct agent_core {
-    struct agent_unit *units;   /* owned; utlist */
-    struct start_shares shares; /* of what is under way */
+    struct agent_unit *units;    /* owned; utlist */
+    struct agent_unit *promised; /* those of them that made a promise; utlist by promise_next */
+    struct start_shares shares;  /* of what is under way */
     struct slots slots;
     struct reconcile_order *orders; /* owned */
     size_t *order_next;             /* owned; of the same slot, see slots.h */
@@ -81,6 +83,7 @@ static void unit_free(struct agent_core *core, struct agent_unit *unit)
 {
     arrived(core, unit);
     (void)set_frozen(core, unit, false);
+    promised_set(&core->promised, unit, 0, 0);
     slot_remove_unit(unit);
     DL_DELETE(core->units, unit);
     free(unit);
@@ -192,6 +195,7 @@ static void set_end(struct agent_unit *unit, int exit_code, int exit_signal, con
 /* end_unseen - it never ran here, so it has no log either */
 static void end_unseen(struct agent_core *core, struct agent_unit *unit, const char *reason)
 {
+    promised_set(&core->promised, unit, 0, 0);
     set_end(unit, -1, 0, reason);
     unit->exit_public = true;
     unit->tail_sent = true;
@@ -235,6 +239,7 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
         break;
     }
     (void)set_frozen(core, unit, false);
+    promised_set(&core->promised, unit, 0, 0);
     set_end(unit, facts->exit_code, facts->exit_signal, facts->reason);
     unit->cause = facts->cause;
     unit->unfit = facts->unfit;
@@ -518,6 +523,31 @@ bool agent_core_checkpoint_done(struct agent_core *core, const struct process_id
     return true;
 }
 
+bool agent_core_promised(struct agent_core *core, const struct process_id *id, uint64_t within_us,
+                         uint64_t now_us)
+{
+    struct agent_unit *unit = find(core, id);
+
+    if (unit == NULL || unit->state == UNIT_EXITED)
+        return false;
+    promised_set(&core->promised, unit, within_us, now_us);
+    return true;
+}
+
+/* watch - who broke a promise */
+static void watch(struct agent_core *core, uint64_t now_us)
+{
+    bool held =
+        core->lease_us > 0 && now_us < fence_freeze_at(core->lease.deadline_us, core->lease_us);
+    struct agent_unit *unit;
+
+    DL_FOREACH2(core->promised, unit, promise_next)
+    {
+        if (promised_broken(unit, held, now_us))
+            add(core, AGENT_SILENT, &unit->id)->grace_us = unit->promise.within_us;
+    }
+}
+
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,
                              uint64_t now_us)
 {
@@ -593,12 +623,13 @@ void agent_core_stop(struct agent_core *core, uint64_t now_us)
 
 void agent_core_timer(struct agent_core *core, uint64_t now_us)
 {
+    watch(core, now_us);
     leave(core, now_us);
 }
 
 uint64_t agent_core_next_us(const struct agent_core *core)
 {
-    return core->left ? NEVER_US : core->goodbye_at_us;
+    return core->left ? NEVER_US : MIN_OF(core->goodbye_at_us, promised_next_us(core->promised));
 }
 
 /* ---- what can be asked ---- */
@@ -656,25 +687,4 @@ bool agent_core_any_frozen(const struct agent_core *core)
 uint64_t agent_core_compared(const struct agent_core *core)
 {
     return core->compared;
-}
-
-struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
-{
-    struct agent_unit_report report = { .state = unit->state, .reason = "" };
-
-    if (unit->state != UNIT_EXITED)
-        return report;
-    if (!unit->exit_public) {
-        /* "preparing" is never news, whereas "stopping" would mean that we end it, and its own end
-         * would not count. */
-        report.state = UNIT_PREPARING;
-        return report;
-    }
-    report.exit_code = unit->exit_code;
-    report.exit_signal = unit->exit_signal;
-    report.cause = unit->cause;
-    report.reason = unit->reason;
-    report.unfit = unit->unfit;
-    report.fault = unit->fault;
-    return report;
 }

@@ -28,6 +28,10 @@
  *  9. Nothing is started or thawed any more once stopping. LEAVE comes when every unit is over and
  *     the scheduler knows it, or AGENT_GOODBYE_US after the last end.
  *
+ * 10. A unit that promised to be alive (promise.h) and said nothing is to be killed: SILENT, again
+ *     until its end is seen. It is judged while it runs, and while the lease is held: near the end
+ *     of one its supervisor may have frozen it already.
+ *
  * Use: after each input take all actions and carry them out, in their order, before new orders are
  * handed in (START speaks of them by index). Results may be handed in while actions are taken. */
 #pragma once
@@ -38,6 +42,7 @@
 
 #include "agent/core/lease_word.h"
 #include "agent/core/process_id.h"
+#include "agent/core/promise.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
 #include "shared/exit_cause.h"
@@ -77,11 +82,14 @@ struct agent_unit { /* read only for others */
     struct agent_unit *prev, *next;
     struct slot *slot; /* and the others of it */
     struct agent_unit *slot_prev, *slot_next;
+    struct promise promise; /* and the others that made one */
+    struct agent_unit *promise_prev, *promise_next;
 };
 
 enum agent_action_kind {
     AGENT_START,     /* id, idx_order; answer: agent_core_observed or agent_core_start_failed */
     AGENT_STOP,      /* id, grace_us; ask it to end, with force after grace_us */
+    AGENT_SILENT,    /* id, grace_us; it broke its promise to say something within grace_us */
     AGENT_THAW,      /* id, epoch; it stands still, and may go on in this epoch of the lease */
     AGENT_FORGET,    /* id; drop what is left of it (folder); the unit is gone already */
     AGENT_SEND_TAIL, /* id; offer the end of its log; answer: agent_core_tail_offered */
@@ -160,6 +168,11 @@ bool agent_core_start_late(struct agent_core *core, const struct process_id *id,
  * One that is being stopped needs no more of its grace than AGENT_SAVED_GRACE_US: true. Any other
  * goes on as if nothing had been said: false. */
 bool agent_core_checkpoint_done(struct agent_core *core, const struct process_id *id);
+
+/* agent_core_promised - its program is alive, and promises to say so again within that time; 0: no
+ * more. false: it is over. An adopted one is told as well, with the promise in its folder. */
+bool agent_core_promised(struct agent_core *core, const struct process_id *id, uint64_t within_us,
+                         uint64_t now_us);
 
 /* agent_core_tail_offered - sent: the scheduler has it, or there is none */
 void agent_core_tail_offered(struct agent_core *core, const struct process_id *id, bool sent,

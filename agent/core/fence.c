@@ -79,6 +79,12 @@ void fence_stop(struct fence *fence, uint64_t grace_us, uint64_t now_us)
         end(fence, FENCE_STOPPED, after(now_us, grace_us));
 }
 
+void fence_silent(struct fence *fence, uint64_t now_us)
+{
+    if (fence->stance == FENCE_RUNS && fence->cause == FENCE_NONE)
+        end_frozen(fence, FENCE_SILENT, now_us);
+}
+
 void fence_verified(struct fence *fence)
 {
     if (fence->stance == FENCE_FREEZING)
@@ -198,14 +204,18 @@ const char *fence_say(enum fence_cause cause)
 {
     static const char *const texts[] = { [FENCE_NONE] = "",
                                          [FENCE_STOPPED] = "stopped",
-                                         [FENCE_LEASE] = "lease ended: the node was cut off" };
+                                         [FENCE_LEASE] = "lease ended: the node was cut off",
+                                         [FENCE_SILENT] = "it stood still: it had promised to say "
+                                                          "that it is alive, and did not" };
 
     return texts[cause];
 }
 
 enum exit_cause fence_exit_cause(enum fence_cause cause, enum exit_cause otherwise)
 {
-    return cause == FENCE_STOPPED ? EXIT_CAUSE_STOPPED
-           : cause == FENCE_LEASE ? EXIT_CAUSE_LEASE
-                                  : otherwise;
+    static const enum exit_cause causes[] = { [FENCE_STOPPED] = EXIT_CAUSE_STOPPED,
+                                              [FENCE_LEASE] = EXIT_CAUSE_LEASE,
+                                              [FENCE_SILENT] = EXIT_CAUSE_STOOD_STILL };
+
+    return cause != FENCE_NONE ? causes[cause] : otherwise;
 }

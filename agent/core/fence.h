@@ -51,6 +51,7 @@ enum fence_cause {
     FENCE_NONE,    /* goes on */
     FENCE_STOPPED, /* somebody asked for its end */
     FENCE_LEASE,   /* the lease runs out */
+    FENCE_SILENT,  /* it broke its promise to say that it is alive */
 };
 
 enum fence_stance {
@@ -105,6 +106,10 @@ void fence_may_not_freeze(struct fence *fence);
 /* fence_stop - somebody asks for its end within grace_us; a later call can only bring it nearer.
  * One that does not run has no grace. */
 void fence_stop(struct fence *fence, uint64_t grace_us, uint64_t now_us);
+
+/* fence_silent - it broke its promise: it does not act, so it gets no SIGTERM and has no grace. Of
+ * one that does not run, or has to end anyway, nothing is held against it. */
+void fence_silent(struct fence *fence, uint64_t now_us);
 
 /* fence_verified - all of it was seen to stand still, after FREEZE was handed out */
 void fence_verified(struct fence *fence);

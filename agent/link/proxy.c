@@ -206,6 +206,45 @@ static void checkpoint_done(struct proxy *proxy, struct process *caller,
     http_reply_json(request, 200, json_pack("{s:b}", "stopping", (int)stopping));
 }
 
+#define WITHIN_MOST_S 86400
+
+static int read_within(struct http_request *request, uint64_t *ret_us, struct edl_error *error)
+{
+    json_t *body = NULL;
+    const json_t *within;
+    double s;
+    int r = http_request_json(request, &body, error);
+
+    if (r < 0)
+        return r;
+    within = json_object_get(body, "within_s");
+    s = json_number_value(within);
+    if (!json_is_number(within) || !(s == 0 || (s >= 1 && s <= WITHIN_MOST_S))) {
+        r = json_is_number(within)
+                ? edl_error_at(error, -EINVAL, "/within_s", "within_s is %g", s)
+                : edl_error_at(error, -EINVAL, "/within_s", "within_s is no number");
+        (void)edl_error_remedy(error, "1 to %d seconds; 0 takes the promise back", WITHIN_MOST_S);
+    } else {
+        *ret_us = (uint64_t)(s * USEC_PER_SEC);
+    }
+    json_decref(body);
+    return r;
+}
+
+/* Nobody but the agent hears of it, until the promise is broken. */
+static void alive(struct proxy *proxy, struct process *caller, struct http_request *request)
+{
+    struct edl_error error = { 0 };
+    uint64_t within_us = 0;
+
+    if (read_within(request, &within_us, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    proxy->config.alive(caller, within_us, proxy->config.userdata);
+    http_reply_json(request, 204, NULL);
+}
+
 /* Told with the next report: a program may say it as often as it likes. */
 static void progress(struct proxy *proxy, struct process *caller, struct http_request *request)
 {
@@ -260,6 +299,7 @@ static const struct own_call {
     const char *method, *path;
     void (*answer)(struct proxy *proxy, struct process *caller, struct http_request *request);
 } own_calls[] = {
+    { "POST", "/processes/self/alive", alive },
     { "POST", "/processes/self/checkpoint-done", checkpoint_done },
     { "POST", "/processes/self/progress", progress },
     { "POST", "/processes/self/steps", steps },
@@ -297,8 +337,8 @@ static int look(const struct proxy *proxy, const struct http_request *request, s
     if (ret->own != NULL || ret->target != NULL)
         return 0;
     (void)edl_error_set(error, -EACCES, "processes may not call %s %s", method, path);
-    return edl_error_remedy(error, "/jobs/self/..., POST /processes/self/progress, "
-                                   "/processes/self/steps and "
+    return edl_error_remedy(error, "/jobs/self/..., POST /processes/self/alive, "
+                                   "/processes/self/progress, /processes/self/steps and "
                                    "/processes/self/checkpoint-done, GET /services/... and GET "
                                    "/version are allowed");
 }

@@ -26,6 +26,8 @@ struct proxy_config {
     caller_lookup_fn lookup; /* gives a struct process */
     /* it has saved what it wanted to; whether it is being stopped */
     bool (*checkpoint_done)(struct process *process, void *userdata);
+    /* it is alive, and promises to say so again within that time; 0: no more */
+    void (*alive)(struct process *process, uint64_t within_us, void *userdata);
     void *userdata;
 };
 

@@ -281,6 +281,44 @@ void process_stop(struct process *p, uint64_t grace_us)
     }
 }
 
+void process_end_silent(struct process *p, uint64_t within_us)
+{
+    struct edl_error error = { 0 };
+    struct log_subject subject = subject_of(&p->id, MESSAGE_NONE);
+    char name[PROCESS_KEY_SIZE];
+
+    (void)process_id_key(&p->id, name);
+    if (!p->silence_told)
+        log_entry(LOG_LEVEL_WARNING, &subject,
+                  "process %s said nothing for %.3g s, though it had promised to", name,
+                  (double)within_us / USEC_PER_SEC);
+    p->silence_told = true; /* the agent says it again until the end of the process */
+    if (p->handle != NULL && runtime_end_silent(p->handle, within_us, &error) < 0)
+        (void)log_failure_of(&subject, &error, "process %s", name);
+}
+
+/* Once for each promise, and not each time that it is kept. */
+void process_promise(struct process *p, uint64_t within_us)
+{
+    _cleanup_close_ int dir_fd = -1;
+    struct log_subject subject;
+    char name[PROCESS_KEY_SIZE];
+    int r;
+
+    p->silence_told = false;
+    if (p->promised_us == within_us || p->dir == NULL)
+        return;
+    p->promised_us = within_us;
+    dir_fd = process_dir_open(p->dir, NULL);
+    r = dir_fd < 0 ? dir_fd : process_dir_write_promise(dir_fd, within_us);
+    if (r == 0)
+        return;
+    subject = subject_of(&p->id, MESSAGE_NONE);
+    log_entry(LOG_LEVEL_WARNING, &subject,
+              "the promise of process %s is not kept for the next agent: %s",
+              process_id_key(&p->id, name), strerror(-r));
+}
+
 void process_thaw(struct process *p, uint16_t epoch)
 {
     struct edl_error error = { 0 };
@@ -335,6 +373,7 @@ static int adopt_one(struct process_table *table, const struct process_id *id, c
     p = process_new(table, id);
     take_grants(p, order);
     p->has_copy = json_object_get(order, "unpack") != NULL;
+    p->promised_us = process_dir_read_promise(dir_fd);
     json_decref(order);
     p->dir = xstrdup(dir);
     r = runtime_adopt(table->runtime, dir, on_runtime_changed, p, &p->handle, error);

@@ -50,6 +50,8 @@ struct process {
     json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */
     struct step_sums steps;         /* that it told of */
     uint64_t steps_told_us;         /* boot time, of the last ones; 0: it told of none */
+    uint64_t promised_us;           /* as its folder has it; 0: nothing */
+    bool silence_told;              /* that it broke its promise, in the log */
     bool silent;                    /* it ended and wrote nothing */
     uint64_t gone_by_us;            /* boot time: it was to have ended; 0: nobody stopped it */
     char *stuck;                    /* owned; what keeps it, as it was seen last; NULL: nothing */
@@ -99,6 +101,13 @@ int process_start(struct process_table *table, const struct process_id *id, cons
 uid_t process_uid(struct process *process);
 
 void process_stop(struct process *process, uint64_t grace_us);
+
+/* process_end_silent - it broke its promise to say something within that time */
+void process_end_silent(struct process *process, uint64_t within_us);
+
+/* process_promise - its program promised to say something within that time; kept in its folder, for
+ * an agent that adopts it */
+void process_promise(struct process *process, uint64_t within_us);
 
 /* process_thaw - one that stands still may go on, by orders of this epoch of the lease */
 void process_thaw(struct process *process, uint16_t epoch);

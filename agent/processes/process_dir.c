@@ -15,15 +15,18 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/parse.h"
 
 /* of exit.json: a reason of which JSON escapes every byte, and the numbers */
 #define EXIT_BYTES_MAX 4096
 
 #define SUPERVISOR_BYTES 4096 /* of the next supervisor.json, as groups mostly are called */
 
+#define PROMISE "promise"
+
 static const char *const known_files[] = {
-    "order.json",      "supervisor.json",      "exit.json",
-    ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp"
+    "order.json",           "supervisor.json", "exit.json", ".order.json.tmp",
+    ".supervisor.json.tmp", ".exit.json.tmp",  PROMISE
 };
 
 static int write_all(int fd, const char *data, size_t size)
@@ -260,6 +263,29 @@ static json_t *exit_to_json(const struct exit_record *record, const char *reason
                      (json_int_t)record->orphans_reaped, "unfit", unfit_to_string(record->unfit),
                      "start_fault", start_fault_to_string(record->fault), "frozen_us",
                      (json_int_t)record->frozen_us, "cause", exit_cause_to_string(record->cause));
+}
+
+/* Not to the disk: a loss of power ends the process as well, and a disk may hold the writer. */
+int process_dir_write_promise(int dir_fd, uint64_t within_us)
+{
+    _cleanup_close_ int fd =
+        openat(dir_fd, PROMISE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    char text[24];
+    int n = snprintf(text, sizeof text, "%llu\n", (unsigned long long)within_us);
+
+    return fd == -1 ? -errno : write_all(fd, text, (size_t)n);
+}
+
+uint64_t process_dir_read_promise(int dir_fd)
+{
+    _cleanup_close_ int fd = openat(dir_fd, PROMISE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char text[24] = "";
+    uint64_t within_us = 0;
+
+    if (fd == -1 || read(fd, text, sizeof text - 1) <= 0)
+        return 0;
+    text[strcspn(text, "\n")] = '\0';
+    return parse_u64(text, &within_us) == 0 ? within_us : 0;
 }
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)

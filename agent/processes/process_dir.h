@@ -72,6 +72,11 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
 /* process_dir_write_supervisor - and reserves the room for the next one, if there is any */
 int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *record,
                                  struct edl_error *error);
+/* process_dir_write_promise - its program will say that it is alive within that time (promise.h),
+ * for an agent that adopts it. process_dir_read_promise - 0: it promises nothing */
+int process_dir_write_promise(int dir_fd, uint64_t within_us);
+uint64_t process_dir_read_promise(int dir_fd);
+
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);
 
 /* process_dir_forget_unstarted - removes the folder if nothing of it ever ran and nothing does; a

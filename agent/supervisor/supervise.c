@@ -4,7 +4,8 @@
  * Independent of the agent and of the spawn server from the fork on. Happy path: lock the folder,
  * read order.json, open the log, fork the program, write supervisor.json, let the program run. Then
  * wait, kill what it left behind, write exit.json, end. Ends early on SIGTERM (the agent's stop; an
- * attached value is the grace in ms) and when the node's lease runs out. Both are graceful first:
+ * attached value is the grace in ms) and when the node's lease runs out. A negative value says for
+ * how long the program was silent in spite of its promise: it is killed. The others are graceful:
  * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
  * core/fence.h. At the end of a lease it stands still instead if it can (standstill.h), until
  * SIGUSR1 with the lease's epoch attached. It restarts nothing, talks to nobody, and looks at no
@@ -77,6 +78,7 @@ struct supervisor {
     bool has_timer;
     int nice;          /* as it was started */
     uint64_t armed_us; /* what it is set to; 0: nothing */
+    int64_t silent_ms; /* it had promised to say something within that time; 0: it did */
     enum unfit unfit;  /* why this node cannot run it, once that is known */
     bool rest_told;    /* what was born since SIGTERM got its own */
     struct grouping grouping;
@@ -397,7 +399,12 @@ static void on_stop(struct supervisor *s, const struct signalfd_siginfo *info, u
 {
     uint64_t grace_us = s->fence.grace_us;
 
-    if (info->ssi_code == SI_QUEUE && info->ssi_int >= 0)
+    if (info->ssi_code == SI_QUEUE && info->ssi_int < 0) {
+        s->silent_ms = -(int64_t)info->ssi_int;
+        fence_silent(&s->fence, now_us);
+        return;
+    }
+    if (info->ssi_code == SI_QUEUE)
         grace_us = (uint64_t)info->ssi_int * USEC_PER_MSEC;
     fence_stop(&s->fence, grace_us, now_us);
 }
@@ -595,7 +602,10 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             ret->fault = s->child.fault;
     } else {
         ret->cause = fence_exit_cause(s->fence.cause, EXIT_CAUSE_PROGRAM);
-        if (s->fence.cause != FENCE_NONE)
+        if (s->fence.cause == FENCE_SILENT)
+            (void)snprintf(ret->reason, sizeof ret->reason, "%s; it said nothing for %.3g s",
+                           fence_say(FENCE_SILENT), (double)s->silent_ms / 1000);
+        else if (s->fence.cause != FENCE_NONE)
             (void)snprintf(ret->reason, sizeof ret->reason, "%s", fence_say(s->fence.cause));
     }
     tell_lost(s, ret);

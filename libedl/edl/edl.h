@@ -397,6 +397,16 @@ EDL_API int edl_step(struct edl_client *client, uint64_t step, uint64_t samples,
 /* edl_metrics - figures that are kept with the job, a JSON object; replaces the one before */
 EDL_API int edl_metrics(struct edl_client *client, const char *json);
 
+/* edl_alive - this process is alive, and promises to say so again within that time: one second to a
+ * day; 0 takes the promise back
+ *
+ * A process that broke it is killed, as a failure of its own (the event stood-still), so that its
+ * peers need not wait for it. Time in which the cluster had frozen it does not count, nor time in
+ * which its agent did not listen. Say it several times within the time, from a thread that nothing
+ * holds up. Told once: an error is worth another try, and -EREMOTEIO is that of an agent that is
+ * older than this function. */
+EDL_API int edl_alive(struct edl_client *client, uint64_t within_us);
+
 /* edl_checkpoint_done - what this process has to save is saved
  * 1: it is being stopped and may end now, its grace is over for it; 0: it is not, go on. */
 EDL_API int edl_checkpoint_done(struct edl_client *client);

@@ -26,6 +26,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Iterable, Iterator, Optional
 
+from ._alive import KeepAlive
 from ._call import AllTasksFailed, BadAnswer, Error, NoMoreTasks, NotFound, NotInJob, PassAfter, PassBefore, PassError
 from ._call import Refused, Stale, Timeout, Unreachable
 from ._checkpoint import Checkpoints, Where
@@ -51,6 +52,7 @@ __all__ = [
     "CloudReader",
     "Error",
     "Hosts",
+    "KeepAlive",
     "NoData",
     "NoMoreTasks",
     "NotFound",
@@ -70,6 +72,7 @@ __all__ = [
     "TrainStatus",
     "Unreachable",
     "World",
+    "alive",
     "check_checkpoint",
     "checkpoint_done",
     "client",
@@ -79,6 +82,7 @@ __all__ = [
     "epochs",
     "hosts",
     "join",
+    "keep_alive",
     "load_checkpoint",
     "me",
     "metrics",
@@ -289,6 +293,17 @@ def metrics(**figures: Any) -> None:
 def sampler(n: int, seed: int = 0) -> Sampler:
     """Which of n records a step takes, by (seed, epoch, step, batch) alone: see Sampler."""
     return Sampler(n, seed)
+
+
+def alive(within: float) -> None:
+    """Client.alive; outside of a job it does nothing."""
+    if in_job():
+        client().alive(within)
+
+
+def keep_alive(within: float = 10.0) -> KeepAlive:
+    """Client.keep_alive; outside of a job nobody is told."""
+    return client().keep_alive(within) if in_job() else KeepAlive(lambda _: None, within)
 
 
 def checkpoint_done() -> bool:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import quote
 
+from ._alive import KeepAlive
 from ._call import PATIENCE_S, Caller, NoNews, NotFound, Refused, Stale, Timeout, Unreachable
 from ._model import Chunk, Hosts, Peer, Self, Service, flag, items, number, text
 from ._steps import Steps, Waiting
@@ -398,6 +399,21 @@ class Client:
     def metrics(self, **figures: Any) -> None:
         """Figures that are kept with the job; they replace those before."""
         self.caller.ask("POST", "/jobs/self/metrics", figures)
+
+    def alive(self, within: float) -> None:
+        """This process is alive, and promises to say so again within so many seconds (1 to 86400); 0 takes the promise
+        back. One that breaks it is killed as a failure of its own, so that its peers need not wait for a process that
+        stands still. Time in which the cluster had frozen it does not count. Tried once: Unreachable. See keep_alive."""
+        self.caller.tell("/processes/self/alive", {"within_s": within}, _PROGRESS_TIMEOUT_S)
+
+    def keep_alive(self, within: float = 10.0) -> KeepAlive:
+        """Promises to be alive, as `alive`, and keeps that by a thread of its own until it is stopped:
+
+            with client.keep_alive(5):
+                train()
+
+        The thread needs the interpreter: C code that holds its lock for `within` seconds is taken for a standstill."""
+        return KeepAlive(self.alive, within)
 
     def checkpoint_done(self) -> bool:
         """What this process has to save is saved. True: it is being stopped and may end now."""

@@ -333,9 +333,25 @@ class Test(unittest.TestCase):
                 client.service("../a b?")
             self.assertEqual(agent.asked[4][0], "GET /services/..%2Fa%20b%3F")
 
+    def test_a_promise_is_kept_and_taken_back(self) -> None:
+        said: List[float] = []
+        third = threading.Event()
+
+        def say(within: float) -> None:
+            said.append(within)
+            if len(said) == 3:
+                third.set()
+            if len(said) == 2 or said.count(0) == 1:
+                raise edl.Unreachable("the agent is being restarted")
+
+        with edl.KeepAlive(say, 0.06) as alive:
+            self.assertTrue(third.wait(60))
+        alive._thread.join(60)
+        self.assertEqual(said, [0.06] * (len(said) - 2) + [0, 0])
+
     def test_what_is_told(self) -> None:
         stopping = [says({"stopping": False}), says({"stopping": True})]
-        answers = [HEAD.format("204 No Content") + "\r\n", refuses("400 Bad Request", "17 members"), says({})]
+        answers = [HEAD.format("204 No Content") + "\r\n", refuses("400 Bad Request", "17 members"), says({}), HEAD.format("204 No Content") + "\r\n"]
         with Agent(*answers, *stopping, refuses("403 Forbidden")) as agent:
             client = agent.client()
             client.progress(step=12)
@@ -343,6 +359,8 @@ class Test(unittest.TestCase):
             with self.assertRaisesRegex(edl.Refused, "17 members"):
                 client.progress()
             client.metrics(loss=0.5)
+            client.alive(3)
+            self.assertEqual(agent.asked[3], ("POST /processes/self/alive", {"within_s": 3}))
             self.assertEqual([client.checkpoint_done(), client.checkpoint_done()], [False, True])
             with self.assertRaises(edl.Refused) as caught:
                 client.checkpoint_done()

@@ -58,7 +58,7 @@ static const char *take(void)
     static const char letters[] = {
         [AGENT_START] = 'S',   [AGENT_STOP] = 'T',   [AGENT_FORGET] = 'F', [AGENT_SEND_TAIL] = 'L',
         [AGENT_REFRESH] = 'R', [AGENT_REPORT] = 'r', [AGENT_MOVED] = 'm',  [AGENT_UNLISTED] = '!',
-        [AGENT_LEAVE] = 'X',   [AGENT_THAW] = 'W'
+        [AGENT_LEAVE] = 'X',   [AGENT_THAW] = 'W',   [AGENT_SILENT] = 'K'
     };
     static char text[64];
     struct agent_action action;
@@ -446,6 +446,97 @@ TEST(test_unfound_is_looked_for_with_each_report)
     (void)take();
     reported(true);
     assert_string_equal(take(), "");
+}
+
+/* until - its timer at each time that it asks for, up to then */
+static void until(uint64_t at)
+{
+    while (agent_core_next_us(core) <= at) {
+        now = agent_core_next_us(core);
+        agent_core_timer(core, now);
+    }
+    now = at;
+}
+
+static bool promised(uint32_t index, uint64_t incarnation, uint64_t within_us)
+{
+    struct process_id id = id_of(index, incarnation);
+
+    return agent_core_promised(core, &id, within_us, now);
+}
+
+TEST(test_a_promise_that_is_broken_kills)
+{
+    run_one();
+    assert_int_equal(agent_core_next_us(core), NEVER_US);
+    assert_false(promised(0, 2, USEC_PER_SEC)); /* nobody knows it */
+    assert_true(promised(0, 1, 2 * USEC_PER_SEC));
+    until(now + 1900 * USEC_PER_MSEC);
+    assert_true(promised(0, 1, 2 * USEC_PER_SEC));
+    until(now + 1900 * USEC_PER_MSEC);
+    assert_string_equal(take(), "");
+    until(now + 200 * USEC_PER_MSEC);
+    assert_string_equal(take(), "K");
+    assert_int_equal(last[AGENT_SILENT].grace_us, 2 * USEC_PER_SEC);
+    until(now + USEC_PER_SEC);
+    assert_string_equal(take(), "K"); /* until its end is seen */
+    observed(0, 1, &gone);
+    assert_int_equal(agent_core_next_us(core), NEVER_US);
+}
+
+TEST(test_a_promise_that_is_taken_back)
+{
+    run_one();
+    assert_true(promised(0, 1, USEC_PER_SEC));
+    assert_true(promised(0, 1, 0));
+    assert_int_equal(agent_core_next_us(core), NEVER_US);
+}
+
+/* Nor near the end of a lease: its supervisor may have frozen it, and that is not known here yet.
+ */
+TEST(test_who_is_frozen_breaks_no_promise)
+{
+    run_one();
+    assert_true(promised(0, 1, LEASE - USEC_PER_SEC));
+    until(now + LEASE + 5 * USEC_PER_SEC); /* nothing is heard of the scheduler */
+    observed(0, 1, &frozen);
+    until(now + 20 * USEC_PER_SEC);
+    assert_null(strchr(take(), 'K'));
+    reported(true);
+    observed(0, 1, &running);
+    for (int s = 0; s < 7; s++) { /* it goes on and says nothing */
+        until(now + USEC_PER_SEC);
+        reported(true);
+    }
+    assert_null(strchr(take(), 'K'));
+    until(now + 2 * USEC_PER_SEC);
+    assert_non_null(strchr(take(), 'K'));
+}
+
+TEST(test_who_is_being_stopped_breaks_no_promise)
+{
+    run_one();
+    assert_true(promised(0, 1, USEC_PER_SEC));
+    orders(1, order_of(0, 1, false));
+    (void)take();
+    until(now + 5 * USEC_PER_SEC);
+    assert_string_equal(take(), "");
+}
+
+/* The next agent is told by the folder of the process, and counts anew. */
+TEST(test_a_promise_outlives_the_agent)
+{
+    struct process_id id = id_of(0, 1);
+
+    agent_core_adopt(core, &id, GRACE, &running);
+    assert_true(promised(0, 1, USEC_PER_SEC));
+    reported(true);
+    orders(1, order_of(0, 1, true));
+    (void)take();
+    until(now + 900 * USEC_PER_MSEC);
+    assert_string_equal(take(), "");
+    until(now + 200 * USEC_PER_MSEC);
+    assert_string_equal(take(), "K");
 }
 
 TEST(test_checkpoint_done_ends_the_grace)

@@ -344,6 +344,9 @@ static void do_action(const struct agent_action *action)
         if (p != NULL)
             fence_stop(&p->fence, action->grace_us, w.now);
         break;
+    case AGENT_SILENT: /* nobody here promises anything */
+        assert_true(false);
+        break;
     case AGENT_THAW:
         assert_non_null(p);
         p->thaw_at = w.now + 1 + dice(rarely(4) ? 3 * LEASE : TICK);

@@ -309,6 +309,33 @@ TEST(test_woken_after_the_deadline_kills_at_once)
     assert_int_equal(look(&fence, DEADLINE, DEADLINE + 7, &next), 3);
 }
 
+/* It does not act, so nothing is asked of it. */
+TEST(test_who_breaks_its_promise_is_killed)
+{
+    struct fence fence = freezable(30000);
+    uint64_t next;
+
+    fence_silent(&fence, 1000);
+    assert_int_equal(look(&fence, DEADLINE, 1000, &next), 2);
+    assert_int_equal(fence.cause, FENCE_SILENT);
+    assert_int_equal(fence_exit_cause(fence.cause, EXIT_CAUSE_PROGRAM), EXIT_CAUSE_STOOD_STILL);
+}
+
+TEST(test_who_is_frozen_or_ends_anyway_breaks_no_promise)
+{
+    struct fence fence = freezable(30000);
+    uint64_t next;
+
+    assert_int_equal(look(&fence, DEADLINE, 98000, &next), 4);
+    fence_silent(&fence, 98000);
+    assert_int_equal(fence.cause, FENCE_NONE);
+    fence = freezable(30000);
+    fence_stop(&fence, 30000, 1000);
+    fence_silent(&fence, 2000);
+    assert_int_equal(look(&fence, DEADLINE, 2000, &next), 1);
+    assert_int_equal(fence.cause, FENCE_STOPPED);
+}
+
 TEST(test_asked_to_end)
 {
     struct fence fence;

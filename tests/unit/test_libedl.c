@@ -333,6 +333,7 @@ TEST(test_what_is_told)
     static const char *const answers[] = { HEAD("204 No Content") "\r\n",
                                            REFUSES("400 Bad Request", "progress has 17 members"),
                                            SAYS("{}"),
+                                           HEAD("204 No Content") "\r\n",
                                            SAYS("{\"stopping\":false}"),
                                            SAYS("{\"stopping\":true}"),
                                            REFUSES("403 Forbidden", "not one of this node's"),
@@ -353,6 +354,9 @@ TEST(test_what_is_told)
     assert_int_equal(edl_progress(agent.client, "{\"step\": 12"), -EINVAL);
     assert_int_equal(edl_progress(agent.client, "[1]"), -EINVAL);
     assert_int_equal(edl_metrics(agent.client, "{\"loss\": 0.5}"), 0);
+    assert_int_equal(edl_alive(agent.client, USEC_PER_SEC / 2), -EINVAL);
+    assert_int_equal(edl_alive(agent.client, 3500000), 0);
+    assert_string_equal(agent.asked->text[3], "POST /processes/self/alive {\"within_s\":3.5}");
     assert_int_equal(edl_checkpoint_done(agent.client), 0);
     assert_int_equal(edl_checkpoint_done(agent.client), 1);
     assert_int_equal(edl_checkpoint_done(agent.client), -EACCES);

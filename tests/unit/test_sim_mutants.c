@@ -98,6 +98,8 @@ static const struct mutant_case {
     { SIM_MUTANT_START_FLOOR_SHORT, "gone", "undisturbed", "is another's", 18, 100 },
     { SIM_MUTANT_STANDSTILL_UNTOLD, "gaps", "tasks", "is taken from", 10, 400 },
     { SIM_MUTANT_AGES_BY_WALL_CLOCK, "clock", "ages", NULL, 1, 60 },
+    { SIM_MUTANT_PROMISE_FORGOTTEN, "alive", "alive", "in spite of its promise", 27, 100 },
+    { SIM_MUTANT_SILENT_FROZEN, "alive", "alive", "was frozen", 2, 100 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 2, 20 },
 };
 

@@ -15,6 +15,7 @@ static const char *const causes[] = {
     [CAUSE_LEASE_ENDED] = "lease-ended",
     [CAUSE_REBOOTED] = "node-rebooted",
     [CAUSE_UNSEEN] = "unseen",
+    [CAUSE_STOOD_STILL] = "stood-still",
     [CAUSE_NOT_STARTED] = "not-started",
     [CAUSE_UNFIT] = "node-unfit",
     [CAUSE_NO_PROGRAM] = "no-program",
@@ -63,9 +64,13 @@ static const char *const causes[] = {
 _Static_assert(ELEMENTS(causes) == _CAUSES, "each has its word");
 
 static const enum cause exits[] = {
-    [EXIT_CAUSE_NONE] = CAUSE_NONE,         [EXIT_CAUSE_PROGRAM] = CAUSE_PROGRAM,
-    [EXIT_CAUSE_STOPPED] = CAUSE_STOPPED,   [EXIT_CAUSE_LEASE] = CAUSE_LEASE_ENDED,
-    [EXIT_CAUSE_REBOOTED] = CAUSE_REBOOTED, [EXIT_CAUSE_UNSEEN] = CAUSE_UNSEEN,
+    [EXIT_CAUSE_NONE] = CAUSE_NONE,
+    [EXIT_CAUSE_PROGRAM] = CAUSE_PROGRAM,
+    [EXIT_CAUSE_STOPPED] = CAUSE_STOPPED,
+    [EXIT_CAUSE_LEASE] = CAUSE_LEASE_ENDED,
+    [EXIT_CAUSE_REBOOTED] = CAUSE_REBOOTED,
+    [EXIT_CAUSE_UNSEEN] = CAUSE_UNSEEN,
+    [EXIT_CAUSE_STOOD_STILL] = CAUSE_STOOD_STILL,
 };
 _Static_assert(ELEMENTS(exits) == _EXIT_CAUSES, "each is a cause");
 

@@ -20,6 +20,7 @@ enum cause {
     CAUSE_LEASE_ENDED, /* its node was cut off and killed it */
     CAUSE_REBOOTED,    /* its node was started again */
     CAUSE_UNSEEN,      /* nobody saw the end: its supervisor or its agent does not know it */
+    CAUSE_STOOD_STILL, /* it broke its promise to say that it is alive, and its node killed it */
     CAUSE_NOT_STARTED, /* its node could not start it */
     CAUSE_UNFIT,       /* its node cannot run it */
     CAUSE_NO_PROGRAM,  /* likewise: it has not what is to be executed */

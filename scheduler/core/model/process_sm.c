@@ -651,6 +651,9 @@ void process_exited(struct cluster *cluster, struct process *process,
             report->reason != NULL ? report->reason : "", elsewhere);
     }
     process->start_failed = report->start_fault != START_FAULT_NONE && !no_program;
+    if (report->cause == CAUSE_STOOD_STILL)
+        effect_process_event(cluster, now, process, "stood-still", "%s",
+                             report->reason != NULL ? report->reason : "");
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
     release_tasks(cluster, process, !process->stop_wanted && !success, now);
