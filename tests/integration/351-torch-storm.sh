@@ -17,6 +17,9 @@ ended
 elastic_job wrapped 3 ddp
 storm world:3 kill:6 both:4 scale:2 scale:3 verify
 ended
+elastic_job still 3 alive
+storm world:3 stop:6 verify
+ended
 
 mkdir "$work/data"
 awk 'BEGIN { for (i = 0; i < 256; i++) { x = i / 128 - 1; printf "%.3f %.3f\n", x, x * x } }' >"$work/data/train"

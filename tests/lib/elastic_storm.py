@@ -2,7 +2,7 @@
 """elastic_storm.py FOLDER JOB WHAT...: takes processes of a job of elastic_train.py away and adds some, and judges what all have written.
 
 WHAT, one after the other: world:N (waits for a world of N), kill:N (of a full world, each rank in its turn, N times), both:N (two of three, the second 0 to 120 ms
-behind the first), scale:N (to N processes, without an error of any of them), verify (all that was written)."""
+behind the first), stop:N (as kill, but by SIGSTOP), scale:N (to N processes, without an error of any of them), verify (all that was written)."""
 import glob
 import json
 import os
@@ -91,7 +91,7 @@ def told(what, seconds):
         print(f"{what}: {len(ms)} times, to the next step of all: median {ms[len(ms) // 2]:.0f}, worst {ms[-1]:.0f} ms", flush=True)
 
 
-def kill(times):
+def kill(times, by=signal.SIGKILL):
     took = []
     for turn in range(times):
         live = wait_for(f"a world of {size}", full(size))
@@ -99,12 +99,18 @@ def kill(times):
         victim = by_rank[turn % size]
         generation = live[victim][-1]["generation"]
         since = time.monotonic()
-        os.kill(victim, signal.SIGKILL)
+        os.kill(victim, by)
         others = [pid for pid in by_rank if pid != victim]
         took.append(wait_for(f"rank {turn % size} is killed, others go on", goes_on(others, generation)) - since)
         assert all(lives(pid) for pid in others), "a process that was left has ended"
     wait_for(f"a world of {size}", full(size))
-    told("one is killed", took)
+    told("one is killed" if by == signal.SIGKILL else "one stands still", took)
+    return took
+
+
+def stop(times):
+    took = kill(times, signal.SIGSTOP)
+    assert min(took) < 5, "a process that stands still costs the others 5 s or more"
 
 
 def both(times):
@@ -181,4 +187,4 @@ def verify():
 
 for word in sys.argv[3:]:
     name, _, number = word.partition(":")
-    {"world": world, "kill": kill, "both": both, "scale": scale, "verify": verify}[name](*([int(number)] if number else []))
+    {"world": world, "kill": kill, "stop": stop, "both": both, "scale": scale, "verify": verify}[name](*([int(number)] if number else []))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""elastic_train.py FOLDER LAST PAUSE [ddp]: trains with edl.torch.Elastic, and writes down what each process commits.
+"""elastic_train.py FOLDER LAST PAUSE [ddp] [alive]: trains with edl.torch.Elastic, and writes down what each process commits.
 
+"alive" promises to be alive as Elastic does by itself; else for a minute, as a machine may be busy with other tests.
 A line of FOLDER/INDEX-INCARNATION.log is an event: when, what, and of a step its number, generation, rank, size, the records that this
 process took, and a checksum of the parameters behind it."""
 import faulthandler
@@ -25,7 +26,7 @@ torch.manual_seed(os.getpid())  # the parameters of one process are those of all
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4)).double()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 rates = torch.optim.lr_scheduler.StepLR(optimizer, 500, 0.9)
-elastic = edl.torch.Elastic(model, optimizer, rates, ddp=DDP)
+elastic = edl.torch.Elastic(model, optimizer, rates, ddp=DDP, **({} if "alive" in sys.argv[4:] else {"alive": 60}))
 generator = torch.Generator().manual_seed(1)
 x = torch.randn(N, 8, generator=generator).double()
 y = (x @ torch.randn(8, 4, generator=generator).double()).argmax(1)

@@ -66,6 +66,7 @@ class Elastic:
     others: what has state too and changes with the steps, as a scheduler of learning rates has. ddp: gradients are added up
     by DistributedDataParallel while they are computed, with these arguments; `elastic.model` is to be called then. resume:
     called by one process when no process has a state yet; edl.load_checkpoint, say. timeout: of one collective call, seconds.
+    alive: a process that stands still for so many seconds while the steps run is killed, so that the others go on; 0: never.
 
     Its optimizer's step() adds the gradients of all processes up, so a loss is a part of a sum: divide it by `step.batch`.
     Outside of a job all of this works with one process.
@@ -73,7 +74,7 @@ class Elastic:
 
     def __init__(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, *others: Any,
                  ddp: Union[bool, Dict[str, Any]] = False, resume: Optional[Callable[[], Optional[edl.Checkpoint]]] = None,
-                 timeout: float = 1800.0) -> None:
+                 timeout: float = 1800.0, alive: float = 3.0) -> None:
         self.model = model  #: to be called
         self.world: Any = None  #: of now: rank, size and generation
         self.done = 0  #: steps that are committed
@@ -84,6 +85,7 @@ class Elastic:
         self._ddp = ddp
         self._resume = resume
         self._timeout = timeout
+        self._alive = alive
         self._sum = Sum(optimizer)
         self._group: Optional[Group] = None
         self._step: Optional[Step] = None
@@ -291,6 +293,7 @@ class Elastic:
         again. They end early where this process is being stopped (`stopped`); SIGTERM, which says so, interrupts nothing."""
         _state.packed(self.state_dict())  # what cannot be told to others is told now
         restore = _ignore_sigterm()
+        promise = _promise(self._alive)
         try:
             while True:
                 if not self._formed or self._leave or self._failure is not None:
@@ -306,11 +309,26 @@ class Elastic:
                     return
         finally:
             self._close()
+            if promise is not None:
+                promise.stop()
             restore()
 
 
 def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0][:200]
+
+
+def _promise(within: float) -> Optional[edl.KeepAlive]:
+    """This process says that it is alive, until its steps are over: its peers wait for it."""
+    if within == 0 or not in_job():
+        return None
+    try:
+        return edl.keep_alive(within)
+    except edl.Refused as error:  # by an agent of a version before, which knows no promise
+        if error.status == 400:
+            raise
+        LOG.warning("nobody sees whether this process stands still: %s", error)
+        return None
 
 
 def _ignore_sigterm() -> Callable[[], None]:
