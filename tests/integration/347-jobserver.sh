@@ -28,21 +28,13 @@ PADDLE_JOBSERVER=http://127.0.0.1:$("$python" -c 'import socket; s = socket.crea
 export PADDLE_JOBSERVER POD_CPU=200m POD_MEMORY=64Mi
 cluster_start --nodes 2 --cpu 2000m
 
-# what the README of that time has, in two terminals
-cat >"$work/server" <<'END'
-cd example/demo/collective
-./start_job_server.sh
-END
-cat >"$work/client" <<END
-cd example/demo/collective
-#Set the ImageNet data path
-export PADDLE_EDL_IMAGENET_PATH=$work/data
-#Set the checkpoint path
-export PADDLE_EDL_FLEET_CHECKPOINT_PATH=$work/kept
-
-mkdir -p resnet50_pod
-./start_job_client.sh
-END
+# the two blocks of the README, which are upstream's, in two terminals
+awk -v work="$work" '/^```sh$/ { file = work (n++ ? "/client" : "/server"); next } /^```/ { file = ""; next } file { print >file }' \
+    "$work/example/demo/collective/README.md"
+sed -i "1i cd example/demo/collective # in the same folder
+s|IMAGENET_PATH=<your path>|IMAGENET_PATH=$work/data|
+s|CHECKPOINT_PATH=<your path>|CHECKPOINT_PATH=$work/kept|" "$work/client"
+lacks '<' <"$work/client" || fail "another path is asked for: $(cat "$work/client")"
 job=test-job-id-1234
 query() { curl -sS --max-time 30 "$PADDLE_JOBSERVER/rest/1.0/get/query_pods?job_id=test_job_id_1234"; }
 # shellcheck disable=SC2016
