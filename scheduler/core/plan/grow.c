@@ -30,6 +30,7 @@
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/servers.h"
 #include "scheduler/core/plan/victims.h"
+#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/policy/policy.h"
 #include "scheduler/core/policy/worth.h"
 #include "scheduler/core/speed/measure.h"
@@ -326,9 +327,11 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
 static bool is_within_limits(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
+    uint64_t one = (uint64_t)planner->given.cpu_millicores / MAX_OF(planner->n_given, 1U);
 
-    return planner->requested.cpu_millicores * 1000 <=
-               planner->total.cpu_millicores * (int64_t)cluster->config.max_load_permille &&
+    return planner->requested.cpu_millicores <= policy_load_top(planner->total.cpu_millicores,
+                                                                cluster->config.max_load_permille,
+                                                                one) &&
            planner->requested.memory_bytes <= planner->total.memory_bytes &&
            planner->requested.gpus <= planner->total.gpus;
 }
