@@ -163,6 +163,8 @@ static void print_why(const char *job, const json_t *answer)
     print_nodes(answer);
     if (*json_text(answer, "moved") != '\0')
         (void)printf("%s\n", json_text(answer, "moved"));
+    if (*json_text(answer, "growth") != '\0')
+        (void)printf("%s\n", json_text(answer, "growth"));
     if (*json_text(answer, "pservers") != '\0')
         (void)printf("%s; edl events tells why\n", json_text(answer, "pservers"));
     job_print_skipped("skipped:", json_u64(json_object_get(answer, "skipped"), "tasks"),

@@ -9,6 +9,7 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/gone_peer.h"
+#include "scheduler/core/ask/growth.h"
 #include "scheduler/core/learn/outlook.h"
 #include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/unfit_nodes.h"
@@ -190,24 +191,25 @@ void api_job_why(struct http_request *request, void *userdata)
     struct job_account account;
     char now[JOB_REASON_SIZE];
     char servers[120];
+    char growth[320];
 
     if (job == NULL)
         return;
     /* the reason of a waiting job has the numbers of then */
     (void)cluster_explain(scheduler->cluster, job, now, sizeof now);
     cluster_account(scheduler->cluster, job, &account);
-    http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
-                              job_state_to_string(job->state), "code",
-                              cluster_explain_code(scheduler->cluster, job), "reason",
-                              *now != '\0' ? now : job->reason, "needs",
-                              account.wanted > 0 ? needs_to_json(job, &account) : json_null(),
-                              "nodes", nodes_to_json(scheduler, &account), "others",
-                              others_to_json(&account), "change", change_to_json(&account),
-                              "outlook", outlook_to_json(job, clock_instant()), "moved",
-                              job_moved(job), "pservers",
-                              job_describe_servers(job, servers, sizeof servers), "gpu_types",
-                              gpu_types_to_json(scheduler->cluster, job), "skipped",
-                              skipped_to_json(job), "stood_still", stood_still_to_json(job),
-                              "waits_for", waits_for_to_json(job)));
+    http_reply_json(
+        request, 200,
+        json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
+                  job_state_to_string(job->state), "code",
+                  cluster_explain_code(scheduler->cluster, job), "reason",
+                  *now != '\0' ? now : job->reason, "needs",
+                  account.wanted > 0 ? needs_to_json(job, &account) : json_null(), "nodes",
+                  nodes_to_json(scheduler, &account), "others", others_to_json(&account), "change",
+                  change_to_json(&account), "outlook", outlook_to_json(job, clock_instant()),
+                  "moved", job_moved(job), "growth",
+                  cluster_explain_growth(scheduler->cluster, job, growth, sizeof growth),
+                  "pservers", job_describe_servers(job, servers, sizeof servers), "gpu_types",
+                  gpu_types_to_json(scheduler->cluster, job), "skipped", skipped_to_json(job),
+                  "stood_still", stood_still_to_json(job), "waits_for", waits_for_to_json(job)));
 }

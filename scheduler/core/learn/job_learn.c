@@ -84,28 +84,35 @@ static void rank(const struct job *job, struct job_learned *learned)
                        follows_others(&learned->of, &work));
 }
 
+/* One of its family that has ended did what an instance does in that time, and nothing could be
+ * measured of any. */
+static bool is_family_silent(const struct goodput_family_facts *family)
+{
+    return family->n_ended > 0 && family->prior.largest == 0 &&
+           family->ended[family->n_ended - 1] >= (double)TOLD_LEAST_US / USEC_PER_SEC;
+}
+
 /* The policy knows the beliefs of this moment. */
 static void tell(struct cluster *cluster, struct job *job, const struct fact *fact)
 {
     struct job_learned *learned = job->learned;
     struct instant now = fact->now;
-    struct goodput_family_facts family;
+    struct goodput_family_facts family = { 0 };
 
     goodput_prior_renew(goodput_family_prior(cluster->families, learned->curve), &learned->of);
     goodput_family_done(cluster->families, learned->family, learned->of.work_s);
     learned->of.family_s =
         goodput_family_work(cluster->families, learned->family, learned->of.work_s);
-    learned->of.lasts_s =
-        goodput_family_get(cluster->families, learned->family, &family) && family.n_ended > 0
-            ? learned->of.family_s
-            : 0;
+    (void)goodput_family_get(cluster->families, learned->family, &family);
+    learned->of.lasts_s = family.n_ended > 0 ? learned->of.family_s : 0;
     learned->of.longest_s =
         goodput_family_longest(cluster->families, learned->family, learned->of.work_s);
     learned->of.hint_s = job_hint_s(job, &learned->of);
     if (learned->units_left < 0) /* so that the policy sees that it was told something new */
         learned->units_done = learned->of.work_s;
     learned->of.silent =
-        !fact->tells && learned->of.largest == 0 && now.now_us - learned->since_us >= TOLD_LEAST_US;
+        !fact->tells && learned->of.largest == 0 &&
+        (now.now_us - learned->since_us >= TOLD_LEAST_US || is_family_silent(&family));
     rank(job, learned);
     learned->told = learned->of;
     learned->told_us = now.now_us;

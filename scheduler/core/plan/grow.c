@@ -336,7 +336,8 @@ static bool is_within_limits(const struct cluster *cluster)
            planner->requested.gpus <= planner->total.gpus;
 }
 
-static struct policy_totals totals_of(const struct cluster *cluster)
+/* cluster_totals - see grow.h */
+struct policy_totals cluster_totals(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
     const struct resources none = { 0 };
@@ -358,10 +359,26 @@ static struct policy_totals totals_of(const struct cluster *cluster)
     };
 }
 
+/* cluster_limit_of - see grow.h: a stopping instance is load until it is gone */
+enum policy_resource cluster_limit_of(const struct cluster *cluster, const struct role_spec *role)
+{
+    const struct policy_totals totals = cluster_totals(cluster);
+    const struct request one = { .cpu_millicores = role->cpu_millicores,
+                                 .memory_bytes = role->memory_bytes,
+                                 .gpus = role->gpus };
+    enum policy_resource r = POLICY_CPU;
+
+    while (r < POLICY_RESOURCES &&
+           (request_amount(&one, r) == 0 ||
+            policy_free(&totals, r, &one) >= (int64_t)request_amount(&one, r)))
+        r++;
+    return r;
+}
+
 void plan_prepare_policy(struct plan *plan)
 {
     const struct policy *policy = plan->cluster->config.policy;
-    struct policy_totals totals = totals_of(plan->cluster);
+    struct policy_totals totals = cluster_totals(plan->cluster);
 
     if (policy->prepare != NULL)
         policy->prepare(plan->planner->policy, &totals);
@@ -373,7 +390,7 @@ void plan_ask_policy(struct plan *plan)
         .grow = grow, .shrink = shrink, .give = give, .keep = keep
     };
     const struct planner *planner = plan->planner;
-    struct policy_totals totals = totals_of(plan->cluster);
+    struct policy_totals totals = cluster_totals(plan->cluster);
 
     (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",
                    percent(totals.cpu_requested_millicores, totals.cpu_total_millicores),
@@ -385,7 +402,7 @@ void plan_ask_policy(struct plan *plan)
 bool cluster_prices(const struct cluster *cluster, struct policy_price ret[POLICY_RESOURCES])
 {
     const struct policy *policy = cluster->config.policy;
-    struct policy_totals totals = totals_of(cluster);
+    struct policy_totals totals = cluster_totals(cluster);
 
     memset(ret, 0, POLICY_RESOURCES * sizeof *ret);
     if (policy->prices == NULL)

@@ -13,6 +13,7 @@ struct plan;
 struct planner;
 struct policy;
 struct policy_price;
+struct role_spec;
 
 /* its instances and lacking ones of a role, by which the policy counts */
 uint32_t held_of_role(const struct job *job, uint32_t role);
@@ -30,6 +31,11 @@ struct resources wanted_of_job(const struct job *job);
 /* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
  * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */
 bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double believed_s);
+
+/* cluster_totals - the sums for a decision of the policy. cluster_limit_of - the first resource
+ * with too little left for one more instance of the role; POLICY_RESOURCES: none. O(1) */
+struct policy_totals cluster_totals(const struct cluster *cluster);
+enum policy_resource cluster_limit_of(const struct cluster *cluster, const struct role_spec *role);
 
 /* cluster_prices - of cores, memory and GPUs, as things are; false: the policy knows none. O(log
  * n), as policy.prices */
