@@ -89,6 +89,17 @@ static int set_max_load(const struct option_value *value, struct edl_error *erro
     return 0;
 }
 
+static int set_order(const struct option_value *value, struct edl_error *error)
+{
+    struct scheduler_options *options = value->options;
+
+    options->first_come = streq(value->text, "first-come");
+    if (options->first_come || streq(value->text, "fair"))
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "%.80s is not one of fair, first-come", value->text);
+    return edl_error_remedy(error, "for example --order fair");
+}
+
 /* One time for both, or two. */
 static int set_away(const struct option_value *value, struct edl_error *error)
 {
@@ -172,6 +183,10 @@ static const struct option_row rows[] = {
       .fallback = "goodput" },
     { "max-load", "FRACTION", "grow jobs up to this part of all cores (default {})", set_max_load,
       OPTION_AT_START, AT(max_load_permille), .fallback = "0.97" },
+    { "order", "NAME",
+      "of waiting jobs of one priority: fair between users, or first-come\n"
+      "(default {})",
+      set_order, OPTION_AT_START, AT(first_come), .fallback = "fair" },
     { "lease", "TIME", "a node silent for so long is lost (default {})", option_time,
       OPTION_AT_START, AT(lease_us), .fallback = "5s", .least = "2s", .most = "24h",
       .wrong = "is not a time from 2s to 24h", .remedy = "for example --lease 5s" },

@@ -31,6 +31,7 @@ struct scheduler_options {
     size_t n_names;
     const struct policy *policy;
     uint32_t max_load_permille;
+    bool first_come; /* waiting jobs go by their turn, and users have no shares */
     uint64_t lease_us;
     uint64_t away_us[2]; /* told when it stops in order, and when its machine ends; 0: nothing */
     struct holding_limits limits;  /* of jobs that are not over */

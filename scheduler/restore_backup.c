@@ -309,6 +309,7 @@ static int prepare_copy(const struct scheduler_options *options, struct restored
 {
     const struct cluster_config config = { .policy = options->policy,
                                            .max_load_permille = options->max_load_permille,
+                                           .first_come = options->first_come,
                                            .lease_us = options->lease_us };
     char path[STATE_PATH_MAX], log[STATE_PATH_MAX];
     struct cluster *cluster;

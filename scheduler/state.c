@@ -214,6 +214,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .keep_ended_jobs = ended_in_core(&scheduler->options),
         .keep_ended_us = ended_in_core_us(&scheduler->options),
         .keep_named_jobs = NAMED_IN_CORE_MAX,
+        .first_come = scheduler->options.first_come,
     };
     int r = users_load(scheduler->store, &ret->users, error);
 

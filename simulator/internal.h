@@ -372,8 +372,9 @@ struct submission {
     struct job_spec *spec; /* owned */
     struct sim_work work;
     uint32_t user;
-    bool hung;       /* one of its trainers does, or did */
-    uint64_t job_id; /* 0: not answered */
+    char user_name[ACCOUNT_NAME_MAX + 1]; /* of a scenario; "": none */
+    bool hung;                            /* one of its trainers does, or did */
+    uint64_t job_id;                      /* 0: not answered */
     uint64_t submitted_us, acknowledged_us;
 };
 

@@ -32,6 +32,7 @@ struct scenario_job {
     struct sim_work work;
     uint64_t at_us, every_us;
     uint32_t copies;
+    char user[ACCOUNT_NAME_MAX + 1]; /* who submits them; "": one user for all such jobs */
 };
 
 /* From at_us on, what is not ours takes so much on every node of the group (SCENARIO_ALL: of all).
@@ -69,6 +70,7 @@ struct scenario {
     uint64_t heartbeat_us, lease_us, lease_margin_us;
     struct sim_range latency, commit;
     uint32_t loss_ppm;
+    bool first_come;    /* users have no shares */
     bool ignores_types; /* and all types of GPU, for each job */
     bool ignores_speed; /* the scheduler takes all machines to be equally fast */
     struct scenario_group *groups;

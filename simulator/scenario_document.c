@@ -17,7 +17,7 @@
 struct top_draft {
     const char *name, *policy;
     int64_t seed;
-    int ignores_speed, ignores_types;
+    int ignores_speed, ignores_types, first_come;
     struct sim_range plateau;
     const json_t *nodes, *jobs, *foreign, *services;
     struct scenario scenario; /* the plain values only */
@@ -49,6 +49,7 @@ static const struct document_rule top_rules[] = {
     CALL_RULE("latency", scenario.latency, scenario_read_range),
     CALL_RULE("commit", scenario.commit, scenario_read_range),
     CALL_RULE("loss", scenario.loss_ppm, scenario_read_ppm),
+    { .key = "first-come", .kind = DOCUMENT_BOOLEAN, .offset = AT(first_come) },
     { .key = "ignore-speed", .kind = DOCUMENT_BOOLEAN, .offset = AT(ignores_speed) },
     { .key = "ignore-gpu-types", .kind = DOCUMENT_BOOLEAN, .offset = AT(ignores_types) },
     { .key = "nodes", .kind = DOCUMENT_ARRAY, .offset = AT(nodes) },
@@ -74,6 +75,7 @@ static int finish_top(struct document_reader *reader, const struct top_draft *dr
         return edl_error_remedy(reader->error, "known: %s", names);
     }
     scenario->seed = (uint64_t)draft->seed;
+    scenario->first_come = draft->first_come;
     scenario->ignores_speed = draft->ignores_speed;
     scenario->ignores_types = draft->ignores_types;
     scenario->plateau_from_us = draft->plateau.min_us;

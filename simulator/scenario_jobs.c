@@ -19,6 +19,7 @@ struct job_entry {
     struct scenario_job job;
     int64_t copies;
     uint32_t passes; /* 0: as the document says */
+    const char *user;
 };
 
 struct work_draft {
@@ -252,6 +253,7 @@ static const struct document_rule job_rules[] = {
       .min = 1,
       .max = SCENARIO_JOBS_MAX },
     { .key = "job", .kind = DOCUMENT_CALL, .offset = AT(job.spec), .call = read_job_document },
+    { .key = "user", .kind = DOCUMENT_TEXT, .offset = AT(user) },
     { .key = "work", .kind = DOCUMENT_CALL, .call = read_work },
 };
 #undef AT
@@ -278,6 +280,9 @@ static int finish_job(struct document_reader *reader, struct job_entry *entry)
     if (job->spec == NULL)
         return document_refuse(reader, "the job's document is missing (key \"job\")");
     job->copies = (uint32_t)entry->copies;
+    if (entry->user != NULL && (*entry->user == '\0' || strlen(entry->user) > ACCOUNT_NAME_MAX))
+        return document_refuse(reader, "a user has a name of 1 to %d characters", ACCOUNT_NAME_MAX);
+    (void)snprintf(job->user, sizeof job->user, "%s", entry->user != NULL ? entry->user : "");
     r = check_copies(reader, job);
     if (r < 0)
         return r;

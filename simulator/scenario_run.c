@@ -31,7 +31,8 @@ static void add_jobs(struct sim *sim, const struct scenario *scenario)
 
             if (job->copies > 1)
                 (void)snprintf(spec->name + length, sizeof(spec->name) - length, "-%" PRIu32, i);
-            (void)sim_submit_at(sim, job->at_us + i * job->every_us, spec, &job->work);
+            sim_set_user(sim, sim_submit_at(sim, job->at_us + i * job->every_us, spec, &job->work),
+                         job->user);
         }
     }
 }
@@ -43,6 +44,7 @@ static struct sim *build(const struct scenario *scenario, uint64_t seed,
         .seed = seed,
         .policy = scenario->policy,
         .max_load_permille = scenario->max_load_permille,
+        .first_come = scenario->first_come,
         .lease_us = scenario->lease_us,
         .lease_margin_us = scenario->lease_margin_us,
         .commit = scenario->commit,

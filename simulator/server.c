@@ -558,6 +558,7 @@ static struct cluster_config config_of(const struct sim *sim)
         .foreign_hold_us = sim->config.foreign_hold_us,
         .keep_ended_jobs = sim->config.keep_ended_jobs,
         .groups = sim->server.groups,
+        .first_come = sim->config.first_come,
         .first_session = sim->server.generation << 32,
         .ignores_speed = sim->config.ignores_speed,
         .ignores_types = sim->config.ignores_types,

@@ -475,6 +475,8 @@ static const char *user_of(const struct sim *sim, uint32_t submission)
 {
     uint32_t user = sim->submissions[submission].user;
 
+    if (sim->submissions[submission].user_name[0] != '\0')
+        return sim->submissions[submission].user_name;
     if (!sim->config.groups)
         return "sim";
     return groups_user(sim->config.mutant == SIM_MUTANT_USER_MISTAKEN ? 0 : user);

@@ -305,6 +305,13 @@ static uint32_t add_operation(struct sim *sim, uint64_t at_us, const struct oper
     return number;
 }
 
+void sim_set_user(struct sim *sim, uint32_t submission, const char *user)
+{
+    struct submission *its = &sim->submissions[submission];
+
+    (void)snprintf(its->user_name, sizeof its->user_name, "%s", user);
+}
+
 uint32_t sim_submit_at(struct sim *sim, uint64_t at_us, struct job_spec *take_spec,
                        const struct sim_work *work)
 {

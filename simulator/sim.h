@@ -195,6 +195,7 @@ struct sim_config {
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */
     bool promises;                      /* processes promise to be alive */
+    bool first_come;                    /* as cluster_config has it */
     bool groups;                        /* jobs are of several users, who are in groups */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
@@ -267,6 +268,9 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
 
 /* sim_set_speed - what works there is so much faster or slower from now on; 1000 at first */
 void sim_set_speed(struct sim *sim, uint32_t node, uint32_t permille);
+
+/* sim_set_user - who submits that; the name is copied. "sim" where nobody says */
+void sim_set_user(struct sim *sim, uint32_t submission, const char *user);
 
 /* sim_submit_at - a client submits and tries again until it is answered; returns the submission's
  * number (0, 1, ..) */

@@ -60,7 +60,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     cluster->offers_version = 1;
     figures_init(&cluster->figures);
     deadlines_init(&cluster->deadlines);
-    cluster->planner = planner_new(config->policy, config->groups);
+    cluster->planner = planner_new(config);
     cluster->planner->rooms.find = find_room;
     cluster->planner->offered.find = find_empty_room;
     cluster->planner->rooms.userdata = cluster->planner->offered.userdata = cluster;

@@ -10,9 +10,9 @@ PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-job() { # NAME AT COPIES EVERY MIN MAX TASKS EXPECTED
+job() { # NAME AT COPIES EVERY MIN MAX TASKS
     cat <<END
-- {at: $2s, copies: $3, every: $4s, work: {tasks: $7, task: 10s, speedup: 0.9}, job: {name: $1, ${8:+expected: $8, }
+- {at: $2s, copies: $3, every: $4s, work: {tasks: $7, task: 10s, speedup: 0.9}, job: {name: $1,
    fault_tolerant: true, dataset: /d/x, roles: [{role: worker, command: [$1], min: $5, max: $6, cpu: 1, memory: 1Gi}]}}
 END
 }
@@ -46,9 +46,24 @@ waits() { # NAME MOST_S SEED COPIES EVERY MIN MAX TASKS: none of those of NAME w
     echo "$name, seed $seed: $told_s s when it says its length"
     [ "$told_s" -le $((silent_s + 600)) ] || fail "a gang that says its length truly waited $told_s s, a silent one $silent_s s"
 }
+among_many() { # FIRST-COME: how long gangs of three users wait at worst who come after one user's 500 jobs
+    {
+        printf 'duration: 4h\nmax-load: 1.0\nfirst-come: %s\nnodes: [{count: 4, cpu: 4, memory: 64Gi}]\njobs:\n' "$1"
+        job many 0 500 0 1 1 30
+        job gang-b 600 1 0 8 8 80
+        job gang-c 1500 1 0 8 8 80
+        job gang-d 3000 1 0 8 8 80
+    } | sed '/name: many/s/^- {/- {user: ann, /; s/^- {\(.*name: gang-\([bcd]\)\)/- {user: \2, \1/' >"$work/many.yaml"
+    longest_s "$work/many.yaml" goodput gang
+}
 for seed in 1 2; do
     waits gang 800 "$seed" 1 0 12 12 720
 done
 waits long 120 1 1 0 1 1 360
 waits large 800 2 4 300 4 4 60
 waits wide 1400 1 2 1200 14 14 280
+fair_s=$(among_many false)
+first_s=$(among_many true)
+echo "gangs of others behind one user's 500 jobs: $fair_s s, first come first served $first_s s"
+[ "$fair_s" -le 700 ] || fail "gangs behind one user's 500 jobs waited $fair_s s"
+[ "$first_s" -ge 4000 ] || fail "gangs behind one user's 500 jobs waited $first_s s where the first come goes first"

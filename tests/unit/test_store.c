@@ -20,6 +20,7 @@ TEST(test_restart_brings_back_job_node_and_processes)
 
     job->resizes = 3;
     job->updates_lost = 661;
+    job->served = UINT64_C(1) << 60;
     job->updates_lost_of = UINT64_C(1) << 61;
     commit(f);
     restart(f);
@@ -30,6 +31,7 @@ TEST(test_restart_brings_back_job_node_and_processes)
     assert_int_equal(job->next_incarnation, next_incarnation);
     assert_int_equal(job->resizes, 3);
     assert_int_equal(job->updates_lost, 661);
+    assert_true(job->served == UINT64_C(1) << 60);
     assert_true(job->updates_lost_of == UINT64_C(1) << 61);
     assert_int_equal(job->submitted_wall_us, start.wall_us);
     assert_int_equal(job->target[1], 2);

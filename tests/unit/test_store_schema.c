@@ -205,7 +205,7 @@ static void copy_rows(const struct fixture *f, const char *old)
                                           "log_tail", "answer", "user",    "token", "audit" };
 
     for (size_t i = 0; i < ELEMENTS(tables); i++) {
-        char sql[1600], columns[600];
+        char sql[2400], columns[1000];
 
         (void)snprintf(sql, sizeof sql, "SELECT group_concat(name) FROM pragma_table_info('%s')",
                        tables[i]);

@@ -352,6 +352,19 @@ static size_t lacking_demands(const struct job *job, struct demand ret[JOB_ROLES
     return n;
 }
 
+/* Where a text has no room for it, its end is left out. */
+static void say_others(const struct cluster *cluster, const struct job *job,
+                       struct job_account *ret)
+{
+    uint32_t n = job->state == JOB_QUEUED ? share_others_before(cluster, job) : 0;
+    size_t used = strlen(ret->text);
+
+    if (n > 0)
+        (void)snprintf(ret->text + used, sizeof ret->text - used,
+                       "; %u job%s of other users, who have had less, %s before it", n,
+                       n == 1 ? "" : "s", n == 1 ? "goes" : "go");
+}
+
 void cluster_account(const struct cluster *cluster, const struct job *job, struct job_account *ret)
 {
     struct demand unordered[JOB_ROLES_MAX];
@@ -376,4 +389,5 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     ret->selector = demands[0].want.selector;
     list_nodes(cluster, &job->spec->roles[ret->role], &demands[0].want, job->plan.promised, ret);
     say_change(cluster, job, demands, n, ret);
+    say_others(cluster, job, ret);
 }

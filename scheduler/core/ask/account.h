@@ -40,7 +40,7 @@ struct job_account {
     struct resources more;    /* CHANGE_ROOM, _NODE: on that one node, besides its free room */
     const struct node *on;    /* CHANGE_ROOM: the nearest one; borrowed */
     const struct job *before; /* CHANGE_JOB, _AFTER; borrowed; NULL: many */
-    char text[320];           /* the change as a sentence; "" none */
+    char text[400];           /* the change as a sentence; "" none */
 };
 
 /* cluster_account - n_nodes is 0 for a job that does not wait for room, and so is the change unless

@@ -370,7 +370,9 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
     const struct job *job;
     struct resources minima = { 0 };
     size_t promised = 0;
-    uint32_t all = 0;
+    uint32_t all = 0, shared = 0, fresh = 0;
+    const struct share *share;
+    const struct share_level *level;
 
     for (class = queue->classes; class != NULL; class = class->hh.next) {
         struct turn last = { 0 };
@@ -397,6 +399,16 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
         if (tree_holds(&class->tree) != (class->next != NULL && !class->never))
             return BROKEN("the class of %s is lost", class->jobs->spec->name);
     }
+    for (share = queue->shares; share != NULL; share = share->hh.next) {
+        shared += share->n_jobs;
+        fresh += queue->fair && !share->key.back ? share->n_jobs : 0;
+    }
+    for (level = queue->levels; level != NULL; level = level->hh.next)
+        fresh -= level->n_jobs;
+    if (fresh != 0)
+        return BROKEN("levels of shares count other jobs than their shares: %d", (int)fresh);
+    if (shared != queue->n_jobs)
+        return BROKEN("%u jobs count to shares, %u are in the queue", shared, queue->n_jobs);
     if (all != queue->n_jobs)
         return BROKEN("%u jobs are in the queue, kept is %u", all, queue->n_jobs);
     if (!resources_equal(&minima, &queue->minima))

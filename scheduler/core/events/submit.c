@@ -299,6 +299,10 @@ static void prioritise(struct cluster *cluster, struct job *job, int32_t priorit
 {
     effect_event(cluster, now, job, "", "job-prioritised", "priority %d -> %d", job->spec->priority,
                  priority);
+    if (job->spec->priority != priority) {
+        job->served = 0; /* at that priority it counts afresh: shares.c */
+        effect_save_job(cluster, job);
+    }
     job->spec->priority = priority;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_turn.c - when it is a waiting job's turn, for policies that begin with the shortest
  *
- * Its submission, and of its expected time with its minimum at most ten minutes: a later job goes
+ * Its submission, and of its expected time with its minimum at most ten minutes. A later job goes
  * first if it is shorter by more than it came later. So short jobs do not wait for long ones, and
  * nobody is passed by what comes more than ten minutes later. What nobody knows counts nothing.
  * Nobody knows where none of its family has ended and its owner does not guess.

@@ -20,6 +20,7 @@ struct cluster_config {
     /* so many more that succeeded and that queued jobs were to run after; 0: any */
     uint64_t keep_named_jobs;
     const struct group_table *groups; /* borrowed; NULL: none */
+    bool first_come;                  /* users have no shares: shares.c */
     bool ignores_speed;               /* all nodes are taken to be equally fast */
     bool ignores_types;               /* all types of GPU are, for each job */
 };

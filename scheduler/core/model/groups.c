@@ -153,6 +153,7 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
 
     DL_FOREACH2(cluster->active, job, active_next)
     queue_leave(cluster, job);
+    shares_forget(&cluster->planner->queue);
     cluster->config.groups = table;
     groups_init(cluster->planner, table);
     DL_FOREACH2(cluster->active, job, active_next)

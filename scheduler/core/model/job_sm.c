@@ -116,6 +116,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
         job->ended_wall_us = now.wall_us;
+        share_settle(cluster, job, now);
         memset(job->secret, 0,
                sizeof job->secret); /* backups of later hold none that is not used */
         DL_DELETE2(cluster->active, job, active_prev, active_next);

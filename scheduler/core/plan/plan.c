@@ -41,15 +41,15 @@
 #include "scheduler/core/plan/start.h"
 #include "scheduler/core/plan/straggler.h"
 
-struct planner *planner_new(const struct policy *policy, const struct group_table *groups)
+struct planner *planner_new(const struct cluster_config *config)
 {
     struct planner *planner = xcalloc(1, sizeof *planner);
 
     capacity_init(&planner->rooms);
     capacity_init(&planner->offered);
-    queue_init(&planner->queue, policy->by_turn);
-    planner->policy = policy->new ();
-    groups_init(planner, groups);
+    queue_init(&planner->queue, config->policy->by_turn, !config->first_come);
+    planner->policy = config->policy->new ();
+    groups_init(planner, config->groups);
     return planner;
 }
 

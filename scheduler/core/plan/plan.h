@@ -10,7 +10,7 @@
 #include "scheduler/core/plan/servers.h"
 #include "shared/clock.h"
 
-struct group_table;
+struct cluster_config;
 struct node;
 struct policy;
 
@@ -37,7 +37,7 @@ struct plan {
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
 
-struct planner *planner_new(const struct policy *policy, const struct group_table *groups);
+struct planner *planner_new(const struct cluster_config *config);
 struct planner *planner_free(struct planner *planner, const struct policy *policy);
 
 /* the node is about to be freed */

@@ -2,9 +2,9 @@
 /* queue.c - the order of the waiting jobs
  *
  * Jobs that ask for exactly the same form a class: where the first of them does not fit, no other
- * does. Classes are in the order of their priority, then of the turn of their next
- * job (its submission, or job_turn.c, as the policy has it); those before `next` in a class are
- * promised room already. Entering and leaving is O(log n).
+ * does. Classes are in the order of their priority, then of what their user has had (shares.c),
+ * then of the turn of their next job (its submission, or job_turn.c, as the policy has it). Those
+ * before `next` in a class are promised room already. Entering and leaving is O(log n).
  *
  * Each group of users has classes and an order of its own; those of groups that have less than is
  * guaranteed to them go before all others. Which groups these are is asked at every step through
@@ -26,6 +26,8 @@
 
 int turn_compare(const struct turn *a, const struct turn *b)
 {
+    if (a->served != b->served)
+        return a->served < b->served ? -1 : 1;
     if (a->wall_us != b->wall_us)
         return a->wall_us < b->wall_us ? -1 : 1;
     return a->id < b->id ? -1 : a->id > b->id;
@@ -33,7 +35,9 @@ int turn_compare(const struct turn *a, const struct turn *b)
 
 struct turn queue_turn(const struct queue *queue, const struct job *job)
 {
-    return (struct turn){ .wall_us = queue->by_turn ? job->turn_wall_us : 0, .id = job->id };
+    return (struct turn){ .served = job->plan.queue_class->share->served,
+                          .wall_us = queue->by_turn ? job->turn_wall_us : 0,
+                          .id = job->id };
 }
 
 static int compare(const struct tree_node *a, const struct tree_node *b)
@@ -65,9 +69,9 @@ static void update(struct tree_node *node)
     }
 }
 
-void queue_init(struct queue *queue, bool by_turn)
+void queue_init(struct queue *queue, bool by_turn, bool fair)
 {
-    *queue = (struct queue){ .wanted = true, .by_turn = by_turn };
+    *queue = (struct queue){ .wanted = true, .by_turn = by_turn, .fair = fair };
     for (size_t i = 0; i < ELEMENTS(queue->order); i++)
         queue->order[i] = (struct tree){ .compare = compare, .update = update };
 }
@@ -92,6 +96,7 @@ void queue_done(struct queue *queue)
         HASH_DEL(queue->classes, class);
         free_class(class);
     }
+    shares_forget(queue);
 }
 
 /* --- the request of a job
@@ -180,8 +185,8 @@ static struct job *job_at(const struct tree_node *node)
 
 static int compare_turns(const struct tree_node *a, const struct tree_node *b)
 {
-    const struct turn x = { job_at(a)->turn_wall_us, job_at(a)->id };
-    const struct turn y = { job_at(b)->turn_wall_us, job_at(b)->id };
+    const struct turn x = { 0, job_at(a)->turn_wall_us, job_at(a)->id };
+    const struct turn y = { 0, job_at(b)->turn_wall_us, job_at(b)->id };
 
     return turn_compare(&x, &y);
 }
@@ -219,7 +224,8 @@ static bool is_alone(const struct job *job)
  * next free number. */
 static struct queue_class *class_of(struct queue *queue, const struct job *job)
 {
-    uint64_t digest = digest_of(job->spec, job->plan.group);
+    struct share *share = share_find(queue, job);
+    uint64_t digest = digest_text(digest_of(job->spec, job->plan.group), share->key.user);
     struct queue_class *class;
 
     if (is_alone(job))
@@ -229,8 +235,8 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL)
             break;
-        if (class->group == job->plan.group && class->unfit == job->unfit &&
-            asks_the_same(class->jobs->spec, job->spec))
+        if (class->group == job->plan.group && class->share == share &&
+            class->unfit == job->unfit && asks_the_same(class->jobs->spec, job->spec))
             return class;
     }
     class = xcalloc(1, sizeof *class);
@@ -241,6 +247,8 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
     class->unfit = job->unfit;
+    class->share = share;
+    DL_APPEND2(share->classes, class, share_prev, share_next);
     keep_demands(class, job);
     HASH_ADD(hh, queue->classes, digest, sizeof class->digest, class);
     return class;
@@ -458,6 +466,25 @@ static void order_insert(struct queue *queue, struct queue_class *class)
         DL_PREPEND_ELEM2(*list, after, class, order_prev, order_next);
 }
 
+void queue_follow_share(struct queue *queue, struct share *share, bool moves)
+{
+    struct queue_class *class;
+
+    queue->reordered = queue->reordered || moves;
+    queue->moved = queue->moved || moves;
+    DL_FOREACH2(share->classes, class, share_next)
+    {
+        bool stands = moves && tree_holds(&class->tree);
+
+        if (stands)
+            order_remove(queue, class);
+        class->next_turn.served = share->served;
+        class->hopeless = VERDICT_NONE;
+        if (stands)
+            order_insert(queue, class);
+    }
+}
+
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
 {
     queue->reordered = true;
@@ -517,6 +544,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
     insert(class, job);
     queue->n_jobs++;
     job->plan.queue_class = class;
+    share_enter(cluster, class->share, job, tell);
     count_sharing(cluster->planner, job);
     if (!class->never)
         resources_add(&queue->minima, &class->least.total, 1);
@@ -585,6 +613,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);
     queue->n_jobs--;
+    share_leave(class->share);
     if (!class->never)
         resources_add(&queue->minima, &class->least.total, -1);
     job->plan.queue_class = NULL;
@@ -594,6 +623,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     if (class->never)
         DL_DELETE2(queue->never, class, never_prev, never_next);
     HASH_DEL(queue->classes, class);
+    DL_DELETE2(class->share->classes, class, share_prev, share_next);
     free_class(class);
 }
 

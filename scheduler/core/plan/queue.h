@@ -11,6 +11,7 @@
 #include "scheduler/core/base/tree.h"
 #include "scheduler/core/learn/families.h"
 #include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/plan/shares.h"
 #include "scheduler/core/policy/policy.h"
 
 struct cluster;
@@ -33,6 +34,7 @@ struct least {
 
 /* A place among jobs of one priority. */
 struct turn {
+    uint64_t served;  /* what its user has had: shares.c */
     uint64_t wall_us; /* 0 where the order is that of the submission */
     uint64_t id;
 };
@@ -49,8 +51,9 @@ struct queue_class {
     struct labels **selectors; /* of the demands; owned; NULL: any node */
     const struct unfit_nodes *unfit; /* of its only job, then; NULL: none of its jobs has such */
     size_t n_demands;
-    struct job *jobs;  /* all of them, by turn */
-    struct tree order; /* the same, to find a place among them */
+    struct share *share; /* borrowed: of its user */
+    struct job *jobs;    /* all of them, by turn */
+    struct tree order;   /* the same, to find a place among them */
     uint32_t n_jobs;
     struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
     struct turn next_turn; /* the key, with the priority */
@@ -74,6 +77,7 @@ struct queue_class {
     struct queue_class *never_next, *never_prev;
     struct queue_class *fresh_next, *fresh_prev;
     struct queue_class *told_next, *told_prev;
+    struct queue_class *share_next, *share_prev;
     UT_hash_handle hh; /* k: digest */
 };
 
@@ -89,15 +93,20 @@ struct queue {
     uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
     struct resources minima; /* of those, but for those that never fit: the needs of their gangs */
     bool by_turn;
+    bool fair;                  /* between users, who have their shares */
+    bool knows_shares;          /* of the jobs that were started before a restart */
+    struct share *shares;       /* uthash by priority and user; owned */
+    struct share_level *levels; /* uthash by priority and group; owned */
     /* of each group, by priority, then by turn; and the same as a list */
     struct tree order[POLICY_GROUPS_MAX];
     struct queue_class *in_order[POLICY_GROUPS_MAX];
-    uint32_t n_open;                    /* classes in them */
-    bool reordered;                     /* since the look at the jobs behind the depth */
-    uint64_t round;                     /* how often it was gone through */
-    struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
-    struct queue_class *fresh;          /* list: new since the last plan */
-    struct queue_class *told;           /* list, with groups: told what they wait for */
+    uint32_t n_open;           /* classes in them */
+    bool reordered;            /* since the look at the jobs behind the depth */
+    bool moved;                /* since then as well: all classes of a user stand elsewhere */
+    uint64_t round;            /* how often it was gone through */
+    struct queue_class *never; /* list: do not fit these nodes even when they are empty */
+    struct queue_class *fresh; /* list: new since the last plan */
+    struct queue_class *told;  /* list, with groups: told what they wait for */
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
     /* the last class behind the depth that was tried, when not all were: the next time goes on
@@ -150,6 +159,10 @@ void queue_forget_told(struct queue *queue, struct queue_class *class);
 /* queue_try_again - with the next plan, as if it were new */
 void queue_try_again(struct queue *queue, struct queue_class *class);
 
+/* queue_follow_share - its user has had more; moves: so his classes stand behind others. O(n) in
+ * his classes */
+void queue_follow_share(struct queue *queue, struct share *share, bool moves);
+
 /* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
  */
 int turn_compare(const struct turn *a, const struct turn *b);
@@ -182,5 +195,5 @@ struct queue_class *queue_next(const struct planner *planner, const struct queue
  * decides */
 struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all);
-void queue_init(struct queue *queue, bool by_turn);
+void queue_init(struct queue *queue, bool by_turn, bool fair);
 void queue_done(struct queue *queue);

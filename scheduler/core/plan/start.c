@@ -55,6 +55,7 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
 {
     uint32_t next[JOB_ROLES_MAX] = { 0 };
 
+    share_charge(plan->cluster, job);
     queue_leave(plan->cluster, job); /* it asks for something else from now on */
     plan_fix_servers(plan, job, servers);
 
@@ -344,6 +345,8 @@ static void look_at_depth(struct plan *plan)
     queue->reordered = false;
     for (uint32_t i = QUEUE_DEPTH; i < queue->n_open; i++) {
         class = queue_at(queue, i);
+        if (class->deep && queue->moved)
+            continue;
         if (class->deep)
             break; /* as are all behind it, but for new ones, which were told */
         class->deep = true;
@@ -353,13 +356,14 @@ static void look_at_depth(struct plan *plan)
     for (uint32_t i = MIN_OF(QUEUE_DEPTH, queue->n_open); i > 0; i--) {
         class = queue_at(queue, i - 1);
         class->deep = false;
-        if (class->fresh)
+        if (class->fresh || (queue->moved && class->next->plan.verdict != VERDICT_DEEP))
             continue;
         if (class->next->plan.verdict != VERDICT_DEEP)
             break;
         queue_try_again(queue, class);
         plan->cluster->plan_wanted = true;
     }
+    queue->moved = false;
 }
 
 /* A job whose turn did not come any more keeps nothing of its promise: neither the places, on nodes
@@ -611,6 +615,7 @@ void plan_queue(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
 
+    shares_know(plan->cluster);
     /* several at once, or one that goes before a job with a promise or nodes: that is a matter of
      * order */
     if (queue->fresh != NULL &&

@@ -259,6 +259,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
         if (is_wanted(job, with_ended))
             copy_job(copy, job);
     copy->gpu_types.fixed = false;
+    shares_copy(&copy->planner->queue, &cluster->planner->queue);
     copy_promises(copy, cluster);
     past_refusals_copy(copy->planner, cluster->planner);
     cluster_effects_clear(copy);

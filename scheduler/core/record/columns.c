@@ -104,6 +104,8 @@ static const struct column job_columns[] = {
     { "metrics", COLUMN_BORROWED, RECORD(job, metrics) },
     { "usage", COLUMN_LIST, RECORD(job, usage.kinds), .list = &usage },
     { "turn_wall_us", COLUMN_NUMBER, BOTH(job, turn_wall_us), .loose = true },
+    { "served", COLUMN_NUMBER, BOTH(job, served), .loose = true },
+    { "charged", COLUMN_NUMBER, BOTH(job, charged), .loose = true },
     { "servers_min", COLUMN_NUMBER, BOTH(job, servers_min), .most = ROLE_INSTANCES_MAX },
     { "servers_max", COLUMN_NUMBER, BOTH(job, servers_max), .most = ROLE_INSTANCES_MAX },
     { "updates_lost", COLUMN_NUMBER, BOTH(job, updates_lost), .most = RECOVERED_MOST },

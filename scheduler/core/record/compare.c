@@ -222,10 +222,13 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
                        job_state_to_string(a->state), a->reason, job_state_to_string(b->state),
                        b->reason, column);
     if (!streq(a->reason, b->reason) || !same_targets(a, b) ||
-        (a->state == JOB_QUEUED && a->turn_wall_us != b->turn_wall_us) ||
-        !same_usage(a->usage, b->usage) || !same_text(a->dataset_digest, b->dataset_digest) ||
+        (a->state == JOB_QUEUED &&
+         (a->turn_wall_us != b->turn_wall_us || a->served != b->served)) ||
+        a->charged != b->charged || !same_usage(a->usage, b->usage) ||
+        !same_text(a->dataset_digest, b->dataset_digest) ||
         (a->active_prev == NULL) != (b->active_prev == NULL))
-        return DIFFERS("job %s: its reason, targets, turn, usage or data set differs (%s and %s)",
+        return DIFFERS("job %s: its reason, targets, place in the queue, usage or data set differs "
+                       "(%s and %s)",
                        a->spec->name, a->reason, b->reason);
     if (!job_spec_equal(a->spec, b->spec))
         return DIFFERS("job %s: its document differs", a->spec->name);

@@ -59,7 +59,7 @@ struct job_record {
     uint64_t updates_lost, updates_lost_of;
     struct usage usage;
     bool finishing;
-    uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us;
+    uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us, served, charged;
     char dataset_digest[DATASET_DIGEST_SIZE];
     const struct job_spec *spec;     /* owned by the maker of the record */
     const char *metrics;             /* JSON text, NULL; the same */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shares.h - what each user has had, so that one user's thousands do not stand before all */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+struct cluster;
+struct instant;
+struct job;
+struct queue;
+struct queue_class;
+
+struct share_key {
+    int32_t priority;
+    uint32_t back; /* 1: all jobs that were started before and wait again; they go first */
+    char user[64]; /* "": those, or all jobs, where users are not told apart */
+};
+
+struct share_level_key {
+    int32_t priority;
+    uint32_t group;
+};
+
+/* Users are compared within it. */
+struct share_level {
+    struct share_level_key key;
+    uint64_t now;    /* its clock: shares.c; 0: nobody has waited yet */
+    uint64_t ended;  /* the most that a user had had whose job is over */
+    uint32_t n_jobs; /* in the queue, that were never started */
+    UT_hash_handle hh;
+};
+
+/* What a user has had at a priority. */
+struct share {
+    struct share_key key;
+    struct share_level *level;   /* borrowed */
+    uint64_t served;             /* in thousandths of a core-second */
+    uint32_t n_jobs;             /* in the queue */
+    struct queue_class *classes; /* list: of these jobs */
+    UT_hash_handle hh;
+};
+
+/* share_find - of a job's user at its priority; new if there is none. O(1), O(users) if new */
+struct share *share_find(struct queue *queue, const struct job *job);
+
+/* share_enter, share_leave - a job in the queue; joins: it may be one that begins to wait. Its user
+ * counts then at least as one who has had what the last one who was served had had. O(1), where
+ * nobody waited or his jobs move O(users and his classes) */
+void share_enter(struct cluster *cluster, struct share *share, struct job *job, bool joins);
+void share_leave(struct share *share);
+
+/* share_charge - a waiting job is being started: its user is charged what it is expected to cost
+ * with its minimum, at most that of ten minutes. O(users and his classes)
+ * share_settle - it is over: he is charged what it used besides */
+void share_charge(struct cluster *cluster, struct job *job);
+void share_settle(struct cluster *cluster, struct job *job, struct instant now);
+
+/* shares_know - once after a restart: what users have had by the records of their started jobs.
+ * O(n) in the jobs, then O(1) */
+void shares_know(struct cluster *cluster);
+
+/* shares_copy - of a cluster whose jobs the copy has in its queue, and not all that are over */
+void shares_copy(struct queue *copy, const struct queue *queue);
+
+/* shares_forget - while nobody waits: so that it is known afresh, for other groups */
+void shares_forget(struct queue *queue);
+
+/* share_others_before - how many jobs wait of other users who have had less. O(users) */
+uint32_t share_others_before(const struct cluster *cluster, const struct job *job);
