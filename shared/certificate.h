@@ -65,3 +65,7 @@ int certificate_pin_valid(const char *text, struct edl_error *error);
  * pin names, and that only if it is an authority's and the server's own is signed by it. *ret_ca:
  * PEM, owned by the caller. Errors: -EINVAL (no certificates, a malformed pin), -EACCES. */
 int certificate_pick(const char *chain, const char *pin, char **ret_ca, struct edl_error *error);
+
+/* certificate_shown - the pin of the authority that a server shows and whose its certificate is
+ * Nobody vouches for it: a person is to compare it. -EACCES: it shows none */
+int certificate_shown(const char *chain, char pin[CERTIFICATE_PIN_MAX], struct edl_error *error);
