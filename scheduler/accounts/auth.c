@@ -270,25 +270,45 @@ static void set_caller(struct caller *ret, const char *user, enum user_role role
     ret->token_id = 0;
 }
 
+/* token_of - the row of a bearer, a code for `edl login` among them; NULL: none, or expired */
+static const struct token *token_of(const struct scheduler *scheduler, const char *text)
+{
+    char hash[TOKEN_HASH_MAX + 1];
+
+    return auth_hash(text, hash, NULL) == 0
+               ? tokens_find(scheduler->users, hash, clock_instant().wall_us)
+               : NULL;
+}
+
 static int caller_of_token(struct scheduler *scheduler, const char *text, struct caller *ret)
 {
     const struct token *token;
-    char hash[TOKEN_HASH_MAX + 1];
 
     if (same_secret(text, scheduler->admin_token)) {
         set_caller(ret, AUTH_ADMIN_NAME, USER_ADMIN);
         (void)snprintf(ret->via, sizeof ret->via, "admin-token");
         return 1;
     }
-    if (auth_hash(text, hash, NULL) < 0)
-        return 0;
-    token = tokens_find(scheduler->users, hash, clock_instant().wall_us);
-    if (token == NULL)
+    token = token_of(scheduler, text);
+    if (token == NULL || token->is_login)
         return 0;
     set_caller(ret, token->user, users_find(scheduler->users, token->user)->role);
     (void)snprintf(ret->via, sizeof ret->via, "token %" PRIu64, token->id);
     ret->token_id = token->id;
     return 1;
+}
+
+struct token *auth_login_code(struct scheduler *scheduler, const struct http_request *request,
+                              struct caller *ret)
+{
+    const char *text = bearer(request);
+    const struct token *token = text != NULL ? token_of(scheduler, text) : NULL;
+
+    if (token == NULL || !token->is_login)
+        return NULL;
+    set_caller(ret, token->user, users_find(scheduler->users, token->user)->role);
+    (void)snprintf(ret->via, sizeof ret->via, "login code %" PRIu64, token->id);
+    return tokens_by_id(scheduler->users, token->id);
 }
 
 enum user_role auth_socket_role(const struct scheduler *scheduler, const char *name)
@@ -476,6 +496,43 @@ static int check_join(struct scheduler *scheduler, const struct http_request *re
     return edl_error_remedy(error, "make one for this node there: edl node add");
 }
 
+/* check_login - a code and nothing else: a token needs no other one */
+static int check_login(struct scheduler *scheduler, const struct http_request *request,
+                       struct connection_owner *ret, struct edl_error *error)
+{
+    struct caller caller;
+
+    if (auth_login_code(scheduler, request, &caller) != NULL) {
+        connection_owner_person(ret, caller.user, caller.role);
+        return 0;
+    }
+    if (auth_caller(scheduler, request, &caller) == 1) {
+        (void)edl_error_set(error, -EACCES,
+                            "this call takes a code for `edl login`, and you come as %s (%s)",
+                            caller.user, caller.via);
+        return edl_error_remedy(error, "leave that out, or make a code: edl token create --login");
+    }
+    (void)edl_error_set(error, EDL_EUNAUTHENTICATED,
+                        "there is no such login code: it was used, or has expired");
+    return edl_error_remedy(error, "an admin makes another one: edl token create --login --user "
+                                   "NAME");
+}
+
+/* refuse_token - what the caller has is nobody's; a code is told what it is for */
+static int refuse_token(struct scheduler *scheduler, const struct http_request *request,
+                        const struct http_route *route, struct edl_error *error)
+{
+    struct caller caller;
+
+    if (is_of_a_node(scheduler, bearer(request)))
+        return refuse_node(route, error);
+    if (auth_login_code(scheduler, request, &caller) == NULL)
+        return unauthenticated(error);
+    (void)edl_error_set(error, EDL_EUNAUTHENTICATED,
+                        "this is a code for `edl login`, and no token for other calls");
+    return edl_error_remedy(error, "edl login URL --code CODE, once; it gets you a token");
+}
+
 /* Two of a header that names the caller: a proxy in between may have looked at the other. */
 static int check_once(const struct http_request *request, struct edl_error *error)
 {
@@ -499,6 +556,8 @@ static int check(struct scheduler *scheduler, struct http_request *request,
 
     if (check_once(request, error) < 0)
         return error->code;
+    if ((route->flags & ROUTE_LOGIN) != 0)
+        return check_login(scheduler, request, ret, error);
     if (auth_caller(scheduler, request, &caller) == 1) {
         connection_owner_person(ret, caller.user, caller.role);
         return check_role(&caller, route, error);
@@ -521,7 +580,7 @@ static int check(struct scheduler *scheduler, struct http_request *request,
             connection_owner_node(ret, process->node_name, (route->flags & ROUTE_FIRST) != 0);
         return r;
     }
-    return is_of_a_node(scheduler, token) ? refuse_node(route, error) : unauthenticated(error);
+    return refuse_token(scheduler, request, route, error);
 }
 
 /* --- whose name is not known yet --- */

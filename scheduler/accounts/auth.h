@@ -40,6 +40,7 @@ enum route_flags {
     ROUTE_USER = 1 << 6,
     ROUTE_OPERATOR = 1 << 7,
     ROUTE_ADMIN = 1 << 8,
+    ROUTE_LOGIN = 1 << 16, /* nobody but the bearer of a code for `edl login` */
 };
 
 #define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)
@@ -86,6 +87,11 @@ void auth_note_refusal(const struct http_request *request, const struct edl_erro
  */
 int auth_recheck(struct scheduler *scheduler, struct http_request *request,
                  struct edl_error *error);
+
+/* auth_login_code - the code with which the request came, and ret: whose it is; NULL: another
+ * credential, or one that has expired */
+struct token *auth_login_code(struct scheduler *scheduler, const struct http_request *request,
+                              struct caller *ret);
 
 /* auth_join_token - the one-time token with which the request came; NULL: another credential */
 const struct stored_token *auth_join_token(const struct scheduler *scheduler,

@@ -74,6 +74,7 @@ static void queue_token(struct users *users, enum account_change_kind kind,
     change->created_wall_us = token->created_wall_us;
     change->expires_wall_us = token->expires_wall_us;
     change->made_with = token->made_with;
+    change->is_login = token->is_login;
 }
 
 static void queue_group(struct users *users, enum account_change_kind kind,
@@ -392,7 +393,9 @@ static int bound_by(const struct users *users, const struct token_wish *wish, ui
 int tokens_add(struct users *users, struct user *user, const struct token_wish *wish,
                uint64_t now_wall_us, const struct token **ret, struct edl_error *error)
 {
-    struct token like = { .created_wall_us = now_wall_us, .made_with = wish->made_with };
+    struct token like = { .created_wall_us = now_wall_us,
+                          .made_with = wish->made_with,
+                          .is_login = wish->is_login };
     int r;
 
     drop_expired(users, now_wall_us);
@@ -472,7 +475,8 @@ static void load_one(const struct account_change *row, void *userdata)
     struct token token = { .id = row->id,
                            .created_wall_us = row->created_wall_us,
                            .expires_wall_us = row->expires_wall_us,
-                           .made_with = row->made_with };
+                           .made_with = row->made_with,
+                           .is_login = row->is_login };
 
     if (row->kind == ACCOUNT_PUT_GROUP) {
         load_group(users, row);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct edl_error;
+struct token;
 struct http_request;
 struct http_route;
 struct http_sink;
@@ -65,6 +66,8 @@ void api_group_remove(struct http_request *request, void *userdata);
 void api_tokens_list(struct http_request *request, void *userdata);
 void api_token_add(struct http_request *request, void *userdata);
 void api_token_remove(struct http_request *request, void *userdata);
+/* api_token_json - a token as the API shows it, without its secret */
+json_t *api_token_json(const struct token *token);
 void api_usage(struct http_request *request, void *userdata);
 void api_audit(struct http_request *request, void *userdata);
 
@@ -150,6 +153,14 @@ void api_logs_note_silence(struct scheduler *scheduler, const struct node *node,
 
 /* api_check_node_name - -EINVAL */
 int api_check_node_name(const char *name, struct edl_error *error);
+
+/* api/login.c */
+#define LOGIN_CODE_S UINT64_C(86400) /* unless ttl_s says another time */
+#define LOGIN_CODE_MAX_S (7 * UINT64_C(86400))
+/* login_url - how other machines reach this scheduler, for the line `edl login URL`
+ * EDL_EBADTRANSITION when none does: an account of its own machine needs no code */
+int login_url(struct scheduler *scheduler, const char **ret_url, struct edl_error *error);
+void api_login(struct http_request *request, void *userdata);
 
 /* api/join_tokens.c */
 void api_join_token_make(struct http_request *request, void *userdata);

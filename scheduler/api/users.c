@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "scheduler/calls/audit.h"
+#include "scheduler/core/core.h"
 #include "scheduler/accounts/auth.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/accounts/join_tokens.h"
@@ -206,7 +207,10 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
     known = users_find(scheduler->users, name);
     if (known != NULL && known->role != USER_NOBODY) {
         (void)edl_error_at(error, -EEXIST, "/name", "there is a user %s", name);
-        return edl_error_remedy(error, "edl user set %s --role ROLE", name);
+        return edl_error_remedy(error,
+                                "edl user set %s --role ROLE; for another machine: edl token "
+                                "create --login --user %s",
+                                name, name);
     }
     return put_user(scheduler, name, role, group, ret, error);
 }
@@ -303,17 +307,18 @@ void api_user_remove(struct http_request *request, void *userdata)
 
 /* --- tokens --- */
 
-static json_t *token_to_json(const struct token *token)
+json_t *api_token_json(const struct token *token)
 {
-    return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o}", "id", (json_int_t)token->id, "user", token->user,
-                     "note", token->note, "created_us",
+    return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o,s:b}", "id", (json_int_t)token->id, "user",
+                     token->user, "note", token->note, "created_us",
                      (json_int_t)clock_shown_us(token->created_wall_us), "expires_us",
                      token->expires_wall_us != 0
                          ? json_integer((json_int_t)clock_shown_us(token->expires_wall_us))
                          : json_null(),
                      "made_with",
                      token->made_with != 0 ? json_integer((json_int_t)token->made_with)
-                                           : json_null());
+                                           : json_null(),
+                     "login", (int)token->is_login);
 }
 
 void api_tokens_list(struct http_request *request, void *userdata)
@@ -328,7 +333,7 @@ void api_tokens_list(struct http_request *request, void *userdata)
          token = token->hh_id.next)
         if ((caller.role == USER_ADMIN || streq(token->user, caller.user)) &&
             tokens_find(scheduler->users, token->hash, now_wall_us) != NULL)
-            (void)json_array_append_new(tokens, token_to_json(token));
+            (void)json_array_append_new(tokens, api_token_json(token));
     http_reply_json(request, 200, json_pack("{s:o}", "tokens", tokens));
 }
 
@@ -358,14 +363,16 @@ static int check_rate(struct scheduler *scheduler, struct http_request *request,
 
 struct wanted_token {
     const char *user, *note;
-    uint64_t ttl_s; /* 0: for ever */
+    uint64_t ttl_s;  /* 0: for ever */
+    bool is_login;   /* a code for `edl login` */
+    const char *url; /* the server of that code */
 };
 
 static int read_token(const json_t *body, const struct caller *caller, struct wanted_token *ret,
                       struct edl_error *error)
 {
     struct body_field may = { .object = body, .at = "" };
-    int r = body_known(&may, "user note ttl_s", error);
+    int r = body_known(&may, "user note ttl_s login", error);
 
     *ret = (struct wanted_token){ .user = caller->user, .note = "" };
     if (r == 0)
@@ -373,7 +380,12 @@ static int read_token(const json_t *body, const struct caller *caller, struct wa
     if (r == 0)
         r = body_string(&may, "note", TOKEN_NOTE_MAX, &ret->note, error);
     if (r == 0)
-        r = body_u64(&may, "ttl_s", TOKEN_TTL_MAX_S, &ret->ttl_s, error);
+        r = body_bool(&may, "login", &ret->is_login, error);
+    if (r == 0)
+        r = body_u64(&may, "ttl_s", ret->is_login ? LOGIN_CODE_MAX_S : TOKEN_TTL_MAX_S, &ret->ttl_s,
+                     error);
+    if (r == 0 && ret->is_login && ret->ttl_s == 0)
+        ret->ttl_s = LOGIN_CODE_S;
     if (r == 0 && caller->role != USER_ADMIN && !streq(ret->user, caller->user)) {
         (void)edl_error_at(error, -EACCES, "/user", "only an admin makes tokens for others");
         return edl_error_remedy(error, "leave it out: a token of your own");
@@ -381,11 +393,40 @@ static int read_token(const json_t *body, const struct caller *caller, struct wa
     return r;
 }
 
-/* A local account without a row gets one with its first token: the token is to outlive the socket.
+static void count_jobs(const struct archived_usage *row, void *userdata)
+{
+    *(uint64_t *)userdata += row->n_jobs;
+}
+
+/* has_run_jobs - somebody without a row of whom there is a job: an account that came by the socket
  */
+static bool has_run_jobs(struct scheduler *scheduler, const char *name)
+{
+    uint64_t n = 0;
+
+    for (const struct job *job = cluster_jobs(scheduler->cluster); job != NULL; job = job->hh.next)
+        if (streq(job->user, name))
+            return true;
+    return store_archived_usage(scheduler->store, name, count_jobs, &n, NULL) == 0 && n > 0;
+}
+
+/* role_of_new - of somebody without a row who gets one with a first token, which is to outlive the
+ * socket: as the socket has it. USER_NOBODY: nobody knows that name */
+static enum user_role role_of_new(struct scheduler *scheduler, const struct caller *caller,
+                                  const char *name)
+{
+    if (streq(name, caller->user))
+        return caller->role;
+    return users_find(scheduler->users, name) == NULL && has_run_jobs(scheduler, name)
+               ? auth_socket_role(scheduler, name)
+               : USER_NOBODY;
+}
+
 static int find_or_make_user(struct scheduler *scheduler, const struct caller *caller,
                              const char *name, struct user **ret, struct edl_error *error)
 {
+    enum user_role role;
+
     *ret = users_find(scheduler->users, name);
     if (*ret != NULL && (*ret)->role != USER_NOBODY)
         return 0;
@@ -394,8 +435,9 @@ static int find_or_make_user(struct scheduler *scheduler, const struct caller *c
                            "%s has the token in the state directory and no other", name);
         return edl_error_remedy(error, "make an admin of your own: edl user add NAME --role admin");
     }
-    if (streq(name, caller->user))
-        return users_put(scheduler->users, name, caller->role, clock_instant().wall_us, ret, error);
+    role = role_of_new(scheduler, caller, name);
+    if (role != USER_NOBODY)
+        return users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
     (void)edl_error_at(error, -ENOENT, "/user", "there is no user %s", name);
     return edl_error_remedy(error, "edl user add %s", name);
 }
@@ -405,7 +447,7 @@ static int add_token(struct scheduler *scheduler, const struct caller *caller,
 {
     uint64_t now_wall_us = clock_instant().wall_us;
     char text[TOKEN_HEX + 1], hash[TOKEN_HASH_MAX + 1];
-    struct token_wish wish = { .hash = hash, .note = wanted->note };
+    struct token_wish wish = { .hash = hash, .note = wanted->note, .is_login = wanted->is_login };
     const struct token *token;
     struct user *user;
     int r = auth_make_token(text, error);
@@ -422,8 +464,12 @@ static int add_token(struct scheduler *scheduler, const struct caller *caller,
         r = tokens_add(scheduler->users, user, &wish, now_wall_us, &token, error);
     if (r < 0)
         return r;
-    *ret = token_to_json(token);
+    *ret = api_token_json(token);
     (void)json_object_set_new(*ret, "token", json_string(text));
+    if (wanted->is_login)
+        (void)json_object_set_new(*ret, "server", json_string(wanted->url));
+    if (wanted->is_login)
+        (void)json_object_set_new(*ret, "ca_pin", json_string(scheduler->listeners.tls.pin));
     return 0;
 }
 
@@ -441,6 +487,8 @@ void api_token_add(struct http_request *request, void *userdata)
         r = read_token(body, &caller, &wanted, &error);
     if (r == 0)
         r = check_rate(scheduler, request, &caller, &error);
+    if (r == 0 && wanted.is_login)
+        r = login_url(scheduler, &wanted.url, &error);
     if (r == 0)
         r = add_token(scheduler, &caller, &wanted, &answer, &error);
     if (r < 0)

@@ -167,9 +167,9 @@ static json_t *callers_of(uint32_t flags)
         uint32_t flag;
         const char *word;
     } words[] = {
-        { ROUTE_VIEWER, "viewer" }, { ROUTE_USER, "user" },      { ROUTE_OPERATOR, "operator" },
-        { ROUTE_ADMIN, "admin" },   { ROUTE_NODE, "node" },      { ROUTE_PROCESS, "process" },
-        { ROUTE_JOIN, "join" },     { ROUTE_PUBLIC, "anybody" },
+        { ROUTE_VIEWER, "viewer" }, { ROUTE_USER, "user" },   { ROUTE_OPERATOR, "operator" },
+        { ROUTE_ADMIN, "admin" },   { ROUTE_NODE, "node" },   { ROUTE_PROCESS, "process" },
+        { ROUTE_JOIN, "join" },     { ROUTE_LOGIN, "login" }, { ROUTE_PUBLIC, "anybody" },
     };
     json_t *callers = json_array();
 

@@ -95,11 +95,11 @@ static const char *const statement_texts[ST_N] = {
     [ST_GROUP_ALL] = "SELECT name, guaranteed_permille, weight, created_wall_us FROM user_group"
                      " ORDER BY name",
     [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us,"
-                     " made_with) VALUES (?1,?2,?3,?4,?5,?6,?7)",
+                     " made_with, is_login) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
     [ST_TOKEN_DELETE] = "DELETE FROM token WHERE id = ?1",
     [ST_TOKEN_ALL] =
-        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '', made_with FROM token"
-        " ORDER BY id",
+        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '', made_with, is_login"
+        " FROM token ORDER BY id",
     [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
     [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"
                      " VALUES (?1,?2,?3,?4,?5,?6,?7)",

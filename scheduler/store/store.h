@@ -109,6 +109,7 @@ struct account_change {
     enum account_change_kind kind;
     uint64_t id;        /* of a token */
     uint64_t made_with; /* id of the token with which its owner made it; 0: none */
+    bool is_login;      /* of a token: a code, good for POST /login and nothing else */
     char *name;         /* of the user, or of the group */
     char *group;        /* of a user; "" none */
     uint32_t guaranteed_permille, weight;

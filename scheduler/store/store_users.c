@@ -44,6 +44,7 @@ static int put_token(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 5, change->created_wall_us);
     store_bind_u64(statement, 6, change->expires_wall_us);
     store_bind_u64(statement, 7, change->made_with);
+    store_bind_u64(statement, 8, change->is_login);
     return store_step_done(store, ST_TOKEN_PUT, error);
 }
 
@@ -204,7 +205,7 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
 }
 
 /* Columns in the order of both statements: id, hash, name, role or note, created, expires, group,
- * made_with. */
+ * made_with; of a token also is_login. */
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
@@ -226,6 +227,7 @@ static int each_account(struct store *store, enum statement which, enum account_
         };
 
         row.role = kind == ACCOUNT_PUT_USER ? row.note : NULL;
+        row.is_login = kind == ACCOUNT_PUT_TOKEN && store_column_u64(statement, 8) != 0;
         fn(&row, userdata);
     }
     if (step != SQLITE_DONE)

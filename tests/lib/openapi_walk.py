@@ -231,6 +231,9 @@ class Walk:
             return self.tokens["node"], {}
         if "anybody" in callers:
             return None, {}
+        if "login" in callers:
+            made = self.must("POST", "/tokens", token=self.tokens["admin"], body={"user": "a-user", "login": True})
+            return made["token"], {}
         return self.tokens["admin"], {}
 
     def good(self, method, path, operation):
@@ -389,6 +392,7 @@ GOOD = {
                              {"body": {"group": ""}}],
     "removeGroup": lambda w: [{}],
     "addToken": lambda w: [{"body": {"user": "walker", "note": "of the walk", "ttl_s": 3600}, "after": keep_token}],
+    "login": lambda w: [{"body": {}, "after": lambda w, answer: answer["user"] == "a-user" and not answer["login"] or w.fail("login: %s" % answer)}],
     "listTokens": lambda w: [{}],
     "removeToken": lambda w: [{"names": {"token": str(w.made_token)}}],
     "removeUser": lambda w: [{}, {"query": "?forget=1"}],

@@ -506,3 +506,53 @@ TEST(test_groups_are_kept_and_the_core_is_told)
     assert_null(live->scheduler->cluster->config.groups);
     assert_null(users_find(live->scheduler->users, "ann")->group);
 }
+
+/* --- codes for edl login --- */
+
+static void make_code(struct live *live, const char *name, const char *text, uint64_t expires_us)
+{
+    struct users *users = live->scheduler->users;
+    struct edl_error error = { 0 };
+    const struct token *token;
+    char hash[65];
+    struct token_wish wish = {
+        .hash = hash, .note = "", .expires_wall_us = expires_us, .is_login = true
+    };
+
+    assert_int_equal(auth_hash(text, hash, &error), 0);
+    assert_int_equal(tokens_add(users, users_find(users, name), &wish, 1, &token, &error), 0);
+}
+
+TEST(test_a_login_code_is_good_once_and_for_nothing_else)
+{
+    static char code[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static char late[] = "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char ann[65], got[65];
+
+    make_user(live, "ann", "user", ann);
+    make_code(live, "ann", code, 0);
+    make_code(live, "ann", late, 2);
+    live->token = code;
+    assert_int_equal(ask(live, "GET", "/whoami", NULL), 401);
+    assert_int_equal(ask(live, "POST", "/tokens", "{}"), 401);
+    assert_int_equal(ask(live, "POST", "/login", "{\"user\":\"eve\"}"), 400);
+    live->token = late;
+    assert_int_equal(ask(live, "POST", "/login", "{}"), 401);
+    live->token = ann; /* a token is no code */
+    assert_int_equal(ask(live, "POST", "/login", "{}"), 403);
+    live->token = code;
+    assert_int_equal(live_ask(live, "POST", "/login", NULL, "{}", &reply), 201);
+    (void)snprintf(got, sizeof got, "%s", json_string_value(json_object_get(reply.json, "token")));
+    assert_true(json_is_false(json_object_get(reply.json, "login")));
+    reply_clear(&reply);
+    assert_int_equal(ask(live, "POST", "/login", "{}"), 401);
+    live->token = got;
+    assert_is(live, "ann", "user");
+    live->token = NULL; /* no other machine reaches this scheduler */
+    assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"ann\",\"login\":true}"), 409);
+    assert_int_equal(ask(live, "POST", "/tokens",
+                         "{\"user\":\"ann\",\"login\":true,\"ttl_s\":604801}"),
+                     400);
+}
