@@ -356,6 +356,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     logs_kick(a->logs);
     log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
     agent_decided(a);
+    client_files_once(a->options, &a->member, &a->told_clients);
     if (a->options->join_only) /* taken, with the credential that is kept now */
         (void)sd_event_exit(a->event, 0);
 }

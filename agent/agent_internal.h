@@ -11,6 +11,7 @@
 #include "agent/layout.h"
 #include "agent/link/lease.h"
 #include "agent/machine/machine_id.h"
+#include "agent/link/client_files.h"
 #include "agent/link/membership.h"
 #include "agent/link/orders.h"
 #include "agent/machine/node_clock.h"
@@ -26,6 +27,7 @@ struct agent {
     struct layout layout;
     json_t *accounts; /* environment.h; owned */
     struct membership member;
+    bool told_clients;          /* client_files.h; once a start */
     struct edl_error rejection; /* why the scheduler will not have this node; code 0: it does */
     char boot_id[BOOT_ID_SIZE];
     char machine_id[MACHINE_ID_SIZE]; /* "": it has none */

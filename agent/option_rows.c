@@ -40,6 +40,12 @@ static const struct option_row rows[] = {
       "from which it reached the scheduler when it joined; on the\n"
       "scheduler's own machine the one on the way to others)",
       option_text, OPTION_AT_START, AT(address) },
+    { "client-conf", "FILE",
+      "where accounts of this machine read which scheduler to ask,\n"
+      "written at the join, with ca.pem beside it (default: as root\n"
+      "/etc/edl/client.conf, with another state folder none; \"\":\n"
+      "none)",
+      option_text, OPTION_AT_START, AT(client_conf) },
     { "conf", "FILE",
       "and FILE.d/*.conf: these options, one a line as NAME: VALUE\n"
       "(default: as root " DEFAULT_CONF "; \"\": none)",

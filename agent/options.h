@@ -38,6 +38,7 @@ struct agent_options {           /* text is borrowed from argv and from given */
     bool join_token_passed;      /* by the service manager, as join_token_file: good once */
     char token[72];              /* "": none; copied, and wiped from argv */
     bool join_only;              /* end when the scheduler has taken this node */
+    const char *client_conf;     /* NULL: as client_files_keep finds it; "": none */
     const char *state_dir;
     const char *runtime_dir; /* NULL: the state folder */
     const char *output_dir;  /* NULL: in the state folder */
