@@ -4,6 +4,7 @@
 
 #include "client/action.h"
 #include "client/json_read.h"
+#include "client/login_line.h"
 #include "client/report.h"
 #include "client/server.h"
 #include "client/table_print.h"
@@ -16,6 +17,7 @@ struct token_options {
     struct common_options common;
     const char *user, *note;
     uint64_t ttl_us;
+    bool login;
 };
 
 static const struct option_row token_options[] = {
@@ -24,6 +26,8 @@ static const struct option_row token_options[] = {
     { "note", "TEXT", "a name for it", option_text, OPTION_FIELD(struct token_options, note) },
     { "ttl", "TIME", "how long it is good (default: until it is removed)", option_period,
       OPTION_FIELD(struct token_options, ttl_us) },
+    { "login", NULL, "create: a code for edl login, good once (--ttl: default 1d, at most 7d)",
+      option_flag, OPTION_FIELD(struct token_options, login) },
 };
 
 static int create(const struct invocation *invocation, struct server *server)
@@ -41,11 +45,17 @@ static int create(const struct invocation *invocation, struct server *server)
         (void)json_object_set_new(body, "ttl_s",
                                   json_integer((json_int_t)((options->ttl_us + USEC_PER_SEC - 1) /
                                                             USEC_PER_SEC)));
+    if (options->login)
+        (void)json_object_set_new(body, "login", json_true());
     status = server_request(server, "POST", "/tokens", body, &answer);
     if (status != STATUS_OK)
         return status;
     if (invocation->common->json) {
         json_print(answer);
+        return STATUS_OK;
+    }
+    if (options->login) {
+        login_line_print(answer);
         return STATUS_OK;
     }
     (void)printf("%s\n", json_text(answer, "token"));
@@ -67,6 +77,14 @@ static int take_away(const struct invocation *invocation, struct server *server)
     else if (status == STATUS_OK)
         (void)printf("token %" PRIu64 " removed\n", json_u64(answer, "id"));
     return status;
+}
+
+/* A code has no other name until its owner gives it one. */
+static const char *note_of(const json_t *token)
+{
+    const char *note = json_text(token, "note");
+
+    return *note == '\0' && json_is_true(json_object_get(token, "login")) ? "login code" : note;
 }
 
 static int list(const struct invocation *invocation, struct server *server)
@@ -92,7 +110,7 @@ static int list(const struct invocation *invocation, struct server *server)
 
         table_add(table, "%" PRIu64, json_u64(token, "id"));
         table_add(table, "%s", json_text(token, "user"));
-        table_add(table, "%s", json_text(token, "note"));
+        table_add(table, "%s", note_of(token));
         table_add(table, "%s", text_time(json_u64(token, "created_us"), made, sizeof made));
         table_add(table, "%s", text_time(json_u64(token, "expires_us"), expires, sizeof expires));
     }
@@ -111,7 +129,7 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_token = {
     .name = "token",
-    .usage = "create [--note TEXT] [--ttl TIME] [--user NAME] | remove ID | list",
+    .usage = "create [--login] [--note TEXT] [--ttl TIME] [--user NAME] | remove ID | list",
     .summary = "Tokens to come in with from elsewhere",
     .details = "A token is printed when it is made and never again: the scheduler keeps its SHA-256"
                " only.",

@@ -4,9 +4,11 @@
 
 #include "client/collection.h"
 #include "client/json_read.h"
+#include "client/login_line.h"
 #include "client/table_print.h"
 #include "client/text.h"
 #include "client/verb.h"
+#include "shared/macro.h"
 
 struct user_options {
     struct common_options common;
@@ -37,6 +39,23 @@ static void print_user(const json_t *user)
                  json_text(user, json_object_get(user, "role") != NULL ? "role" : "state"));
 }
 
+/* print_added - somebody who may come in has the line for another machine as well */
+static void print_added(const struct invocation *invocation, struct server *server, json_t *user)
+{
+    json_t *made = NULL;
+
+    if (!invocation->common->json)
+        print_user(user);
+    if (!streq(json_text(user, "role"), "none"))
+        made = login_line_ask(server, json_text(user, "name"));
+    if (made != NULL && !invocation->common->json)
+        login_line_print(made);
+    if (made != NULL)
+        (void)json_object_set_new(user, "login", made);
+    if (invocation->common->json)
+        json_print(user);
+}
+
 static void add_row(struct table *table, const json_t *user)
 {
     char since[32];
@@ -62,6 +81,7 @@ static const struct collection users = {
     .body = user_body,
     .query = query,
     .print = print_user,
+    .print_added = print_added,
     .headers = headers,
     .right = 1 << 3,
     .add_row = add_row,
@@ -75,8 +95,9 @@ const struct verb verb_user = {
     .details =
         "A viewer looks. A user also submits jobs and changes or stops their own. An operator"
         " changes\nand stops anybody's, and cordons, drains and removes nodes. An admin also "
-        "manages users.\nA name is that of a Unix account: on the scheduler's own"
-        " machine its owner needs no token.",
+        "manages users.\nA name is that of an account: on the scheduler's own"
+        " machine its owner needs no token.\nFor other machines `edl user add` prints the line "
+        "`edl login ...`, which is good once.",
     VERB_OPTIONS(user_options, struct user_options),
     .collection = &users,
     .min_args = 1,

@@ -15,15 +15,18 @@
 static int change(const struct invocation *invocation, struct server *server, const char *method,
                   const char *path, const json_t *body)
 {
+    const struct collection *collection = invocation->verb->collection;
     _cleanup_json_ json_t *answer = NULL;
     int status = server_request(server, method, path, body, &answer);
 
     if (status != STATUS_OK)
         return status;
-    if (invocation->common->json)
+    if (streq(method, "POST") && collection->print_added != NULL)
+        collection->print_added(invocation, server, answer);
+    else if (invocation->common->json)
         json_print(answer);
     else
-        invocation->verb->collection->print(answer);
+        collection->print(answer);
     return STATUS_OK;
 }
 

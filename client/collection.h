@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct invocation;
+struct server;
 struct table;
 
 struct collection {
@@ -15,8 +16,10 @@ struct collection {
     json_t *(*body)(const struct invocation *invocation); /* of add and set; NULL: was refused */
     const char *(*query)(const struct invocation *invocation); /* of remove: "?forget=1"; or NULL */
     void (*print)(const json_t *item);                         /* after a change */
-    const char *const *headers;                                /* of list, as of table_new */
-    uint32_t right;                                            /* the same */
+    /* instead of print, of one that was added; or NULL */
+    void (*print_added)(const struct invocation *invocation, struct server *server, json_t *item);
+    const char *const *headers; /* of list, as of table_new */
+    uint32_t right;             /* the same */
     void (*add_row)(struct table *table, const json_t *item);
 };
 

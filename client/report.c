@@ -62,8 +62,7 @@ int report_answer(const struct http_answer *answer)
     (void)http_answer_error(answer, &error);
     if (answer->failure != 0) {
         if (error.remedy[0] == '\0')
-            (void)edl_error_remedy(&error,
-                                   "is the server running? `edl dev` starts one on this machine");
+            (void)edl_error_remedy(&error, "is the server running?");
         (void)report_error(&error);
         return STATUS_NO_SERVER;
     }
@@ -89,7 +88,7 @@ int report_answer(const struct http_answer *answer)
     if (remedy != NULL && remedy[0] != '\0')
         tell("try: ", remedy);
     else if (answer->status == 401)
-        (void)fprintf(stderr, "try: --token-file FILE, or export EDL_TOKEN_FILE=FILE\n");
+        (void)fprintf(stderr, "try: edl login URL, or --token-file FILE\n");
 
     bool bad_input = answer->status == 400 || answer->status == 413 || answer->status == 415 ||
                      answer->status == 422;

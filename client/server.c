@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.c - the scheduler that a verb talks to: finding it, its token, and calls to it
+/* server.c - calls to the scheduler that a verb talks to; server_locate.c finds it
  *
  * Blocking calls: a verb has one thing to do at a time. Waiting is done by the scheduler (long poll
  * on /events), never by asking again and again. */
@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -15,9 +14,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "client/dev_file.h"
 #include "client/json_mask.h"
 #include "client/report.h"
+#include "client/server_advice.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -25,132 +24,11 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define TOKEN_MAX 4096
 #define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
-#define LOCAL_SOCKET                                                                               \
-    "/run/edl/scheduler.sock" /* of the scheduler that is a service of this machine */
 #define RETRY_MS 500
 #define RETRY_AFTER_MAX_S 10U
 #define BUSY 429 /* with Retry-After: the caller has more waiting than its share */
 #define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
-
-static const char *environment(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-/* A token is one printable word; anything else would break out of its header line. */
-static int token_check(char *token, const char *origin, struct edl_error *error)
-{
-    size_t size = strcspn(token, "\r\n");
-
-    token[size] = '\0';
-    for (const char *c = token; *c != '\0'; c++)
-        if (*c <= ' ' || *c >= 0x7f)
-            return edl_error_set(error, -EINVAL, "%s does not hold a token", origin);
-    if (size == 0)
-        return edl_error_set(error, -EINVAL, "%s is empty", origin);
-    return 0;
-}
-
-static int token_read(const char *path, char **ret, struct edl_error *error)
-{
-    _cleanup_free_ char *token = xcalloc(1, TOKEN_MAX + 1);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-    if (fd == -1)
-        return edl_error_errno(error, -errno, "reading the token file %s", path);
-    if (read(fd, token, TOKEN_MAX) == -1)
-        return edl_error_errno(error, -errno, "reading the token file %s", path);
-    int r = token_check(token, path, error);
-
-    if (r == 0)
-        *ret = TAKE_PTR(token);
-    return r;
-}
-
-static char *base_from(const char *given)
-{
-    if (strstr(given, "://") != NULL || strncmp(given, "unix:", 5) == 0)
-        return xstrdup(given);
-    return text_format("http://%s", given);
-}
-
-/* The token of options or environment; *ret stays NULL when neither names one. */
-static int explicit_token(const struct common_options *options, char **ret, struct edl_error *error)
-{
-    const char *path =
-        options->token_file != NULL ? options->token_file : environment("EDL_TOKEN_FILE");
-    const char *text = options->token_file != NULL ? NULL : environment("EDL_TOKEN");
-
-    if (path != NULL)
-        return token_read(path, ret, error);
-    if (text != NULL) {
-        _cleanup_free_ char *token = xstrdup(text);
-        int r = token_check(token, "EDL_TOKEN", error);
-
-        if (r < 0)
-            return r;
-        *ret = TAKE_PTR(token);
-    }
-    return 0;
-}
-
-static int locate(const char *given, const char *ca, const json_t *dev, struct server *server,
-                  struct edl_error *error)
-{
-    const char *dev_base = json_string_value(json_object_get(dev, "server"));
-    const char *dev_token = json_string_value(json_object_get(dev, "token_file"));
-    const char *dev_env = json_string_value(json_object_get(dev, "virtual_env"));
-
-    if (given == NULL && dev_base == NULL && access(LOCAL_SOCKET, F_OK) == 0)
-        given = "unix:" LOCAL_SOCKET;
-    if (given == NULL && dev_base == NULL) {
-        (void)edl_error_set(error, -ENOENT, "no server is known");
-        return edl_error_remedy(error,
-                                "`systemctl start edl-scheduler` or `edl dev` starts a cluster on "
-                                "this machine; or --server URL, or export EDL_SERVER=URL");
-    }
-    server->base = base_from(given != NULL ? given : dev_base);
-    if (ca != NULL)
-        server->ca = xstrdup(ca);
-    if (dev_base != NULL && streq(server->base, dev_base) && dev_env != NULL && *dev_env != '\0')
-        server->virtual_env = xstrdup(dev_env);
-    if (server->token == NULL && dev_base != NULL && dev_token != NULL &&
-        streq(server->base, dev_base))
-        return token_read(dev_token, &server->token, error);
-    return 0;
-}
-
-int server_locate(const struct common_options *options, struct server *ret, struct edl_error *error)
-{
-    struct server server = { 0 };
-    json_t *dev = NULL;
-    struct edl_error dev_error = { 0 };
-    const char *given = options->server != NULL ? options->server : environment("EDL_SERVER");
-    const char *ca = options->ca != NULL ? options->ca : environment("EDL_CA");
-    int r = explicit_token(options, &server.token, error);
-
-    if (r < 0)
-        return r;
-    int dev_r = dev_file_read(&dev, &dev_error);
-
-    if (given == NULL && dev_r < 0 && dev_r != -ENOENT) {
-        server_clear(&server);
-        if (error != NULL)
-            *error = dev_error;
-        return dev_r;
-    }
-    r = locate(given, ca, dev, &server, error);
-    json_decref(dev);
-    if (r < 0)
-        server_clear(&server);
-    else
-        *ret = server;
-    return r;
-}
 
 int server_open(const struct common_options *options, struct server *ret)
 {
@@ -263,8 +141,10 @@ int server_call(struct server *server, struct http_call *call, struct http_answe
 {
     call->bearer_token = server->token;
     call_until_heard(server, call, ret_answer);
-    if (ret_answer->failure != 0)
+    if (ret_answer->failure != 0) {
+        server_advise(server->base, ret_answer);
         return STATUS_NO_SERVER;
+    }
     if (!server->verbatim || ret_answer->status >= 400)
         json_mask(ret_answer->json);
     return ret_answer->status < 400 ? STATUS_OK : STATUS_FAILED;

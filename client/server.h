@@ -22,11 +22,22 @@ struct server {
                       characters. What a refusal says has none in any case. */
 };
 
-/* server_locate - fills base, token and ca from the options, the environment and dev.json, in this
- * order A token found in dev.json goes only to the server named in dev.json. Errors: -ENOENT no
- * server known, -EINVAL, and what reading the token file gives. */
+/* Of the scheduler that is a service of this machine. */
+#define LOCAL_SOCKET "/run/edl/scheduler.sock"
+
+/* server_locate - fills base, token and ca: of options and environment, the caller's running `edl
+ * dev`, the caller's own file (client_conf.h), the scheduler of this machine, the file of this
+ * machine, in this order. A token that a file names goes only to the server that it names. Errors:
+ * -ENOENT no server known, -EINVAL, and what reading the files gives. */
 int server_locate(const struct common_options *options, struct server *ret,
                   struct edl_error *error);
+
+/* server_locate_below - the same with the files of a machine whose root is there; for tests */
+int server_locate_below(const char *root, const struct common_options *options, struct server *ret,
+                        struct edl_error *error);
+
+/* server_token_read - the token in a file; *ret is the caller's. -EINVAL: it holds none */
+int server_token_read(const char *path, char **ret, struct edl_error *error);
 
 /* server_open - locate and prepare calls; prints what is wrong. Returns enum status; on STATUS_OK
  * the caller clears *ret. */

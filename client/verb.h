@@ -63,6 +63,8 @@ extern const struct verb verb_kill;
 extern const struct verb verb_events;
 extern const struct verb verb_fetch;
 extern const struct verb verb_hosts;
+extern const struct verb verb_login;
+extern const struct verb verb_logout;
 extern const struct verb verb_logs;
 extern const struct verb verb_node;
 extern const struct verb verb_nodes;
