@@ -6,6 +6,8 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/shares.h"
+#include "scheduler/core/record/clone.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"
@@ -81,7 +83,7 @@ TEST(test_users_take_turns)
     world_policy = &policy_fulfilment;
 }
 
-/* Who takes twice as long has half as many. */
+/* A user whose jobs take twice as long has half as many. */
 TEST(test_shares_are_of_core_seconds)
 {
     struct world *w = world_of_one_node();
@@ -104,7 +106,7 @@ TEST(test_shares_are_of_core_seconds)
     world_free(w);
 }
 
-/* Who asked for nothing meanwhile has saved nothing up. */
+/* A user that asked for nothing meanwhile has saved nothing up. */
 TEST(test_nobody_saves_up)
 {
     struct world *w = world_of_one_node();
@@ -123,7 +125,7 @@ TEST(test_nobody_saves_up)
     world_free(w);
 }
 
-/* Nor does he who has a job that cannot start keep that back for whoever comes. */
+/* Nor does a job that cannot start keep the clock back for newcomers. */
 TEST(test_a_job_that_cannot_start_saves_nothing_up_for_others)
 {
     struct world *w = world_of_one_node();
@@ -149,7 +151,7 @@ TEST(test_a_job_that_cannot_start_saves_nothing_up_for_others)
     world_free(w);
 }
 
-/* Nor does he keep it back for himself. */
+/* Nor for its own user. */
 TEST(test_a_job_that_cannot_start_saves_nothing_up_for_its_user)
 {
     struct world *w = world_of_one_node();
@@ -174,7 +176,7 @@ TEST(test_a_job_that_cannot_start_saves_nothing_up_for_its_user)
     world_free(w);
 }
 
-/* Who had the cluster for himself took it from nobody; the second time after a restart. */
+/* A user alone on the cluster took it from nobody; the second time after a restart. */
 TEST(test_where_nobody_waited_all_begin_alike)
 {
     for (int i = 0; i < 2; i++) {
@@ -267,7 +269,7 @@ TEST(test_a_job_whose_node_was_lost_goes_first)
     }
 }
 
-/* What was refused, or scaled, has not begun to wait anew. */
+/* A job that was scaled has not begun to wait anew. */
 TEST(test_another_document_keeps_the_place)
 {
     struct world *w = world_of_one_node();
@@ -318,7 +320,7 @@ TEST(test_first_come_first_served)
     world_free(w);
 }
 
-/* Who came under the other order begins to wait when users have their shares. */
+/* Jobs that came under the other order begin to wait when users have their shares. */
 TEST(test_shares_begin_with_the_option)
 {
     struct world *w = world_of_one_node();
@@ -341,21 +343,20 @@ TEST(test_shares_begin_with_the_option)
     world_free(w);
 }
 
-/* Groups and priorities count apart: what is had there says nothing here. */
+/* Each priority has bills of its own. */
 TEST(test_another_priority_counts_afresh)
 {
     struct world *w = world_of_one_node();
     const struct job_change change = { .prioritise = true, .priority = 1 };
     struct edl_error error = { 0 };
 
-    for (int i = 0; i <= 4; i++) {
-        char name[4];
-
-        (void)snprintf(name, sizeof name, "a%d", i);
-        (void)submit(w, "ann", name, 0);
-    }
+    (void)submit(w, "ann", "a0", 0);
+    (void)submit(w, "ann", "a1", 0);
+    (void)submit(w, "ann", "a2", 0);
     assert_next(w, "a0", "a1");
     assert_next(w, "a1", "a2");
+    (void)submit(w, "ann", "a3", 0);
+    (void)submit(w, "ann", "a4", 0);
     (void)submit(w, "bob", "b1", 0);
     (void)submit(w, "bob", "b2", 0);
     assert_int_equal(cluster_change_job(w->cluster, named(w, "b1"), &change, w->now, &error), 0);
@@ -365,5 +366,27 @@ TEST(test_another_priority_counts_afresh)
     assert_next(w, "a3", "b1");
     assert_next(w, "b1", "b2");
     assert_next(w, "b2", "a4");
+    world_free(w);
+}
+
+/* A copy without the jobs that are over, as a forecast makes, knows their part of the bills. */
+TEST(test_a_copy_has_the_bills)
+{
+    struct world *w = world_of_one_node();
+    struct cluster *copy;
+    struct job *job = submit(w, "ann", "a0", 0);
+
+    (void)submit(w, "ann", "a1", 0);
+    (void)submit(w, "bob", "b1", 0);
+    (void)submit(w, "bob", "b2", 0);
+    for (int s = 0; s < 1000; s++)
+        world_second(w);
+    assert_next(w, "a0", "b1");
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_int_equal(share_others_before(w->cluster, named(w, "a1")), 1);
+    copy = cluster_clone_active(w->cluster, w->now);
+    assert_null(cluster_find_job(copy, "a0"));
+    assert_int_equal(share_others_before(copy, cluster_find_job(copy, "a1")), 1);
+    (void)cluster_free(copy);
     world_free(w);
 }

@@ -261,6 +261,8 @@ static void bring_forward(struct fixture *f, int version)
     assert_int_equal(rename(old, f->path), 0);
     restart(f);
     assert_int_equal(store_schema_version(f->store), newest);
+    assert_true(version >= 39 || the_job(f)->charged == 0); /* it counts nothing to its user */
+    cluster_job(before, the_job(f)->id)->charged = the_job(f)->charged;
     if (cluster_compare(before, f->cluster, &error) < 0 ||
         cluster_compare(f->cluster, before, &error) < 0)
         fail_msg("%s", error.text);

@@ -64,9 +64,9 @@ struct job {
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
     uint64_t turn_wall_us; /* its place among those that wait: job_turn.c */
-    /* shares.c: where the clock of its users stood when it came, and what its own user had had when
-     * it was started; 0: it did not wait at its priority. And what it counts to him besides, from
-     * its start on, more at its end */
+    /* shares.c: the clock of its users when it came, then the bill of its own user before its
+     * start; 0: it did not wait at its priority. And its own cost, from its start on, more at its
+     * end */
     uint64_t served, charged;
     /* its owner's bounds of parameter servers, once a number within them was chosen, which is its
      * minimum and maximum from then on (job_servers.c); 0: none was */

@@ -2,7 +2,7 @@
 /* queue.c - the order of the waiting jobs
  *
  * Jobs that ask for exactly the same form a class: where the first of them does not fit, no other
- * does. Classes are in the order of their priority, then of what their user has had (shares.c),
+ * does. Classes are in the order of their priority, then of the bill of their user (shares.c),
  * then of the turn of their next job (its submission, or job_turn.c, as the policy has it). Those
  * before `next` in a class are promised room already. Entering and leaving is O(log n).
  *

@@ -34,7 +34,7 @@ struct least {
 
 /* A place among jobs of one priority. */
 struct turn {
-    uint64_t served;  /* what its user has had: shares.c */
+    uint64_t served;  /* the bill of its user: shares.c */
     uint64_t wall_us; /* 0 where the order is that of the submission */
     uint64_t id;
 };

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shares.c - what each user has had, so that one user's thousands do not stand before all
+/* shares.c - the bills of users, so that one user's thousands do not stand before all
  *
- * Start-time fair queueing over users, within a priority and a group: the user with the least goes
- * first. A start charges its user what the job is expected to cost, and its end what it used
- * besides. In advance it is ten minutes at most: so a wrong guess, or a long job that fails at
- * once, costs its user little, and nothing has to be given back.
+ * Start-time fair queueing over users, within a priority and a group: the user with the least bill
+ * goes first. A start adds the cost that is expected of the job, and its end the rest of its true
+ * cost. In advance it is that of ten minutes at most. So a wrong guess, or a long job that fails
+ * at once, costs its user little, and nothing has to be given back.
  *
- * Each level has a clock: what the last one who was served had had at his start. Whoever begins to
- * wait counts as one who has had that, or what he himself has had if that is more. So nobody saves
- * up by asking for nothing, nor by asking for a node that will not come for a week. Where nobody
- * waits the clock goes on to what users had had whose jobs are over. So who had an empty cluster
- * for himself took it from nobody. Among jobs of one user, and among users with as much, the turn
- * decides (job_turn.c).
+ * Each level has a clock: the bill of the user who was served last, before that start. A user that
+ * begins to wait counts as having a bill of at least as much. So nobody saves up by asking for
+ * nothing, nor by asking for a node that will not come for a week. While nobody waits the clock
+ * goes on to the bills of jobs that are over: a user alone on an empty cluster took it from nobody.
+ * Among jobs of one user, and among users with equal bills, the turn decides (job_turn.c).
  *
  * A job that was started before is paid for. When it has to wait again, because its node was lost,
  * it goes before all users' jobs of its priority.
  *
- * What a user has had is on record with his jobs. So a restart and a copy of the cluster know it as
- * well. Another priority or group counts afresh: what others had had there says nothing here. */
+ * Bills are on record with the jobs. So a restart and a copy of the cluster know them as well.
+ * Another priority or group counts afresh. */
 #include "scheduler/core/plan/shares.h"
 
 #include <math.h>
@@ -34,7 +33,7 @@
 #include "scheduler/core/plan/queue.h"
 
 #define ADVANCE_MOST_S 600.0
-#define GPU_MILLICORES 8000 /* what a GPU costs its user */
+#define GPU_MILLICORES 8000 /* the cost of a GPU */
 
 static bool is_back(const struct share *share)
 {
@@ -55,7 +54,7 @@ static struct share_level *level_of(struct queue *queue, int32_t priority, uint3
     return level;
 }
 
-/* Who begins to wait counts as that one does in any case. */
+/* A user that begins to wait counts as that one does in any case. */
 static void forget_idle(struct queue *queue)
 {
     struct share *share;
@@ -127,8 +126,8 @@ static void set_served(struct queue *queue, struct share *share, uint64_t served
     queue_follow_share(queue, share, moves);
 }
 
-/* Where nobody of the group waits what users of other groups had had counts as well: a group's
- * clock stands still meanwhile. */
+/* Where nobody of the group waits the clocks of other groups count as well: its own stands still
+ * meanwhile. */
 static void set_clock(struct queue *queue, struct share_level *level)
 {
     const struct share_level *other;
@@ -248,7 +247,7 @@ void share_charge(struct cluster *cluster, struct job *job)
     effect_save_job(cluster, job);
 }
 
-/* What is on record with the job is what its user has had then. */
+/* The job has its user's bill on record then. */
 void share_settle(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct queue *queue = &cluster->planner->queue;

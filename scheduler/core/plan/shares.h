@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shares.h - what each user has had, so that one user's thousands do not stand before all */
+/* shares.h - the bills of users, so that one user's thousands do not stand before all */
 #pragma once
 
 #include <stdbool.h>
@@ -27,12 +27,12 @@ struct share_level_key {
 struct share_level {
     struct share_level_key key;
     uint64_t now;    /* its clock: shares.c; 0: nobody has waited yet */
-    uint64_t ended;  /* the most that a user had had whose job is over */
+    uint64_t ended;  /* the largest bill at the end of a job */
     uint32_t n_jobs; /* in the queue, that were never started */
     UT_hash_handle hh;
 };
 
-/* What a user has had at a priority. */
+/* The bill of a user at a priority. */
 struct share {
     struct share_key key;
     struct share_level *level;   /* borrowed */
@@ -46,19 +46,19 @@ struct share {
 struct share *share_find(struct queue *queue, const struct job *job);
 
 /* share_enter, share_leave - a job in the queue; joins: it may be one that begins to wait. Its user
- * counts then at least as one who has had what the last one who was served had had. O(1), where
- * nobody waited or his jobs move O(users and his classes) */
+ * has a bill of at least the clock then. O(1), where nobody waited or his jobs move O(users and his
+ * classes) */
 void share_enter(struct cluster *cluster, struct share *share, struct job *job, bool joins);
 void share_leave(struct share *share);
 
-/* share_charge - a waiting job is being started: its user is charged what it is expected to cost
- * with its minimum, at most that of ten minutes. O(users and his classes)
- * share_settle - it is over: he is charged what it used besides */
+/* share_charge - a waiting job is being started: its user is charged its expected cost with its
+ * minimum, at most that of ten minutes. O(users and his classes)
+ * share_settle - it is over: he is charged the rest of its true cost */
 void share_charge(struct cluster *cluster, struct job *job);
 void share_settle(struct cluster *cluster, struct job *job, struct instant now);
 
-/* shares_know - once after a restart: what users have had by the records of their started jobs.
- * O(n) in the jobs, then O(1) */
+/* shares_know - once after a restart: the bills by the records of jobs that were started. O(n) in
+ * the jobs, then O(1) */
 void shares_know(struct cluster *cluster);
 
 /* shares_copy - of a cluster whose jobs the copy has in its queue, and not all that are over */
