@@ -29,8 +29,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    printf("rank=%d size=%d sum=%d node=%s RANK=%s X=%s told=%s index=%s\n", rank, size, sum, var("EDL_NODE"), var("RANK"), var("X"),
-           var("OMPI_COMM_WORLD_RANK"), var("EDL_INDEX"));
+    printf("rank=%d size=%d sum=%d node=%s RANK=%s X=%s told=%s index=%s P=%s\n", rank, size, sum, var("EDL_NODE"), var("RANK"), var("X"),
+           var("OMPI_COMM_WORLD_RANK"), var("EDL_INDEX"), var("PADDLE_INIT_TRAINER_ID"));
     fflush(stdout);
     while (argc > 1 && argv[1][0] == 'h')
         pause();
@@ -74,21 +74,27 @@ run x -e X=job -- mpirun.openmpi -n 3 -x X=given ./hello
 ranks 3
 [ "$(grep -c 'RANK=- X=given ' <<<"$log")" = 3 ] || fail "-x is not given: $log"
 for n in 0 1 2; do # the node of a rank is that of the instance by which it was started
-    grep -q "rank=$n .* told=$n index=$n" <<<"$log" || fail "rank $n has another instance's environment: $log"
+    grep -q "rank=$n .* told=$n index=$n P=$n" <<<"$log" || fail "rank $n has another instance's environment: $log"
 done
 
 echo '== a command that is not mpirun is run by it, with the job s own variables'
-run plain -e X=job -- ./hello
+run plain -e X=job -e SLURM_JOBID=7 -e SLURM_NODELIST=elsewhere -- ./hello # variables of Slurm disturb nobody
 ranks 3
 [ "$(grep -c 'X=job' <<<"$log")" = 3 ] || fail "the environment of the job is missing: $log"
 
 echo '== a hostfile of node names, a script, twice as many ranks'
-printf 'node-1\nnode-2\nnode-3\n' >"$work/machines"
+printf 'node-1\ntrainer-1\nnode-3\n' >"$work/machines" # a node, or an instance
 printf '#!/bin/sh\nmkdir logs.$EDL_INDEX\nmpirun.openmpi -hostfile machines -n 6 ./hello\n' >"$work/start.sh"
 chmod +x "$work/start.sh"
 run machines -- ./start.sh
 ranks 6
 grep -q 'rank=4 .*index=1' <<<"$log" || fail "the ranks are not dealt out node by node: $log"
+
+if /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; then
+    echo '== mpi4py'
+    run mpi4py -- mpirun.openmpi -n 3 /usr/bin/python3 -c 'from mpi4py import MPI; print("sum", MPI.COMM_WORLD.allreduce(1), flush=True)'
+    [ "$(grep -o 'sum 3' <<<"$log" | wc -l)" = 3 ] || fail "they do not meet: $log"
+fi
 
 echo '== a host that is none of the job s'
 printf 'node-1\nn9\n' >"$work/wrong"
@@ -112,6 +118,9 @@ refused() {
     [[ $answer == *"$words"* ]] || fail "refused for another reason: $answer"
 }
 refused 'mode mpi cannot lose or gain processes' --min 1 --max 3 -- mpirun ./hello
+jq -n '{name: "lossy", mode: "mpi", fault_tolerant: true, roles: [{role: "trainer", command: ["mpirun", "true"], min: 3, max: 3}]}' >"$work/lossy.json"
+! answer=$(edl submit "$work/lossy.json" 2>&1) || fail 'fault_tolerant is taken'
+[[ $answer == *'mode mpi cannot lose or gain processes'* ]] || fail "refused for another reason: $answer"
 
 echo '== every end leaves nothing behind'
 # held NAME: three ranks run
