@@ -403,6 +403,17 @@ bool log_pump_lost(const struct log_pump *pump, char *text, size_t size)
     return pump->stuck || pump->gap.error != 0;
 }
 
+void log_pump_tell_lost(const struct log_pump *pump, char *reason, size_t size)
+{
+    char what[256];
+
+    if (!log_pump_lost(pump, what, sizeof what))
+        return;
+    log_warning("%s", what);
+    if (reason[0] == '\0')
+        (void)snprintf(reason, size, "%s", what);
+}
+
 void log_pump_say(struct log_pump *pump, const char *text)
 {
     if (!pump->stuck)

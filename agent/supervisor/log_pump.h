@@ -41,6 +41,10 @@ void log_pump_end(struct log_pump *pump);
  * nothing */
 bool log_pump_lost(const struct log_pump *pump, char *text, size_t size);
 
+/* log_pump_tell_lost - likewise, told in the journal, and as the reason of the end if there is none
+ */
+void log_pump_tell_lost(const struct log_pump *pump, char *reason, size_t size);
+
 /* log_pump_say - before log_pump_open or behind log_pump_end: a line of ours */
 void log_pump_say(struct log_pump *pump, const char *text);
 

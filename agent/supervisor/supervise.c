@@ -538,18 +538,6 @@ static bool is_lease_over(const struct supervisor *s)
            fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
 }
 
-/* tell_lost - where its log could not: in the journal, and in its end if nothing else is told */
-static void tell_lost(const struct supervisor *s, struct exit_record *ret)
-{
-    char what[sizeof ret->reason];
-
-    if (!log_pump_lost(s->pump, what, sizeof what))
-        return;
-    log_warning("%s", what);
-    if (ret->reason[0] == '\0')
-        (void)snprintf(ret->reason, sizeof ret->reason, "%s", what);
-}
-
 /* describe_words - of a program that failed: what it wrote last, and what to do about it, if that is
  * known. Its log has that as well, for whoever follows it. */
 static void describe_words(const struct supervisor *s, struct exit_record *ret)
@@ -608,7 +596,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
         else if (s->fence.cause != FENCE_NONE)
             (void)snprintf(ret->reason, sizeof ret->reason, "%s", fence_say(s->fence.cause));
     }
-    tell_lost(s, ret);
+    log_pump_tell_lost(s->pump, ret->reason, sizeof ret->reason);
     ret->frozen_us = standstill_us(&s->standstill);
     if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
         ret->cpu_used_us =
