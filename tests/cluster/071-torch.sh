@@ -81,7 +81,7 @@ end_all() { # processes and files of a job that is over
 # the last event of each process, of those in the newest generation
 newest() { tail -qn 1 "$said"/elastic/*.log 2>/dev/null | jq -cs '(map(.generation // 0) | max) as $g | map(select(.event == "step" and .generation == $g))'; }
 world() { # N GENERATION: all of a world of N step in it, behind that generation
-    newest | jq -e --argjson n "$1" --argjson g "$2" 'length == $n and all(.[]; .size == $n and .generation > $g)' >/dev/null
+    newest | holds --argjson n "$1" --argjson g "$2" 'length == $n and all(.[]; .size == $n and .generation > $g)'
 }
 generation() { newest | jq '.[0].generation'; }
 logs() { grep -l "\"generation\": $1," "$said"/elastic/*.log | sort; } # of whom stepped in it
@@ -105,7 +105,7 @@ machine_link n3 up
 await 300 'three again' while_job elastic world 3 "$third"
 stay "$third" "$(generation)" 2
 end_all elastic
-cat "$said"/elastic/*.log | jq -se 'map(select(.event == "step")) | group_by([.step, .generation]) | all(.[]; (map(.sum) | unique | length) == 1)' >/dev/null ||
+cat "$said"/elastic/*.log | holds -s 'map(select(.event == "step")) | group_by([.step, .generation]) | all(.[]; (map(.sum) | unique | length) == 1)' ||
     fail 'the parameters of a step differ'
 echo "elastic: $(cat "$said"/elastic/*.log | jq -s 'map(select(.event == "step").step) | max') steps, generations $first $second $third"
 
