@@ -228,8 +228,9 @@ static void print_slots(const json_t *hosts, const struct hosts_options *options
         host = json_text(item, name);
         if (is_running(item) && *host != '\0')
             (void)json_object_set_new(slots, host,
-                                      json_integer((json_int_t)(json_u64(slots, host) +
-                                                                json_u64(item, "slots"))));
+                                      json_integer(
+                                          json_integer_value(json_object_get(slots, host)) +
+                                          json_integer_value(json_object_get(item, "slots"))));
     }
     json_object_foreach(slots, host, item)
     {
