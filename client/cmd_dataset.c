@@ -264,8 +264,9 @@ static void tell(const struct cut *cuts, size_t n, const struct dataset_options 
                                                   "parts", (json_int_t)cuts[i].n_made, "lines",
                                                   (json_int_t)cuts[i].n_lines));
         else
-            (void)printf("%s: %" PRIu64 " lines in %" PRIu64 " parts: %s-00000 ...\n", cuts[i].path,
-                         cuts[i].n_lines, cuts[i].n_made, cuts[i].prefix);
+            (void)printf("%s: %" PRIu64 " line%s in %" PRIu64 " part%s: %s-00000 ...\n",
+                         cuts[i].path, cuts[i].n_lines, PLURAL(cuts[i].n_lines), cuts[i].n_made,
+                         PLURAL(cuts[i].n_made), cuts[i].prefix);
     }
     if (o->common.json) {
         _cleanup_json_ json_t *all = json_pack("{s:O}", "files", files);

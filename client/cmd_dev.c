@@ -226,7 +226,7 @@ static void finish(struct dev *dev, struct dev_reaper *reaper)
     int killed = dev_reaper_kill_all(reaper, KILL_WITHIN_US);
 
     if (killed > 0)
-        report_note("killed %d processes that were left", killed);
+        report_note("killed %d process%s left", killed, killed == 1 ? " that was" : "es that were");
     else if (killed < 0)
         report_note("some processes could not be killed; see `ps --ppid %d`", (int)getpid());
     if (dev->lock_fd >= 0)

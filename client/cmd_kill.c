@@ -84,8 +84,9 @@ static int kill_one(struct server *server, const struct kill_options *options, c
     else if (options->common.json)
         json_print(answer.json);
     else if (array)
-        (void)printf("array %s: %" PRIu64 " jobs are being stopped\n",
-                     json_text(answer.json, "array"), json_u64(answer.json, "jobs"));
+        (void)printf("array %s: %" PRIu64 " job%s being stopped\n", json_text(answer.json, "array"),
+                     json_u64(answer.json, "jobs"),
+                     json_u64(answer.json, "jobs") == 1 ? " is" : "s are");
     else
         job_print_line(answer.json);
     http_answer_clear(&answer);

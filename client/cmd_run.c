@@ -131,8 +131,8 @@ static void tell(const struct run_job *job, const json_t *accepted)
 {
     _cleanup_free_ char *folder = run_job_folder(job);
 
-    report_note("job %s (%" PRIu64 ") on %zu hosts, in %s", job->name, json_u64(accepted, "id"),
-                job->list->n_hosts,
+    report_note("job %s (%" PRIu64 ") on %zu host%s, in %s", job->name, json_u64(accepted, "id"),
+                job->list->n_hosts, PLURAL(job->list->n_hosts),
                 folder != NULL ? folder : "private folders (conf has no ROOT_DIR)");
     for (size_t i = 0; i < job->list->n_hosts; i++)
         report_note("  %s is node %s: parameter server and trainer %zu", job->list->hosts[i].text,

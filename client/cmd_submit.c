@@ -88,8 +88,9 @@ static void print_accepted(const json_t *answer, bool json)
         return;
     }
     if (array != NULL)
-        (void)printf("array %s: %" PRIu64 " jobs (%" PRIu64 " to %" PRIu64 ")%s%s\n",
-                     json_text(answer, "job"), json_u64(array, "jobs"), json_u64(answer, "id"),
+        (void)printf("array %s: %" PRIu64 " job%s (%" PRIu64 " to %" PRIu64 ")%s%s\n",
+                     json_text(answer, "job"), json_u64(array, "jobs"),
+                     PLURAL(json_u64(array, "jobs")), json_u64(answer, "id"),
                      json_u64(array, "last_id"), *reason != '\0' ? ": " : "", reason);
     else
         job_print_line(answer);

@@ -80,7 +80,8 @@ static void print_nodes(const json_t *answer)
             (void)printf("node %s: %s\n", json_text(node, "node"), json_text(node, "note"));
     }
     json_object_foreach(json_object_get(answer, "others"), verdict, n)(void)
-        printf("and %" JSON_INTEGER_FORMAT " more nodes: %s\n", json_integer_value(n), verdict);
+        printf("and %" JSON_INTEGER_FORMAT " more node%s: %s\n", json_integer_value(n),
+               PLURAL(json_integer_value(n)), verdict);
 }
 
 static void print_deadline(const json_t *deadline)
@@ -91,9 +92,9 @@ static void print_deadline(const json_t *deadline)
         return;
     (void)printf("its deadline is %s: ", json_text(deadline, "at"));
     if (needed > 0)
-        (void)printf("%s, it is kept with %" PRIu64 " instances\n",
+        (void)printf("%s, it is kept with %" PRIu64 " instance%s\n",
                      json_is_true(json_object_get(deadline, "in_time")) ? "in time" : "not in time",
-                     needed);
+                     needed, PLURAL(needed));
     else
         (void)printf("no number of instances that it may have keeps it; a larger max-instance "
                      "may, or a later deadline\n");
@@ -116,8 +117,8 @@ static void print_outlook(const json_t *outlook)
 
     if (!json_is_object(outlook))
         return;
-    (void)printf("with its %" PRIu64 " instances it is over in %s, at %s%s\n",
-                 json_u64(outlook, "instances"),
+    (void)printf("with its %" PRIu64 " instance%s it is over in %s, at %s%s\n",
+                 json_u64(outlook, "instances"), PLURAL(json_u64(outlook, "instances")),
                  text_duration(json_u64(outlook, "seconds_left") * USEC_PER_SEC, left, sizeof left),
                  json_text(outlook, "ends"),
                  streq(json_text(outlook, "basis"), "family") ? ", as long as jobs like it took"

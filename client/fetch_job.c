@@ -560,12 +560,13 @@ static void sum_up(struct fetch *f)
     }
     if (f->wish->list)
         return;
-    (void)printf("%s: %" PRIu64 " files fetched (%s in all)", f->root, f->files_done,
-                 text_bytes(f->bytes, bytes, sizeof bytes));
+    (void)printf("%s: %" PRIu64 " file%s fetched (%s in all)", f->root, f->files_done,
+                 PLURAL(f->files_done), text_bytes(f->bytes, bytes, sizeof bytes));
     if (f->files_there > 0)
-        (void)printf(", %" PRIu64 " were there", f->files_there);
+        (void)printf(", %" PRIu64 " %s there", f->files_there,
+                     f->files_there == 1 ? "was" : "were");
     if (f->links_done > 0)
-        (void)printf(", %" PRIu64 " links made", f->links_done);
+        (void)printf(", %" PRIu64 " link%s made", f->links_done, PLURAL(f->links_done));
     if (f->files_failed > 0)
         (void)printf(", %" PRIu64 " not", f->files_failed);
     (void)putchar('\n');

@@ -58,9 +58,10 @@ void job_print_line(const json_t *job)
 void job_print_skipped(const char *label, uint64_t tasks, uint64_t records)
 {
     if (tasks > 0)
-        (void)printf("%s %" PRIu64 " task%s with %" PRIu64 " records failed too often and %s not "
+        (void)printf("%s %" PRIu64 " task%s with %" PRIu64 " record%s failed too often and %s not "
                      "trained\n",
-                     label, tasks, tasks == 1 ? "" : "s", records, tasks == 1 ? "was" : "were");
+                     label, tasks, PLURAL(tasks), records, PLURAL(records),
+                     tasks == 1 ? "was" : "were");
 }
 
 void job_print_lost(const char *label, uint64_t chunks, uint64_t records)

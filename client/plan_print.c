@@ -91,8 +91,8 @@ static void print_array(FILE *out, const json_t *array)
 
     if (array == NULL)
         return;
-    (void)fprintf(out, "array: %" PRIu64 " of %" PRIu64 " jobs start%s", start, n,
-                  start < n ? " before any job ends" : "");
+    (void)fprintf(out, "array: %" PRIu64 " of %" PRIu64 " job%s%s", start, n,
+                  n == 1 ? " starts" : "s start", start < n ? " before any job ends" : "");
     if (json_is_integer(first) && first_us == 0)
         (void)fprintf(out, ", the first now");
     else if (json_is_integer(first))

@@ -120,8 +120,8 @@ static void tell(const struct output *out, const struct recordio_call *call)
         json_print(json);
         return;
     }
-    (void)printf("%" PRIu64 " records in %" PRIu64 " file%s: %s-00000%s\n", out->n_records,
-                 out->n_files, out->n_files == 1 ? "" : "s", out->prefix,
+    (void)printf("%" PRIu64 " record%s in %" PRIu64 " file%s: %s-00000%s\n", out->n_records,
+                 PLURAL(out->n_records), out->n_files, out->n_files == 1 ? "" : "s", out->prefix,
                  out->n_files == 1 ? "" : " ...");
     (void)printf("dataset: %s-*\n", out->prefix);
 }

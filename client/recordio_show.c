@@ -275,7 +275,8 @@ static void check_chunk(const char *path, const struct recordio_chunk *chunk,
     struct edl_error error = { 0 };
 
     if (work_told_due(&checked->told))
-        report_note("checking: %" PRIu64 " records so far, now in %s", checked->n_records, path);
+        report_note("checking: %" PRIu64 " record%s so far, now in %s", checked->n_records,
+                    PLURAL(checked->n_records), path);
     if (recordio_read_chunk(path, chunk->offset_bytes, &records, &error) < 0) {
         add_loss(chunk, &error);
         add_damage(checked, &damage, &error);

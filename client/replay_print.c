@@ -51,8 +51,8 @@ void replay_print(const struct replay *replay, const struct recording *recording
 {
     char begin[32], end[32];
 
-    (void)printf("record of %zu jobs, %s to %s\n", recording->trace->n,
-                 text_time(recording->begin_us, begin, sizeof(begin)),
+    (void)printf("record of %zu job%s, %s to %s\n", recording->trace->n,
+                 PLURAL(recording->trace->n), text_time(recording->begin_us, begin, sizeof(begin)),
                  text_time(recording->end_us, end, sizeof(end)));
     for (size_t i = 0; i < ELEMENTS(tales); i++)
         if (number_of(recording, &tales[i]) > 0)
@@ -64,7 +64,8 @@ void replay_print(const struct replay *replay, const struct recording *recording
             printf("  the scheduler has now the policy %s, which lets jobs grow until %g %% of the "
                    "cores are granted; here all places can be had (fulfilment: 97 %%)\n",
                    json_text(replay->cluster, "policy"), 100 * max_load(replay));
-    (void)printf("  as many as %u instances were there at once\n", recording->peak);
+    (void)printf("  as many as %u instance%s there at once\n", recording->peak,
+                 recording->peak == 1 ? " was" : "s were");
     if (!isnan(recording->start_s))
         (void)printf("  an instance took %.3g s to start (median)\n", recording->start_s);
     (void)putchar('\n');

@@ -57,9 +57,10 @@ static int restore(const struct scheduler_options *options)
         restored_clear(&restored);
         return EXIT_FAILURE;
     }
-    (void)printf("restored %" PRIu64 " jobs and %" PRIu64 " nodes; new numbers begin at %" PRIu64
+    (void)printf("restored %" PRIu64 " job%s and %" PRIu64 " node%s; new numbers begin at %" PRIu64
                  "\n",
-                 restored.jobs, restored.nodes, restored.first_number);
+                 restored.jobs, PLURAL(restored.jobs), restored.nodes, PLURAL(restored.nodes),
+                 restored.first_number);
     if (restored.aside[0] != '\0')
         (void)printf("the former database is %s\n", restored.aside);
     print_revoked(&restored);

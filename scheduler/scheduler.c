@@ -222,10 +222,11 @@ static void warn_of_short_lease(const struct scheduler *scheduler)
     uint64_t least_us = cluster_least_lease_us(scheduler->cluster);
 
     if (scheduler->options.lease_us < least_us)
-        log_warning("a lease of %.0f s is short for %u nodes, which all report four times in it: "
+        log_warning("a lease of %.0f s is short for %u node%s, which all report four times in it: "
                     "lease: %.0fs in scheduler.conf is better",
                     (double)scheduler->options.lease_us / (double)USEC_PER_SEC,
                     HASH_COUNT(cluster_nodes(scheduler->cluster)),
+                    PLURAL(HASH_COUNT(cluster_nodes(scheduler->cluster))),
                     (double)(least_us + USEC_PER_SEC - 1) / (double)USEC_PER_SEC);
 }
 

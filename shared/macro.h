@@ -11,6 +11,10 @@
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 
+/* Behind the noun of n things: "%u job%s", "%u process%s". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+#define PLURAL_ES(n) ((n) == 1 ? "" : "es")
+
 #define USEC_PER_SEC UINT64_C(1000000)
 #define USEC_PER_MSEC UINT64_C(1000)
 #define NEVER_US UINT64_MAX /* a deadline that never comes */

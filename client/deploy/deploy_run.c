@@ -418,9 +418,9 @@ static int confirm_removal(struct run *run, const struct host_list *hosts)
         return STATUS_OK;
     if (isatty(STDIN_FILENO)) {
         (void)fprintf(stderr,
-                      "This takes edl-agent off %zu hosts, ends what runs there, and removes the "
+                      "This takes edl-agent off %zu host%s, ends what runs there, and removes the "
                       "outputs of jobs in /var/lib/edl/agent/output.\nGo on? (yes, no) ",
-                      hosts->n_hosts);
+                      hosts->n_hosts, PLURAL(hosts->n_hosts));
         if (fgets(answer, sizeof answer, stdin) != NULL && streq(answer, "yes\n"))
             return STATUS_OK;
     }

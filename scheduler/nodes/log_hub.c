@@ -270,9 +270,9 @@ static const char *say_dropped(uint64_t have, uint64_t dropped, char text[LOG_NO
     text[0] = '\0';
     if (dropped > have)
         (void)snprintf(text, LOG_NOTICE_BYTES,
-                       "[edl: %" PRIu64 " bytes of output are missing here: the node keeps the "
+                       "[edl: %" PRIu64 " byte%s of output %s missing here: the node keeps the "
                        "newest, see log-max]\n",
-                       dropped - have);
+                       dropped - have, PLURAL(dropped - have), dropped - have == 1 ? "is" : "are");
     return text;
 }
 
@@ -289,9 +289,11 @@ const char *log_say_before(const char *node, const char *file, uint64_t bytes,
     text[0] = '\0';
     if (bytes > 0 && file != NULL)
         (void)snprintf(text, LOG_BEFORE_BYTES,
-                       "[edl: %" PRIu64 " bytes of output before this line are not shown: node %s "
-                       "has them in %.*s]\n",
-                       bytes, node, printable_prefix(file, LOG_FILE_SHOWN_BYTES), file);
+                       "[edl: %" PRIu64 " byte%s of output before this line %s not shown: node %s "
+                       "has %s in %.*s]\n",
+                       bytes, PLURAL(bytes), bytes == 1 ? "is" : "are", node,
+                       bytes == 1 ? "it" : "them", printable_prefix(file, LOG_FILE_SHOWN_BYTES),
+                       file);
     return text;
 }
 

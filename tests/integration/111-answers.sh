@@ -22,7 +22,7 @@ await 30 'the first runs' job_is first running
 edl submit --name second --cpu 1 --follow -- echo seen >"$work/out" 2>"$work/err" &
 follower=$!
 told() { grep -q "$1" "$work/err"; }
-await 30 'why it waits is told' told '^note: second waits: its minimum of 1 processes needs 1000m CPU'
+await 30 'why it waits is told' told '^note: second waits: its minimum of 1 process needs 1000m CPU'
 edl node cordon node-1 node-2
 await 30 'that it changed is told' told '^note: second waits: no node'
 edl node uncordon node-1 node-2

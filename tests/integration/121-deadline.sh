@@ -51,7 +51,7 @@ job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late 
 job second 40s | edl submit - >"$work/second"
 grep -q '^deadline: in time: over within ' "$work/second" || fail "second: $(cat "$work/second")"
 await 120 'second runs' at_least second trainer 1
-edl why second | grep -Eq '^with its [12] instances it is over in [0-9][0-9a-z]*, at 20.*, as long as jobs like it took$' ||
+edl why second | grep -Eq '^with its [12] instances? it is over in [0-9][0-9a-z]*, at 20.*, as long as jobs like it took$' ||
     fail "why: $(edl why second)"
 # one that has time takes none from it
 edl plan --json - <<JOB | holds '.outlook.others_late.count == 0' || fail 'both have time'

@@ -19,7 +19,7 @@ for name in one two three; do
 done
 api GET /nodes | holds '.nodes | all(.cpu_granted_millicores <= .cpu_millicores)' || fail 'a node is over-committed'
 # its tasks have told how fast it is
-has_outlook() { edl why one | grep -Eq '^with its [1-5] instances it is over in [0-9][0-9a-z]*, at 20'; }
+has_outlook() { edl why one | grep -Eq '^with its [1-5] instances? it is over in [0-9][0-9a-z]*, at 20'; }
 await 120 'it is known when one will be over' while_job one has_outlook
 # what is scarce has a price, which the moves were told with
 edl policy >"$work/policy"

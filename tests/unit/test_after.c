@@ -27,9 +27,9 @@ TEST(test_waits_for_success)
     world_run(w, 4);
     assert_int_equal(first->state, JOB_RUNNING);
     assert_code(job, JOB_QUEUED, "waits-for-job");
-    assert_string_equal(job->reason, "waits until first (1) and 1 others have succeeded");
+    assert_string_equal(job->reason, "waits until first (1) and 1 other have succeeded");
     assert_string_equal(cluster_explain(w->cluster, job, text, sizeof text),
-                        "waits for first (1), which is running, and for 1 others; it is placed "
+                        "waits for first (1), which is running, and for 1 other; it is placed "
                         "when all have succeeded, and fails when one does not");
     world_restart(w);
     world_run(w, 4);

@@ -78,7 +78,7 @@ TEST(test_arrays_behind_arrays)
     first = submit_array(w, second);
     last = submit_array(w, third);
     assert_int_equal(HASH_COUNT(w->cluster->awaited), 2);
-    assert_string_equal(last->reason, "waits until all jobs of second (301-600) and 1 others have "
+    assert_string_equal(last->reason, "waits until all jobs of second (301-600) and 1 other have "
                                       "succeeded");
     world_run(w, 3);
     assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "first-299"), "no",

@@ -248,6 +248,6 @@ TEST(test_nothing_to_replay)
     expect(nodes, "how many instances fit cannot be told");
     expect(nodes, "try: --nodes NODESxINSTANCES");
     assert_int_equal(EDL(NO_NODES, &given, "replay", "--nodes", "1x5"), STATUS_OK);
-    expect(given, "record of 1 jobs");
+    expect(given, "record of 1 job,");
     expect(given, "the policy goodput, which lets jobs grow until 90 % of the cores are granted");
 }

@@ -687,7 +687,7 @@ TEST(test_what_a_finished_job_waits_for_is_told)
     assert_int_equal(cluster_model_saved(w->cluster, saver, "/out/model", w->now, NULL), 0);
     world_exit(w, saver, 0, 0);
     world_run(w, 1);
-    assert_non_null(strstr(job->reason, "the model is saved; 1 processes run on"));
+    assert_non_null(strstr(job->reason, "the model is saved; 1 process runs on"));
     world_exit(w, world_live(job, "trainer", 1), 0, 0);
     world_run(w, 2);
     assert_int_equal(job->state, JOB_SUCCEEDED);

@@ -94,7 +94,7 @@ TEST(test_job_of_which_no_task_was_trained_fails)
         world_run(w, 3);
         assert_int_equal(job->state, JOB_FAILED);
         assert_string_equal(job->reason_code, "all-tasks-failed");
-        assert_non_null(strstr(job->reason, "all task finished, but none was trained: 1 of 1 tasks "
+        assert_non_null(strstr(job->reason, "all task finished, but none was trained: 1 of 1 task "
                                             "of pass 1 failed 4 times each"));
         assert_int_equal(task_queue_counts(job->queue).tasks_discarded_total, 1);
         world_free(w);

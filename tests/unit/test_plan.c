@@ -76,7 +76,7 @@ TEST(test_jobs_that_ask_the_same_wait_in_one_class)
     }
     assert_says(jobs[0], "gang-does-not-fit", "2 processes needs 600m CPU");
     assert_says(jobs[1], "queued",
-                "behind 1 jobs that ask for the same; the first of them, wait-0");
+                "behind 1 job that asks for the same; the first of them, wait-0");
     assert_says(jobs[4], "queued", "behind 4 jobs");
     assert_int_equal(cluster_kill_job(w->cluster, jobs[0], NULL, w->now, NULL), 0);
     world_plan(w);
@@ -87,7 +87,7 @@ TEST(test_jobs_that_ask_the_same_wait_in_one_class)
     world_run(w, 3);
     assert_int_equal(jobs[1]->state, JOB_RUNNING);
     assert_int_equal(jobs[2]->state, JOB_QUEUED);
-    assert_says(jobs[2], "gang-does-not-fit", "free are 400m CPU on 1 nodes");
+    assert_says(jobs[2], "gang-does-not-fit", "free are 400m CPU on 1 node,");
     world_replan(w);
     world_free(w);
 }
@@ -362,7 +362,7 @@ TEST(test_explain_has_the_numbers_of_now)
                      0);
     world_plan(w);
     (void)cluster_explain(w->cluster, three, text, sizeof text);
-    assert_non_null(strstr(text, "free are 300m CPU on 1 nodes"));
+    assert_non_null(strstr(text, "free are 300m CPU on 1 node,"));
     world_free(w);
 }
 

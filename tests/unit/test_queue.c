@@ -65,7 +65,7 @@ TEST(test_who_loses_its_promise_is_told)
     world_run(w, 6);
     assert_false(first->plan.promised);
     assert_false(second->plan.promised);
-    assert_says(second, "queued", "behind 1 jobs that ask for the same");
+    assert_says(second, "queued", "behind 1 job that asks for the same");
     assert_null(second->plan.places);
     world_free(w);
 }
@@ -393,7 +393,7 @@ TEST(test_nodes_are_kept_for_who_waits_for_ends)
                     "nodes node-0 are kept for it: they are free when jobs small-1 have ended");
         assert_says(
             small[2], "gang-does-not-fit",
-            "its minimum of 1 processes needs 5000m CPU, 0.0 GiB memory; nodes node-0, where "
+            "its minimum of 1 process needs 5000m CPU, 0.0 GiB memory; nodes node-0, where "
             "room may be, are kept until big, before it, has started: that needs 10000m CPU");
         other = world_submit(w, world_spec("other", 1, 1, 5000, 0, 0));
         world_run(w, 4);

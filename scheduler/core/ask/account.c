@@ -30,6 +30,7 @@
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
 #include "scheduler/core/plan/start.h"
+#include "shared/macro.h"
 
 static const char *const changes[] = {
     [CHANGE_NONE] = "none",      [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
@@ -306,8 +307,8 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     if (cluster->n_unheard > 0 && deadline_at(&cluster->quiet) != NEVER_US) {
         ret->change = CHANGE_REPORTS;
         (void)snprintf(ret->text, sizeof ret->text,
-                       "the first report of %u nodes since the scheduler was started",
-                       cluster->n_unheard);
+                       "the first report of %u node%s since the scheduler was started",
+                       cluster->n_unheard, PLURAL(cluster->n_unheard));
     } else if (verdict_is_of_room(verdict) && pin_wait_of_job(cluster, job, &pin)) {
         say_pin(&pin, ret);
     } else if (verdict == VERDICT_NEVER || verdict == VERDICT_UNPACKED) {

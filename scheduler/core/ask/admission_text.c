@@ -168,7 +168,7 @@ static void say_late(struct admission *ret)
     for (uint32_t i = 0; i < named; i++)
         append(ret, "%s%s", i == 0 ? "; too late because of it: " : ", ", ret->late[i].job);
     if (ret->n_late > named)
-        append(ret, " and %u others", ret->n_late - named);
+        append(ret, " and %u other%s", ret->n_late - named, plural(ret->n_late - named));
     if (ret->n_not_looked_at > 0)
         append(ret, "; of %u job%s with deadlines it was not looked at whether it makes them late",
                ret->n_not_looked_at, plural(ret->n_not_looked_at));

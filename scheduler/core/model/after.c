@@ -22,6 +22,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/plan/queue.h"
 #include "shared/clock.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 #define ULL(value) ((unsigned long long)(value))
@@ -182,7 +183,8 @@ static void tell(struct cluster *cluster, struct job *job)
                        ULL(dependency->array->first),
                        ULL(dependency->array->first + dependency->array->n - 1));
     if (job->n_waits > 1)
-        (void)snprintf(others, sizeof others, " and %u others", job->n_waits - 1);
+        (void)snprintf(others, sizeof others, " and %u other%s", job->n_waits - 1,
+                       PLURAL(job->n_waits - 1));
     job_set_reason(cluster, job, CAUSE_WAITS_FOR_JOB, "waits until %s%s %s succeeded", what, others,
                    dependency->on != NULL && job->n_waits == 1 ? "has" : "have");
 }
@@ -198,9 +200,9 @@ static void describe(const struct dependency *dependency, char ret[DEPENDENCY_TE
                        ULL(on->id), job_state_to_string(on->state));
     else
         (void)snprintf(ret, DEPENDENCY_TEXT + 64,
-                       "%s (%llu-%llu), of which %u of %u jobs have not succeeded", array->name,
-                       ULL(array->first), ULL(array->first + array->n - 1), array->n_left,
-                       array->n);
+                       "%s (%llu-%llu), of whose jobs %u of %u %s not succeeded", array->name,
+                       ULL(array->first), ULL(array->first + array->n - 1), array->n_left, array->n,
+                       array->n_left == 1 ? "has" : "have");
 }
 
 char *after_describe(const struct job *job, char *buffer, size_t size)
@@ -214,7 +216,8 @@ char *after_describe(const struct job *job, char *buffer, size_t size)
         return buffer;
     describe(dependency, what);
     if (job->n_waits > 1)
-        (void)snprintf(others, sizeof others, ", and for %u others", job->n_waits - 1);
+        (void)snprintf(others, sizeof others, ", and for %u other%s", job->n_waits - 1,
+                       PLURAL(job->n_waits - 1));
     (void)snprintf(buffer, size, "waits for %s%s; it is placed when %s, and fails when %s", what,
                    others, many ? "all have succeeded" : "that one has succeeded",
                    many ? "one does not" : "it does not");
@@ -228,7 +231,8 @@ void after_describe_success(const struct job *job, char *buffer, size_t size)
 
     describe(dependency, what);
     if (job->n_waits > 1)
-        (void)snprintf(others, sizeof others, ", and that of %u others", job->n_waits - 1);
+        (void)snprintf(others, sizeof others, ", and that of %u other%s", job->n_waits - 1,
+                       PLURAL(job->n_waits - 1));
     (void)snprintf(buffer, size, "the success of %s %s%s",
                    dependency->on != NULL ? "job" : "the array", what, others);
 }

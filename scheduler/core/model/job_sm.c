@@ -43,6 +43,7 @@
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/queue.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 #include "shared/rfc3339.h"
 
@@ -299,19 +300,19 @@ static bool describe_closing(struct cluster *cluster, struct job *job, uint32_t 
         return false;
     if (job_owes_nothing(job) && !task_queue_is_model_saved(job->queue))
         job_set_reason(cluster, job, CAUSE_FINISHING,
-                       "all passes over the data ended; %u processes run on, and it ends when its"
+                       "all passes over the data ended; %u process%s on, and it ends when its"
                        " trainers have",
-                       running);
+                       running, running == 1 ? " runs" : "es run");
     else if (!task_queue_is_model_saved(job->queue))
         job_set_reason(cluster, job, CAUSE_FINISHING,
                        "all passes over the data ended; the model is not saved yet by the one of"
-                       " its %u processes that is elected to",
-                       running);
+                       " its %u process%s that is elected to",
+                       running, PLURAL_ES(running));
     else
         job_set_reason(cluster, job, CAUSE_FINISHING,
-                       "all passes over the data ended and the model is saved; %u processes run"
-                       " on, and it ends when its trainers have",
-                       running);
+                       "all passes over the data ended and the model is saved; %u process%s on,"
+                       " and it ends when its trainers have",
+                       running, running == 1 ? " runs" : "es run");
     return true;
 }
 
@@ -324,8 +325,9 @@ static const char *describe_given_up(const struct job *job, char *buffer, size_t
         n += job->counts[r].given_up;
     buffer[0] = '\0';
     if (n > 0)
-        (void)snprintf(buffer, size, "; %u failed more than %u times and %s given up", n,
-                       job->spec->restart_max, n == 1 ? "was" : "were");
+        (void)snprintf(buffer, size, "; %u failed more than %u time%s and %s given up", n,
+                       job->spec->restart_max, PLURAL(job->spec->restart_max),
+                       n == 1 ? "was" : "were");
     return buffer;
 }
 
@@ -356,14 +358,16 @@ static void describe(struct cluster *cluster, struct job *job, enum job_state st
         return;
     if (job->waits_for_room)
         job_set_reason(cluster, job, CAUSE_NO_ROOM,
-                       "%u of %u processes run; the others wait for room on a node", running,
-                       wanted);
+                       "%u of %u process%s run; the others wait for room on a node", running,
+                       wanted, PLURAL_ES(wanted));
     else if (state == JOB_STARTING)
-        job_set_reason(cluster, job, CAUSE_STARTING, "%u of %u processes run", running, wanted);
+        job_set_reason(cluster, job, CAUSE_STARTING, "%u of %u process%s", running, wanted,
+                       wanted == 1 ? " runs" : "es run");
     else
         job_set_reason(cluster, job, CAUSE_RESIZING,
-                       "%u processes run, %u are wanted, %u are being stopped", running, wanted,
-                       stopping);
+                       "%u process%s, %u %s wanted, %u %s being stopped", running,
+                       running == 1 ? " runs" : "es run", wanted, wanted == 1 ? "is" : "are",
+                       stopping, stopping == 1 ? "is" : "are");
 }
 
 void job_retry_given_up(struct cluster *cluster, struct job *job, uint32_t role)
@@ -380,13 +384,14 @@ static const char *describe_all_failed(const struct job *job, char *buffer, size
     struct task_queue_counts counts = task_queue_counts(job->queue);
 
     (void)snprintf(buffer, size,
-                   "all task finished, but none was trained: %u of %u tasks of pass %u failed %u "
-                   "times each%s (%llu records); edl logs %llu and edl events tell how",
-                   counts.discarded, counts.discarded,
+                   "all task finished, but none was trained: %u of %u task%s of pass %u failed %u "
+                   "time%s each%s (%llu record%s); edl logs %llu and edl events tell how",
+                   counts.discarded, counts.discarded, PLURAL(counts.discarded),
                    MIN_OF(task_queue_pass(job->queue) + 1, task_queue_passes(job->queue)),
-                   queue_tries(job->spec),
+                   queue_tries(job->spec), PLURAL(queue_tries(job->spec)),
                    counts.tasks_deadly_total > 0 ? ", or their processes died" : "",
-                   (unsigned long long)counts.records_pass, (unsigned long long)job->id);
+                   (unsigned long long)counts.records_pass, PLURAL(counts.records_pass),
+                   (unsigned long long)job->id);
     return buffer;
 }
 

@@ -51,6 +51,7 @@
 #include "scheduler/core/model/usage.h"
 #include "scheduler/core/plan/planner.h"
 #include "shared/job_spec.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 #include "shared/start_fault.h"
 
@@ -414,14 +415,14 @@ static void failed(struct cluster *cluster, struct process *process, const char 
         start_again(cluster, process, now);
     else if (dispensable)
         effect_process_event(cluster, now, process, "process-given-up",
-                             "%s failed %u times and is not started again, others do its work: %s",
-                             name, failures, how);
+                             "%s failed %u time%s and is not started again, others do its work: %s",
+                             name, failures, PLURAL(failures), how);
     else
         job_stop(cluster, job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
-                 "Failed %s count beyond the threshold: %u (%s failed %u times; last on node %s: "
+                 "Failed %s count beyond the threshold: %u (%s failed %u time%s; last on node %s: "
                  "%s)",
                  job->spec->roles[process->role].name, job->spec->restart_max, name, failures,
-                 process->node_name, how);
+                 PLURAL(failures), process->node_name, how);
 }
 
 /* Success of the last one that could work off the data, with data left or a model owed: there is

@@ -58,11 +58,12 @@ static void tell(struct cluster *cluster, const struct process *process,
 
     process_name(process, name, sizeof name);
     if (told->source == RECOVERED_FROM_TRAINERS && told->rows > 0)
-        (void)snprintf(rows, sizeof rows, ", %" PRIu64 " of %" PRIu64 " rows have start values",
-                       told->rows_missing, told->rows);
+        (void)snprintf(rows, sizeof rows, ", %" PRIu64 " of %" PRIu64 " row%s start values",
+                       told->rows_missing, told->rows, told->rows == 1 ? " has" : "s have");
     effect_process_event(cluster, now, process, "server-recovered",
-                         "%s %s: %" PRIu64 " of %" PRIu64 " updates are lost%s%s", name,
-                         sources[told->source].clause, told->lost, told->of, rows,
+                         "%s %s: %" PRIu64 " of %" PRIu64 " update%s lost%s%s", name,
+                         sources[told->source].clause, told->lost, told->of,
+                         told->of == 1 ? " is" : "s are", rows,
                          told->source == RECOVERED_FROM_CHECKPOINT
                              ? ""
                              : ", and the optimizer's state begins anew");

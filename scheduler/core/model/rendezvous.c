@@ -147,8 +147,8 @@ static void agree(struct cluster *cluster, struct job *job, uint32_t role, struc
     fact_of_job(cluster, FACT_SIZE, job, now);
     effect_save_rendezvous(cluster, job);
     effect_membership(cluster, job);
-    effect_event(cluster, now, job, "", "generation-agreed", "%s: generation %llu has %u members",
-                 job->spec->roles[role].name, ULL(rendezvous->generation), n);
+    effect_event(cluster, now, job, "", "generation-agreed", "%s: generation %llu has %u member%s",
+                 job->spec->roles[role].name, ULL(rendezvous->generation), n, PLURAL(n));
 }
 
 static int check_caller(const struct process *process, struct edl_error *error)

@@ -23,6 +23,7 @@
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 /* Of a process's words, in an event beside our own. */
@@ -67,15 +68,16 @@ static void tell_skipped(struct cluster *cluster, struct job *job, const struct 
 
     if (skipped > 0 && after->tasks_deadly > before->tasks_deadly)
         effect_event(cluster, now, job, "", "tasks-skipped",
-                     "%llu task%s with %llu records %s skipped in pass %u, because %s processes "
+                     "%llu task%s with %llu record%s %s skipped in pass %u, because %s processes "
                      "died again and again",
                      (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
-                     one ? "is" : "are", before->pass + 1, one ? "its" : "their");
+                     PLURAL(records), one ? "is" : "are", before->pass + 1, one ? "its" : "their");
     else if (skipped > 0)
         effect_event(cluster, now, job, "", "tasks-skipped",
-                     "%llu task%s with %llu records failed %u times and %s skipped in pass %u",
+                     "%llu task%s with %llu record%s failed %u time%s and %s skipped in pass %u",
                      (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
-                     queue_tries(job->spec), one ? "is" : "are", before->pass + 1);
+                     PLURAL(records), queue_tries(job->spec), PLURAL(queue_tries(job->spec)),
+                     one ? "is" : "are", before->pass + 1);
 }
 
 void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_mark *before,
@@ -87,10 +89,12 @@ void tasks_changed(struct cluster *cluster, struct job *job, const struct tasks_
     tell_skipped(cluster, job, before, &after, now);
     if (after.chunks_lost > before->chunks_lost)
         effect_event(cluster, now, job, "", "records-lost",
-                     "%llu records in %llu damaged chunk%s are lost in pass %u",
+                     "%llu record%s in %llu damaged chunk%s lost in pass %u",
                      (unsigned long long)(after.records_lost - before->records_lost),
+                     PLURAL(after.records_lost - before->records_lost),
                      (unsigned long long)(after.chunks_lost - before->chunks_lost),
-                     after.chunks_lost - before->chunks_lost == 1 ? "" : "s", before->pass + 1);
+                     after.chunks_lost - before->chunks_lost == 1 ? " is" : "s are",
+                     before->pass + 1);
     for (uint32_t pass = before->pass; pass < after.pass; pass++)
         effect_event(cluster, now, job, "", "pass-ended", "pass %u of %u ended", pass + 1,
                      task_queue_passes(job->queue));
@@ -134,8 +138,8 @@ static const char *describe_tries(const struct job *job, const struct task_queue
 
     if (counts->tasks_deadly_total == counts->tasks_discarded_total)
         return died;
-    (void)snprintf(buffer, size, "%u failures each%s%s", queue_tries(job->spec),
-                   counts->tasks_deadly_total > 0 ? ", or " : "",
+    (void)snprintf(buffer, size, "%u failure%s each%s%s", queue_tries(job->spec),
+                   PLURAL(queue_tries(job->spec)), counts->tasks_deadly_total > 0 ? ", or " : "",
                    counts->tasks_deadly_total > 0 ? died : "");
     return buffer;
 }
@@ -158,11 +162,12 @@ char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size)
                        describe_tries(job, &counts, tries, sizeof tries));
     if (counts.chunks_lost_total > 0)
         (void)snprintf(buffer + strlen(buffer), size - strlen(buffer),
-                       "%s%llu records in %llu damaged chunk%s were skipped",
+                       "%s%llu record%s in %llu damaged chunk%s skipped",
                        counts.tasks_discarded_total > 0 ? "; " : "",
                        (unsigned long long)counts.records_lost_total,
+                       PLURAL(counts.records_lost_total),
                        (unsigned long long)counts.chunks_lost_total,
-                       counts.chunks_lost_total == 1 ? "" : "s");
+                       counts.chunks_lost_total == 1 ? " was" : "s were");
     return buffer;
 }
 

@@ -27,6 +27,7 @@
 #include "scheduler/core/plan/reserve.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 #define FORGOTTEN_AFTER_US (600 * USEC_PER_SEC)
@@ -373,7 +374,8 @@ char *job_say_too_few(const struct job *job, char *buffer, size_t size)
     char others[40] = "";
 
     if (job->unfit->n > 1)
-        (void)snprintf(others, sizeof others, " (and %zu others)", job->unfit->n - 1);
+        (void)snprintf(others, sizeof others, " (and %zu other%s)", job->unfit->n - 1,
+                       PLURAL(job->unfit->n - 1));
     (void)snprintf(buffer, size,
                    "its minimum needs more nodes than can run it; %.32s%s cannot: %.*s; %s; they "
                    "are tried again after ten minutes",

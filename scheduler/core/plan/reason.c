@@ -32,6 +32,7 @@
 #include "scheduler/core/plan/servers.h"
 #include "scheduler/core/plan/start.h"
 #include "scheduler/core/policy/policy.h"
+#include "shared/macro.h"
 #include "shared/printable.h"
 
 #define NAMES_SAID 3
@@ -199,19 +200,21 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
         resources_describe(&demands[i].want.need, need, sizeof need);
         resources_describe(&total, all, sizeof all);
         (void)snprintf(buffer, size,
-                       "%u of %s need %s each, %s in all: the %u nodes cannot hold so many even "
+                       "%u of %s need %s each, %s in all: the %u node%s cannot hold so many even "
                        "when empty; more nodes or a lower minimum would change it",
                        demands[i].count, spec->roles[demands[i].role].name, need, all,
-                       capacity_n_rooms(offered));
+                       capacity_n_rooms(offered), PLURAL(capacity_n_rooms(offered)));
         return;
     }
     resources_describe(&total, need, sizeof need);
     total = offered_total(cluster, demands, n);
     resources_describe(&total, all, sizeof all);
     (void)snprintf(buffer, size,
-                   "its minimum of %zu processes needs %s: the %u nodes offer %s and cannot hold "
+                   "its minimum of %zu process%s needs %s: the %u node%s %s and cannot hold "
                    "it even when empty; more nodes or a lower minimum would change it",
-                   gang_size(demands, n), need, capacity_n_rooms(offered), all);
+                   gang_size(demands, n), PLURAL_ES(gang_size(demands, n)), need,
+                   capacity_n_rooms(offered),
+                   capacity_n_rooms(offered) == 1 ? " offers" : "s offer", all);
 }
 
 /* The shortage: a label, something of one instance on one node, or something in all. */
@@ -250,9 +253,9 @@ static void say_short(const struct cluster *cluster, const struct job_spec *spec
         }
     }
     kind = kind != NULL ? kind : &kinds[1];
-    (void)snprintf(buffer, size, "free are %s on %u nodes, at most %s on one",
+    (void)snprintf(buffer, size, "free are %s on %u node%s, at most %s on one",
                    amount(kind, &rooms->free, free_in_all, sizeof free_in_all),
-                   capacity_n_rooms(rooms),
+                   capacity_n_rooms(rooms), PLURAL(capacity_n_rooms(rooms)),
                    amount(kind, &largest, most_on_one, sizeof most_on_one));
 }
 
@@ -266,8 +269,8 @@ static size_t say_need(const struct job *job, char *buffer, size_t size)
     int used;
 
     resources_describe(&total, need, sizeof need);
-    used = snprintf(buffer, size, "its minimum of %zu processes needs %s; ", gang_size(demands, n),
-                    need);
+    used = snprintf(buffer, size, "its minimum of %zu process%s needs %s; ", gang_size(demands, n),
+                    PLURAL_ES(gang_size(demands, n)), need);
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
@@ -516,17 +519,17 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         (void)snprintf(buffer, size, "waits for its turn to be placed");
         break;
     case VERDICT_BEHIND:
-        (void)
-            snprintf(buffer, size,
-                     "waits behind %u jobs that ask for the same; the first of them, %s, needs %s; "
-                     "it is tried when that one has started or left",
-                     queue_before(job), class->jobs->spec->name, need);
+        (void)snprintf(buffer, size,
+                       "waits behind %u job%s for the same; the first of them, %s, needs %s; "
+                       "it is tried when that one has started or left",
+                       queue_before(job), queue_before(job) == 1 ? " that asks" : "s that ask",
+                       class->jobs->spec->name, need);
         break;
     case VERDICT_DEEP:
         (void)snprintf(buffer, size,
-                       "waits behind more than %d kinds of jobs; its minimum of %zu processes "
+                       "waits behind more than %d kinds of jobs; its minimum of %zu process%s "
                        "needs %s; it is tried again when some of those before it have left",
-                       QUEUE_DEPTH, gang_size(demands, n), need);
+                       QUEUE_DEPTH, gang_size(demands, n), PLURAL_ES(gang_size(demands, n)), need);
         break;
     case VERDICT_WAITS:
     case VERDICT_PROMISED:
@@ -544,17 +547,19 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     case VERDICT_UNPACKED:
         (void)
             snprintf(buffer, size,
-                     "its minimum of %zu processes needs %s and could not be packed on the nodes, "
+                     "its minimum of %zu process%s needs %s and could not be packed on the nodes, "
                      "even empty, in several orders; it is tried again with every change; smaller "
                      "instances or one node more would change it",
-                     gang_size(demands, n), need);
+                     gang_size(demands, n), PLURAL_ES(gang_size(demands, n)), need);
         break;
     case VERDICT_OVER_LOAD:
         (void)snprintf(buffer, size,
-                       "over the load limit of %.1f%% until %u processes are gone that are being "
-                       "stopped where its minimum of %zu processes goes%s",
+                       "over the load limit of %.1f%% until %u process%s gone that %s being "
+                       "stopped where its minimum of %zu process%s goes%s",
                        cluster->config.max_load_permille / 10.0, count_stopping(job),
-                       gang_size(demands, n),
+                       count_stopping(job) == 1 ? " is" : "es are",
+                       count_stopping(job) == 1 ? "is" : "are", gang_size(demands, n),
+                       PLURAL_ES(gang_size(demands, n)),
                        plan_promised_servers(job, gang_size(demands, n)) > 0
                            ? ", and more parameter servers with it"
                            : "");

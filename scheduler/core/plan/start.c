@@ -59,7 +59,11 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     queue_leave(plan->cluster, job); /* it asks for something else from now on */
     plan_fix_servers(plan, job, servers);
 
-    job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started", n);
+    if (n == 1)
+        job_set_reason(plan->cluster, job, CAUSE_STARTING, "its process is being started");
+    else
+        job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started",
+                       n);
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
     learn_take(plan->cluster); /* this plan gives it what its family makes of more */
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
