@@ -257,17 +257,6 @@ static uint32_t may_be_due(const struct truth_role *role)
     return settled_nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
 }
 
-/* The reserve is kept from no larger instance, and counts in whole cores for those of a core. */
-static uint64_t load_limit(const struct sim *sim, uint64_t total, uint64_t one)
-{
-    uint64_t limit = total * sim->config.max_load_permille / 1000, reserve = total - limit;
-    bool small = reserve * 20 <= total;
-
-    if (reserve * (small ? 1 : 2) < one)
-        return total;
-    return one < 1000 ? limit : MAX_OF(limit, total - (reserve + (small ? 0 : 500)) / 1000 * 1000);
-}
-
 /* One more stays below the limits of what all open nodes have. */
 static bool load_allows(const struct sim *sim, const struct role_spec *role)
 {
@@ -300,7 +289,7 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
         memory += node->memory_used + node->foreign_memory;
     }
     return cpu + all.cpu_millicores / NOISE_PART <=
-               load_limit(sim, all.cpu_millicores, role->cpu_millicores) &&
+               all.cpu_millicores * sim->config.max_load_permille / 1000 &&
            memory + all.memory_bytes / NOISE_PART < all.memory_bytes &&
            (role->gpus == 0 || gpus <= all.gpus);
 }

@@ -238,7 +238,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     struct resources total = { 0 };
     struct resources stopping = { 0 };
     struct resources given = { 0 };
-    uint32_t n_unheard = 0, n_sharing = 0, n_given = 0;
+    uint32_t n_unheard = 0, n_sharing = 0;
     const struct node *node;
     const struct job *job;
 
@@ -252,10 +252,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
         resources_add(&requested, &job->plan.lack, 1);
         resources_add(&given, &job->plan.given, 1);
         n_sharing += job_shares(job);
-        n_given += job->plan.n_given;
     }
-    if (n_given != planner->n_given)
-        return BROKEN("%u instances are to be given, %u are counted", n_given, planner->n_given);
     if (n_sharing != planner->n_sharing)
         return BROKEN("%u elastic jobs run or wait, %u are counted", n_sharing, planner->n_sharing);
     if (n_unheard != cluster->n_unheard)

@@ -52,8 +52,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     uint32_t gives; /* instances that go when they are done with their tasks */
     uint32_t group; /* its user's, in the table of groups */
     struct resources lack;  /* its part of the requests that are not granted */
-    struct resources given; /* the grants of these, as the policy was told, */
-    uint32_t n_given;       /* and how many they were */
+    struct resources given; /* the grants of these, as the policy was told */
     struct resources used;  /* its part of the group's sum; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;

@@ -54,8 +54,6 @@ void plan_count_gives(struct planner *planner, struct job *job)
     resources_add(&planner->given, &job->plan.given, -1);
     resources_add(&planner->given, &given, 1);
     job->plan.given = given;
-    planner->n_given += job->plan.gives - job->plan.n_given;
-    job->plan.n_given = job->plan.gives;
 }
 
 /* plan_give - one instance more goes at the end of its task; false: nothing is lost by a stop now,

@@ -327,11 +327,9 @@ bool cluster_job_leaves_room(const struct cluster *cluster, uint64_t id, double 
 static bool is_within_limits(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
-    uint64_t one = (uint64_t)planner->given.cpu_millicores / MAX_OF(planner->n_given, 1U);
 
-    return planner->requested.cpu_millicores <= policy_load_top(planner->total.cpu_millicores,
-                                                                cluster->config.max_load_permille,
-                                                                one) &&
+    return planner->requested.cpu_millicores * 1000 <=
+               planner->total.cpu_millicores * (int64_t)cluster->config.max_load_permille &&
            planner->requested.memory_bytes <= planner->total.memory_bytes &&
            planner->requested.gpus <= planner->total.gpus;
 }
@@ -368,9 +366,8 @@ enum policy_resource cluster_limit_of(const struct cluster *cluster, const struc
                                  .gpus = role->gpus };
     enum policy_resource r = POLICY_CPU;
 
-    while (r < POLICY_RESOURCES &&
-           (request_amount(&one, r) == 0 ||
-            policy_free(&totals, r, &one) >= (int64_t)request_amount(&one, r)))
+    while (r < POLICY_RESOURCES && (request_amount(&one, r) == 0 ||
+                                    policy_free(&totals, r) >= (int64_t)request_amount(&one, r)))
         r++;
     return r;
 }

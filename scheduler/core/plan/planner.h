@@ -15,8 +15,7 @@ struct planner {
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
     struct resources total, requested, stopping; /* the figures for the policy */
     struct resources given; /* of requested, the instances that jobs give up at the end of a task */
-    uint32_t n_given;
-    struct resources held;           /* granted, stopping instances included, and foreign load */
+    struct resources held;  /* granted, stopping instances included, and foreign load */
     struct node *pressed, *draining; /* lists */
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;

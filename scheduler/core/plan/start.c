@@ -41,7 +41,6 @@
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/room.h"
 #include "scheduler/core/plan/servers.h"
-#include "scheduler/core/policy/limits.h"
 
 /* For those who give way for more parameter servers than a gang must have: one that cannot be
  * killed keeps nobody for ever. */
@@ -74,13 +73,11 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
                              placed[i].room->node, plan->now);
 }
 
-/* With so much more, but not any more when all that is being stopped is gone. one: its largest
- * instance */
-static bool is_over(const struct plan *plan, int64_t need_millicores, uint64_t one_millicores)
+/* With so much more, but not any more when all that is being stopped is gone. */
+static bool is_over(const struct plan *plan, int64_t need_millicores)
 {
     const struct planner *planner = plan->planner;
-    int64_t limit = policy_load_top(planner->total.cpu_millicores,
-                                    plan->cluster->config.max_load_permille, one_millicores);
+    int64_t limit = planner->total.cpu_millicores * plan->cluster->config.max_load_permille / 1000;
     int64_t then = planner->held.cpu_millicores + need_millicores;
 
     return need_millicores > 0 && then > limit && then - planner->stopping.cpu_millicores <= limit;
@@ -106,13 +103,9 @@ static bool waits_for_stops(const struct plan *plan, const struct job *job,
 {
     int64_t need = gang_total(demands, n).cpu_millicores;
     int64_t beyond = plan_promised_beyond(job, gang_size(demands, n)).cpu_millicores;
-    int64_t one = 0;
 
-    for (size_t d = 0; d < n; d++)
-        one = MAX_OF(one, demands[d].want.need.cpu_millicores);
     /* more servers make it wait for longer, and never for less */
-    return stops_in_places(job) &&
-           (is_over(plan, need, (uint64_t)one) || is_over(plan, need + beyond, (uint64_t)one));
+    return stops_in_places(job) && (is_over(plan, need) || is_over(plan, need + beyond));
 }
 
 static bool try_now(struct plan *plan, struct job *job, const struct demand *demands, size_t n)

@@ -108,23 +108,6 @@ static bool may_move(const struct decision *d, const struct entry *entry)
     return entry->job.stable || d->state->n_pending > 0;
 }
 
-static void note_size(struct decision *d, uint64_t one_millicores)
-{
-    d->totals.cpu_largest_millicores = MAX_OF(d->totals.cpu_largest_millicores, one_millicores);
-}
-
-/* Of all who could give; those who grow are added. */
-static void note_sizes(struct decision *d)
-{
-    for (uint32_t g = 0; g < d->n_groups; g++)
-        for (int list = DOWN; list < LISTS; list++) {
-            const struct tree_node *root = d->state->ranks[g][list].root;
-
-            if (root != NULL)
-                note_size(d, rank_at(root)->all.request.cpu_millicores);
-        }
-}
-
 static void plan_change(struct decision *d, struct entry *entry, int change)
 {
     if (!entry->moved) {
@@ -135,8 +118,6 @@ static void plan_change(struct decision *d, struct entry *entry, int change)
     entry->plan.parallelism = (uint32_t)((int64_t)entry->plan.parallelism + change);
     index_file_in(d->state, entry);
     policy_account(&d->totals, &entry->job, change);
-    if (change > 0)
-        note_size(d, entry->job.cpu_millicores);
     d->groups[entry->job.group].cpu_millicores += change * (int64_t)entry->job.cpu_millicores;
     d->groups[entry->job.group].gpus += change * (int64_t)entry->job.gpus;
 }
@@ -180,21 +161,12 @@ static bool has_room(const struct decision *d, const struct request *request)
     return policy_may_grow(&d->held, request) && !is_refused(&d->no_room, &wanted);
 }
 
-/* One more, planned or placed. */
+/* One more, planned or placed. A request that fails for one fails for each job that asks for
+ * more. */
 static bool could_grow(const struct decision *d, const struct request *request)
 {
     return policy_may_grow(&d->totals, request) &&
            (has_room(d, request) || will_be_free(d, request));
-}
-
-/* Perhaps, for some who ask for no less than each of these amounts. */
-static bool might_grow(const struct decision *d, const struct request *least)
-{
-    const struct extent wanted = { .request = *least };
-
-    return policy_might_grow(&d->totals, least) &&
-           ((policy_might_grow(&d->held, least) && !is_refused(&d->no_room, &wanted)) ||
-            will_be_free(d, least));
 }
 
 /* The lowest from the cursor on that could grow, or NULL. */
@@ -203,7 +175,7 @@ static struct rank *next_grower(const struct decision *d, const struct tree_node
 {
     struct rank *rank = rank_at(at);
 
-    if (at == NULL || !might_grow(d, &rank->all.request))
+    if (at == NULL || !could_grow(d, &rank->all.request))
         return NULL;
     if (is_at_or_after(rank, cursor)) {
         struct rank *found = next_grower(d, at->left, cursor);
@@ -567,7 +539,6 @@ void policy_engine_decide(struct policy_state *state, const struct policy_totals
     d.held.memory_requested_bytes += totals->memory_stopping_bytes;
     d.held.gpu_requested += totals->gpu_stopping;
     state->planned = &d.totals;
-    note_sizes(&d);
     do
         grow_all(&d);
     while (shrink_all(&d));

@@ -486,9 +486,7 @@ static struct policy_price price_of(const struct policy_state *state,
                                     enum policy_resource resource)
 {
     const struct entry *giver = index_cheapest(state, resource, is_priced_by);
-    static const struct request nothing = { 0 };
-    const struct request *one = giver != NULL ? &giver->shape->request : &nothing;
-    int64_t has_free = policy_free(totals, resource, one);
+    int64_t has_free = policy_free(totals, resource);
     uint32_t held;
 
     if (policy_total(totals, resource) <= 0)
@@ -496,7 +494,7 @@ static struct policy_price price_of(const struct policy_state *state,
     if (giver == NULL)
         return (struct policy_price){ .for_sale = has_free > 0 };
     held = giver->plan.parallelism;
-    if (has_free >= (int64_t)request_amount(one, resource))
+    if (has_free >= (int64_t)request_amount(&giver->shape->request, resource))
         return (struct policy_price){ .for_sale = true };
     if (is_needed_in_time(entry_of_const(giver), held))
         return (struct policy_price){ .for_sale = false };

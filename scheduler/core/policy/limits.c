@@ -2,35 +2,9 @@
 /* limits.c - how far a cluster may be requested */
 #include "scheduler/core/policy/limits.h"
 
-#include "shared/macro.h"
-
-#define CORE 1000 /* millicores */
-/* So small a part of a cluster is no wish for whole cores. The default is below it. */
-#define SMALL_PART 20
-
-/* It rises with the size of an instance, by less than that above the limit. */
-int64_t policy_load_top(int64_t total_millicores, uint32_t max_load_permille,
-                        uint64_t one_millicores)
+static int64_t under_load(int64_t total, const struct policy_totals *totals)
 {
-    int64_t limit = total_millicores * max_load_permille / 1000;
-    int64_t reserve = total_millicores - limit, one = (int64_t)one_millicores;
-    bool small = reserve * SMALL_PART <= total_millicores;
-
-    if (small ? reserve < one : 2 * reserve < one)
-        return total_millicores;
-    if (one < CORE)
-        return limit;
-    return MAX_OF(limit, total_millicores - (reserve + (small ? 0 : CORE / 2)) / CORE * CORE);
-}
-
-static int64_t cpu_top(const struct policy_totals *totals, uint64_t one_millicores)
-{
-    return policy_load_top(totals->cpu_total_millicores, totals->max_load_permille, one_millicores);
-}
-
-static int64_t cpu_limit(const struct policy_totals *totals)
-{
-    return cpu_top(totals, 0);
+    return total * totals->max_load_permille / 1000;
 }
 
 void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change)
@@ -52,12 +26,11 @@ int64_t policy_total(const struct policy_totals *totals, enum policy_resource re
     }
 }
 
-int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource,
-                    const struct request *wanted)
+int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource)
 {
     switch (resource) {
     case POLICY_CPU:
-        return cpu_top(totals, wanted->cpu_millicores) - totals->cpu_requested_millicores -
+        return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores -
                totals->cpu_stopping_millicores;
     case POLICY_MEMORY: /* one that leaves nothing does not fit */
         return totals->memory_total_bytes - totals->memory_requested_bytes -
@@ -70,34 +43,20 @@ int64_t policy_free(const struct policy_totals *totals, enum policy_resource res
 bool policy_must_shrink(const struct policy_totals *totals, const struct request *held)
 {
     return (held->cpu_millicores > 0 &&
-            totals->cpu_requested_millicores >
-                cpu_top(totals, MAX_OF(held->cpu_millicores, totals->cpu_largest_millicores))) ||
+            totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
            (held->gpus > 0 && totals->gpu_requested > totals->gpu_total) ||
            (held->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
 }
 
-static bool others_may_grow(const struct policy_totals *totals, const struct request *wanted)
+bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted)
 {
-    return (wanted->gpus == 0 ||
+    return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
+               (int64_t)wanted->cpu_millicores &&
+           (wanted->gpus == 0 ||
             totals->gpu_total - totals->gpu_requested >= (int64_t)wanted->gpus) &&
            /* strictly more than the request, as the original has it */
            totals->memory_total_bytes - totals->memory_requested_bytes >
                (int64_t)wanted->memory_bytes;
-}
-
-bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted)
-{
-    return cpu_top(totals, wanted->cpu_millicores) - totals->cpu_requested_millicores >=
-               (int64_t)wanted->cpu_millicores &&
-           others_may_grow(totals, wanted);
-}
-
-bool policy_might_grow(const struct policy_totals *totals, const struct request *least)
-{
-    int64_t idle = totals->cpu_total_millicores - totals->cpu_requested_millicores;
-
-    return (cpu_limit(totals) > totals->cpu_requested_millicores || least->cpu_millicores == 0) &&
-           idle >= (int64_t)least->cpu_millicores && others_may_grow(totals, least);
 }
 
 int policy_compare_spans(const struct policy_state *state, const struct policy_job *a,

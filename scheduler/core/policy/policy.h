@@ -59,11 +59,7 @@ struct policy_totals {
     /* held by instances that are being stopped or given: free soon, and not in requested any
      * more */
     int64_t cpu_stopping_millicores, memory_stopping_bytes, gpu_stopping;
-    /* 970: grow while requested <= 97 % of the total (policy_load_top); cores only */
-    uint32_t max_load_permille;
-    /* The largest instance of any job above its minimum: nobody shrinks for what may be requested
-     * with that. The engine sees to it */
-    uint64_t cpu_largest_millicores;
+    uint32_t max_load_permille; /* 970: grow while requested <= 97 % of the total; cores only */
     const struct policy_group *groups; /* borrowed; NULL when there are none */
     uint32_t n_groups;                 /* at most POLICY_GROUPS_MAX */
 };
