@@ -42,7 +42,7 @@ static struct job *one_of_two_given_up(struct world *w)
     assert_int_equal(job->target[0], 1);
     assert_null(world_live(job, "trainer", 0));
     assert_string_equal(job->reason,
-                        "its process runs; 1 failed more than 1 times and was given up");
+                        "its process runs; 1 failed more than 1 time and was given up");
     return job;
 }
 
