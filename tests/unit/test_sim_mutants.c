@@ -75,7 +75,7 @@ static const struct mutant_case {
     { SIM_MUTANT_DRAIN_AS_CORDON, "none", "drain", NULL, 2, 40 },
     { SIM_MUTANT_FOREIGN_HIDDEN, "none", "foreign", NULL, 8, 40 },
     { SIM_MUTANT_MAX_LOWERED, "none", "growth", NULL, 2, 20 },
-    { SIM_MUTANT_SHARES_MIXED_UP, "groups", "share", NULL, 355, 400 },
+    { SIM_MUTANT_SHARES_MIXED_UP, "groups", "share", NULL, 803, 1000 },
     { SIM_MUTANT_GROUPS_KEPT, "groups", "sum", NULL, 1, 20 },
     { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 15, 200 },
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 2, 20 },
