@@ -152,9 +152,21 @@ static void kill_and_wait(pid_t parent, sigset_t *set, uint64_t first_us,
     }
 }
 
+static void handle(const struct sigaction *action)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+    for (size_t i = 0; i < ELEMENTS(signals); i++)
+        if (signals[i] != SIGHUP || hangup_counts())
+            (void)sigaction(signals[i], action, NULL);
+}
+
 static void watch(pid_t parent, const struct common_options *options, uint64_t job_id,
                   const char *shown)
 {
+    /* A shell starts commands in the background with SIGINT ignored, and whether an ignored signal
+     * that is blocked stays pending is up to the system (sigaction(3p)). */
+    const struct sigaction plain = { .sa_handler = SIG_DFL };
     uint64_t first_us = 0;
     sigset_t set;
     int signal;
@@ -166,20 +178,12 @@ static void watch(pid_t parent, const struct common_options *options, uint64_t j
     interrupts(&set);
     (void)sigaddset(&set, SIGUSR1); /* the job has ended */
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    handle(&plain);
     if (sigwait(&set, &signal) != 0 || signal == SIGUSR1)
         _exit(0);
     (void)signal_again(&first_us);
     kill_and_wait(parent, &set, first_us, options, job_id, shown);
     _exit(EXIT_KILLED);
-}
-
-static void handle(const struct sigaction *action)
-{
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-
-    for (size_t i = 0; i < ELEMENTS(signals); i++)
-        if (signals[i] != SIGHUP || hangup_counts())
-            (void)sigaction(signals[i], action, NULL);
 }
 
 int interrupt_start(struct interrupt *interrupt, const struct common_options *options,
