@@ -84,7 +84,7 @@ TEST(test_the_end_tells_who_was_given_up)
     world_run(w, 4);
     assert_int_equal(job->state, JOB_SUCCEEDED);
     assert_string_equal(job->reason, "all its working processes ended with success; 1 failed more "
-                                     "than 1 times and was given up");
+                                     "than 1 time and was given up");
     world_free(w);
 }
 
