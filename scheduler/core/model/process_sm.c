@@ -425,8 +425,7 @@ static void failed(struct cluster *cluster, struct process *process, const char 
                  PLURAL(failures), process->node_name, how);
 }
 
-/* Success of the last one that could work off the data, with data left or a model owed: there is
- * nobody to leave it to. */
+/* Success of the last one that could work off the data, with data left or a model owed. */
 static bool deserts(const struct process *process)
 {
     const struct job *job = process->job;
