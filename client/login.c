@@ -16,6 +16,7 @@
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/http_call.h"
 #include "shared/http_client.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
@@ -36,16 +37,6 @@ void login_clear(struct login *login)
 
 /* --- addresses --- */
 
-static bool is_this_machine(const char *host)
-{
-    static const char *const names[] = { "127.", "localhost:", "[::1]:" };
-
-    for (size_t i = 0; i < ELEMENTS(names); i++)
-        if (strncmp(host, names[i], strlen(names[i])) == 0)
-            return true;
-    return streq(host, "localhost");
-}
-
 int login_address(const char *given, char **ret, struct edl_error *error)
 {
     char *url = strstr(given, "://") != NULL || strncmp(given, "unix:", 5) == 0
@@ -56,7 +47,7 @@ int login_address(const char *given, char **ret, struct edl_error *error)
     while (length > 0 && url[length - 1] == '/')
         url[--length] = '\0';
     if ((strncmp(url, "https://", 8) == 0 && url[8] != '\0' && strpbrk(url, "\" \\\n") == NULL) ||
-        (strncmp(url, "http://", 7) == 0 && is_this_machine(url + 7))) {
+        (strncmp(url, "http://", 7) == 0 && http_host_is_this_machine(url + 7))) {
         *ret = url;
         return 0;
     }

@@ -11,8 +11,7 @@
 #include "shared/json_text.h"
 #include "shared/macro.h"
 
-/* By its spelling: nobody is asked what a name means. */
-static bool is_this_machine(const char *host)
+bool http_host_is_this_machine(const char *host)
 {
     static const char *const names[] = { "localhost", "[::1]" };
     size_t size = strcspn(host, "/");
@@ -62,8 +61,9 @@ int http_base_parse(const char *text, struct http_base *ret, struct edl_error *e
     length = strlen(text);
     while (length > scheme + 1 && text[length - 1] == '/')
         length--;
-    *ret = (struct http_base){ .url = strndup(text, length),
-                               .in_clear = scheme == 7 && !is_this_machine(text + scheme) };
+    *ret =
+        (struct http_base){ .url = strndup(text, length),
+                            .in_clear = scheme == 7 && !http_host_is_this_machine(text + scheme) };
     if (ret->url == NULL)
         abort();
     return 0;

@@ -23,6 +23,10 @@ struct http_base {
     char *ca_path;     /* owned; the one authority that is believed; NULL: the system's */
 };
 
+/* http_host_is_this_machine - of a URL from its host on; by the spelling: nobody is asked what a
+ * name means */
+bool http_host_is_this_machine(const char *host);
+
 /* http_base_parse - -EINVAL with a remedy when text is not the address of a server */
 int http_base_parse(const char *text, struct http_base *ret, struct edl_error *error);
 void http_base_trust(struct http_base *base, const char *ca_path);

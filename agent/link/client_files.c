@@ -11,6 +11,7 @@
 #include "agent/options.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/http_call.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/text_format.h"
@@ -20,15 +21,10 @@
 #define MARK "# Kept by edl-agent while this line stands first.\n"
 #define READABLE 0644 /* by everybody: there is no secret in them */
 
-/* Each with its "://" and the end of the host. */
 static bool is_this_machine(const char *server)
 {
-    static const char *const hosts[] = { "https://127.", "https://localhost:", "https://[::1]:" };
-
-    for (size_t i = 0; i < ELEMENTS(hosts); i++)
-        if (strncmp(server, hosts[i], strlen(hosts[i])) == 0)
-            return true;
-    return strncmp(server, "https://", 8) != 0; /* plain HTTP is on loopback only */
+    /* plain HTTP is on loopback only */
+    return strncmp(server, "https://", 8) != 0 || http_host_is_this_machine(server + 8);
 }
 
 static const char *path_of(const struct agent_options *options)
