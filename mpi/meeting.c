@@ -43,7 +43,7 @@ bool mpi_meeting_is_slot(const struct mpi_meeting *meeting, const uint8_t proof[
     return job_proof_check(meeting->secret, &claim, proof);
 }
 
-/* What is said, with the nonce of whoever says it: it stands for that nonce in the proof. */
+/* Words together with the nonce of their speaker: the digest stands for that nonce in the proof. */
 static int digest(const struct mpi_meeting *meeting, const uint8_t nonce[JOB_NONCE_BYTES],
                   const void *bytes, size_t n, uint8_t ret[JOB_PROOF_BYTES],
                   struct edl_error *error)

@@ -23,6 +23,5 @@ char *certificate_take_text(gnutls_datum_t *take);
 int certificate_list(const char *text, gnutls_x509_crt_t list[CHAIN_MAX], struct edl_error *error);
 void certificate_list_free(gnutls_x509_crt_t *list, int n);
 
-/* certificate_signed_by - whether issuer signed it. Times are not looked at: that is the caller's,
- * who has the clock */
+/* certificate_signed_by - whether issuer signed it. The caller has the clock and looks at times */
 bool certificate_signed_by(gnutls_x509_crt_t certificate, gnutls_x509_crt_t issuer);

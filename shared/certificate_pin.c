@@ -82,7 +82,7 @@ int certificate_pin(const char *certificate, char *ret, struct edl_error *error)
     return r;
 }
 
-/* Whether issuer signed it. Times are not looked at: that is the caller's, who has the clock. */
+/* certificate_signed_by - see certificate_internal.h */
 bool certificate_signed_by(gnutls_x509_crt_t certificate, gnutls_x509_crt_t issuer)
 {
     gnutls_x509_trust_list_t trust;

@@ -398,8 +398,8 @@ static bool has_role(const struct job_draft *draft, const char *name)
     return false;
 }
 
-/* Open MPI and MPICH end all processes of a program when one is lost. What was stored by a version
- * that took it is read as it is. */
+/* Open MPI and MPICH end all processes of a program when one is lost. A stored document, of a
+ * version that took the key, is read as it is. */
 static int check_mpi(struct document_reader *reader, const struct job_draft *draft)
 {
     if (reader->stored || draft->fault_tolerant <= 0)

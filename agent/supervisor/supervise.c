@@ -538,8 +538,8 @@ static bool is_lease_over(const struct supervisor *s)
            fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
 }
 
-/* describe_words - of a program that failed: what it wrote last, and what to do about it, if that
- * is known. Its log has that as well, for whoever follows it. */
+/* describe_words - the last words of a program that failed, with a remedy where one is known. Its
+ * log has both as well. */
 static void describe_words(const struct supervisor *s, struct exit_record *ret)
 {
     const json_t *env = json_object_get(s->order, "env");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_mpi_settings.c - the environment of mpirun: what is ours, what the job says, what goes */
+/* test_mpi_settings.c - the environment of mpirun: our variables, those of the job, those that go
+ */
 #include "mpi/settings.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"

@@ -125,7 +125,7 @@ TEST(test_a_slot_ends_with_its_command)
     assert_int_equal(ended(), 137);
 }
 
-/* Whoever does not know the secret gets nothing run, and is not told of the end of anything. */
+/* A stranger without the secret gets nothing run, and is told of no end. */
 TEST(test_a_stranger_is_refused)
 {
     begin(NULL);
@@ -180,7 +180,7 @@ static void until_gone(int fd)
         ;
 }
 
-/* As when mpirun is killed: what it had started goes with it, children included. */
+/* As when mpirun is killed: its commands go with it, children included. */
 TEST(test_a_command_goes_with_its_caller)
 {
     char folder[] = "/tmp/edl-test-XXXXXX", path[64], command[160];

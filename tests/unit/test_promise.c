@@ -74,7 +74,7 @@ TEST(test_time_in_which_it_is_frozen_does_not_count)
     assert_int_equal(promise_next_us(&promise), now + WITHIN + PROMISE_LOOK_US);
 }
 
-/* An agent that was stopped, or whose machine slept: what was said meanwhile waits to be read. */
+/* An agent was stopped, or its machine slept: words of that time wait to be read. */
 TEST(test_time_in_which_nobody_listens_does_not_count)
 {
     struct promise promise = { 0 };
