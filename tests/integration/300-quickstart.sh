@@ -39,6 +39,7 @@ nothing_left 'at the end'
 
 # a terminal sends Ctrl-C to all of the group; a shell in the background ignores it, and so would all that it starts
 set -m
+: >"$work/out"
 env --default-signal=INT "$EDL_SOURCE_DIR/quickstart" --yes >"$work/out" 2>&1 &
 quickstart=$!
 set +m

@@ -178,6 +178,7 @@ await 120 'no folder of ssh is left' none_left
 
 # ---- sshd dies half way; a script without a sign of life ----
 for transport in libssh2 openssh; do
+    : >"$work/out"
     "$EDL_BUILD_DIR/tests/lib/ssh_run" --patience=20 --config="$work/config" --known-hosts="$work/known" --transport=$transport "$to" \
         'echo "its $(ps -o ppid= -p $PPID) $$"; exec sleep 1000' >"$work/out" 2>&1 &
     running=$!
@@ -263,6 +264,7 @@ knows $((base + 1)) host >>"$work/known"
 kill -STOP "$SSH_AGENT_PID"
 config "Host agent" 'HostName 127.0.0.1' 'HostKeyAlias alias' 'IdentityAgent SSH_AUTH_SOCK' 'Host *' 'IdentityAgent none' "IdentityFile $work/mine"
 echo "alias $(cut -d' ' -f1,2 "$work/host.pub")" >>"$work/known"
+: >"$work/out"
 "$EDL_BUILD_DIR/tests/lib/ssh_run" --patience=20 --config="$work/config" --known-hosts="$work/known" --transport=libssh2 \
     "$me@agent:$base" "$to" 'echo here' >"$work/out" 2>&1 &
 running=$!

@@ -77,6 +77,7 @@ grep -q 'trainer-2\] without an end' out || fail "its last words are missing: $(
 # 4: Ctrl-C kills the job on all nodes
 for ((i = 0; i < tries; i++)); do
     name=stopped-$i
+    : >out
     edl run "${words[@]}" -p recommendation --job_name=$name --wait >out 2>err &
     pid=$!
     await 120 'all of it runs' while_runs "$pid" grep -q 'trainer in' out
@@ -89,6 +90,7 @@ done
 grep -q 'Ctrl-C kills it on all of them' err || fail "it does not tell what Ctrl-C does: $(cat err)"
 
 # the second one is heard although the scheduler stands still and answers nothing
+: >out
 edl run "${words[@]}" -p recommendation --job_name=twice --wait >out 2>err &
 pid=$!
 await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
@@ -106,6 +108,7 @@ edl kill twice >/dev/null || true # the scheduler may have read the first reques
 await 120 'it is killed' job_is twice killed
 
 # the end of a terminal ends nothing that nohup has begun
+: >out
 (trap '' HUP && exec edl run "${words[@]}" -p recommendation --job_name=nohup --wait) >out 2>err &
 pid=$!
 await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
@@ -117,6 +120,7 @@ if grep -q 'let go of' err; then fail "SIGHUP counted as a Ctrl-C: $(cat err)"; 
 job_is nohup killed || fail "SIGTERM did not kill it: $(cat err)"
 
 # 5: edl run is killed itself: the job goes on, and edl kill ends it
+: >out
 edl run "${words[@]}" -p recommendation --job_name=orphan --wait >out 2>err &
 pid=$!
 await 120 'it runs' while_runs "$pid" grep -q 'trainer in' out
@@ -129,6 +133,7 @@ left=$(cluster_processes | grep -E 'train\.sh|serve\.sh' || true)
 [ -z "$left" ] || fail "something is left: $left"
 
 # 6: submit --follow offers the same
+: >out
 edl submit --name followed --follow --kill-on-interrupt -- sh -c 'echo begun; sleep 600' >out 2>err &
 pid=$!
 await 120 'it runs' while_runs "$pid" grep -q begun out

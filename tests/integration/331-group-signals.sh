@@ -13,6 +13,7 @@ n=0
 begin_by() { # COMMAND...: follows a job by it, and waits until the job runs
     n=$((n + 1))
     name=group-$n
+    : >out
     "$@" "${follow[@]}" --name "$name" -- sh -c 'echo begun; exec sleep 600' >out 2>err &
     pid=$!
     await 120 "$name runs" while_runs "$pid" grep -q begun out

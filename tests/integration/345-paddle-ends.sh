@@ -16,6 +16,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; } # PID
 # SIGTERM ends a training that saves behind each batch, and one whose pass is a single batch
 ends() { # FOLDER FLAG...
     local pid status=0
+    : >ends.log
     "${alone[@]}" --num_passes=1000000 --save_only_one=1 --save_dir="$@" >ends.log 2>&1 &
     pid=$!
     await 120 'it saves' while_runs "$pid" grep -q 'Saving parameters to' ends.log
