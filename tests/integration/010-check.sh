@@ -24,6 +24,8 @@ says '^ok good.sh \(2\) [0-9.]+ s, CPU [0-9.]+ s$'
 says '^FAILED bad.sh \(exit status 3\)'
 says '^    \| why$'
 says '^skipped without.sh: there is no such device$'
+says '^failed: bad.sh \(why\), cases.sh \(test_two\)$'
+says '^skipped: without.sh$'
 says '^3 passed, 2 failed, 1 skipped$'
 [ $status = 1 ] || fail "status $status"
 [ "$(grep -cE '^[0-9.]+ [0-9.]+ (good|bad|cases|without).sh$' "$work/log/seconds")" = 4 ] || fail "seconds: $(cat "$work/log/seconds")"

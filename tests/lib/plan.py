@@ -339,6 +339,7 @@ class Account:
             run.line(line)
         if not holds:
             run.failed += 1
+            run.missing['failed'].append('budget')
             run.line('FAILED budget')
         return holds
 

@@ -51,6 +51,13 @@ def clock(seconds):
     return f'{int(seconds) // 60}:{int(seconds) % 60:02}'
 
 
+def last_words(text):
+    """Of a test that failed: its cases if it names some, else the last line."""
+    cases = sorted(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
+    lines = text.strip().splitlines()
+    return (' '.join(cases) or (lines[-1] if lines else 'it said nothing'))[:120]
+
+
 def says_why(source):
     """Whether the head of a test says why it takes long."""
     with open(source, encoding='utf-8', errors='replace') as f:
@@ -72,6 +79,7 @@ class Run:
         self.looked_at = 0.0
         self.running = {}  # pipe -> (step, process id, since)
         self.over = {}  # name -> whether it passed
+        self.missing = {'failed': [], 'skipped': []}  # names of steps; of a failed one with its last words
         self.passed = self.failed = self.skipped = 0
         self.cpu_s = 0.0
         self.began = time.monotonic()
@@ -217,6 +225,7 @@ class Run:
             text += f'\nit left processes behind:\n{strays}'
         if told['status'] == SKIPPED and not told['strays']:
             lines = text.strip().splitlines()
+            self.missing['skipped'].append(step.name)
             self.end(step, 'skipped', lines[-1] if lines else 'it did not say why')
         elif told['status'] == 0 and not told['strays']:
             self.passed += max(good, 1)
@@ -225,6 +234,7 @@ class Run:
             self.passed += good
             self.failed += max(bad, 1)
             self.end(step, 'FAILED', f'(exit status {told["status"]}) {took}', passed=False)
+            self.missing['failed'].append(f'{step.name} ({last_words(text)})')
             self.line('\n'.join('    | ' + line for line in text.splitlines()[-60:]))
 
     def end(self, step, result, words, passed=True):
@@ -282,4 +292,8 @@ class Run:
         self.line(f'wall {clock(wall)}, CPU {self.cpu_s:.0f} s of {wall * CORES:.0f} s on {CORES} cores')
 
     def tell_counts(self):
+        """The last lines, for a reader who has only these."""
+        for result, names in self.missing.items():
+            if names:
+                self.line(f'{result}: {", ".join(names)}')
         self.line(f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped')
