@@ -42,12 +42,12 @@ TEST(test_waits_for_an_array)
     finish(w, cluster_job(w->cluster, 1));
     finish(w, cluster_job(w->cluster, 3));
     assert_string_equal(cluster_explain(w->cluster, job, text, sizeof text),
-                        "waits for grid (1-3), of which 1 of 3 jobs have not succeeded; it is "
+                        "waits for grid (1-3), of whose jobs 1 of 3 has not succeeded; it is "
                         "placed when all have succeeded, and fails when one does not");
     cluster_account(w->cluster, job, &account);
     assert_int_equal(account.before->id, 2);
     assert_string_equal(account.text,
-                        "the success of the array grid (1-3), of which 1 of 3 jobs have not "
+                        "the success of the array grid (1-3), of whose jobs 1 of 3 has not "
                         "succeeded");
     world_restart(w);
     world_run(w, 4);
