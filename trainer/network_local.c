@@ -166,6 +166,14 @@ static int declare(struct study *s, struct edl_error *error)
     return 0;
 }
 
+static void tell_batch(double cost, uint32_t errors, uint32_t samples, void *userdata)
+{
+    struct study *s = userdata;
+
+    progress_batch(cost, errors, samples, &s->progress);
+    progress_done(&s->progress, samples);
+}
+
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
@@ -173,8 +181,8 @@ static int open_learner(struct study *s, struct edl_error *error)
                                              .batch = (uint32_t)batch_of(s),
                                              .push_every = (uint32_t)s->job->push_every,
                                              .dropout_seed = seed_of(s->job),
-                                             .on_batch = progress_batch,
-                                             .batch_userdata = &s->progress };
+                                             .on_batch = tell_batch,
+                                             .batch_userdata = s };
     int r = declare(s, error);
 
     if (r < 0)
@@ -511,6 +519,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
         r = test(&s, error);
     for (uint64_t pass = 0; r >= 0 && pass < job->start_pass; pass++)
         shuffle(&s, pass);
+    if (r >= 0)
+        progress_ahead(&s.progress, passes_of(&s) - job->start_pass, sample_set_n(s.data.train));
     for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
         r = train_pass(&s, pass, error);
         if (r >= 0 && pass + 1 < passes_of(&s))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shared/clock.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 
 void progress_init(struct progress *progress, FILE *out, uint64_t period)
@@ -101,9 +102,29 @@ void progress_pass(struct progress *progress, int64_t pass)
     *progress = (struct progress){ .out = progress->out,
                                    .period = progress->period,
                                    .glog = progress->glog,
-                                   .dot_period = progress->dot_period };
+                                   .dot_period = progress->dot_period,
+                                   .left = progress->left };
     progress->pass = pass;
     progress->started_us = clock_read_us(CLOCK_BOOTTIME);
+}
+
+void progress_ahead(struct progress *progress, uint64_t passes, uint64_t parts)
+{
+    uint64_t of;
+
+    if (__builtin_mul_overflow(passes, parts, &of))
+        of = 0; /* a training without an end */
+    time_left_begin(&progress->left, of, clock_read_us(CLOCK_BOOTTIME));
+}
+
+void progress_done(struct progress *progress, uint64_t parts)
+{
+    char text[TIME_LEFT_TEXT];
+
+    if (!time_left_done(&progress->left, parts, clock_read_us(CLOCK_BOOTTIME), text))
+        return;
+    end_dots(progress);
+    log_info("%s", text);
 }
 
 void progress_batch(double cost, uint32_t errors, uint32_t samples, void *userdata)

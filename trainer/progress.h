@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "trainer/time_left.h"
+
 struct progress {
     FILE *out;
     uint64_t period; /* batches between lines; 0: none */
@@ -19,6 +21,7 @@ struct progress {
     bool has_dots;       /* in a line that is not ended */
     uint64_t line_samples;
     double line_cost_sum;
+    struct time_left left; /* of the whole training */
 };
 
 void progress_init(struct progress *progress, FILE *out, uint64_t period);
@@ -34,6 +37,13 @@ void progress_line(const struct progress *progress, const char *format, ...)
 /* progress_pass - a task of this pass begins; prints the summary of the one before when it is
  * another */
 void progress_pass(struct progress *progress, int64_t pass);
+
+/* progress_ahead - so many passes are to come, each of so many parts: samples, or pieces */
+void progress_ahead(struct progress *progress, uint64_t passes, uint64_t parts);
+
+/* progress_done - so many more are done; on standard error, now and then: how long the rest takes
+ */
+void progress_done(struct progress *progress, uint64_t parts);
 
 /* progress_end - the summary of the pass under way, if any */
 void progress_end(struct progress *progress);

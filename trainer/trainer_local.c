@@ -32,10 +32,13 @@ static int train(struct workshop *workshop, uint64_t passes, struct edl_error *e
     size_t n = 0;
     int r = dataset_train_chunks(workshop->dataset, &chunks, &n, error);
 
+    progress_ahead(&workshop->progress, passes, n);
     for (uint64_t pass = 0; r >= 0 && pass < passes; pass++) {
         progress_pass(&workshop->progress, (int64_t)pass);
-        for (size_t i = 0; r >= 0 && i < n; i++)
+        for (size_t i = 0; r >= 0 && i < n; i++) {
             r = train_chunk(workshop, &chunks[i], pass, error);
+            progress_done(&workshop->progress, 1);
+        }
         if (r >= 0)
             progress_end(&workshop->progress);
     }
