@@ -295,5 +295,5 @@ class Run:
         """The last lines, for a reader who has only these."""
         for result, names in self.missing.items():
             if names:
-                self.line(f'{result}: {", ".join(names)}')
+                self.line(f'{result}: {", ".join(sorted(names))}')
         self.line(f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped')
