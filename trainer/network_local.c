@@ -78,6 +78,14 @@ static uint64_t passes_of(const struct study *s)
     return s->network->settings.passes >= 0 ? (uint64_t)s->network->settings.passes : 1;
 }
 
+static bool has_classes(const struct network *network)
+{
+    for (uint32_t i = 0; i < network->n_layers; i++)
+        if (network->layers[i].kind == &layer_cross_entropy)
+            return true;
+    return false;
+}
+
 static int open_network(struct study *s, struct edl_error *error)
 {
     const bool has_data = s->data.n_inputs > 0;
@@ -86,6 +94,7 @@ static int open_network(struct study *s, struct edl_error *error)
 
     if (r >= 0 && has_data)
         r = network_fits_data(s->network, s->data.inputs, s->data.n_inputs, error);
+    s->progress.classifies = r >= 0 && has_classes(s->network);
     return r;
 }
 
@@ -338,17 +347,10 @@ static int save(struct study *s, uint64_t pass, uint64_t inner, struct edl_error
 
 /* ---- training ---- */
 
-static bool has_classes(const struct network *network)
-{
-    for (uint32_t i = 0; i < network->n_layers; i++)
-        if (network->layers[i].kind == &layer_cross_entropy)
-            return true;
-    return false;
-}
-
 static int test(struct study *s, struct edl_error *error)
 {
     struct evaluation evaluation;
+    char text[PROGRESS_EVALUATION];
     int r;
 
     if (sample_set_n(s->data.test) == 0)
@@ -357,13 +359,13 @@ static int test(struct study *s, struct edl_error *error)
     if (r < 0)
         return r;
     if (s->job->glog) {
-        progress_line(&s->progress,
-                      " Test samples=%" PRIu64 " cost=%.6g Eval: ", evaluation.samples,
-                      evaluation.cost);
+        progress_line(&s->progress, " Test samples=%" PRIu64 " cost=%.6g Eval: %s",
+                      evaluation.samples, evaluation.cost,
+                      progress_evaluation(&s->progress, evaluation.error_rate, text));
         return r;
     }
     printf("Test samples=%" PRIu64 " cost=%.6g", evaluation.samples, evaluation.cost);
-    if (has_classes(s->network))
+    if (s->progress.classifies)
         printf(" classification_error_evaluator=%.6g", evaluation.error_rate);
     printf("\n");
     (void)fflush(stdout);

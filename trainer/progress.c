@@ -49,18 +49,36 @@ static void end_dots(struct progress *progress)
     progress->has_dots = false;
 }
 
+const char *progress_evaluation(const struct progress *progress, double error_rate,
+                                char buffer[PROGRESS_EVALUATION])
+{
+    buffer[0] = '\0';
+    if (progress->classifies)
+        (void)snprintf(buffer, PROGRESS_EVALUATION, "classification_error_evaluator=%.6g ",
+                       error_rate);
+    return buffer;
+}
+
 /* A batch is over: a line each period batches, else a dot now and then. */
 static void tell_glog(struct progress *progress)
 {
+    char all[PROGRESS_EVALUATION], line[PROGRESS_EVALUATION];
+
     if (progress->period > 0 && progress->batches % progress->period == 0) {
         end_dots(progress);
-        progress_line(progress,
-                      " Batch=%" PRIu64 " samples=%" PRIu64 " AvgCost=%.6g CurrentCost=%.6g Eval:  "
-                      "CurrentEval: ",
-                      progress->batches, progress->samples,
-                      progress->cost_sum / (double)progress->samples,
-                      progress->line_cost_sum / (double)progress->line_samples);
+        progress_line(
+            progress,
+            " Batch=%" PRIu64 " samples=%" PRIu64
+            " AvgCost=%.6g CurrentCost=%.6g Eval: %s CurrentEval: %s",
+            progress->batches, progress->samples, progress->cost_sum / (double)progress->samples,
+            progress->line_cost_sum / (double)progress->line_samples,
+            progress_evaluation(progress, (double)progress->errors / (double)progress->samples,
+                                all),
+            progress_evaluation(progress,
+                                (double)progress->line_errors / (double)progress->line_samples,
+                                line));
         progress->line_samples = 0;
+        progress->line_errors = 0;
         progress->line_cost_sum = 0;
     } else if (progress->dot_period > 0 && progress->batches % progress->dot_period == 0) {
         fputc('.', stderr);
@@ -70,6 +88,7 @@ static void tell_glog(struct progress *progress)
 
 void progress_end(struct progress *progress)
 {
+    char text[PROGRESS_EVALUATION];
     double seconds;
 
     if (progress->pass < 0 || progress->batches == 0)
@@ -77,9 +96,13 @@ void progress_end(struct progress *progress)
     if (progress->glog) {
         end_dots(progress);
         progress_line(progress,
-                      " Pass=%" PRId64 " Batch=%" PRIu64 " samples=%" PRIu64 " AvgCost=%.6g Eval: ",
+                      " Pass=%" PRId64 " Batch=%" PRIu64 " samples=%" PRIu64
+                      " AvgCost=%.6g Eval: %s",
                       progress->pass, progress->batches, progress->samples,
-                      progress->cost_sum / (double)progress->samples);
+                      progress->cost_sum / (double)progress->samples,
+                      progress_evaluation(progress,
+                                          (double)progress->errors / (double)progress->samples,
+                                          text));
         progress->batches = 0;
         return;
     }
@@ -103,6 +126,7 @@ void progress_pass(struct progress *progress, int64_t pass)
                                    .period = progress->period,
                                    .glog = progress->glog,
                                    .dot_period = progress->dot_period,
+                                   .classifies = progress->classifies,
                                    .left = progress->left };
     progress->pass = pass;
     progress->started_us = clock_read_us(CLOCK_BOOTTIME);
@@ -143,6 +167,7 @@ void progress_batch(double cost, uint32_t errors, uint32_t samples, void *userda
     progress->errors += errors;
     progress->cost_sum += cost * samples;
     progress->line_samples += samples;
+    progress->line_errors += errors;
     progress->line_cost_sum += cost * samples;
     if (progress->glog)
         tell_glog(progress);

@@ -19,8 +19,9 @@ struct progress {
     bool glog; /* lines as PaddlePaddle's: means since the pass began and since the last line */
     uint64_t dot_period; /* batches between dots; 0: none */
     bool has_dots;       /* in a line that is not ended */
-    uint64_t line_samples;
+    uint64_t line_samples, line_errors;
     double line_cost_sum;
+    bool classifies;       /* its errors mean something */
     struct time_left left; /* of the whole training */
 };
 
@@ -33,6 +34,12 @@ void progress_glog(struct progress *progress, uint64_t dot_period);
 /* progress_line - one of glog: severity, month and day, time, thread, then what format makes */
 void progress_line(const struct progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* progress_evaluation - what glog's lines say of errors behind "Eval: "; "" where the network
+ * classifies nothing. Written to buffer, which is returned. */
+#define PROGRESS_EVALUATION 64
+const char *progress_evaluation(const struct progress *progress, double error_rate,
+                                char buffer[PROGRESS_EVALUATION]);
 
 /* progress_pass - a task of this pass begins; prints the summary of the one before when it is
  * another */

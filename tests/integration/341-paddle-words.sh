@@ -20,6 +20,16 @@ for first in range(21000, 30000, 3):
 edl-paddle version | grep -q '^PaddlePaddle .*compiled with$' || fail "version says: $(edl-paddle version)"
 [ "$(edl-paddle --version)" = "edl-paddle $(edl --version | sed 's/^edl //')" ] || fail "--version says: $(edl-paddle --version)"
 
+# a network that classifies has its errors behind Eval: of the whole pass, and since the last line
+edl-trainer data digits --out digits --samples 800 >/dev/null
+edl-paddle train --config=digits_softmax --data=digits --num_passes=1 --log_period=2 --dot_period=0 >classes.log 2>&1 || fail "digits: $(cat classes.log)"
+rate='classification_error_evaluator=0\.[0-9]+ '
+grep -Eq " Batch=4 samples=[0-9]+ AvgCost=[0-9.]+ CurrentCost=[0-9.]+ Eval: $rate CurrentEval: $rate\$" classes.log || fail "no errors of a batch: $(cat classes.log)"
+grep -Eq " Pass=0 Batch=[0-9]+ samples=[0-9]+ AvgCost=[0-9.]+ Eval: $rate\$" classes.log || fail "no errors of a pass: $(cat classes.log)"
+grep -Eq " Test samples=[0-9]+ cost=[0-9.]+ Eval: $rate\$" classes.log || fail "no errors of the test: $(cat classes.log)"
+[ "$(sed -n 's/.* Pass=0 .*evaluator=//p' classes.log)" = "$(sed -n 's/.* Batch=[0-9]*  *.*Eval: [a-z_]*=\([0-9.]* \) CurrentEval.*/\1/p' classes.log | tail -n 1)" ] ||
+    fail "the pass is not the mean of all batches: $(cat classes.log)"
+
 # a trainer that comes before its servers waits and says so
 export PADDLE_INIT_USE_GPU=False PADDLE_INIT_TRAINER_COUNT=1 PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 \
     PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1
