@@ -85,6 +85,8 @@ int report_answer(const struct http_answer *answer)
             (void)fprintf(stderr, ": %s", text != NULL ? text : "not valid");
         (void)fputc('\n', stderr);
     }
+    if (detail == NULL && remedy == NULL && error.remedy[0] != '\0')
+        remedy = error.remedy; /* of an answer that is none of a scheduler's */
     if (remedy != NULL && remedy[0] != '\0')
         tell("try: ", remedy);
     else if (answer->status == 401)

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/error.h"
 #include "shared/http_call.h"
 #include "shared/macro.h"
+
+#define TITLE_MAX 64
 
 void http_answer_clear(struct http_answer *answer)
 {
@@ -34,6 +37,40 @@ static int status_code(unsigned status)
     return EDL_EHTTP;
 }
 
+/* What a page says in its title, printable: web servers and proxies put the reason there. */
+static const char *page_title(const struct http_answer *answer, char buffer[TITLE_MAX])
+{
+    static const char tag[] = "<title>";
+    const char *begin = answer->body != NULL ? strcasestr(answer->body, tag) : NULL;
+
+    buffer[0] = '\0';
+    if (begin != NULL) {
+        begin += strlen(tag);
+        (void)snprintf(buffer, TITLE_MAX, " (%.*s)",
+                       (int)MIN_OF(strcspn(begin, "<"), TITLE_MAX - 4), begin);
+        for (char *p = buffer; *p != '\0'; p++)
+            if (*p < ' ' || *p > '~')
+                *p = '?';
+    }
+    return buffer;
+}
+
+/* Every answer of a scheduler that is an error tells a code. */
+static int answer_of_another(const struct http_answer *answer, int code, struct edl_error *error)
+{
+    char title[TITLE_MAX];
+
+    (void)edl_error_set(error, code,
+                        "status %u%s is no answer of a scheduler: a proxy on the way to it gives "
+                        "it, or another server has this address",
+                        answer->status, page_title(answer, title));
+    if (answer->status == 413)
+        return edl_error_remedy(error,
+                                "let the proxy take larger bodies (nginx: client_max_body_size 0), "
+                                "or name the scheduler's own address: --server URL");
+    return edl_error_remedy(error, "name the scheduler's own address: --server URL");
+}
+
 int http_answer_error(const struct http_answer *answer, struct edl_error *error)
 {
     const char *detail;
@@ -57,7 +94,7 @@ int http_answer_error(const struct http_answer *answer, struct edl_error *error)
     pointer = json_string_value(
         json_object_get(json_array_get(json_object_get(answer->json, "errors"), 0), "pointer"));
     if (detail == NULL)
-        return edl_error_set(error, code, "the server answered with status %u", answer->status);
+        return answer_of_another(answer, code, error);
     (void)edl_error_at(error, code, pointer, "%s", detail);
     if (remedy != NULL)
         (void)edl_error_remedy(error, "%s", remedy);

@@ -3,6 +3,7 @@
 #include "tests/unit/http_fixture.h"
 
 #include "shared/cleanup.h"
+#include "shared/http_call.h"
 #include "tests/unit/test.h"
 
 #include <poll.h>
@@ -264,6 +265,38 @@ TEST(test_unreachable)
 TEST_WITH(test_blocking_client_unix, .setup = fixture_setup_unix, .teardown = fixture_teardown)
 {
     run_blocking(*state, http_client_new);
+}
+
+/* What no scheduler says comes from a proxy on the way, which is named by its own words. */
+TEST_PLAIN(test_an_answer_of_a_proxy)
+{
+    static const struct {
+        unsigned status;
+        bool json;
+        const char *body, *text, *remedy;
+    } rows[] = {
+        { 413, false,
+          "<html>\r\n<head><title>413 Request Entity\tToo Large</title></head>\r\n</html>",
+          "status 413 (413 Request Entity?Too Large) is no answer of a scheduler",
+          "client_max_body_size" },
+        { 502, false, "", "status 502 is no answer of a scheduler", "--server" },
+        { 503, true, "{\"error\": \"no healthy upstream\"}", "status 503 is no answer",
+          "--server" },
+        { 413, true, "{\"detail\": \"it is too large\", \"remedy\": \"send less\"}",
+          "it is too large", "send less" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct http_answer answer;
+        struct edl_error error = { 0 };
+
+        http_answer_take(&answer, rows[i].status, rows[i].json, xstrdup(rows[i].body),
+                         strlen(rows[i].body));
+        assert_true(http_answer_error(&answer, &error) < 0);
+        assert_non_null(strstr(error.text, rows[i].text));
+        assert_non_null(strstr(error.remedy, rows[i].remedy));
+        http_answer_clear(&answer);
+    }
 }
 
 /* A server that comes back is found again, though the kept connection is dead. */
