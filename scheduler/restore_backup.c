@@ -383,6 +383,29 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
     return r == 0 ? clear_mark(options, error) : r;
 }
 
+/* Root restores for the account that the scheduler runs as: what is new in its directory becomes
+ * its own, as else it could not read it. */
+static int give_to_owner(const struct scheduler_options *options, struct edl_error *error)
+{
+    static const char *const names[] = { "edl.db", EPOCH_FILE };
+    struct stat dir;
+
+    if (geteuid() != 0)
+        return 0;
+    if (stat(options->state_dir, &dir) == -1)
+        return edl_error_errno(error, -errno, "looking at %s", options->state_dir);
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        _cleanup_close_ int fd = -1;
+        char path[STATE_PATH_MAX];
+
+        state_path(options, names[i], path);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd == -1 || fchown(fd, dir.st_uid, dir.st_gid) == -1)
+            return edl_error_errno(error, -errno, "giving %s to the owner of its folder", path);
+    }
+    return 0;
+}
+
 int restore_backup(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error)
 {
@@ -394,11 +417,12 @@ int restore_backup(const struct scheduler_options *options, struct restored *ret
     r = make_copy(options, error);
     if (r == 0)
         r = prepare_copy(options, ret, error);
-    if (r == 0)
-        r = swap(options, ret, error);
-    else
+    if (r < 0) {
         remove_copy(options);
-    return r;
+        return r;
+    }
+    r = swap(options, ret, error);
+    return r < 0 ? r : give_to_owner(options, error);
 }
 
 int restore_check(const struct scheduler_options *options, struct edl_error *error)

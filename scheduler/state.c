@@ -43,8 +43,15 @@ void state_path(const struct scheduler_options *options, const char *name, char 
     (void)snprintf(ret, STATE_PATH_MAX, "%s/%s", options->state_dir, name);
 }
 
-static int make_dir(const char *path, struct edl_error *error)
+/* Root restores a backup for the account that the scheduler runs as (restore_backup.c). */
+static bool may_use(const struct scheduler_options *options, const struct stat *dir)
 {
+    return dir->st_uid == geteuid() || (geteuid() == 0 && options->restore_file[0] != '\0');
+}
+
+static int make_dir(const struct scheduler_options *options, struct edl_error *error)
+{
+    const char *path = options->state_dir;
     bool made = mkdir(path, 0700) == 0;
     struct stat st;
     int r;
@@ -58,7 +65,7 @@ static int make_dir(const char *path, struct edl_error *error)
         return edl_error_errno(error, -errno, "the state directory %s", path);
     if (!S_ISDIR(st.st_mode))
         return edl_error_set(error, -ENOTDIR, "--state-dir %s is not a directory", path);
-    if (st.st_uid != geteuid()) {
+    if (!may_use(options, &st)) {
         (void)edl_error_set(error, -EPERM, "--state-dir %s belongs to somebody else", path);
         return edl_error_remedy(error, "do it as its owner: runuser -u NAME -- ... (`ls -ld %s`)",
                                 path);
@@ -91,7 +98,7 @@ static int check_file_system(const char *folder, struct edl_error *error)
 int state_lock(const struct scheduler_options *options, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
-    int r = make_dir(options->state_dir, error);
+    int r = make_dir(options, error);
 
     if (r == 0)
         r = check_file_system(options->state_dir, error);

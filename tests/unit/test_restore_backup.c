@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -246,4 +247,29 @@ TEST(test_a_restore_that_was_broken_off_is_done_again)
     (void)restore(live);
     live_start(live);
     assert_int_equal(status_of(live, "/jobs/kept"), 200);
+}
+
+/* The directory of a packaged scheduler is of an account of its own. */
+TEST(test_what_root_restores_is_of_the_owner_of_the_directory)
+{
+    static const char *const names[] = { "edl.db", "epoch" };
+    struct live *live = *state;
+    struct restored restored;
+
+    if (geteuid() != 0)
+        skip();
+    take(live);
+    assert_int_equal(chown(live->folder, 65534, 65533), 0);
+    restored = restore(live);
+    restored_clear(&restored);
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        char path[PATH_MAX];
+        struct stat st;
+
+        (void)snprintf(path, sizeof path, "%s/%s", live->folder, names[i]);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_uid, 65534);
+        assert_int_equal(st.st_gid, 65533);
+        assert_int_equal(st.st_mode & 07777, 0600);
+    }
 }
