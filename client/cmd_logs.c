@@ -251,6 +251,7 @@ int job_logs(struct server *server, const struct log_request *request, const jso
 
     server->verbatim = true;
     job_watch_begin(&watch, request->job, told);
+    watch.gives_up_at = request->gives_up_at;
     while (more) {
         status = follow_step(&reader, &cursor, &more);
 
@@ -266,6 +267,8 @@ int job_logs(struct server *server, const struct log_request *request, const jso
         (void)poll(NULL, 0, RETRY_MS);
     }
     server->verbatim = verbatim;
+    if (request->gave_up != NULL)
+        *request->gave_up = watch.gave_up;
     job_watch_end(&watch);
     (void)log_lines_free(reader.lines);
     (void)log_places_free(reader.places);

@@ -21,6 +21,7 @@
 #include "client/report.h"
 #include "client/run_job.h"
 #include "client/server.h"
+#include "client/ssh_alias.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "client/workspace_send.h"
@@ -54,6 +55,19 @@ static char *addresses_of(const char *name)
     return all;
 }
 
+/* Of an alias of ssh_config(5), by which edl deploy has reached it: the name behind it, too. */
+static char *names_of(const char *name)
+{
+    _cleanup_free_ char *host = ssh_alias_host(name), *of_name = NULL, *of_host = NULL;
+
+    of_name = addresses_of(name);
+    if (host == NULL)
+        return TAKE_PTR(of_name);
+    of_host = addresses_of(host);
+    return text_format("%s %s %s", host, of_host != NULL ? of_host : "",
+                       of_name != NULL ? of_name : "");
+}
+
 /* Names are looked up only where they are not those of nodes. */
 static int find_nodes(const struct host_list *list, const json_t *nodes, const json_t **ret,
                       struct edl_error *error)
@@ -63,7 +77,7 @@ static int find_nodes(const struct host_list *list, const json_t *nodes, const j
     int r = run_find_nodes(list, nodes, NULL, ret, &ignored);
 
     for (size_t i = 0; i < list->n_hosts && r < 0; i++)
-        addresses[i] = addresses_of(list->hosts[i].name);
+        addresses[i] = names_of(list->hosts[i].name);
     if (r < 0)
         r = run_find_nodes(list, nodes, addresses, ret, error);
     for (size_t i = 0; i < list->n_hosts; i++)
@@ -140,17 +154,32 @@ static void tell(const struct run_job *job, const json_t *accepted)
     report_note("Ctrl-C kills it on all of them");
 }
 
+/* A host of the list cannot run it: as its hosts are these, it would wait for ever. */
+static int give_up(struct server *server, const struct run_job *job, const char *id)
+{
+    _cleanup_free_ char *path = job_path(id, "");
+    _cleanup_json_ json_t *body = json_pack("{s:s}", "reason", "one of its hosts cannot run it");
+    int status = server_request(server, "DELETE", path, body, NULL);
+
+    if (status == STATUS_OK)
+        report_note("job %s is killed, as one of its hosts cannot run it", job->name);
+    return STATUS_FAILED;
+}
+
 static int follow(struct server *server, const struct run_job *job, const json_t *accepted)
 {
     const struct common_options *common = &job->options->common;
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
     _cleanup_free_ const char **nodes = xcalloc(job->list->n_hosts, sizeof *nodes);
+    bool gave_up = false;
     struct log_request request = { .job = id,
                                    .follow = true,
                                    .from_start = true,
                                    .json = common->json,
                                    .nodes = nodes,
-                                   .n_nodes = job->list->n_hosts };
+                                   .n_nodes = job->list->n_hosts,
+                                   .gives_up_at = "node-cannot-run-it",
+                                   .gave_up = &gave_up };
     struct interrupt interrupt = { 0 };
     struct edl_error error = { 0 };
     _cleanup_json_ json_t *ended = NULL;
@@ -164,6 +193,8 @@ static int follow(struct server *server, const struct run_job *job, const json_t
     if (status == STATUS_OK)
         status = job_wait(server, id, NEVER_US, &ended);
     (void)interrupt_end(&interrupt);
+    if (gave_up)
+        return give_up(server, job, id);
     if (status != STATUS_OK)
         return status;
     if (common->json)

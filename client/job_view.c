@@ -172,6 +172,8 @@ static void tell_waiting(struct job_watch *watch, json_t *job, uint64_t now_us)
 
     watch->wait_s = look_after_s(json_text(job, "state"));
     watch->next_us = now_us + watch->wait_s * USEC_PER_SEC;
+    watch->gave_up = waits && watch->gives_up_at != NULL &&
+                     streq(watch->gives_up_at, json_text(job, "reason_code"));
     if (!waits || !job_reason_is_news(watch->told, job, now_us - watch->told_us))
         return;
     report_note("%s waits: %s", json_text(job, "name"), json_text(job, "reason"));
@@ -200,5 +202,5 @@ int job_watch_look(struct server *server, struct job_watch *watch)
     else
         status = report_answer(&answer);
     http_answer_clear(&answer);
-    return status;
+    return watch->gave_up ? STATUS_FAILED : status;
 }

@@ -36,12 +36,14 @@ bool job_reason_is_news(const json_t *told, const json_t *job, uint64_t passed_u
 /* job_watch_* - why the job of a reader waits in the queue, on stderr: at once, and again when that
  * is news; also when it could not start and is queued again.
  * begin: told: the job with the reason that was printed already, borrowed; NULL: none was
- * look: asks for the job when that is due. STATUS_FAILED: no such job
+ * look: asks for the job when that is due. STATUS_FAILED: no such job, or it is given up
  * wait_s: so long, at most, the reader may wait until it looks again */
 struct job_watch {
     char *path; /* owned */
     const json_t *told;
-    json_t *last; /* owned: what told is after the first */
+    json_t *last;            /* owned: what told is after the first */
+    const char *gives_up_at; /* see struct log_request */
+    bool gave_up;
     uint64_t told_us, next_us;
     unsigned wait_s;
 };
@@ -65,6 +67,10 @@ struct log_request {
     bool raw;                 /* as it was written, to a terminal too */
     const char *const *nodes; /* in front of the name of process i of each role; NULL: nothing */
     size_t n_nodes;
+    /* reason_code with which a job that waits is not followed any longer: nobody will make it run.
+     * NULL: none. *gave_up: whether it came */
+    const char *gives_up_at;
+    bool *gave_up;
 };
 
 /* job_logs - prints a job's output, each line behind its process' name; with follow until the job

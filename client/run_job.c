@@ -159,7 +159,8 @@ static const json_t *find_node(const struct host *host, const json_t *nodes, con
 
         if (same_name(host->name, json_text(node, "name")))
             return node;
-        if (streq(host->name, address) || has_word(addresses, address))
+        if (streq(host->name, address) || has_word(addresses, address) ||
+            has_word(addresses, json_text(node, "name")))
             by_address = node;
     }
     return by_address;

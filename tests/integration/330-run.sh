@@ -168,6 +168,14 @@ if [ "$(id -u)" != 0 ]; then
 fi
 [ "$(api GET '/jobs?state=all' | jq '.jobs | length')" = "$jobs_before" ] || fail 'something was begun all the same'
 
+# a host by an alias of ssh_config, as edl deploy takes it
+mkdir "$work/with-ssh"
+printf '#!/bin/sh\n[ "$*" = "-G -- box" ] && printf "user root\\nhostname %s\\nport 22\\n"\n' "${nodes[1]}" >"$work/with-ssh/ssh"
+chmod +x "$work/with-ssh/ssh"
+echo 'HOSTS = ["root@box"]' >alias.py
+PATH=$work/with-ssh:$PATH edl run "${words[@]}" --conf=alias.py -p recommendation >out 2>err || fail "by an alias: $(cat out err)"
+grep -q "^note:   root@box is node ${nodes[1]}: " err || fail "the alias is another node: $(cat err)"
+
 # 8: by the names that users type
 edl-paddle --job_trainer=true --job_pserver='sleep 60 #' -p recommendation >out 2>err || fail "edl-paddle fails: $(cat err)"
 # a server that is stopped before it has begun does not use up its grace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A job that cannot start where its hosts are waits in the queue again: whoever follows it is told why within seconds, and readers that
-# began at the same moment are told the same. A job whose network is wrong ends at its first try on each node, with the file and the fault.
+# began at the same moment are told the same. `edl run` has no other hosts for it, and ends. A job whose network is wrong ends at its first try on each node, with the file and the fault.
 # Takes 19 s: six jobs one after another are tried on both nodes before they wait or fail
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2 --cpu 1000m
@@ -15,19 +15,20 @@ echo x >package/x
 words=(--job_trainer=true --job_pserver=true --job_cpu=50m --job_memory=32Mi)
 
 is_there() { api GET "/jobs/$1" | holds .id; }
-# as it was sent, and with a folder that no host has
-try() { # NAME WORDS...
+# by edl submit it waits until somebody makes the folder
+try() { # NAME
     local name=$1 reader
-    shift
-    edl run "${words[@]}" --job_name="$name" "$@" >"$name.out" 2>"$name.err" &
-    local run=$!
+    jq -n --arg name "$name" --arg folder "$work/absent" '$ARGS.positional as $nodes | {name: $name, roles: [{role: "trainer", entrypoint: "true", min: 2, max: 2, cpu: "300m", memory: "32Mi",
+        nodes: $nodes, workspace: $folder}]}' --args "${nodes[@]}" >"$name.json"
+    edl submit --follow "$name.json" >"$name.out" 2>"$name.err" &
+    local follower=$!
     await 60 "the job $name is there" is_there "$name"
     for reader in 1 2; do edl logs -f "$name" >"$name.out.$reader" 2>"$name.err.$reader" & done
     for reader in .err .err.1 .err.2; do
         await 60 "$name$reader tells why the job waits" grep -qs "^note: $name waits: .*$work/absent" "$name$reader"
     done
     edl kill "$name" >/dev/null
-    if wait "$run"; then fail "edl run succeeded: $(cat "$name.out")"; fi
+    if wait "$follower"; then fail "edl submit --follow succeeded: $(cat "$name.out")"; fi
     for reader in $(jobs -p); do
         case " $before " in *" $reader "*) ;; *) wait "$reader" || true ;; esac
     done
@@ -36,8 +37,18 @@ try() { # NAME WORDS...
     grep -q "^note: $name waits: .*make the folder there" "$name.err" || fail "nothing says what to do: $(cat "$name.err")"
 }
 before=$(jobs -p | tr '\n' ' ')
-try sent --job_dispatch_package=package
-try named --job_workspace="$work/absent"
+try waiting
+
+# edl run: as it was sent into a ROOT_DIR that no host has, and with a folder that none has
+run_ends() { # NAME WORDS...
+    local name=$1 status=0
+    timeout 120 edl run "${words[@]}" --job_name="$name" "${@:2}" >"$name.out" 2>"$name.err" || status=$?
+    [ $status = 1 ] || fail "$name: edl run ended with $status: $(cat "$name.out" "$name.err")"
+    grep -q "^note: $name waits: .*$work/absent.*make the folder there" "$name.err" || fail "nothing says what to do: $(cat "$name.err")"
+    [ "$(job_state "$name")" = killed ] || fail "$name is $(job_state "$name")"
+}
+run_ends sent --job_dispatch_package=package
+run_ends named --job_workspace="$work/absent"
 
 # a network that is wrong or missing, words that are, and a program of somebody else's that says so by its status
 edl-trainer data housing --out "$work/corpus" --samples 100 >/dev/null

@@ -126,7 +126,8 @@ static bool may_wait_for_ever(const struct cluster *cluster, const struct job *j
     char text[JOB_REASON_SIZE];
 
     return streq(job->reason_code, "never-fits") || streq(job->reason_code, "gang-not-packed") ||
-           (streq(job->reason_code, "waits-for-node") &&
+           ((streq(job->reason_code, "waits-for-node") ||
+             streq(job->reason_code, "node-cannot-run-it")) &&
             cluster_never_fits(cluster, job, text, sizeof text));
 }
 

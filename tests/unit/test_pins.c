@@ -73,17 +73,23 @@ static void assert_waits(const struct world *w, const char *name, const char *te
         fail_msg("\"%s\" is not in: %s", change, account.text);
 }
 
-static void assert_queued(const struct world *w, const char *name, const char *text,
-                          const char *change)
+static void assert_queued_as(const struct world *w, const char *name, const char *code,
+                             const char *text, const char *change)
 {
     const struct job *job = job_of(w, name);
 
     assert_int_equal(job->state, JOB_QUEUED);
-    assert_string_equal(job->reason_code, "waits-for-node");
-    assert_string_equal(cluster_explain_code(w->cluster, job), "waits-for-node");
+    assert_string_equal(job->reason_code, code);
+    assert_string_equal(cluster_explain_code(w->cluster, job), code);
     if (strstr(job->reason, text) == NULL)
         fail_msg("\"%s\" is not in: %s", text, job->reason);
     assert_waits(w, name, text, change);
+}
+
+static void assert_queued(const struct world *w, const char *name, const char *text,
+                          const char *change)
+{
+    assert_queued_as(w, name, "waits-for-node", text, change);
 }
 
 static void set_state(struct world *w, const char *name, enum node_state state)
@@ -399,8 +405,9 @@ TEST(test_a_refusal_is_waited_for)
     }
     (void)world_submit(w, pinned_spec("job", 2, 2, 200, "01"));
     world_run(w, 5);
-    assert_queued(w, "job", "instance 0 of trainer runs on node-0, which cannot run it: ",
-                  "a change on node node-0: create the account there");
+    assert_queued_as(w, "job", "node-cannot-run-it",
+                     "instance 0 of trainer runs on node-0, which cannot run it: ",
+                     "a change on node node-0: create the account there");
     w->agents[0].unfit = w->agents[1].unfit = UNFIT_NOT;
     world_advance(w, 600 * USEC_PER_SEC);
     world_run(w, 5);

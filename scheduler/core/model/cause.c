@@ -47,6 +47,7 @@ static const char *const causes[] = {
     [CAUSE_RESTORED] = "restored",
     [CAUSE_WAITS_FOR_JOB] = "waits-for-job",
     [CAUSE_WAITS_FOR_NODE] = "waits-for-node",
+    [CAUSE_NODE_CANNOT_RUN_IT] = "node-cannot-run-it",
     [CAUSE_GANG_DOES_NOT_FIT] = "gang-does-not-fit",
     [CAUSE_GANG_NOT_PACKED] = "gang-not-packed",
     [CAUSE_OVER_LOAD_LIMIT] = "over-load-limit",

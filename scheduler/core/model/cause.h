@@ -56,6 +56,7 @@ enum cause {
     CAUSE_RESTORED,
     CAUSE_WAITS_FOR_JOB,
     CAUSE_WAITS_FOR_NODE,
+    CAUSE_NODE_CANNOT_RUN_IT, /* the one that an instance is to run on */
     CAUSE_GANG_DOES_NOT_FIT,
     CAUSE_GANG_NOT_PACKED,
     CAUSE_OVER_LOAD_LIMIT,

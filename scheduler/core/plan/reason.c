@@ -584,7 +584,8 @@ static enum cause cause_of(const struct cluster *cluster, const struct job *job,
     if (has_its_share(cluster, job, verdict))
         return CAUSE_GROUP_SHARE;
     if (pin_wait_of_verdict(cluster, job, verdict, &pin))
-        return CAUSE_WAITS_FOR_NODE;
+        return pin.account.verdict == ACCOUNT_UNFIT ? CAUSE_NODE_CANNOT_RUN_IT
+                                                    : CAUSE_WAITS_FOR_NODE;
     if (fails_for_unfit(cluster, job, verdict))
         return job_is_refused(cluster, job) ? CAUSE_NO_NODE_RUNS_IT : CAUSE_TOO_FEW_NODES;
     return waits_for_foreign(cluster, job, verdict, &foreign) ? CAUSE_FOREIGN_LOAD : codes[verdict];
