@@ -9,34 +9,8 @@ machine_has=python3-torch
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
 nodes='n1 n2 n3'
 said=$machines/shared/said
-edl() { machine_in n1 env EDL_SERVER=unix:/run/edl/scheduler.sock edl "$@"; }
-api() { # METHOD PATH [ARGUMENT...]
-    machine_in n1 curl -sS --fail-with-body -m 20 --unix-socket /run/edl/scheduler.sock -X "$1" "http://localhost$2" "${@:3}"
-}
-ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; }
-
-# ---- three machines, the scheduler on one of them
-machine_boot $nodes
-for name in $nodes; do
-    machine_in $name sh -c 'printf "127.0.0.1 localhost\n127.0.1.1 %s\n" "$(hostname)" >/etc/hosts'
-    units_install $name || fail "the units cannot be installed on $name"
-done
-machine_in n1 sh -c 'mkdir -p /etc/edl/scheduler.conf.d; echo "name: [10.77.0.11]" >/etc/edl/scheduler.conf.d/own.conf; systemctl start edl-scheduler' ||
-    fail 'the scheduler does not start'
-join() { # NAME
-    local token joining
-    token=$(api POST /tokens/join -d '{}') || return 1
-    machine_in "$1" sh -c 'rm -f /etc/edl/agent.conf.d/10-this-machine.conf; mkdir -p /etc/edl/agent.conf.d
-        printf "no-foreign: true\ncpu: 2\nmemory: 2Gi\n" >/etc/edl/agent.conf.d/own.conf'
-    machine_in "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
-    joining=$!
-    await 300 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
-    machine_in "$1" pkill -x edl-agent
-    wait $joining && machine_in "$1" systemctl start edl-agent
-}
-for name in $nodes; do join $name || fail "$name does not join"; done
-await 300 'three machines are nodes' ready 3
-
+# shellcheck disable=SC2086
+units_cluster $nodes
 mkdir -m 777 "$said"
 cp -r "$EDL_SOURCE_DIR/python/edl" "$EDL_SOURCE_DIR/tests/lib/elastic_train.py" "$machines/shared"
 cat >"$machines/shared/program.py" <<'END'
