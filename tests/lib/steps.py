@@ -52,8 +52,8 @@ def clock(seconds):
 
 
 def last_words(text):
-    """Of a test that failed: its cases if it names some, else the last line."""
-    cases = sorted(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
+    """Of a test that failed: its cases if it names some, what fail() said (lib/fail.sh), else the last line."""
+    cases = sorted(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M))) or re.findall(r'^FAIL: (.*)', text, re.M)[:1]
     lines = text.strip().splitlines()
     return (' '.join(cases) or (lines[-1] if lines else 'it said nothing'))[:120]
 
