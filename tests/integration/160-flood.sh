@@ -107,14 +107,17 @@ for name in eve ann; do
     edl user add $name --role viewer
     edl token create --user $name --ttl 1h >"$work/$name" 2>"$work/err"
 done
-eve 40 "$EDL_SERVER/events?after=$(call /events | jq '.events[-1].revision')&wait=3" >"$work/codes" &
+# those that are let in hold on until the submission below is an event
+: >"$work/codes"
+eve 40 "$EDL_SERVER/events?after=$(call /events | jq '.events[-1].revision')&wait=60" --max-time 60 >"$work/codes" &
 holder=$!
 others_are_in() { # a submission by an admin, a look by somebody else, the reports of the node
     call /jobs -d '{"metadata":{"name":"in"},"spec":{"trainer":{"entrypoint":"true","min-instance":1}}}' >"$work/answer"
     curl -sS --fail --max-time 1 --cacert "$EDL_CA" -H "Authorization: Bearer $(cat "$work/ann")" "$EDL_SERVER/nodes" >"$work/nodes"
     [ "$(jq -r '.nodes[0].state' "$work/nodes")" = ready ] || fail "the node is $(cat "$work/nodes")"
 }
-read -r -t 2 <>"$work/never" || true
+refused() { [ "$(grep -c 429 "$work/codes")" -ge "$1" ]; } # NUMBER
+await 60 'the other calls are refused' refused 29
 others_are_in
 wait $holder
 taken=$(grep -c 200 "$work/codes") || true
@@ -125,8 +128,11 @@ stop_cluster
 start_cluster streams 8000
 edl user add eve --role viewer
 edl token create --user eve --ttl 1h >"$work/eve" 2>"$work/err"
-eve 40 -H 'Accept: text/event-stream' "$EDL_SERVER/events" >"$work/codes"
-refused=$(grep -c 429 "$work/codes") || true
-[ "$refused" -eq 8 ] || fail "$refused of 40 streams of one user were refused: $(sort "$work/codes" | uniq -c)"
+: >"$work/codes"
+eve 40 -H 'Accept: text/event-stream' "$EDL_SERVER/events" --max-time 60 >"$work/codes" &
+holder=$!
+await 60 'eight streams are refused' refused 8
 stop_cluster
+wait $holder
+[ "$(grep -c 429 "$work/codes")" = 8 ] || fail "not 8 of 40 streams of one user were refused: $(sort "$work/codes" | uniq -c)"
 echo "flood: all good"
