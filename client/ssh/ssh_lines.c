@@ -18,10 +18,11 @@
 #define END_WORD "edl-end "
 #define STATUS_MAX 255
 
-/* $1 is the script, $2 the mark. The end line has a newline before it: the script's last line may
- * have none. */
+/* $1 is the script as encode() has it, $2 the mark. The end line has a newline before it: the
+ * script's last line may have none. */
 static const char wrapper[] =
-    "echo \"" BEGIN_WORD "$2\"; echo \"" BEGIN_WORD "$2\" >&2; sh -c \"$1\"; set -- \"$2\" $?; "
+    "echo \"" BEGIN_WORD "$2\"; echo \"" BEGIN_WORD
+    "$2\" >&2; sh -c \"$(printf %b \"$1\")\"; set -- \"$2\" $?; "
     "printf \"\\n" END_WORD "%s %s\\n\" \"$@\"; printf \"\\n" END_WORD "%s %s\\n\" \"$@\" >&2";
 
 void ssh_lines_begin(struct ssh_lines *lines, const char *mark)
@@ -124,13 +125,14 @@ void ssh_lines_mark(char ret[SSH_MARK_MAX])
     hex_encode(bytes, sizeof bytes, ret);
 }
 
-/* quote - as one word of any shell */
-static void quote(FILE *out, const char *text)
+/* encode - in quotes, as one word of whatever shell the account has; printf(1) gives it back by %b.
+ * csh ends a quoted word at a newline, and replaces "!" in it; fish takes backslashes away. */
+static void encode(FILE *out, const char *text)
 {
     (void)fputc('\'', out);
     for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            (void)fputs("'\\''", out);
+        if (strchr("'\\!\r\n", *text) != NULL)
+            (void)fprintf(out, "\\0%03o", (unsigned)(unsigned char)*text);
         else
             (void)fputc(*text, out);
     }
@@ -145,10 +147,8 @@ char *ssh_lines_wrap(const char *script, const char *mark)
 
     if (out == NULL)
         abort();
-    (void)fputs("exec env LC_ALL=C sh -c ", out);
-    quote(out, wrapper);
-    (void)fputs(" edl ", out);
-    quote(out, script);
+    (void)fprintf(out, "exec env LC_ALL=C sh -c '%s' edl ", wrapper);
+    encode(out, script);
     (void)fprintf(out, " %s", mark);
     if (fclose(out) != 0)
         abort();

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ssh_lines.c - which bytes of a stream are a script's lines, and when it has ended */
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdint.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "client/ssh/ssh_lines.h"
 #include "shared/cleanup.h"
@@ -122,11 +125,61 @@ TEST(test_wrap)
     _cleanup_free_ char *long_script = xcalloc(SSH_SCRIPT_MAX + 1, 1);
     char one[SSH_MARK_MAX], other[SSH_MARK_MAX];
 
-    assert_non_null(strstr(command, " edl 'echo '\\''a b'\\''' " MARK));
+    assert_non_null(strstr(command, " edl 'echo \\0047a b\\0047' " MARK));
     memset(long_script, 'x', SSH_SCRIPT_MAX);
     assert_null(ssh_lines_wrap(long_script, MARK));
     ssh_lines_mark(one);
     ssh_lines_mark(other);
     assert_int_equal(strlen(one), SSH_MARK_MAX - 1);
     assert_string_not_equal(one, other);
+}
+
+/* What a shell prints on its standard output for that command line; -1: it is not here. */
+static int run_in(const char *shell, const char *command, char *ret, size_t size)
+{
+    posix_spawn_file_actions_t actions;
+    char *argv[] = { (char *)(uintptr_t)shell, (char *)"-c", (char *)(uintptr_t)command, NULL };
+    char *env[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/proc", NULL };
+    size_t used = 0;
+    int ends[2], r;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    assert_int_equal(posix_spawn_file_actions_adddup2(&actions, ends[1], 1), 0);
+    assert_int_equal(posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0), 0);
+    r = posix_spawnp(&pid, shell, &actions, NULL, argv, env);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    while (r == 0 && (n = read(ends[0], ret + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    ret[used] = '\0';
+    (void)close(ends[0]);
+    if (r != 0)
+        return -1;
+    assert_int_equal(waitpid(pid, &r, 0), pid);
+    return WEXITSTATUS(r);
+}
+
+/* The account may have any shell as its login shell: newlines, "!" and backslashes come through. */
+TEST(test_a_script_through_any_shell)
+{
+    static const char *const shells[] = { "sh", "dash", "bash", "tcsh", "fish", "zsh", "ksh" };
+    static const char script[] = "a='it is'\n"
+                                 "# not! so\n"
+                                 "if [ ! -e /proc/none ]; then\n"
+                                 "  printf '%s\\n' \"$a \\\\ \\\"here\\\" 100%\" '$HOME' `echo x`\n"
+                                 "fi\n"
+                                 "exit 3\n";
+    _cleanup_free_ char *command = ssh_lines_wrap(script, MARK);
+
+    for (size_t i = 0; i < ELEMENTS(shells); i++) {
+        char said[1000];
+
+        if (run_in(shells[i], command, said, sizeof said) < 0)
+            continue; /* it is not here */
+        if (!streq(said, BEGIN "it is \\ \"here\" 100%\n$HOME\nx\n" END))
+            fail_msg("%s says: %s", shells[i], said);
+    }
 }
