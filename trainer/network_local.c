@@ -405,16 +405,24 @@ static int pull(struct study *s, struct edl_error *error)
     return r;
 }
 
-/* next_save - up to which sample to train: whole groups, of as many batches as lie between saves;
- * the flags are bounded (network_main.c), so that no product wraps */
-static size_t next_save(const struct study *s, size_t position)
+/* piece_of - how many samples lie between two saves or tests within a pass, each after so many
+ * batches: whole groups. All of them where there are none; the flags are bounded (network_main.c),
+ * so that no product wraps */
+static size_t piece_of(const struct study *s, uint64_t batches)
 {
-    const uint64_t every = s->job->saving_period_batches, group = s->job->push_every;
-    const uint64_t groups = every / group + (every % group > 0);
+    const uint64_t group = s->job->push_every;
+    const uint64_t groups = batches / group + (batches % group > 0);
 
-    if (every == 0 || !saves(s))
-        return sample_set_n(s->data.train);
-    return MIN_OF(position + groups * group * batch_of(s), sample_set_n(s->data.train));
+    return batches == 0 ? sample_set_n(s->data.train) : groups * group * batch_of(s);
+}
+
+/* next_stop - the next sample behind `position` before which there is a save or a test */
+static size_t next_stop(const struct study *s, size_t position, size_t save_each, size_t test_each)
+{
+    const size_t save_at = position - position % save_each + save_each;
+    const size_t test_at = position - position % test_each + test_each;
+
+    return MIN_OF(MIN_OF(save_at, test_at), sample_set_n(s->data.train));
 }
 
 static int train_until(struct study *s, size_t *position, size_t until, struct edl_error *error)
@@ -437,17 +445,22 @@ static int check_stop(const struct study *s, struct edl_error *error)
 static int train_samples(struct study *s, uint64_t pass, struct edl_error *error)
 {
     const size_t n = sample_set_n(s->data.train);
+    const size_t save_each = piece_of(s, saves(s) ? s->job->saving_period_batches : 0);
+    const size_t test_each = piece_of(s, s->job->test_period);
     uint64_t inner = 0;
     size_t position = 0;
     int r = 0;
 
     while (r >= 0 && position < n) {
-        r = train_until(s, &position, next_save(s, position), error);
-        if (r >= 0 && position < n)
-            r = check_stop(s, error);
-        if (r >= 0 && position < n)
+        r = train_until(s, &position, next_stop(s, position, save_each, test_each), error);
+        if (r < 0 || position == n)
+            break;
+        r = check_stop(s, error);
+        if (r >= 0)
             r = pull(s, error);
-        if (r >= 0 && position < n)
+        if (r >= 0 && position % test_each == 0)
+            r = test(s, error);
+        if (r >= 0 && position % save_each == 0)
             r = save(s, pass, ++inner, error);
     }
     return r;
@@ -477,7 +490,7 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
         return r;
     progress_end(&s->progress);
     r = pull(s, error);
-    if (r >= 0)
+    if (r >= 0 && s->job->test_period == 0)
         r = test(s, error);
     if (r >= 0 && saves(s) && ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
         r = save(s, pass, 0, error);

@@ -21,6 +21,7 @@ struct network_job {
     uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
     uint64_t push_every, seed, log_period, saving_period;
     uint64_t saving_period_batches; /* 0: nothing is saved within a pass */
+    uint64_t test_period;           /* batches between tests; 0: one behind each pass */
     uint64_t save_tar;              /* 1: a tar of paddle.v2 beside each save */
     uint64_t save_only_one;         /* 1: a saved pass takes the place of the one before */
     uint64_t shuffle; /* 0: samples in the order of the data, each pass; UINT64_MAX: the file's */

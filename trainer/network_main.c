@@ -136,6 +136,11 @@ static int run(const struct network_job *given, size_t command, const char *devi
                              "--saving_period_by_batches is %llu; at most 4294967295 is possible, "
                              "and 0 saves nothing within a pass",
                              (unsigned long long)job->saving_period_batches);
+    if (job->test_period > UINT32_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--test_period is %llu; at most 4294967295 is possible, and 0 tests "
+                             "behind each pass",
+                             (unsigned long long)job->test_period);
     if (job->batch > 65536 || job->push_every == 0 || job->push_every > 1024)
         return edl_error_set(error, -EINVAL,
                              "--batch is at most 65536, and --push-every 1 to 1024");
@@ -217,6 +222,10 @@ static size_t common_options(struct network_job *job, struct words *words, struc
           .fallback = "0",
           .u64 = &job->saving_period_batches,
           .help = "batches between two saves within a pass; 0: none" },
+        { .name = "test_period",
+          .fallback = "0",
+          .u64 = &job->test_period,
+          .help = "batches between tests; 0: one behind each pass" },
         { .name = "save_tar",
           .fallback = "0",
           .u64 = &job->save_tar,

@@ -52,7 +52,7 @@ static const struct paddle_flag_row rows[] = {
     [FLAG_LOAD_MISSING] = { "load_missing_parameter_strategy", "fail", FLAG_TEXT, TRAIN,
                             "of a parameter without a file: fail, rand or zero" },
     [FLAG_TEST_PERIOD] = { "test_period", "0", FLAG_COUNT, TRAIN,
-                           "0: a test after each pass; others are not possible" },
+                           "batches between tests; 0: one after each pass" },
     [FLAG_LOG_PERIOD] = { "log_period", "100", FLAG_COUNT, TRAIN,
                           "batches between lines of the log" },
     [FLAG_DOT_PERIOD] = { "dot_period", "1", FLAG_COUNT, TRAIN, "batches between dots" },

@@ -185,9 +185,6 @@ static int check_train(const struct paddle_flags *flags, struct edl_error *error
     if (!streq(job, "train") && !streq(job, "test") && !streq(job, "checkgrad"))
         return edl_error_set(error, -EINVAL,
                              "--job is \"%.40s\"; train, test and checkgrad there are", job);
-    if (paddle_flag_count(flags, FLAG_TEST_PERIOD) != 0)
-        return edl_error_set(error, -EINVAL,
-                             "--test_period is not 0; a test comes after each pass");
     return 0;
 }
 
@@ -222,6 +219,7 @@ static int add_training(const struct paddle_flags *flags, const char *socket,
         { FLAG_SAVING_BATCHES, "saving_period_by_batches" },
         { FLAG_SAVE_ONLY_ONE, "save_only_one" },
         { FLAG_SAVE_TAR, "save_tar" },
+        { FLAG_TEST_PERIOD, "test_period" },
         { FLAG_LOG_PERIOD, "log-period" },
         { FLAG_DOT_PERIOD, "dot_period" },
     };
@@ -363,7 +361,7 @@ static const unsigned ways[PADDLE_FLAGS_USED] = {
     [FLAG_START_PASS] = ALONE | SERVED,
     [FLAG_INIT_MODEL_PATH] = BY_HAND,
     [FLAG_LOAD_MISSING] = BY_HAND,
-    [FLAG_TEST_PERIOD] = BY_HAND | OF_JOB,
+    [FLAG_TEST_PERIOD] = ALONE | SERVED,
     [FLAG_LOG_PERIOD] = ALONE | SERVED | OF_JOB,
     [FLAG_DOT_PERIOD] = ALONE | SERVED,
     [FLAG_SEED] = BY_HAND | OF_JOB,

@@ -30,6 +30,11 @@ grep -Eq " Test samples=[0-9]+ cost=[0-9.]+ Eval: $rate\$" classes.log || fail "
 [ "$(sed -n 's/.* Pass=0 .*evaluator=//p' classes.log)" = "$(sed -n 's/.* Batch=[0-9]*  *.*Eval: [a-z_]*=\([0-9.]* \) CurrentEval.*/\1/p' classes.log | tail -n 1)" ] ||
     fail "the pass is not the mean of all batches: $(cat classes.log)"
 
+# a test each three batches of a pass, none behind it; the training is the same
+edl-paddle train --config=digits_softmax --data=digits --num_passes=1 --log_period=2 --dot_period=0 --test_period=3 >tests.log 2>&1 || fail "tests: $(cat tests.log)"
+[ "$(sed -n 's/.*\] *\(Test\|Pass\|Batch\).*/\1/p' tests.log | tr '\n' ' ')" = 'Test Batch Test Batch Batch Pass ' ] || fail "tests: $(cat tests.log)"
+[ "$(sed -n 's/.* Pass=0 //p' tests.log)" = "$(sed -n 's/.* Pass=0 //p' classes.log)" ] || fail "another training: $(cat tests.log classes.log)"
+
 # a trainer that comes before its servers waits and says so
 export PADDLE_INIT_USE_GPU=False PADDLE_INIT_TRAINER_COUNT=1 PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 \
     PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1

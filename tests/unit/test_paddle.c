@@ -301,7 +301,6 @@ TEST(test_what_a_trainer_cannot_do)
     } cases[] = {
         { { "--port=1", "--comment=x" }, "--config is missing" },
         { { "--config=x", "--job=time" }, "--job is \"time\"" },
-        { { "--config=x", "--test_period=100" }, "--test_period is not 0" },
     };
 
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
