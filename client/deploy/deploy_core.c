@@ -23,10 +23,11 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct deploy_facts, name)                                                 \
     }
-    FACT(hostname),  FACT(os),          FACT(like),       FACT(arch),        FACT(uid),
-    FACT(sudo),      FACT(systemd),     FACT(newer_here), FACT(newer_there), FACT(installed),
-    FACT(candidate), FACT(dir),         FACT(member),     FACT(active),      FACT(root_dir),
-    FACT(address),   FACT(address_now), FACT(problems),   FACT(warnings),
+    FACT(hostname),      FACT(os),          FACT(like),       FACT(arch),        FACT(uid),
+    FACT(sudo),          FACT(systemd),     FACT(newer_here), FACT(newer_there), FACT(installed),
+    FACT(candidate),     FACT(dir),         FACT(member),     FACT(active),      FACT(root_dir),
+    FACT(address),       FACT(address_now), FACT(problems),   FACT(warnings),    FACT(programs),
+    FACT(trainer_there),
 #undef FACT
 };
 
@@ -214,13 +215,19 @@ static bool fits(const struct deploy_package *package, const struct deploy_host 
     return streq(package->arch, "all") || streq(package->arch, host->facts.arch);
 }
 
+static const struct deploy_package *own_package(const struct deploy_plan *plan,
+                                                const struct deploy_host *host, const char *name)
+{
+    for (size_t i = 0; i < plan->n_packages; i++)
+        if (streq(plan->packages[i].name, name) && fits(&plan->packages[i], host))
+            return &plan->packages[i];
+    return NULL;
+}
+
 static const struct deploy_package *own_agent(const struct deploy_plan *plan,
                                               const struct deploy_host *host)
 {
-    for (size_t i = 0; i < plan->n_packages; i++)
-        if (streq(plan->packages[i].name, "edl-agent") && fits(&plan->packages[i], host))
-            return &plan->packages[i];
-    return NULL;
+    return own_package(plan, host, "edl-agent");
 }
 
 const struct deploy_package *deploy_core_package(const struct deploy_plan *plan,
@@ -323,6 +330,15 @@ static bool is_old(const struct deploy_plan *plan, const struct deploy_host *hos
            (takes_own(plan, host) ? host->facts.newer_here : host->facts.newer_there)[0] != '\0';
 }
 
+/* The trainer and the Python module are not there, and can be had. */
+static bool may_get_programs(const struct deploy_plan *plan, const struct deploy_host *host)
+{
+    if (host->facts.programs[0] != '\0')
+        return false;
+    return takes_own(plan, host) ? own_package(plan, host, "edl-trainer") != NULL
+                                 : host->facts.trainer_there[0] != '\0';
+}
+
 static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy_host *host)
 {
     bool there = host->facts.installed[0] != '\0';
@@ -335,7 +351,8 @@ static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy
                       "remove it where that cluster's scheduler runs");
     if (plan->mode == DEPLOY_REMOVAL)
         return there ? DEPLOY_REMOVE : DEPLOY_DONE;
-    if (!there || is_old(plan, host))
+    host->programs_only = there && !is_old(plan, host);
+    if (!host->programs_only || may_get_programs(plan, host))
         return install_or_refuse(plan, host);
     return set_up(plan, host);
 }
@@ -348,7 +365,7 @@ static enum deploy_step after_upload(const struct deploy_plan *plan, struct depl
 
 static enum deploy_step after_install(const struct deploy_plan *plan, struct deploy_host *host)
 {
-    host->changed = true;
+    host->changed = !host->programs_only || host->facts.programs[0] != '\0';
     return set_up(plan, host);
 }
 

@@ -43,8 +43,9 @@ struct deploy_packages {
 static const char script[] =
     "cd \"$1\" || exit 1\n"
     "if [ \"$2\" = fetch ]; then\n"
-    "  for p in edl-agent edl-client edl-trainer; do\n"
-    "    apt-get -qq download $p >/dev/null 2>&1 || [ $p = edl-trainer ] || exit 0\n"
+    "  for p in edl-agent edl-client edl-trainer python3-edl; do\n"
+    "    apt-get -qq download $p >/dev/null 2>&1 || case $p in edl-agent | edl-client) exit 0 ;; "
+    "esac\n"
     "  done\n"
     "fi\n"
     "for f in *.deb; do\n"
@@ -53,8 +54,8 @@ static const char script[] =
     "{ echo \"! $PWD/$f\"; continue; }\n"
     "  set -- $v\n"
     "  case $1 in\n"
-    "  edl-agent | edl-client | edl-trainer) ;;\n"
-    "  edl-* | libedl* | python3-edl) continue ;;\n"
+    "  edl-agent | edl-client | edl-trainer | python3-edl) ;;\n"
+    "  edl-* | libedl*) continue ;;\n"
     "  esac\n"
     "  printf '%s %s %s %s %s %s\\n' \"$1\" \"$2\" \"$3\" \"$(sha256sum <\"$f\" | cut -d' ' -f1)\" "
     "\"$(stat -Lc %s \"$f\")\" \"$PWD/$f\"\n"
@@ -97,8 +98,8 @@ static int take_output(struct deploy_packages *packages, struct edl_error *error
         } else if (!take_line(packages, line)) {
             (void)edl_error_set(error, -E2BIG, "%s has more than %d packages", packages->folder,
                                 DEPLOY_PACKAGES_MAX);
-            return edl_error_remedy(error, "keep edl-agent, edl-client, edl-trainer and the "
-                                           "packages that they lack at the hosts");
+            return edl_error_remedy(error, "keep edl-agent, edl-client, edl-trainer, python3-edl "
+                                           "and the packages that they lack at the hosts");
         }
     for (size_t i = 0; i < packages->n; i++)
         has_agent |= streq(packages->list[i].name, "edl-agent");

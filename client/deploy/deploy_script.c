@@ -52,12 +52,16 @@ static const char probe[] =
 /* Facts about the package; run again once it is installed. */
 static const char look_package[] =
     "dpkg-query -W -f '${db:Status-Status} ${Version}\\n' edl-agent 2>/dev/null | sed -n "
-    "'s/^installed /edl:installed=/p'\n";
+    "'s/^installed /edl:installed=/p'\n"
+    "if [ \"$(dpkg-query -W -f '${db:Status-Status} ' edl-trainer python3-edl 2>/dev/null)\" = "
+    "'installed installed ' ]; then echo edl:programs=yes; fi\n";
 
 /* Of repositories only: what is installed is a candidate of itself. $apt is the newest there. */
 static const char look_apt[] =
     "apt=$(apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| *\\([^ |]*\\).*/\\1/p')\n"
-    "echo \"edl:candidate=$apt\"\n";
+    "echo \"edl:candidate=$apt\"\n"
+    "if [ -n \"$(apt-cache madison edl-trainer 2>/dev/null)\" ]; then echo edl:trainer_there=yes; "
+    "fi\n";
 
 /* The scheduler's own machine is told by agent.conf which cluster it belongs to: it has a
  * credential and no member.json. */
@@ -139,40 +143,58 @@ static char *upload(const struct deploy_plan *plan, const struct deploy_host *ho
                        folder, file, package->sha256);
 }
 
-/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. The
- * trainer's libraries are many, and a node is one without them: it comes last, and may be missing.
- */
+/* Runs apt-get, whose words go to a file. Meanwhile a line now and then says that this host lives:
+ * apt may wait for a lock, or for a mirror. */
+#define GET                                                                                        \
+    "log=$(mktemp) || exit 1\n"                                                                    \
+    "get() {\n"                                                                                    \
+    "  env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o "                  \
+    "Dpkg::Use-Pty=0 -y --no-install-recommends \"$@\" </dev/null >>\"$log\" 2>&1 &\n"             \
+    "  apt=$!\n"                                                                                   \
+    "  (while sleep 20 </dev/null >/dev/null 2>&1; do echo edl:alive=yes; done) &\n"               \
+    "  lives=$!\n"                                                                                 \
+    "  wait $apt\n"                                                                                \
+    "  set -- $?\n"                                                                                \
+    "  kill $lives 2>/dev/null\n"                                                                  \
+    "  return $1\n"                                                                                \
+    "}\n"
+
+/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. What
+ * jobs of run.sh call, the trainer and the Python module, needs more of Debian than a node does: it
+ * comes last, and may be missing. */
 static char *install(const struct deploy_host *host)
 {
     _cleanup_free_ char *folder = shell_quote(host->facts.dir);
-    const char *choose =
-        host->sent_from_here
-            ? "for f in \"$d\"/*.deb; do\n"
-              "  case $f in */edl-trainer_*) trainer=$f ;; *) set -- \"$@\" \"$f\" ;; esac\n"
-              "done\n"
-            : "set -- edl-agent edl-client\n"
-              "trainer=$(apt-cache madison edl-trainer 2>/dev/null | sed -n '1s/ *|.*//p')\n";
+    static const char *const choose[] = {
+        "set -- edl-agent edl-client\n",
+        "for f in \"$d\"/*.deb; do\n"
+        "  case $f in */edl-trainer_* | */python3-edl_*) ;; *) set -- \"$@\" \"$f\" ;; esac\n"
+        "done\n",
+    };
+    static const char *const more[] = {
+        "more() { [ -z \"$(apt-cache madison \"$1\" 2>/dev/null)\" ] || get install \"$1\"; }\n",
+        "more() { for f in \"$d/$1\"_*.deb; do [ ! -f \"$f\" ] || get install \"$f\"; done; }\n",
+    };
 
     return text_format(
         "d=%s\n"
-        "set --; trainer=\n"
-        "%s"
-        "log=$(mktemp) || exit 1\n"
-        "get() { env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o "
-        "Dpkg::Use-Pty=0 -y --no-install-recommends \"$@\" </dev/null >>\"$log\" 2>&1; }\n"
-        "get install \"$@\"\n"
-        "s=$?\n"
+        "set --\n"
+        "%s%s" GET "s=0\n"
+        "if [ $# != 0 ]; then get install \"$@\"; s=$?; fi\n"
         "if [ $s != 0 ] && get update; then get install \"$@\"; s=$?; fi\n"
         "if [ $s != 0 ]; then grep -v '^N: ' \"$log\" | tail -n 6; fi\n"
-        "if [ $s = 0 ] && [ -n \"$trainer\" ] && ! get install \"$trainer\"; then\n"
-        "  echo 'edl:finding=warning  edl-trainer: cannot be installed, for want of its libraries; "
-        "try: apt-get install edl-trainer there'\n"
+        "if [ $s = 0 ]; then\n"
+        "  for p in edl-trainer python3-edl; do\n"
+        "    more $p || echo \"edl:finding=warning  $p: cannot be installed, for want of what it "
+        "needs; try: apt-get install $p there\"\n"
+        "  done\n"
         "fi\n"
         "rm -f \"$log\"\n"
         "if [ -n \"$d\" ]; then rm -rf \"$d\"; fi\n"
         "%s%s"
         "exit $s\n",
-        folder, choose, look_package, look_member);
+        folder, host->programs_only ? "" : choose[host->sent_from_here], more[host->sent_from_here],
+        look_package, look_member);
 }
 
 /* Settings of the list of hosts first, as the agent reads them when it starts. */
@@ -234,17 +256,13 @@ static const char doctor[] =
 
 static const char removal[] =
     "systemctl disable --now edl-agent </dev/null >/dev/null 2>&1\n"
-    "log=$(mktemp) || exit 1\n"
-    "p=\n"
-    "for i in edl-agent edl-trainer edl-client; do\n"
+    "set --\n"
+    "for i in edl-agent edl-trainer python3-edl edl-client; do\n"
     "  [ \"$(dpkg-query -W -f '${db:Status-Status}' $i 2>/dev/null)\" = installed ] || continue\n"
     "  if [ $i = edl-client ] && [ \"$(dpkg-query -W -f '${db:Status-Status}' edl-scheduler "
-    "2>/dev/null)\" = "
-    "installed ]; then continue; fi\n"
-    "  p=\"$p $i\"\n"
-    "done\n"
-    "env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -y "
-    "purge $p </dev/null >\"$log\" 2>&1\n"
+    "2>/dev/null)\" = installed ]; then continue; fi\n"
+    "  set -- \"$@\" $i\n"
+    "done\n" GET "get purge \"$@\"\n"
     "s=$?\n"
     "if [ $s != 0 ]; then tail -n 6 \"$log\"; fi\n"
     "rm -f \"$log\"\n"
@@ -263,8 +281,8 @@ bool deploy_script_needs_password(const struct deploy_host *host)
 
 unsigned int deploy_script_patience_s(enum deploy_step step)
 {
-    static const unsigned int seconds[] = { [DEPLOY_INSTALL] = 600,
-                                            [DEPLOY_REMOVE] = 600,
+    static const unsigned int seconds[] = { [DEPLOY_INSTALL] = 120,
+                                            [DEPLOY_REMOVE] = 120,
                                             [DEPLOY_JOIN] = 60,
                                             [DEPLOY_DOCTOR] = 60,
                                             [DEPLOY_LOOK] = 30 };

@@ -81,6 +81,11 @@ TEST(test_each_step)
           "sending packages, sending packages, installing, joining, asking edl doctor, done, " },
         /* all is there */
         { DEPLOY_TO, SET_UP "edl:candidate=2", "asking edl doctor, done, " },
+        /* but for the trainer, which can be had there */
+        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:trainer_there=yes",
+          "installing, asking edl doctor, done, " },
+        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:trainer_there=yes\nedl:programs=yes",
+          "asking edl doctor, done, " },
         { DEPLOY_UPGRADE, SET_UP "edl:candidate=1", "asking edl doctor, done, " },
         { DEPLOY_UPGRADE, SET_UP "edl:candidate=2\nedl:newer_there=yes",
           "installing, asking edl doctor, done, " },
@@ -165,6 +170,29 @@ TEST(test_changes_are_told)
     assert_string_equal(deploy_core_outcome(&plan, &host, text, sizeof text),
                         "node n1, set up now");
     deploy_host_clear(&host);
+}
+
+/* The agent of a set-up host stays as it is when the trainer comes, and a trainer that could not
+ * come is no change. */
+TEST(test_programs_alone)
+{
+    struct deploy_plan plan = plan_of(DEPLOY_TO);
+
+    for (int came = 0; came <= 1; came++) {
+        struct deploy_host host = host_at(DEPLOY_LOOK);
+        _cleanup_free_ char *script = NULL;
+
+        say(&host, DEBIAN SET_UP "edl:candidate=2\nedl:trainer_there=yes");
+        assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_INSTALL);
+        script = deploy_script(&plan, &host, NULL);
+        assert_null(strstr(script, "set -- edl-agent"));
+        assert_non_null(strstr(script, "edl-trainer python3-edl"));
+        if (came)
+            say(&host, "edl:programs=yes");
+        assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DOCTOR);
+        assert_int_equal(host.changed, came);
+        deploy_host_clear(&host);
+    }
 }
 
 TEST(test_failures_have_a_remedy)
