@@ -166,6 +166,8 @@ int option_map_user(const struct option_value *value, struct edl_error *error)
         return r;
     if (equals == NULL)
         return check_account(value->text, error);
+    if (strchr(equals + 1, '=') != NULL) /* which of them ends the name? */
+        return edl_error_set(error, -EINVAL, "'%.80s' has more than one '='", value->text);
     (void)snprintf(name, sizeof name, "%.*s", (int)(equals - value->text), value->text);
     r = check_account(name, error);
     return r < 0 ? r : check_account(equals + 1, error);

@@ -32,6 +32,7 @@
 #include "scheduler/options.h"
 #include "scheduler/workspaces/datasets.h"
 #include "scheduler/workspaces/workspaces.h"
+#include "shared/account_name.h"
 
 struct backup_job;
 struct edl_error;
@@ -135,7 +136,7 @@ struct held {
     json_t *json;              /* owned, or */
     struct edl_error *refusal; /* owned, or */
     held_build_fn build; /* made when the answer goes out, from key and id; NULL result: 404 */
-    char key[NODE_NAME_MAX + 1];
+    char key[MAX_OF(NODE_NAME_MAX, ACCOUNT_NAME_MAX) + 1]; /* of a node or a user */
     uint64_t id;
     char location[40];   /* the header; "" none */
     char *etag;          /* owned: the header, of json's subject; NULL: none, or */

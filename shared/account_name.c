@@ -2,16 +2,16 @@
 /* account_name.c - see account_name.h */
 #include "shared/account_name.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "shared/macro.h"
+#include "shared/printable.h"
 
 bool account_name_valid(const char *name)
 {
     size_t length = strlen(name);
-    bool good = length <= ACCOUNT_NAME_MAX && (islower((unsigned char)name[0]) || name[0] == '_');
 
-    for (const char *p = name; *p != '\0'; p++)
-        good = good && (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '_' ||
-                        *p == '-' || *p == '.');
-    return good;
+    return length >= 1 && length <= ACCOUNT_NAME_MAX && name[0] != '-' &&
+           strpbrk(name, "/:") == NULL && !streq(name, ".") && !streq(name, "..") &&
+           printable_is(name) && printable_is_utf8(name);
 }

@@ -64,6 +64,21 @@ bool printable_is(const char *text)
     return true;
 }
 
+bool printable_is_utf8(const char *text)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 }; /* of so many bytes */
+    uint32_t character;
+    size_t n;
+
+    for (size_t left = strlen(text); left > 0; text += n, left -= n) {
+        n = character_size(text, left, &character);
+        if ((n == 1 && character >= 0x80) || character < least[n] || character > 0x10ffff ||
+            (character >= 0xd800 && character <= 0xdfff))
+            return false;
+    }
+    return true;
+}
+
 void printable_mask(char *text, size_t size, const char *keep)
 {
     uint32_t character;

@@ -13,6 +13,9 @@
 /* printable_is - whether text has no control character, line ends included */
 bool printable_is(const char *text);
 
+/* printable_is_utf8 - whether each character is whole, in its shortest form, and no surrogate */
+bool printable_is_utf8(const char *text);
+
 /* printable_mask - every byte of a control character becomes '?', but for those named in `keep`
  * ("\n\t", or ""); in place, size bytes */
 void printable_mask(char *text, size_t size, const char *keep);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "agent/layout.h"
+#include "shared/account_name.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -144,7 +145,8 @@ static int numa_of(const char *bus_id)
     return f != NULL && fscanf(f, "%d", &numa) == 1 ? numa : -1;
 }
 
-/* user_of - name or number of who runs it; NULL when it is gone */
+/* user_of - name or number of who runs it, the number also where nobody can have such a name; NULL
+ * when it is gone */
 static char *user_of(unsigned pid)
 {
     _cleanup_free_ char *path = text_format("/proc/%u", pid);
@@ -154,7 +156,9 @@ static char *user_of(unsigned pid)
     if (stat(path, &st) == -1)
         return NULL;
     account = getpwuid(st.st_uid);
-    return account != NULL ? xstrdup(account->pw_name) : text_format("%u", (unsigned)st.st_uid);
+    return account != NULL && account_name_valid(account->pw_name)
+               ? xstrdup(account->pw_name)
+               : text_format("%u", (unsigned)st.st_uid);
 }
 
 static bool is_listed(const json_t *array, unsigned pid)

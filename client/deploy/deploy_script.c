@@ -9,29 +9,10 @@
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/shell_word.h"
 
 #define STATE "/var/lib/edl/agent"
 #define OWN_CONF "/etc/edl/agent.conf.d/50-deploy.conf"
-
-char *shell_quote(const char *text)
-{
-    size_t n = 3; /* quotes and NUL */
-    char *quoted, *to;
-
-    for (const char *p = text; *p != '\0'; p++)
-        n += *p == '\'' ? 4 : 1;
-    to = quoted = xcalloc(n, 1);
-    *to++ = '\'';
-    for (const char *p = text; *p != '\0'; p++)
-        if (*p == '\'') {
-            memcpy(to, "'\\''", 4);
-            to += 4;
-        } else {
-            *to++ = *p;
-        }
-    *to = '\'';
-    return quoted;
-}
 
 /* Any account may know this. */
 static const char probe[] =

@@ -26,6 +26,3 @@ bool deploy_script_needs_password(const struct deploy_host *host);
 
 /* deploy_script_patience_s - how long it may say nothing before the host counts as silent */
 unsigned int deploy_script_patience_s(enum deploy_step step);
-
-/* shell_quote - text as one word of a POSIX shell, in single quotes; the caller's to free */
-char *shell_quote(const char *text);

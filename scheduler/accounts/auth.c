@@ -14,6 +14,7 @@
 
 #include "scheduler/accounts/connection_owner.h"
 #include "scheduler/accounts/join_tokens.h"
+#include "scheduler/accounts/role_check.h"
 #include "scheduler/calls/peer.h"
 #include "scheduler/calls/peer_job.h"
 #include "scheduler/core/core.h"
@@ -362,51 +363,6 @@ int auth_owner(struct scheduler *scheduler, const struct http_request *request, 
     return edl_error_remedy(error, "ask %s, or an operator", user);
 }
 
-/* The least role of people that may; USER_ADMIN may everything. */
-static enum user_role least_role(uint32_t flags)
-{
-    static const struct {
-        uint32_t flag;
-        enum user_role role;
-    } roles[] = { { ROUTE_VIEWER, USER_VIEWER },
-                  { ROUTE_USER, USER_USER },
-                  { ROUTE_OPERATOR, USER_OPERATOR } };
-
-    for (size_t i = 0; i < ELEMENTS(roles); i++)
-        if ((flags & roles[i].flag) != 0)
-            return roles[i].role;
-    return USER_ADMIN;
-}
-
-static int refuse_barred(const struct caller *caller, struct edl_error *error)
-{
-    if (streq(caller->user, AUTH_ADMIN_NAME)) {
-        (void)edl_error_set(error, -EACCES,
-                            "the account %s does not come in: root and the admin token have that"
-                            " name here",
-                            caller->user);
-        return edl_error_remedy(error, "come in as another account, or with a token");
-    }
-    (void)edl_error_set(error, -EACCES, "%s does not come in: it has no role", caller->user);
-    return edl_error_remedy(error, "an admin can give it one: edl user add %s", caller->user);
-}
-
-static int check_role(const struct caller *caller, const struct http_route *route,
-                      struct edl_error *error)
-{
-    enum user_role least = least_role(route->flags);
-
-    if (caller->role >= least)
-        return 0;
-    if (caller->role == USER_NOBODY)
-        return refuse_barred(caller, error);
-    (void)edl_error_set(error, -EACCES, "%s %s needs the role %s, and %s is %s", route->method,
-                        route->path, user_role_to_string(least), caller->user,
-                        user_role_to_string(caller->role));
-    return edl_error_remedy(error, "an admin can give it: edl user set %s --role %s", caller->user,
-                            user_role_to_string(least));
-}
-
 /* --- machines --- */
 
 static int check_node(struct scheduler *scheduler, const char *token, const char *node_name,
@@ -560,7 +516,7 @@ static int check(struct scheduler *scheduler, struct http_request *request,
         return check_login(scheduler, request, ret, error);
     if (auth_caller(scheduler, request, &caller) == 1) {
         connection_owner_person(ret, caller.user, caller.role);
-        return check_role(&caller, route, error);
+        return role_check(&caller, route, error);
     }
     if (token == NULL)
         return unauthenticated(error);

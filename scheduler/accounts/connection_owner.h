@@ -11,13 +11,15 @@
 
 #include "scheduler/accounts/users.h"
 #include "shared/http_server.h"
+#include "shared/macro.h"
 #include "shared/node_name.h"
 
 struct edl_error;
 struct http_request;
 
 struct connection_owner {
-    char name[NODE_NAME_MAX + 17]; /* for people; `is` refers to it, so this is not copied */
+    char name[MAX_OF(USER_NAME_MAX, NODE_NAME_MAX) +
+              17]; /* for people; `is` refers to it, so this is not copied */
     struct http_owner is;
 };
 

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/store/store.h"
+#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/shell_word.h"
 
 struct users {
     struct user *users;         /* uthash, owned */
@@ -126,12 +129,25 @@ void users_pending_clear(struct users *users)
 
 /* --- people --- */
 
-static int check_name(const char *name, const char *whose, struct edl_error *error)
+static int check_name(const char *name, struct edl_error *error)
 {
     if (account_name_valid(name))
         return 0;
-    (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a %s's name", name, whose);
+    (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a user's name", name);
     return edl_error_remedy(error, ACCOUNT_NAME_RULE);
+}
+
+/* check_group_name - groups are named here and nowhere else, so their names are short and plain */
+static int check_group_name(const char *name, struct edl_error *error)
+{
+    static const char later[] = "abcdefghijklmnopqrstuvwxyz0123456789_-.";
+
+    if (strlen(name) <= GROUP_NAME_MAX && ((name[0] >= 'a' && name[0] <= 'z') || name[0] == '_') &&
+        strspn(name, later) == strlen(name))
+        return 0;
+    (void)edl_error_at(error, -EINVAL, "/name", "\"%.80s\" cannot be a group's name", name);
+    return edl_error_remedy(error, "a-z or _ first, then also digits, '-' and '.', at most %d",
+                            GROUP_NAME_MAX);
 }
 
 struct user *users_find(const struct users *users, const char *name)
@@ -163,6 +179,7 @@ static struct user *add_user(struct users *users, const char *name, enum user_ro
 static int refuse_full(const struct users *users, struct edl_error *error)
 {
     const struct user *barred = users->users;
+    _cleanup_free_ char *word = NULL;
 
     while (barred != NULL && barred->role != USER_NOBODY)
         barred = barred->hh.next;
@@ -170,15 +187,16 @@ static int refuse_full(const struct users *users, struct edl_error *error)
                         USERS_MAX);
     if (barred == NULL)
         return edl_error_remedy(error, "remove some: edl user remove NAME --forget");
+    word = shell_word(barred->name);
     return edl_error_remedy(error, "forget some who were removed: edl user remove %s --forget",
-                            barred->name);
+                            word);
 }
 
 int users_put(struct users *users, const char *name, enum user_role role, uint64_t now_wall_us,
               struct user **ret, struct edl_error *error)
 {
     struct user *user = users_find(users, name);
-    int r = check_name(name, "user", error);
+    int r = check_name(name, error);
 
     if (r < 0)
         return r;
@@ -273,7 +291,7 @@ static int check_group(const struct users *users, const struct group_spec *spec,
 {
     const struct user_group *group;
     uint32_t others_permille = 0;
-    int r = check_name(spec->name, "group", error);
+    int r = check_group_name(spec->name, error);
 
     if (r < 0)
         return r;

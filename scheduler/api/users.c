@@ -19,12 +19,14 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/accounts/users.h"
+#include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/shell_word.h"
 
 #define TOKEN_TTL_MAX_S (10 * 365 * UINT64_C(86400))
 
@@ -206,11 +208,13 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
         return edl_error_at(error, -EEXIST, "/name", "%s is there from the start", name);
     known = users_find(scheduler->users, name);
     if (known != NULL && known->role != USER_NOBODY) {
+        _cleanup_free_ char *word = shell_word(name);
+
         (void)edl_error_at(error, -EEXIST, "/name", "there is a user %s", name);
         return edl_error_remedy(error,
                                 "edl user set %s --role ROLE; for another machine: edl token "
                                 "create --login --user %s",
-                                name, name);
+                                word, word);
     }
     return put_user(scheduler, name, role, group, ret, error);
 }
@@ -425,6 +429,7 @@ static enum user_role role_of_new(struct scheduler *scheduler, const struct call
 static int find_or_make_user(struct scheduler *scheduler, const struct caller *caller,
                              const char *name, struct user **ret, struct edl_error *error)
 {
+    _cleanup_free_ char *word = NULL;
     enum user_role role;
 
     *ret = users_find(scheduler->users, name);
@@ -438,8 +443,9 @@ static int find_or_make_user(struct scheduler *scheduler, const struct caller *c
     role = role_of_new(scheduler, caller, name);
     if (role != USER_NOBODY)
         return users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
+    word = shell_word(name);
     (void)edl_error_at(error, -ENOENT, "/user", "there is no user %s", name);
-    return edl_error_remedy(error, "edl user add %s", name);
+    return edl_error_remedy(error, "edl user add %s", word);
 }
 
 static int add_token(struct scheduler *scheduler, const struct caller *caller,

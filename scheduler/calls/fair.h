@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/account_name.h"
+
 struct fair;
 struct fair_caller;
 
@@ -25,7 +27,7 @@ enum fair_class { FAIR_ANYTIME, FAIR_SETTLED, FAIR_CLASSES };
 #define FAIR_ONLY(class) (1U << (class))
 #define FAIR_ALL (FAIR_ONLY(FAIR_CLASSES) - 1)
 
-#define FAIR_NAME_MAX 80
+#define FAIR_NAME_MAX (ACCOUNT_NAME_MAX + 25) /* "jobs of " and a name */
 
 /* A member of its owner's object; caller NULL: it does not wait. */
 struct fair_item {

@@ -15,21 +15,21 @@
 #include <utlist.h>
 
 #include "scheduler/worker.h"
+#include "shared/account_name.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
 #define PASSWD_BYTES 16384
 #define PEERS_MAX 1024
-#define NAME_BYTES 256
 #define TIMER_ACCURACY_US (100 * USEC_PER_MSEC)
 
 /* In use as long as any: the last caller is at the end of the table. */
 struct peer {
     uid_t uid;
-    char name[NAME_BYTES]; /* "": there is no such account */
-    uint64_t answered_us;  /* 0: it was not yet */
-    uint64_t failed_us;    /* the last question, when it was not answered; else 0 */
+    char name[ACCOUNT_NAME_MAX + 1]; /* "": no such account, or none that can be named */
+    uint64_t answered_us;            /* 0: it was not yet */
+    uint64_t failed_us;              /* the last question, when it was not answered; else 0 */
     bool asking;
     sd_event_source *timer;      /* owned; NULL: nobody waits */
     struct peer_waiter *waiters; /* list; their owners own them */
@@ -51,7 +51,7 @@ struct look_up {
     uid_t uid;
     bool answered, sure; /* sure: by the database itself, and no errno that modules use for it */
     uint64_t asked_us;
-    char name[NAME_BYTES];
+    char name[ACCOUNT_NAME_MAX + 1];
 };
 
 int peer_uid(int fd, uid_t *ret)
@@ -136,7 +136,7 @@ static void run_look_up(struct worker_job *job)
     /* what getpwnam(3) says of modules that have no such account */
     look_up->sure = r == 0;
     look_up->answered = r == 0 || r == ENOENT || r == ESRCH || r == EBADF || r == EPERM;
-    if (r == 0 && found != NULL && strlen(found->pw_name) < sizeof look_up->name)
+    if (r == 0 && found != NULL && account_name_valid(found->pw_name))
         (void)snprintf(look_up->name, sizeof look_up->name, "%s", found->pw_name);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/calls/body.h"
+#include "shared/account_name.h"
 #include "shared/error.h"
 
 #define STRANGERS_MAX 16
@@ -14,22 +15,22 @@
 /* Each is read as what it must be, and only that is kept. */
 struct member {
     const char *key;
-    uint64_t most; /* 0: text */
-    bool required;
+    uint64_t most; /* of a text: bytes */
+    bool required, is_text;
 };
 
 static const struct member device_members[] = {
-    { "uuid", 0, true },
-    { "pci_bus_id", 0, true },
-    { "name", 0, false },
-    { "memory_total_bytes", INT64_MAX, false },
-    { "memory_used_bytes", INT64_MAX, false },
-    { "utilisation_ppm", 1000000, false },
+    { "uuid", TEXT_MAX, .required = true, .is_text = true },
+    { "pci_bus_id", TEXT_MAX, .required = true, .is_text = true },
+    { "name", TEXT_MAX, .is_text = true },
+    { "memory_total_bytes", .most = INT64_MAX },
+    { "memory_used_bytes", .most = INT64_MAX },
+    { "utilisation_ppm", .most = 1000000 },
 };
 static const struct member stranger_members[] = {
-    { "pid", INT32_MAX, true },
-    { "user", 0, true },
-    { "memory_bytes", INT64_MAX, false },
+    { "pid", INT32_MAX, .required = true },
+    { "user", ACCOUNT_NAME_MAX, .required = true, .is_text = true },
+    { "memory_bytes", .most = INT64_MAX },
 };
 
 /* copy_members - new object with those that are there, each checked */
@@ -46,9 +47,8 @@ static int copy_members(const json_t *from, const char *at, const struct member 
 
         if (!field.required && !body_has(&field, members[i].key))
             continue;
-        r = members[i].most == 0
-                ? body_string(&field, members[i].key, TEXT_MAX, &text, error)
-                : body_u64(&field, members[i].key, members[i].most, &number, error);
+        r = members[i].is_text ? body_string(&field, members[i].key, members[i].most, &text, error)
+                               : body_u64(&field, members[i].key, members[i].most, &number, error);
         if (r == 0)
             (void)json_object_set_new(to, members[i].key,
                                       text != NULL ? json_string(text)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/account_name.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 
@@ -125,7 +126,7 @@ struct stored_token {
     char hash[65]; /* SHA-256 of the token, in hex */
     char id[17];   /* what people call it */
     char node[64]; /* the only name that it is good for; "": any that no node has */
-    char made_by[64];
+    char made_by[ACCOUNT_NAME_MAX + 1];
     uint64_t made_wall_us, expires_wall_us;
     uint64_t used_wall_us; /* 0: not yet */
     char used_by[64];

@@ -64,4 +64,27 @@ if unshare -m true 2>/dev/null; then
     as 403 4242 GET /jobs
     end "$pid"
 fi
+# accounts of a directory: a job, a token, and kept out, as anybody else
+long=$(printf 'long%060d' 0)
+printf '%s:x:%s::/:/bin/sh\n' 'DOM\alice' 4243:4243: 'alice@corp.example.com' 4244:4244: Bob.Smith 4245:4245: müller 4246:4246: "$long" 4247:4247: |
+    cat /etc/passwd - >"$work/passwd"
+if unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    begin directory "policy" unshare -m sh -c 'mount --bind "$1" /etc/passwd && shift && exec "$@"' sh "$work/passwd" \
+        edl-scheduler --state-dir "$work/state" --listen "unix:$work/socket,mode=0666"
+    uid=4243
+    for name in 'DOM\\alice' 'alice@corp.example.com' Bob.Smith müller "$long"; do
+        as 201 $uid POST /jobs "${job/NAME/own}"
+        as 201 root POST /tokens "{\"user\":\"$name\"}" # to who was never added
+        as 409 root POST /users "{\"name\":\"$name\"}"
+        as 200 root DELETE "/users/$(jq -nr --argjson name "\"$name\"" '$name | @uri')"
+        as 403 $uid GET /jobs
+        as 201 root POST /users "{\"name\":\"$name\"}"
+        as 200 $uid GET /whoami
+        uid=$((uid + 1))
+    done
+    as 409 root POST /users '{"name":"DOM\\alice"}'
+    grep -qF "edl user set 'DOM\\\\alice' --role" "$work/answer" || fail "no line that a shell reads: $(cat "$work/answer")"
+    end "$pid"
+fi
 echo "socket: all good"

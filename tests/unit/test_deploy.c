@@ -15,6 +15,7 @@
 
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/shell_word.h"
 #include "tests/unit/test.h"
 
 static struct deploy_package packages[] = {
@@ -402,5 +403,26 @@ TEST(test_words_are_quoted)
         assert_int_equal(setenv("EXPECTED", words[i], 1), 0);
         assert_true(asprintf(&script, "[ %s = \"$EXPECTED\" ]", quoted) > 0);
         assert_int_equal(shell("-c", script, NULL), 0);
+    }
+}
+
+/* In lines that people copy, plain words stand as they are. */
+TEST(test_what_a_shell_reads_as_it_stands_has_no_quotes)
+{
+    static const char *const rows[][2] = {
+        { "ann", "ann" },
+        { "alice@corp.example.com", "alice@corp.example.com" },
+        { "Bob.Smith", "Bob.Smith" },
+        { "DOM\\alice", "'DOM\\alice'" },
+        { "a b", "'a b'" },
+        { "_svc$", "'_svc$'" },
+        { "it's", "'it'\\''s'" },
+        { "", "''" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        _cleanup_free_ char *word = shell_word(rows[i][0]);
+
+        assert_string_equal(word, rows[i][1]);
     }
 }

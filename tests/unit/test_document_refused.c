@@ -248,8 +248,8 @@ static const struct refusal refusals[] = {
     { OLDER("\"entry\":\"x\",\"envs\":{\"A\":1}"), "/envs/A", "text is expected", "quotes" },
     { OLDER("\"entry\":\"x\",\"trainer\":{}"), "/parallelism", "unknown key", "" },
     /* keys that are known and not carried out */
-    { TRAINER("\"entrypoint\":\"x\"},\"user\":\"a b\",\"env\":{"), "/spec/user",
-      "cannot be the name of an account", "as of a Unix account" },
+    { TRAINER("\"entrypoint\":\"x\"},\"user\":\"a:b\",\"env\":{"), "/spec/user",
+      "cannot be the name of an account", "as the account database has it" },
     { TRAINER("\"entrypoint\":\"x\"},\"user\":\"\",\"env\":{"), "/spec/user", "cannot be", "" },
     { SPEC("\"user\":7"), "/spec/user", "text is expected", "" },
     { TRAINER("\"entrypoint\":\"x\"},\"umask\":\"0o22\",\"env\":{"), "/spec/umask",

@@ -2,8 +2,11 @@
 /* test_node_machine.c - what agents tell of their machines: every member wrong once, told again as
  * it was, added up */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "scheduler/nodes/machine.h"
+#include "shared/account_name.h"
 #include "shared/error.h"
 #include "tests/unit/scheduler_fixture.h"
 #include "tests/unit/test.h"
@@ -114,6 +117,22 @@ TEST(test_refused)
         if (r != -EINVAL || machine != NULL || !streq(error.pointer, rows[i].pointer))
             fail_msg("%s: %d, %s (%s)", rows[i].machine, r, error.text, error.pointer);
     }
+}
+
+/* A directory has long names: no reason to lose a node's report. */
+TEST(test_who_is_on_a_gpu_has_a_name_of_any_length)
+{
+    char name[ACCOUNT_NAME_MAX + 1] = "", text[ACCOUNT_NAME_MAX + 128];
+    struct machine *machine;
+
+    memset(name, 'x', ACCOUNT_NAME_MAX);
+    (void)snprintf(text, sizeof text,
+                   "{\"gpus\":[{\"uuid\":\"a\",\"pci_bus_id\":\"b\",\"strangers\":"
+                   "[{\"pid\":1,\"user\":\"%s\"}]}]}",
+                   name);
+    machine = good(text);
+    assert_non_null(machine);
+    (void)machine_free(machine);
 }
 
 #define ALICE "{\"pid\":7,\"user\":\"alice\",\"memory_bytes\":5}"

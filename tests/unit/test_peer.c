@@ -191,6 +191,21 @@ TEST(an_account_is_asked_for_once_a_minute)
     assert_int_equal(peer_name(w->peers, 8, minute_us + 1 + PEER_KEPT_US, name, 2), -ENOENT);
 }
 
+/* One that holds what no name may hold could not be kept out, nor be told to anybody. */
+TEST(an_account_that_cannot_be_named_is_none)
+{
+    struct world *w = *state;
+    char name[64];
+
+    database.prefix = ':';
+    assert_int_equal(name_of(w, 8, 1, name), -ENOENT);
+    database.prefix = (char)0xfc; /* Latin 1 */
+    assert_int_equal(name_of(w, 10, 1, name), -ENOENT);
+    database.prefix = '\\';
+    assert_int_equal(name_of(w, 12, 1, name), 0);
+    assert_string_equal(name, "\\12");
+}
+
 TEST(a_database_that_fails_takes_no_name_away)
 {
     struct world *w = *state;

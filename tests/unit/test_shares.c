@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_shares.c - one user's many waiting jobs do not stand before everybody's */
 #include <stdio.h>
+#include <string.h>
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
+#include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/shares.h"
 #include "scheduler/core/record/clone.h"
 #include "shared/macro.h"
@@ -47,6 +49,25 @@ static void assert_next(struct world *w, const char *running, const char *next)
     world_run(w, 4);
     if (named(w, next)->state != JOB_RUNNING)
         fail_msg("%s does not run after %s: %s", next, running, named(w, next)->reason);
+}
+
+/* A directory has names of any length: who differs in the last letter alone is somebody else. */
+TEST(test_long_names_are_told_apart)
+{
+    char names[2][ACCOUNT_NAME_MAX + 1] = { "", "" };
+    const struct job *jobs[2];
+    struct world *w = world_of_one_node();
+    struct queue *queue = &w->cluster->planner->queue;
+
+    (void)submit(w, "ann", "runs", 60);
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        memset(names[i], 'x', ACCOUNT_NAME_MAX - 1);
+        names[i][ACCOUNT_NAME_MAX - 1] = i == 0 ? 'a' : 'b';
+        jobs[i] = submit(w, names[i], i == 0 ? "first" : "second", 60);
+        assert_string_equal(jobs[i]->user, names[i]);
+    }
+    assert_ptr_not_equal(share_find(queue, jobs[0]), share_find(queue, jobs[1]));
+    world_free(w);
 }
 
 /* Under each policy, and also after a restart. */

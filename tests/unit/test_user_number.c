@@ -162,7 +162,7 @@ TEST(test_an_account_that_comes_later)
 
 TEST(test_a_name_is_no_path)
 {
-    static const char *const names[] = { "", "..", "../ann", "/etc/shadow", "Ann", "a b" };
+    static const char *const names[] = { "", "..", "../ann", "/etc/shadow", "a:b", "a\nb" };
     const struct user_range range = { FIRST, FIRST + 9 };
     const struct fixture *f = *state;
     uid_t number;

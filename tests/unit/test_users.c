@@ -298,9 +298,9 @@ TEST(test_bad_users_are_refused)
         const char *body;
         unsigned status;
     } rows[] = {
-        { "{\"name\":\"Ann\"}", 400 },
+        { "{\"name\":\"a:b\"}", 400 },
         { "{\"name\":\"\"}", 400 },
-        { "{\"name\":\"a b\"}", 400 },
+        { "{\"name\":\"a\\nb\"}", 400 },
         { "{\"name\":\"../x\"}", 400 },
         { "{\"name\":\"admin\"}", 409 },
         { "{\"name\":\"ann\",\"role\":\"king\"}", 400 },
@@ -314,6 +314,30 @@ TEST(test_bad_users_are_refused)
     assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 201);
     assert_int_equal(ask(live, "POST", "/users", "{\"name\":\"ann\"}"), 409);
     assert_int_equal(ask(live, "POST", "/tokens", "{\"user\":\"nobody\"}"), 404);
+}
+
+TEST(test_names_of_directories_are_names_of_users)
+{
+    static const struct {
+        const char *body, *path, *token;
+    } rows[] = {
+        { "{\"name\":\"DOM\\\\alice\"}", "/users/DOM%5Calice", "{\"user\":\"DOM\\\\alice\"}" },
+        { "{\"name\":\"alice@corp.example.com\"}", "/users/alice%40corp.example.com",
+          "{\"user\":\"alice@corp.example.com\"}" },
+        { "{\"name\":\"Bob.Smith\"}", "/users/Bob.Smith", "{\"user\":\"Bob.Smith\"}" },
+        { "{\"name\":\"m\xc3\xbcller\"}", "/users/m%C3%BCller", "{\"user\":\"m\xc3\xbcller\"}" },
+        { "{\"name\":\"a-name-of-more-than-thirty-two-bytes\"}",
+          "/users/a-name-of-more-than-thirty-two-bytes",
+          "{\"user\":\"a-name-of-more-than-thirty-two-bytes\"}" },
+    };
+    struct live *live = *state;
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        assert_int_equal(ask(live, "POST", "/users", rows[i].body), 201);
+        assert_int_equal(ask(live, "POST", "/tokens", rows[i].token), 201);
+        assert_int_equal(ask(live, "DELETE", rows[i].path, NULL), 200);
+        assert_int_equal(ask(live, "GET", rows[i].path, NULL), 200);
+    }
 }
 
 /* Somebody else's key is another key. */

@@ -217,7 +217,7 @@ static int check_both(const struct cluster *cluster, const char *user,
     static const uint64_t none[HOLDING_AMOUNTS];
     const struct holding *holding = user != NULL ? find(&cluster->holdings, user) : NULL;
     uint64_t beyond = cluster_archive_leaving(cluster);
-    char who[80];
+    char who[ACCOUNT_NAME_MAX + 16];
     struct held own = { .who = who, .amounts = holding != NULL ? holding->amounts : none };
     struct held all = { .who = "", .amounts = cluster->holdings.all, .ended = beyond };
 

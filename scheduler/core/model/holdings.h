@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "shared/account_name.h"
+
 struct cluster;
 struct edl_error;
 struct job;
@@ -27,7 +29,7 @@ enum holding_amount {
 const char *holding_amount_to_string(unsigned amount);
 
 struct holding {
-    char user[64]; /* k */
+    char user[ACCOUNT_NAME_MAX + 1]; /* k */
     uint64_t amounts[HOLDING_AMOUNTS];
     uint64_t ended; /* jobs that are over and have not left the core */
     UT_hash_handle hh;

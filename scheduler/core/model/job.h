@@ -9,6 +9,7 @@
 #include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/job_plan.h"
+#include "shared/account_name.h"
 #include "shared/job_secret.h"
 
 /* So many superseded incarnations of each job are in memory: enough to know those of one broken
@@ -53,7 +54,7 @@ struct job {
     char reason_code[32]; /* its word: "gang-does-not-fit" (cause_code) */
     uint32_t resizes;     /* grown or shrunk after the start */
     char *reason;         /* the same as a sentence; owned, never NULL */
-    char user[64];
+    char user[ACCOUNT_NAME_MAX + 1];
     uint64_t next_incarnation;
     uint8_t secret[JOB_SECRET_BYTES]; /* told to its processes only; all 0: none, or it is over */
     /* one for each role, all in one piece that slots owns */

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "shared/account_name.h"
+
 struct cluster;
 struct instant;
 struct job;
@@ -15,7 +17,7 @@ struct queue_class;
 struct share_key {
     int32_t priority;
     uint32_t back; /* 1: all jobs that were started before and wait again; they go first */
-    char user[64]; /* "": those, or all jobs, where users are not told apart */
+    char user[ACCOUNT_NAME_MAX + 1]; /* "": those, or all jobs, where users are not told apart */
 };
 
 struct share_level_key {

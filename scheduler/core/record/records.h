@@ -49,7 +49,7 @@ struct job_record {
     enum cause cause;
     enum intent intent;
     char reason_code[32], reason[JOB_REASON_SIZE];
-    char user[64];
+    char user[ACCOUNT_NAME_MAX + 1];
     uint64_t next_incarnation;
     uint8_t secret[JOB_SECRET_BYTES]; /* all 0: none */
     uint32_t target[JOB_ROLES_MAX];
