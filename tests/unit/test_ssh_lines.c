@@ -151,11 +151,11 @@ static int run_in(const char *shell, const char *command, char *ret, size_t size
     assert_int_equal(posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0), 0);
     r = posix_spawnp(&pid, shell, &actions, NULL, argv, env);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(ends[1]);
+    (void)safe_close(ends[1]);
     while (r == 0 && (n = read(ends[0], ret + used, size - 1 - used)) > 0)
         used += (size_t)n;
     ret[used] = '\0';
-    (void)close(ends[0]);
+    (void)safe_close(ends[0]);
     if (r != 0)
         return -1;
     assert_int_equal(waitpid(pid, &r, 0), pid);
