@@ -120,3 +120,10 @@ apt purge -y edl-scheduler edl-agent edl-client
 silent in_machine sh -c 'pgrep -x sleep || true' || fail 'a process is left'
 ours >"$machines/after"
 diff "$machines/before" "$machines/after" || fail 'the purge leaves something'
+
+# a disk of its own below the state directory stays as it is, and the purge succeeds
+here=n2
+in_machine sh -c 'systemctl stop edl-agent; mkdir -p /var/lib/edl/agent/output; mount -t tmpfs tmp /var/lib/edl/agent/output && echo kept >/var/lib/edl/agent/output/file'
+apt purge -y edl-agent edl-client
+[ "$(in_machine cat /var/lib/edl/agent/output/file)" = kept ] || fail 'the purge removes what is mounted'
+silent in_machine find /var/lib/edl -mindepth 1 ! -path '/var/lib/edl/agent' ! -path '/var/lib/edl/agent/output*' || fail 'the purge leaves more'
