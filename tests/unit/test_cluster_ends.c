@@ -304,9 +304,10 @@ static void train(struct world *w, struct job *job)
 }
 
 /* A job of two whose data are finished, and which of them the end of the data told to save. */
-static struct job *finished_data(struct world *w, struct process **ret_saver)
+static struct job *finished_data_of(struct world *w, struct job_spec *spec,
+                                    struct process **ret_saver)
 {
-    struct job *job = world_submit(w, world_spec("one", 2, 2, 200, 1, 500));
+    struct job *job = world_submit(w, spec);
     enum task_lease_result result = TASK_LEASE_WAIT;
     struct task *task = NULL;
     bool save = false;
@@ -331,6 +332,11 @@ static struct job *finished_data(struct world *w, struct process **ret_saver)
     return job;
 }
 
+static struct job *finished_data(struct world *w, struct process **ret_saver)
+{
+    return finished_data_of(w, world_spec("one", 2, 2, 200, 1, 500), ret_saver);
+}
+
 TEST(test_all_data_and_exit_0_is_success_where_nobody_asks_who_saves)
 {
     struct world *w = world_new(2, 2500, GIB, 900);
@@ -344,6 +350,40 @@ TEST(test_all_data_and_exit_0_is_success_where_nobody_asks_who_saves)
     world_run(w, 3);
     assert_int_equal(job->state, JOB_SUCCEEDED);
     assert_non_null(strstr(job->reason, "asked for no model"));
+    world_free(w);
+}
+
+/* It is not started again, as it has failed too often, and nobody else is left: then one of those
+ * that ended with success is, and is told to save. */
+TEST(test_the_elected_one_that_is_given_up_leaves_the_model_to_another)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job_spec *spec = world_spec("one", 1, 2, 200, 1, 500);
+    enum task_lease_result result = TASK_LEASE_WAIT;
+    struct task *task = NULL;
+    struct process *saver;
+    struct job *job;
+    bool save = false;
+
+    spec->restart_max = 0;
+    spec->fault_tolerant = true;
+    job = finished_data_of(w, spec, &saver);
+    world_exit(w, world_live(job, "trainer", 1), 0, 0);
+    world_exit(w, saver, 0, 9);
+    world_run(w, 5);
+    assert_false(job_state_is_final(job->state));
+    saver = world_live(job, "trainer", 1);
+    assert_non_null(saver);
+    assert_int_equal(cluster_lease_task(w->cluster, saver, NULL, 0, w->now, &result, &task, &save,
+                                        NULL),
+                     0);
+    assert_int_equal(result, TASK_LEASE_FINISHED);
+    assert_true(save);
+    assert_int_equal(cluster_model_saved(w->cluster, saver, "/out/model", w->now, NULL), 0);
+    world_exit(w, saver, 0, 0);
+    world_run(w, 3);
+    assert_int_equal(job->state, JOB_SUCCEEDED);
+    assert_non_null(strstr(job->reason, "the model is saved"));
     world_free(w);
 }
 

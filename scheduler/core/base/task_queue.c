@@ -73,6 +73,7 @@ void task_queue_close(struct task_queue *queue)
     empty->closed = true;
     empty->model_saved = queue->model_saved;
     empty->save_asked = queue->save_asked;
+    empty->saver_died_before = queue->saver_died_before;
     empty->saver = queue->saver;
     empty->model_path = queue->model_path;
     empty->pass = queue->pass;
@@ -324,6 +325,7 @@ struct task_queue *task_queue_copy(const struct task_queue *queue)
     copy->closed = queue->closed;
     copy->model_saved = queue->model_saved;
     copy->save_asked = queue->save_asked;
+    copy->saver_died_before = queue->saver_died_before;
     copy->saver = queue->saver;
     copy->model_path = queue->model_path != NULL ? xstrdup(queue->model_path) : NULL;
     copy->pass = queue->pass;
@@ -519,8 +521,10 @@ bool task_queue_elect_saver(struct task_queue *queue, uint64_t holder)
 {
     if (!task_queue_is_finished(queue) || queue->model_saved)
         return false;
-    if (queue->saver == 0)
+    if (queue->saver == 0) {
         queue->saver = holder;
+        queue->saver_died_before = 0;
+    }
     return queue->saver == holder;
 }
 
@@ -528,6 +532,20 @@ bool task_queue_ask_to_save(struct task_queue *queue, uint64_t holder)
 {
     queue->save_asked |= task_queue_is_finished(queue);
     return task_queue_elect_saver(queue, holder);
+}
+
+void task_queue_holder_ends(struct task_queue *queue, uint64_t incarnation, bool well,
+                            uint64_t next)
+{
+    if (!well && queue->saver == incarnation && !queue->model_saved)
+        queue->saver_died_before = next;
+    else if (well && incarnation >= queue->saver_died_before)
+        queue->saver_died_before = 0;
+}
+
+bool task_queue_saver_died(const struct task_queue *queue)
+{
+    return queue->saver_died_before != 0;
 }
 
 bool task_queue_save_asked(const struct task_queue *queue)

@@ -241,6 +241,14 @@ bool task_queue_elect_saver(struct task_queue *queue,
  * task_queue_save_asked - whether one has asked */
 bool task_queue_ask_to_save(struct task_queue *queue, uint64_t holder);
 bool task_queue_save_asked(const struct task_queue *queue);
+
+/* task_queue_holder_ends - by itself, before it is released. One that was elected and does not end
+ * well may have been about to ask. next: the incarnation that the next process of its job gets.
+ * task_queue_saver_died: so ended the last one that was elected, and none that began since has
+ * ended well. Not stored. */
+void task_queue_holder_ends(struct task_queue *queue, uint64_t incarnation, bool well,
+                            uint64_t next);
+bool task_queue_saver_died(const struct task_queue *queue);
 /* task_queue_model_saved - path: where, for people; copied; NULL: it was not told */
 int task_queue_model_saved(struct task_queue *queue, uint64_t holder, const char *path,
                            struct edl_error *error);

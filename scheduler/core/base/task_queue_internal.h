@@ -63,6 +63,7 @@ struct task_queue {
     bool closed;       /* the tasks are gone */
     bool model_saved;
     bool save_asked;
+    uint64_t saver_died_before; /* the incarnation after that death; 0: see task_queue_saver_died */
     uint64_t saver;
     char *model_path; /* owned; NULL: it was not told */
     uint32_t pass;

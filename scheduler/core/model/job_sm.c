@@ -220,10 +220,10 @@ static bool is_settled(const struct job *job)
 }
 
 /* The data must be worked off by somebody: when all have finished and it is not, one slot starts
- * again. */
+ * again. Likewise when the one that was told to save the model died before it asked. */
 static bool revive(struct cluster *cluster, struct job *job)
 {
-    if (job_owes_nothing(job))
+    if (job_owes_nothing(job) && (job->queue == NULL || !task_queue_saver_died(job->queue)))
         return false;
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; job_role_works(job, r) && i < job->n_slots[r]; i++) {

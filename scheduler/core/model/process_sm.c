@@ -656,6 +656,8 @@ void process_exited(struct cluster *cluster, struct process *process,
                              report->reason != NULL ? report->reason : "");
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
+    if (!process->stop_wanted && job->queue != NULL)
+        task_queue_holder_ends(job->queue, process->incarnation, success, job->next_incarnation);
     release_tasks(cluster, process, !process->stop_wanted && !success, now);
     if (!process->stop_wanted && job_is_started(job) && report->start_fault == START_FAULT_JOB)
         asks_in_vain(cluster, process, now);
