@@ -23,11 +23,18 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct deploy_facts, name)                                                 \
     }
-    FACT(hostname),      FACT(os),          FACT(like),       FACT(arch),        FACT(uid),
-    FACT(sudo),          FACT(systemd),     FACT(newer_here), FACT(newer_there), FACT(installed),
-    FACT(candidate),     FACT(dir),         FACT(member),     FACT(active),      FACT(root_dir),
-    FACT(address),       FACT(address_now), FACT(problems),   FACT(warnings),    FACT(programs),
-    FACT(trainer_there),
+    FACT(hostname),      FACT(os),
+    FACT(like),          FACT(arch),
+    FACT(uid),           FACT(sudo),
+    FACT(systemd),       FACT(newer_here),
+    FACT(newer_there),   FACT(installed),
+    FACT(candidate),     FACT(dir),
+    FACT(member),        FACT(active),
+    FACT(root_dir),      FACT(address),
+    FACT(address_now),   FACT(problems),
+    FACT(warnings),      FACT(has_trainer),
+    FACT(has_python),    FACT(offers_trainer),
+    FACT(offers_python),
 #undef FACT
 };
 
@@ -330,13 +337,21 @@ static bool is_old(const struct deploy_plan *plan, const struct deploy_host *hos
            (takes_own(plan, host) ? host->facts.newer_here : host->facts.newer_there)[0] != '\0';
 }
 
-/* The trainer and the Python module are not there, and can be had. */
+static unsigned n_programs(const struct deploy_host *host)
+{
+    return (host->facts.has_trainer[0] != '\0') + (host->facts.has_python[0] != '\0');
+}
+
+/* The trainer or the Python module is not there, and can be had. */
 static bool may_get_programs(const struct deploy_plan *plan, const struct deploy_host *host)
 {
-    if (host->facts.programs[0] != '\0')
-        return false;
-    return takes_own(plan, host) ? own_package(plan, host, "edl-trainer") != NULL
-                                 : host->facts.trainer_there[0] != '\0';
+    const struct deploy_facts *is = &host->facts;
+    const bool own = takes_own(plan, host);
+
+    return (is->has_trainer[0] == '\0' && (own ? own_package(plan, host, "edl-trainer") != NULL
+                                               : is->offers_trainer[0] != '\0')) ||
+           (is->has_python[0] == '\0' &&
+            (own ? own_package(plan, host, "python3-edl") != NULL : is->offers_python[0] != '\0'));
 }
 
 static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy_host *host)
@@ -352,6 +367,7 @@ static enum deploy_step after_look(const struct deploy_plan *plan, struct deploy
     if (plan->mode == DEPLOY_REMOVAL)
         return there ? DEPLOY_REMOVE : DEPLOY_DONE;
     host->programs_only = there && !is_old(plan, host);
+    host->n_programs_before = n_programs(host);
     if (!host->programs_only || may_get_programs(plan, host))
         return install_or_refuse(plan, host);
     return set_up(plan, host);
@@ -365,7 +381,7 @@ static enum deploy_step after_upload(const struct deploy_plan *plan, struct depl
 
 static enum deploy_step after_install(const struct deploy_plan *plan, struct deploy_host *host)
 {
-    host->changed = !host->programs_only || host->facts.programs[0] != '\0';
+    host->changed = !host->programs_only || n_programs(host) != host->n_programs_before;
     return set_up(plan, host);
 }
 

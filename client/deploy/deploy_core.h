@@ -85,8 +85,9 @@ struct deploy_facts {
     char address[DEPLOY_WORD_MAX];                             /* of the interface */
     char address_now[DEPLOY_WORD_MAX];                         /* as the last deploy set it */
     char problems[DEPLOY_WORD_MAX], warnings[DEPLOY_WORD_MAX]; /* of edl doctor */
-    char programs[DEPLOY_WORD_MAX];      /* the trainer and the Python module are installed */
-    char trainer_there[DEPLOY_WORD_MAX]; /* its apt has the trainer */
+    /* edl-trainer and python3-edl are installed, and its apt has them */
+    char has_trainer[DEPLOY_WORD_MAX], has_python[DEPLOY_WORD_MAX];
+    char offers_trainer[DEPLOY_WORD_MAX], offers_python[DEPLOY_WORD_MAX];
 };
 
 struct deploy_host {
@@ -96,9 +97,10 @@ struct deploy_host {
     enum deploy_step failed_in; /* of a host that has failed */
     struct deploy_facts facts;
     enum deploy_sudo sudo;
-    bool sent_from_here; /* packages of this machine, its apt has none that can be had */
-    size_t n_sent;       /* packages that are there */
-    bool programs_only;  /* to be installed: the agent is there, and stays as it is */
+    bool sent_from_here;        /* packages of this machine, its apt has none that can be had */
+    size_t n_sent;              /* packages that are there */
+    bool programs_only;         /* to be installed: the agent is there, and stays as it is */
+    unsigned n_programs_before; /* of the two, that were there at the look */
     bool changed;
     bool password_refused; /* sudo did not take it: ask for another, then repeat the step */
     char said[DEPLOY_SAID_MAX][DEPLOY_LINE_MAX]; /* last lines of the script, a ring */

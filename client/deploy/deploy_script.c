@@ -34,15 +34,18 @@ static const char probe[] =
 static const char look_package[] =
     "dpkg-query -W -f '${db:Status-Status} ${Version}\\n' edl-agent 2>/dev/null | sed -n "
     "'s/^installed /edl:installed=/p'\n"
-    "if [ \"$(dpkg-query -W -f '${db:Status-Status} ' edl-trainer python3-edl 2>/dev/null)\" = "
-    "'installed installed ' ]; then echo edl:programs=yes; fi\n";
+    "for p in trainer:edl-trainer python:python3-edl; do\n"
+    "  [ \"$(dpkg-query -W -f '${db:Status-Status}' ${p#*:} 2>/dev/null)\" != installed ] || echo "
+    "\"edl:has_${p%:*}=yes\"\n"
+    "done\n";
 
 /* Of repositories only: what is installed is a candidate of itself. $apt is the newest there. */
 static const char look_apt[] =
     "apt=$(apt-cache madison edl-agent 2>/dev/null | sed -n '1s/^[^|]*| *\\([^ |]*\\).*/\\1/p')\n"
     "echo \"edl:candidate=$apt\"\n"
-    "if [ -n \"$(apt-cache madison edl-trainer 2>/dev/null)\" ]; then echo edl:trainer_there=yes; "
-    "fi\n";
+    "for p in trainer:edl-trainer python:python3-edl; do\n"
+    "  [ -z \"$(apt-cache madison ${p#*:} 2>/dev/null)\" ] || echo \"edl:offers_${p%:*}=yes\"\n"
+    "done\n";
 
 /* The scheduler's own machine is told by agent.conf which cluster it belongs to: it has a
  * credential and no member.json. */
@@ -146,15 +149,29 @@ static char *upload(const struct deploy_plan *plan, const struct deploy_host *ho
 static char *install(const struct deploy_host *host)
 {
     _cleanup_free_ char *folder = shell_quote(host->facts.dir);
-    static const char *const choose[] = {
-        "set -- edl-agent edl-client\n",
-        "for f in \"$d\"/*.deb; do\n"
-        "  case $f in */edl-trainer_* | */python3-edl_*) ;; *) set -- \"$@\" \"$f\" ;; esac\n"
-        "done\n",
+    /* by whence they come, and whether the agent stays as it is: then what the others lack and was
+     * sent along goes with each of them */
+    static const char *const choose[2][2] = {
+        { "set -- edl-agent edl-client\n", "" },
+        { "for f in \"$d\"/*.deb; do\n"
+          "  case $f in */edl-trainer_* | */python3-edl_*) ;; *) set -- \"$@\" \"$f\" ;; esac\n"
+          "done\n",
+          "for f in \"$d\"/*.deb; do\n"
+          "  case $f in */edl-agent_* | */edl-client_* | */edl-trainer_* | */python3-edl_*) ;;\n"
+          "  *) mkdir -p \"$d/lacking\" && mv \"$f\" \"$d/lacking\" ;; esac\n"
+          "done\n" },
     };
     static const char *const more[] = {
-        "more() { [ -z \"$(apt-cache madison \"$1\" 2>/dev/null)\" ] || get install \"$1\"; }\n",
-        "more() { for f in \"$d/$1\"_*.deb; do [ ! -f \"$f\" ] || get install \"$f\"; done; }\n",
+        "more() {\n"
+        "  [ -n \"$(apt-cache madison \"$1\" 2>/dev/null)\" ] || return 0\n"
+        "  get install \"$1\" || { get update && get install \"$1\"; }\n"
+        "}\n",
+        "more() {\n"
+        "  set -- \"$d/$1\"_*.deb \"$d\"/lacking/*.deb\n"
+        "  [ -f \"$1\" ] || return 0\n"
+        "  [ -f \"$2\" ] || set -- \"$1\"\n"
+        "  get install \"$@\"\n"
+        "}\n",
     };
 
     return text_format(
@@ -166,15 +183,15 @@ static char *install(const struct deploy_host *host)
         "if [ $s != 0 ]; then grep -v '^N: ' \"$log\" | tail -n 6; fi\n"
         "if [ $s = 0 ]; then\n"
         "  for p in edl-trainer python3-edl; do\n"
-        "    more $p || echo \"edl:finding=warning  $p: cannot be installed, for want of what it "
-        "needs; try: apt-get install $p there\"\n"
+        "    more $p || echo \"edl:finding=warning  $p: cannot be installed; try: apt-get "
+        "install $p there, which says what it lacks\"\n"
         "  done\n"
         "fi\n"
         "rm -f \"$log\"\n"
         "if [ -n \"$d\" ]; then rm -rf \"$d\"; fi\n"
         "%s%s"
         "exit $s\n",
-        folder, host->programs_only ? "" : choose[host->sent_from_here], more[host->sent_from_here],
+        folder, choose[host->sent_from_here][host->programs_only], more[host->sent_from_here],
         look_package, look_member);
 }
 
@@ -240,7 +257,7 @@ static const char removal[] =
     "set --\n"
     "for i in edl-agent edl-trainer python3-edl edl-client; do\n"
     "  [ \"$(dpkg-query -W -f '${db:Status-Status}' $i 2>/dev/null)\" = installed ] || continue\n"
-    "  if [ $i = edl-client ] && [ \"$(dpkg-query -W -f '${db:Status-Status}' edl-scheduler "
+    "  if [ $i != edl-agent ] && [ \"$(dpkg-query -W -f '${db:Status-Status}' edl-scheduler "
     "2>/dev/null)\" = installed ]; then continue; fi\n"
     "  set -- \"$@\" $i\n"
     "done\n" GET "get purge \"$@\"\n"

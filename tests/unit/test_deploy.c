@@ -83,10 +83,14 @@ TEST(test_each_step)
         /* all is there */
         { DEPLOY_TO, SET_UP "edl:candidate=2", "asking edl doctor, done, " },
         /* but for the trainer, which can be had there */
-        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:trainer_there=yes",
+        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:offers_trainer=yes",
           "installing, asking edl doctor, done, " },
-        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:trainer_there=yes\nedl:programs=yes",
+        { DEPLOY_TO, SET_UP "edl:candidate=2\nedl:offers_trainer=yes\nedl:has_trainer=yes",
           "asking edl doctor, done, " },
+        { DEPLOY_TO,
+          SET_UP
+          "edl:candidate=2\nedl:offers_trainer=yes\nedl:has_trainer=yes\nedl:offers_python=yes",
+          "installing, asking edl doctor, done, " },
         { DEPLOY_UPGRADE, SET_UP "edl:candidate=1", "asking edl doctor, done, " },
         { DEPLOY_UPGRADE, SET_UP "edl:candidate=2\nedl:newer_there=yes",
           "installing, asking edl doctor, done, " },
@@ -183,13 +187,13 @@ TEST(test_programs_alone)
         struct deploy_host host = host_at(DEPLOY_LOOK);
         _cleanup_free_ char *script = NULL;
 
-        say(&host, DEBIAN SET_UP "edl:candidate=2\nedl:trainer_there=yes");
+        say(&host, DEBIAN SET_UP "edl:candidate=2\nedl:offers_trainer=yes");
         assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_INSTALL);
         script = deploy_script(&plan, &host, NULL);
         assert_null(strstr(script, "set -- edl-agent"));
         assert_non_null(strstr(script, "edl-trainer python3-edl"));
         if (came)
-            say(&host, "edl:programs=yes");
+            say(&host, "edl:has_trainer=yes");
         assert_int_equal(deploy_core_next(&plan, &host, 0), DEPLOY_DOCTOR);
         assert_int_equal(host.changed, came);
         deploy_host_clear(&host);
