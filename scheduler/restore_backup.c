@@ -59,7 +59,43 @@ static void remove_copy(const struct scheduler_options *options)
     }
 }
 
-static int copy_file(const char *from, const char *to, struct edl_error *error)
+/* Root restores for the account that the scheduler runs as: what is new in its directory becomes
+ * its own, as else it could not read it. That account may change the directory meanwhile: nothing
+ * but a plain file of one name, of root or already its own, is given away. */
+static int give_to_owner(const struct scheduler_options *options, int fd, const char *path,
+                         struct edl_error *error)
+{
+    struct stat dir, file;
+
+    if (geteuid() != 0)
+        return 0;
+    if (stat(options->state_dir, &dir) == -1 || fstat(fd, &file) == -1)
+        return edl_error_errno(error, -errno, "looking at %s", path);
+    if (!S_ISREG(file.st_mode) || file.st_nlink != 1 ||
+        (file.st_uid != 0 && file.st_uid != dir.st_uid))
+        return edl_error_set(error, -EPERM, "%s is no file of this restore any more", path);
+    if (fchown(fd, dir.st_uid, dir.st_gid) == -1)
+        return edl_error_errno(error, -errno, "giving %s to the owner of its folder", path);
+    return 0;
+}
+
+/* write_own - a small file of the state directory, on disk when it returns */
+static int write_own(const struct scheduler_options *options, const char *path, const char *text,
+                     struct edl_error *error)
+{
+    _cleanup_close_ int fd = -1;
+    int r = whole_file_write(path, text, 0600, error);
+
+    if (r < 0)
+        return r;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "opening %s", path);
+    return give_to_owner(options, fd, path, error);
+}
+
+static int copy_file(const struct scheduler_options *options, const char *from, const char *to,
+                     struct edl_error *error)
 {
     _cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC);
     _cleanup_close_ int out = -1;
@@ -71,6 +107,8 @@ static int copy_file(const char *from, const char *to, struct edl_error *error)
     out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (out == -1)
         return edl_error_errno(error, -errno, "making %s", to);
+    if (give_to_owner(options, out, to, error) < 0)
+        return error->code;
     while ((n = read(in, buffer, COPY_BYTES)) > 0) {
         for (ssize_t done = 0; done < n;) {
             ssize_t written = write(out, buffer + done, (size_t)(n - done));
@@ -97,7 +135,7 @@ static int make_copy(const struct scheduler_options *options, struct edl_error *
         (void)snprintf(from, sizeof from, "%s%s", options->restore_file, suffixes[i]);
         path_of(options, COPY, suffixes[i], to);
         if (i == 0 || access(from, F_OK) == 0)
-            r = copy_file(from, to, error);
+            r = copy_file(options, from, to, error);
     }
     return r;
 }
@@ -127,7 +165,7 @@ static int write_epoch(const struct scheduler_options *options, uint64_t epoch,
 
     state_path(options, EPOCH_FILE, path);
     (void)snprintf(line, sizeof line, "%" PRIu64 "\n", epoch);
-    return whole_file_write(path, line, 0600, error);
+    return write_own(options, path, line, error);
 }
 
 static int begin_epoch(const struct scheduler_options *options, struct store *store,
@@ -177,7 +215,7 @@ static int set_mark(const struct scheduler_options *options, const char *aside,
     char path[STATE_PATH_MAX];
 
     state_path(options, MARK, path);
-    return whole_file_write(path, strrchr(aside, '/') + 1, 0600, error);
+    return write_own(options, path, strrchr(aside, '/') + 1, error);
 }
 
 /* Where the restore that was broken off has set the former database aside; "": nowhere. */
@@ -383,29 +421,6 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
     return r == 0 ? clear_mark(options, error) : r;
 }
 
-/* Root restores for the account that the scheduler runs as: what is new in its directory becomes
- * its own, as else it could not read it. */
-static int give_to_owner(const struct scheduler_options *options, struct edl_error *error)
-{
-    static const char *const names[] = { "edl.db", EPOCH_FILE };
-    struct stat dir;
-
-    if (geteuid() != 0)
-        return 0;
-    if (stat(options->state_dir, &dir) == -1)
-        return edl_error_errno(error, -errno, "looking at %s", options->state_dir);
-    for (size_t i = 0; i < ELEMENTS(names); i++) {
-        _cleanup_close_ int fd = -1;
-        char path[STATE_PATH_MAX];
-
-        state_path(options, names[i], path);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd == -1 || fchown(fd, dir.st_uid, dir.st_gid) == -1)
-            return edl_error_errno(error, -errno, "giving %s to the owner of its folder", path);
-    }
-    return 0;
-}
-
 int restore_backup(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error)
 {
@@ -422,7 +437,7 @@ int restore_backup(const struct scheduler_options *options, struct restored *ret
         return r;
     }
     r = swap(options, ret, error);
-    return r < 0 ? r : give_to_owner(options, error);
+    return r;
 }
 
 int restore_check(const struct scheduler_options *options, struct edl_error *error)
