@@ -40,7 +40,7 @@ struct edl_error {
     char text[400];    /* what is wrong: "trainer.min-instance is 5 but max-instance is 2" */
     char pointer[160]; /* JSON pointer of the offending key, "" when none:
                           "/spec/trainer/min-instance" */
-    char remedy[240];  /* what to do next, "" when nothing can be said */
+    char remedy[380];  /* what to do next, "" when nothing can be said */
 };
 
 /* edl_error_set - records a failure; returns code, so that `return edl_error_set(...)` is one line

@@ -25,7 +25,7 @@ static const struct {
 static size_t character_size(const char *text, size_t size, uint32_t *ret)
 {
     const unsigned char *in = (const unsigned char *)text;
-    size_t n = in[0] >= 0xf0 ? 4 : in[0] >= 0xe0 ? 3 : in[0] >= 0xc2 ? 2 : 1;
+    size_t n = in[0] > 0xf4 ? 1 : in[0] >= 0xf0 ? 4 : in[0] >= 0xe0 ? 3 : in[0] >= 0xc2 ? 2 : 1;
 
     *ret = in[0];
     if (n == 1 || n > size)

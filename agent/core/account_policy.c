@@ -35,11 +35,11 @@ int account_check_number(const char *name, int64_t wanted, uint32_t uid, struct 
     if (wanted == ACCOUNT_UID_UNKNOWN || wanted == uid)
         return 0;
     (void)edl_error_set(error, -EEXIST,
-                        "%.32s is number %" PRIu32 " here and %" PRId64
+                        "%.255s is number %" PRIu32 " here and %" PRId64
                         " on the scheduler's machine",
                         name, uid, wanted);
     (void)edl_error_remedy(error,
-                           "its owner may give it the same number, or set map-user: %.32s in "
+                           "its owner may give it the same number, or set map-user: %.255s in "
                            "agent.conf",
                            name);
     return -EEXIST;
@@ -83,11 +83,11 @@ int account_check(const struct account_policy *policy, const char *name, uint32_
     if (is_named || (uid == 0 && policy->allow_root))
         return 0;
     if (is_systems(uid))
-        (void)edl_error_set(error, -EACCES, "this node runs no process as %.40s: it is %s", name,
+        (void)edl_error_set(error, -EACCES, "this node runs no process as %.255s: it is %s", name,
                             uid == 0 ? "root" : "an account of the system");
     else if ((*policy->users != NULL || *policy->groups != NULL) && !is_in_group)
         (void)edl_error_set(error, -EACCES,
-                            "this node runs no process as %.40s: it is not one of those allowed",
+                            "this node runs no process as %.255s: it is not one of those allowed",
                             name);
     else
         return 0;

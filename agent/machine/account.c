@@ -58,7 +58,7 @@ static int take(struct account *account, const struct passwd *entry, struct edl_
     } while (getgrouplist(account->name, account->gid, account->groups, &n) == -1 &&
              n > account->n_groups && n <= GROUPS_MAX);
     if (n > account->n_groups)
-        return edl_error_set(error, -E2BIG, "%.40s is in too many groups", account->name);
+        return edl_error_set(error, -E2BIG, "%.255s is in too many groups", account->name);
     account->n_groups = n;
     return 0;
 }
@@ -72,7 +72,7 @@ static int look_up(const char *name, struct account *account, struct edl_error *
     errno = 0;
     entry = getpwnam(name);
     if (entry == NULL && errno != 0 && errno != ENOENT && errno != ESRCH)
-        return edl_error_errno(error, -errno, "cannot look up the account %.40s", name);
+        return edl_error_errno(error, -errno, "cannot look up the account %.255s", name);
     if (entry == NULL)
         return 0;
     r = take(account, entry, error);
@@ -106,7 +106,7 @@ static int refuse_unknown(const char *user, const char *submitter, int64_t numbe
     if (*user == '\0' && *submitter == '\0')
         (void)edl_error_set(error, -ENOENT, "nobody says as whom it is to run here");
     else
-        (void)edl_error_set(error, -ENOENT, "there is no account %.40s on this node",
+        (void)edl_error_set(error, -ENOENT, "there is no account %.255s on this node",
                             *user != '\0' ? user : submitter);
     if (number != ACCOUNT_UID_UNKNOWN)
         (void)edl_error_remedy(error,
@@ -196,7 +196,7 @@ static int resolve_own(const json_t *wanted, struct account *ret, struct edl_err
     if (r < 0 || *user == '\0' || streq(user, ret->name))
         return r;
     (void)edl_error_set(error, -EACCES,
-                        "this node's agent runs as %.40s and can run no process as %.40s",
+                        "this node's agent runs as %.255s and can run no process as %.255s",
                         ret->name, user);
     (void)edl_error_remedy(error, "leave user out, or let edl-agent run as root there");
     return -EACCES;
@@ -252,7 +252,7 @@ int account_give(const struct account *account, const char *path, struct edl_err
     if (st.st_uid == account->uid)
         return 0;
     if (st.st_uid != geteuid()) {
-        (void)edl_error_set(error, -EPERM, "the folder %.160s is not %.40s's but of account %lu",
+        (void)edl_error_set(error, -EPERM, "the folder %.160s is not %.255s's but of account %lu",
                             path, account->name, (unsigned long)st.st_uid);
         (void)edl_error_remedy(error, "its owner may move it away");
         return -EPERM;

@@ -91,7 +91,7 @@ int user_number_find(const char *folder, const struct user_range *range, const c
     int r = 0;
 
     if (!account_name_valid(name))
-        return edl_error_set(error, -EINVAL, "'%.40s' cannot be a user's name", name);
+        return edl_error_set(error, -EINVAL, "'%.255s' cannot be a user's name", name);
     at = user_number_first(range, name);
     (void)mkdir(folder, 0700);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -40,6 +40,8 @@ TEST(test_what_would_be_something_else_is_no_name)
         "\xe0\x80\xaf",
         "\xed\xa0\x80",
         "\xf4\x90\x80\x80",
+        "\xf9\x80\x80\x80",
+        "\xfc\x80\x80\x80",
     };
 
     for (size_t i = 0; i < ELEMENTS(names); i++)
