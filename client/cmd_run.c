@@ -163,6 +163,8 @@ static int give_up(struct server *server, const struct run_job *job, const char 
 
     if (status == STATUS_OK)
         report_note("job %s is killed, as one of its hosts cannot run it", job->name);
+    else
+        report_note("job %s waits for that host: edl kill %s", job->name, job->name);
     return STATUS_FAILED;
 }
 

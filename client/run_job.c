@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,22 @@ static bool same_name(const char *host, const char *node)
            strncasecmp(host, node, n) == 0;
 }
 
+/* Is the node's name one of the words? */
+static bool has_name(const char *words, const char *node)
+{
+    char word[NAME_MAX + 1];
+
+    for (const char *at = words; at != NULL && *at != '\0';) {
+        size_t n = strcspn(at, " ");
+
+        (void)snprintf(word, sizeof word, "%.*s", (int)MIN_OF(n, sizeof word - 1), at);
+        if (same_name(word, node))
+            return true;
+        at += n + strspn(at + n, " ");
+    }
+    return false;
+}
+
 static const json_t *find_node(const struct host *host, const json_t *nodes, const char *addresses)
 {
     const json_t *by_address = NULL;
@@ -160,7 +177,7 @@ static const json_t *find_node(const struct host *host, const json_t *nodes, con
         if (same_name(host->name, json_text(node, "name")))
             return node;
         if (streq(host->name, address) || has_word(addresses, address) ||
-            has_word(addresses, json_text(node, "name")))
+            has_name(addresses, json_text(node, "name")))
             by_address = node;
     }
     return by_address;

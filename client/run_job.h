@@ -41,8 +41,9 @@ int run_check_text(const struct run_options *options, char *const *flags, size_t
 
 /* run_find_nodes - the node of each host: by its name, its name without a domain, or one of its
  * addresses. nodes: of the answer to GET /nodes. addresses[i]: of host i, as name services tell, in
- * digits, and the name behind an alias; separated by blanks; NULL: none. ret: room for list->n_hosts, borrowed from nodes.
- * -ENOENT with remedy: a host that is no node, or two that are one. */
+ * digits, and the name behind an alias; separated by blanks; NULL: none. ret: room for
+ * list->n_hosts, borrowed from nodes. -ENOENT with remedy: a host that is no node, or two that are
+ * one. */
 int run_find_nodes(const struct host_list *list, const json_t *nodes, char *const *addresses,
                    const json_t **ret, struct edl_error *error);
 
