@@ -478,6 +478,18 @@ static void shuffle(const struct study *s, uint64_t pass)
         sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
 }
 
+static uint64_t batches_of_pass(const struct study *s)
+{
+    return (sample_set_n(s->data.train) + batch_of(s) - 1) / batch_of(s);
+}
+
+static bool tests_behind_pass(const struct study *s)
+{
+    const uint64_t period = s->job->test_period;
+
+    return period == 0 || batches_of_pass(s) % period == 0;
+}
+
 static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
 {
     int r;
@@ -490,7 +502,7 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
         return r;
     progress_end(&s->progress);
     r = pull(s, error);
-    if (r >= 0 && s->job->test_period == 0)
+    if (r >= 0 && tests_behind_pass(s))
         r = test(s, error);
     if (r >= 0 && saves(s) && ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
         r = save(s, pass, 0, error);
@@ -534,6 +546,10 @@ int network_train(const struct network_job *job, struct edl_error *error)
         r = test(&s, error);
     for (uint64_t pass = 0; r >= 0 && pass < job->start_pass; pass++)
         shuffle(&s, pass);
+    if (r >= 0 && job->test_period > batches_of_pass(&s))
+        log_warning("--test_period is %" PRIu64 ", and a pass has %" PRIu64
+                    " batches: there is no test but the one before",
+                    job->test_period, batches_of_pass(&s));
     if (r >= 0)
         progress_ahead(&s.progress, passes_of(&s) - job->start_pass, sample_set_n(s.data.train));
     for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
