@@ -62,7 +62,7 @@ install_tell_why() { # LOG PACKAGE...: why apt-get could not, by its own message
     unknown=$(sed -nE "s/^E: (Unable to locate package|Couldn't find any package by [a-z]+) ([^ ]+).*/\2/p; s/^E: Package '([^']+)' has no installation candidate.*/\1/p" "$log" | sort -u | tr '\n' ' ')
     if [ -n "$lock" ]; then
         echo "Another program holds $lock, and did not let go of it within $install_lock_s s. See who: fuser -v $lock"
-    elif [ -n "$mirrors" ]; then
+    elif [ -n "$mirrors" ] && grep -qE '^E: (Failed to fetch|Unable to (fetch|locate)|Package )' "$log"; then
         echo "apt cannot reach ${mirrors% }. Look at the network, at a proxy (/etc/apt/apt.conf.d) and at /etc/apt/sources.list"
     elif [ -n "$unknown" ]; then
         echo "apt knows no package ${unknown% }. A Debian 12 with its main archive has them: look at /etc/apt/sources.list"
