@@ -620,7 +620,7 @@ void process_exited(struct cluster *cluster, struct process *process,
 {
     struct job *job = process->job;
     bool success = report->exit_code == 0 && report->exit_signal == 0;
-    const char *elsewhere = "";
+    const char *words = report->reason != NULL ? report->reason : "", *elsewhere = "";
     bool no_program;
     char how[100];
 
@@ -647,17 +647,14 @@ void process_exited(struct cluster *cluster, struct process *process,
     if (!process->stop_wanted) {
         process->cause = cause_of_end(report);
         process_describe_exit(report->exit_code, report->exit_signal, how, sizeof how);
-        say(process, "%s%s%s%s", how, report->reason != NULL && *report->reason != '\0' ? ": " : "",
-            report->reason != NULL ? report->reason : "", elsewhere);
+        say(process, "%s%s%s%s", how, *words != '\0' ? ": " : "", words, elsewhere);
     }
     process->start_failed = report->start_fault != START_FAULT_NONE && !no_program;
     if (report->cause == CAUSE_STOOD_STILL)
-        effect_process_event(cluster, now, process, "stood-still", "%s",
-                             report->reason != NULL ? report->reason : "");
+        effect_process_event(cluster, now, process, "stood-still", "%s", words);
     detach(cluster, process);
     (void)process_set_state(cluster, process, PROCESS_EXITED, now);
-    if (!process->stop_wanted && job->queue != NULL)
-        task_queue_holder_ends(job->queue, process->incarnation, success, job->next_incarnation);
+    tasks_note_end(process, success);
     release_tasks(cluster, process, !process->stop_wanted && !success, now);
     if (!process->stop_wanted && job_is_started(job) && report->start_fault == START_FAULT_JOB)
         asks_in_vain(cluster, process, now);

@@ -225,6 +225,14 @@ bool process_is_saver(const struct process *process)
            !task_queue_is_model_saved(queue);
 }
 
+void tasks_note_end(const struct process *process, bool success)
+{
+    const struct job *job = process->job;
+
+    if (job->queue != NULL && !process->stop_wanted)
+        task_queue_holder_ends(job->queue, process->incarnation, success, job->next_incarnation);
+}
+
 bool process_holds_task(const struct process *process)
 {
     return process->state == PROCESS_RUNNING &&

@@ -44,6 +44,9 @@ size_t tasks_of_dead(const struct process *dead);
 /* process_is_saver - it is elected to save its job's model, and did not yet
  * process_holds_task - it runs and is in the middle of one; only of a job with a dataset */
 bool process_is_saver(const struct process *process);
+
+/* tasks_note_end - it has ended, and its tasks are not released yet: see task_queue_holder_ends */
+void tasks_note_end(const struct process *process, bool success);
 bool process_holds_task(const struct process *process);
 
 /* tasks_settle - behind tasks_changed: the job moves on when its data is worked off or failed */
