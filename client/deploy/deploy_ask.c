@@ -120,9 +120,9 @@ void ask_line(struct ask *ask, const char *question, bool secret, ask_fn fn, voi
 {
     ask->fn = fn;
     ask->userdata = userdata;
-    (void)!write(ask->fd, question, strlen(question));
     if (secret)
-        echo(ask, false);
+        echo(ask, false); /* first: it throws away what was typed before */
+    (void)!write(ask->fd, question, strlen(question));
     (void)sd_event_source_set_enabled(ask->source, SD_EVENT_ON);
 }
 
