@@ -54,9 +54,9 @@ static int ask(const char *question, bool is_secret, const char *instead, char r
     }
     quiet = usual;
     quiet.c_lflag &= ~(tcflag_t)ECHO;
-    (void)fprintf(stderr, "%s ", question);
     if (is_secret)
-        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet); /* throws away what was typed before */
+    (void)fprintf(stderr, "%s ", question);
     told = fgets(ret, ANSWER_MAX, stdin) != NULL;
     if (is_secret) {
         (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &usual);
