@@ -13,6 +13,7 @@ import http.client
 import json
 import sys
 import threading
+import time
 
 import jsonschema
 
@@ -66,7 +67,9 @@ class Walk:
         self.must("PUT", "/workspaces/" + ARCHIVE_SHA256, token=self.tokens["user"], body=ARCHIVE)
         self.must("POST", "/jobs", token=self.tokens["admin"], body=JOB)
         self.report()
-        orders = self.must("GET", "/nodes/n1/orders", token=self.tokens["node"])
+        orders, until = {"processes": []}, time.monotonic() + 60  # the plan may come behind the report's answer
+        while not orders["processes"] and time.monotonic() < until:
+            orders = self.must("GET", "/nodes/n1/orders", token=self.tokens["node"])
         self.running = {key: orders["processes"][0][key] for key in ("job_id", "role", "index", "incarnation")}
         self.process = "%(job_id)d.%(role)s.%(index)d.%(incarnation)d" % self.running
         for self.steps in (dict(STEPS, samples=-1), "none", dict(STEPS, age_us=1e9), STEPS):  # what is not in order is left out
