@@ -59,8 +59,8 @@ static void remove_copy(const struct scheduler_options *options)
     }
 }
 
-/* Root restores for the account that the scheduler runs as: what is new in its directory becomes
- * its own, as else it could not read it. That account may change the directory meanwhile: nothing
+/* Root restores for the account that the scheduler runs as: new files in its directory become its
+ * own, as else it could not read them. That account may change the directory meanwhile: nothing
  * but a plain file of one name, of root or already its own, is given away. */
 static int give_to_owner(const struct scheduler_options *options, int fd, const char *path,
                          struct edl_error *error)

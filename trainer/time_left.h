@@ -18,7 +18,7 @@ struct time_left {
 void time_left_begin(struct time_left *left, uint64_t of, uint64_t now_us);
 
 /* time_left_done - n more parts are done; returns whether it is time to tell, and then what in
- * *ret. The first line comes after ten seconds, and later ones each minute. A short training, and
- * one of which less than a second is left, says nothing. What is left is assumed to take as long as
- * the same share of what was done. */
+ * *ret. The first line comes after ten seconds, and later ones each minute. A short training
+ * says nothing, nor does one in its last second. The rest is assumed to go on at the mean speed so
+ * far. */
 bool time_left_done(struct time_left *left, uint64_t n, uint64_t now_us, char ret[TIME_LEFT_TEXT]);

@@ -143,9 +143,9 @@ static char *upload(const struct deploy_plan *plan, const struct deploy_host *ho
     "  return $1\n"                                                                                \
     "}\n"
 
-/* A lost connection does not end it: what it says goes to a file, and is shown when it failed. What
- * jobs of run.sh call, the trainer and the Python module, needs more of Debian than a node does: it
- * comes last, and may be missing. */
+/* A lost connection does not end the script: apt's words go to a file, and are shown when it
+ * failed. The trainer and the Python module, which jobs of run.sh call, need more of Debian than a
+ * node does: they come last, and may be missing. */
 static char *install(const struct deploy_host *host)
 {
     _cleanup_free_ char *folder = shell_quote(host->facts.dir);
