@@ -29,6 +29,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/room.h"
+#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/clock.h"
@@ -75,8 +76,9 @@ static void sum_up(struct plan *plan)
         return;
     *spare =
         (struct spare){ .known = true, .left = planner->rooms.could, .n_jobs = planner->n_sharing };
-    spare->left.cpu_millicores -= planner->total.cpu_millicores *
-                                  (1000 - (int64_t)plan->cluster->config.max_load_permille) / 1000;
+    spare->left.cpu_millicores -=
+        planner->total.cpu_millicores -
+        policy_load_limit(planner->total.cpu_millicores, plan->cluster->config.max_load_permille);
     resources_add(&spare->left, &queue->minima, -1);
     for (size_t i = 0; i < queue->n_promised; i++)
         take_spare(plan, queue->promised[i],
