@@ -141,6 +141,11 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
         case DEADLINE_PROOF:
             job_proof_fell_due(cluster, OWNER_OF(first, struct job, plan.proof), now);
             break;
+        case DEADLINE_REST:
+            job_touch(cluster, OWNER_OF(first, struct job, plan.rest));
+            cluster->plan_wanted = true;
+            break;
+        case DEADLINE_POLICY:
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;
             break;

@@ -207,6 +207,7 @@ TEST(test_devices_that_idle_go_to_others)
         pass_minutes(w, idler, late * 29);
         assert_int_equal(job_count_running(idler, 0), 4); /* nobody wants them */
         worker = elastic(w, "worker");
+        pass_minutes(w, idler, 1); /* it rests at first */
         run_idle(w, idler, 20);
         assert_int_equal(job_count_running(idler, 0), 1); /* and that is the one that works */
         assert_int_equal(world_live(idler, "trainer", 0)->index, 0);

@@ -12,6 +12,7 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/after.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
@@ -123,8 +124,11 @@ static void end_well(struct world *w)
 
 static bool may_wait_for_ever(const struct cluster *cluster, const struct job *job)
 {
+    const struct job *first = after_first(cluster, job);
     char text[JOB_REASON_SIZE];
 
+    if (first != NULL && first != job)
+        return may_wait_for_ever(cluster, first);
     return streq(job->reason_code, "never-fits") || streq(job->reason_code, "gang-not-packed") ||
            ((streq(job->reason_code, "waits-for-node") ||
              streq(job->reason_code, "node-cannot-run-it")) &&
@@ -238,7 +242,7 @@ static unsigned settle_much_at_once(uint64_t seed)
  * (EDL_FIRST_SEED=1 EDL_UNSETTLED_SEEDS=2000) find others: those that have some are printed. */
 TEST(test_plan_that_does_not_settle_goes_on_in_the_next_turn)
 {
-    static const uint64_t unsettled[] = { 423, 608, 691 };
+    static const uint64_t unsettled[] = { 67, 208 };
     unsigned n_unsettled = 0;
 
     for (size_t i = 0; i < ELEMENTS(unsettled); i++)

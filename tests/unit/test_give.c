@@ -63,8 +63,8 @@ static struct job *run_job(struct world *w, const char *name, uint32_t max, uint
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(n_tasks, 1), "d", w->now,
                                          NULL),
                      0);
-    for (int s = 0; s < 3; s++)
-        world_second(w);
+    for (int s = 0; s < 3 || (s < 9 && job->state != JOB_RUNNING); s++)
+        world_second(w); /* the policy is asked every two seconds */
     assert_int_equal(job->state, JOB_RUNNING);
     return job;
 }
@@ -409,6 +409,44 @@ TEST(test_a_copy_gives_the_same)
     assert_int_equal(cluster_check(copy, NULL), 0);
     assert_int_equal(giver->plan.gives, TAKEN - 1);
     (void)cluster_free(copy);
+    end(&s);
+}
+
+/* Both were moved: for three of their resize costs, of a second each, neither is again. */
+TEST(test_who_was_moved_rests_until_that_is_paid)
+{
+    struct stage s;
+    uint64_t until_us;
+
+    begin(&s);
+    until_us = deadline_at(&s.giver->plan.rest);
+    assert_true(until_us > s.w->now.now_us);
+    assert_true(until_us <= s.w->now.now_us + 3 * USEC_PER_SEC);
+    for (uint32_t i = 0; i < TAKEN; i++) {
+        finish(&s, i);
+        assert_false(ask(&s, i));
+    }
+    for (int i = 0; i < 5 && job_count(s.taker, 0, false) < 1 + TAKEN; i++)
+        wait_s(&s, 1);
+    assert_int_equal(job_count(s.taker, 0, false), 1 + TAKEN);
+    until_us = deadline_at(&s.taker->plan.rest);
+    assert_true(until_us > s.w->now.now_us && until_us != NEVER_US);
+    wait_s(&s, 8);
+    assert_int_equal(deadline_at(&s.giver->plan.rest), NEVER_US);
+    assert_int_equal(deadline_at(&s.taker->plan.rest), NEVER_US);
+    end(&s);
+}
+
+TEST(test_who_is_over_does_not_rest)
+{
+    struct stage s;
+
+    begin(&s);
+    assert_true(deadline_at(&s.giver->plan.rest) != NEVER_US);
+    assert_int_equal(cluster_kill_job(s.w->cluster, s.giver, "killed", s.w->now, NULL), 0);
+    world_second(s.w);
+    assert_true(job_state_is_final(s.giver->state));
+    assert_int_equal(deadline_at(&s.giver->plan.rest), NEVER_US);
     end(&s);
 }
 

@@ -622,6 +622,60 @@ TEST(test_unstable_jobs_are_moved_for_a_gang_only)
     assert_true(moved > 0);
 }
 
+/* A long job holds all but one of 16 cores, and a short one would have more of them. */
+static struct cluster_of short_beside_long(uint32_t held_by_long)
+{
+    struct cluster_of c = cluster_of_nodes(4);
+
+    add(&c, 1, 16, held_by_long)->units_left = 1e5;
+    add(&c, 1, 16, 1)->units_left = 1e3;
+    return c;
+}
+
+TEST(test_who_rests_neither_gives_nor_takes)
+{
+    for (size_t resting = 0; resting < 2; resting++) {
+        struct cluster_of c = short_beside_long(15);
+
+        c.jobs[resting].rests = true;
+        assert_int_equal(rounds_until_quiet(&c), 0);
+        c.jobs[resting].rests = false; /* that is news */
+        assert_true(rounds_until_quiet(&c) > 0);
+        assert_true(c.jobs[1].parallelism > 8);
+    }
+}
+
+TEST(test_who_rests_grows_where_there_is_room)
+{
+    struct cluster_of c = short_beside_long(8);
+
+    c.jobs[0].rests = c.jobs[1].rests = true;
+    assert_true(rounds_until_quiet(&c) > 0);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 16);
+    assert_true(c.jobs[0].parallelism >= 8);
+}
+
+TEST(test_who_rests_gives_what_is_urgent)
+{
+    struct cluster_of c = short_beside_long(15);
+    struct policy_job *gang;
+    struct policy_state *policy = tested->new ();
+
+    c.jobs[0].rests = c.jobs[1].rests = true;
+    gang = add(&c, 4, 4, 0);
+    gang->pending = true;
+    for (size_t i = 0; i < 4; i++)
+        (void)decide(&c, policy);
+    assert_true(c.jobs[0].parallelism < 15);
+    assert_null(tested->free(policy));
+
+    c = short_beside_long(15); /* a limit is passed */
+    c.jobs[0].rests = c.jobs[1].rests = true;
+    c.load_permille = 500;
+    (void)rounds_until_quiet(&c);
+    assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 8);
+}
+
 /* What is over its limit is given up, down to the minima and no further. */
 TEST(test_what_is_over_a_limit_is_given_up)
 {

@@ -123,5 +123,5 @@ TEST(test_equal_jobs_keep_what_they_have)
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         sum += resizes_per_job_hour(equal, seed);
     print_message("mean: %.1f\n", sum / SEEDS);
-    assert_true(sum / SEEDS < 20);
+    assert_true(sum / SEEDS < 10);
 }

@@ -18,6 +18,8 @@ enum deadline_kind {
     DEADLINE_IDLE,    /* a job: nothing of it was seen to idle for long */
     DEADLINE_UNFIT,   /* a job: the nodes that could not run it are tried again */
     DEADLINE_PROOF,   /* a job: a process of it will have shown that it runs */
+    DEADLINE_REST,    /* a job: the policy moved it, and may do so again */
+    DEADLINE_POLICY,  /* the cluster: the policy is asked again */
     DEADLINE_QUIET,   /* the cluster: nodes that are silent since the restart are not waited for */
 };
 #define DEADLINE_KINDS (DEADLINE_QUIET + 1)

@@ -56,6 +56,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct resources used;  /* its part of the group's sum; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;
+    struct deadline rest;  /* the policy moved it: until then it gives and takes nothing (grow.c) */
     struct deadline proof; /* when one of its processes will have run for long enough to tell
                             * something of the nodes */
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */

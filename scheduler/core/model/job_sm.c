@@ -127,6 +127,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         deadline_set(&cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
         deadline_set(&cluster->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
         deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->plan.rest, DEADLINE_REST, NEVER_US);
         job_forget_idle(cluster, job);
         job_hasty_forget(job);
         job_forget_unfit(cluster, job);

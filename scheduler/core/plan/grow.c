@@ -36,6 +36,11 @@
 #include "scheduler/core/speed/measure.h"
 #include "shared/job_spec.h"
 
+/* A job that the policy moved rests for so many of its resize costs. */
+#define RESTS 5
+/* After it moved somebody it is not asked for so long, unless it is urgent. */
+#define BETWEEN_MOVES_US (2 * USEC_PER_SEC)
+
 /* A process that leaves a draining node holds nothing of the totals. */
 static uint32_t staying(const struct job *job, uint32_t role)
 {
@@ -127,6 +132,7 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
     entry->parallelism = held - job->plan.gives;
     entry->max = MAX_OF(MAX_OF(most_of(job, role), entry->parallelism), spec->min);
     entry->stable = live == held && live == job_count_running(job, role);
+    entry->rests = deadline_at(&job->plan.rest) != NEVER_US;
     if (job->state == JOB_STARTING) { /* the gang comes first */
         entry->stable = false;
         entry->min = entry->parallelism;
@@ -209,10 +215,22 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     }
 }
 
+/* It neither gives nor takes until the move has paid for itself; else two jobs of about the same
+ * worth hand their instances to and fro, and each measurement makes the other one worth more. */
+static void rest(const struct plan *plan, struct job *job)
+{
+    if (job->learned != NULL)
+        deadline_set(&plan->cluster->deadlines, &job->plan.rest, DEADLINE_REST,
+                     plan->now.now_us +
+                         (uint64_t)(RESTS * job->learned->told.resize_s * USEC_PER_SEC));
+}
+
 static void decided_by_policy(const struct plan *plan, struct job *job, enum resize_reason reason)
 {
     char why[160];
 
+    rest(plan, job);
+    plan->planner->moved_us = plan->now.now_us;
     plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
     job_decided(job, reason, "%s, %s", why, plan->load);
 }
@@ -382,6 +400,22 @@ void plan_prepare_policy(struct plan *plan)
         policy->prepare(plan->planner->policy, &totals);
 }
 
+/* It moved somebody a moment ago and nothing is urgent: what comes meanwhile is decided together,
+ * when the deadline wants a plan. At the instant of its moves it is asked again: it has nothing to
+ * change then. */
+static bool waits_to_ask(const struct plan *plan)
+{
+    struct cluster *cluster = plan->cluster;
+    struct planner *planner = plan->planner;
+    uint64_t next_us = planner->moved_us + BETWEEN_MOVES_US;
+    bool waits = planner->moved_us > 0 && plan->now.now_us > planner->moved_us &&
+                 plan->now.now_us < next_us && planner->queue.n_promised == 0 &&
+                 is_within_limits(cluster);
+
+    deadline_set(&cluster->deadlines, &planner->asked, DEADLINE_POLICY, waits ? next_us : NEVER_US);
+    return waits;
+}
+
 void plan_ask_policy(struct plan *plan)
 {
     static const struct policy_ops ops = {
@@ -390,6 +424,8 @@ void plan_ask_policy(struct plan *plan)
     const struct planner *planner = plan->planner;
     struct policy_totals totals = cluster_totals(plan->cluster);
 
+    if (waits_to_ask(plan))
+        return;
     (void)snprintf(plan->load, sizeof plan->load, "load %.1f%% of at most %.1f%%",
                    percent(totals.cpu_requested_millicores, totals.cpu_total_millicores),
                    totals.max_load_permille / 10.0);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/queue.h"
@@ -19,6 +20,8 @@ struct planner {
     struct node *pressed, *draining; /* lists */
     bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
+    uint64_t moved_us;     /* when it moved somebody last */
+    struct deadline asked; /* when it is asked again, where a plan had to wait for that */
     struct queue queue;
     struct past_refusals *past_refusals;           /* owned; NULL: none yet (this run) */
     struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */

@@ -3,7 +3,9 @@
  *
  * Jobs that are not stable are not moved (unless a gang waits); but the room that they would be
  * given is kept for them, and so is the room that stopping ones will free: otherwise the job that
- * is ready first takes it and has to give it back.
+ * is ready first takes it and has to give it back. A job that rests, since it was moved a moment
+ * ago, neither gives nor takes in a transfer; it grows into free room, and shrinks where a limit is
+ * passed.
  *
  * It ends: growth never passes a limit, so the excess can only become less, and a growing job holds
  * no resource that is over; so growing and shrinking take turns at most as often as there are
@@ -308,14 +310,15 @@ static struct entry *next_shrinker(const struct decision *d, const struct tree_n
                                                               : next_shrinker(d, at->right);
 }
 
-/* Of the stable and, for a gang, the other ones: the first in the order of DOWN. */
-static struct entry *first_of(struct entry *stable, struct entry *other)
+/* Of the first ones of two lists: the first in the order of DOWN. */
+static struct entry *first_of(struct entry *a, struct entry *b)
 {
-    if (stable == NULL || other == NULL)
-        return stable != NULL ? stable : other;
-    return index_compare(other, stable, DOWN) > 0 ? other : stable;
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    return index_compare(b, a, DOWN) > 0 ? b : a;
 }
 
+/* The lists of those who give: a gang takes from all. */
 static int last_down_list(const struct decision *d)
 {
     return d->state->n_pending > 0 ? DOWN_UNSTABLE : DOWN;
@@ -331,7 +334,7 @@ static struct entry *next_over(const struct decision *d)
         struct entry *entry = NULL;
         int64_t level;
 
-        for (int list = DOWN; list <= last_down_list(d); list++)
+        for (int list = DOWN; list <= MAX_OF(last_down_list(d), DOWN_RESTING); list++)
             entry = first_of(entry, next_shrinker(d, d->state->ranks[g][list].root));
         if (entry == NULL)
             continue;
@@ -471,6 +474,9 @@ static bool transfer(struct decision *d, uint32_t from, uint32_t to, unsigned *l
         taker = next_taker(d->state->ranks[to][UP].root, &cursor, richest_score, &nobody_gives);
         if (taker == NULL)
             return false;
+        cursor = (struct cursor){ .at = taker->head, .past = true };
+        if (taker->head->job.rests && d->state->n_pending == 0)
+            continue; /* nobody else of its shape is to have before it what it may want again */
         wanted = same ? taker->own : asked_of_others(&taker->own);
         for (int list = DOWN; list <= last_down_list(d); list++)
             giver = first_of(giver, next_giver(d->state->ranks[from][list].root, &wanted, looks));
@@ -484,7 +490,6 @@ static bool transfer(struct decision *d, uint32_t from, uint32_t to, unsigned *l
             return true;
         }
         refuse(&nobody_gives, &taker->own);
-        cursor = (struct cursor){ .at = taker->head, .past = true };
     }
     return false;
 }

@@ -160,7 +160,9 @@ static void shape_release(struct policy_state *state, struct shape *shape)
 
 static int down_list(const struct entry *entry)
 {
-    return entry->job.stable ? DOWN : DOWN_UNSTABLE;
+    if (!entry->job.stable)
+        return DOWN_UNSTABLE;
+    return entry->job.rests ? DOWN_RESTING : DOWN;
 }
 
 static void take_out_of(struct policy_state *state, struct entry *entry, int list,
@@ -198,7 +200,7 @@ void index_file_in(struct policy_state *state, struct entry *entry)
         tree_insert(&entry->shape->jobs[UP], &entry->place[UP]);
     /* in a decision without a gang nobody looks at those that are not stable */
     if (!plan->pending && plan->parallelism > plan->min && !entry->stuck &&
-        (down == DOWN || !entry->moved || state->n_pending > 0))
+        (down != DOWN_UNSTABLE || !entry->moved || state->n_pending > 0))
         tree_insert(&entry->shape->jobs[down], &entry->place[DOWN]);
     rank_refresh(state, entry->shape, UP);
     rank_refresh(state, entry->shape, down);
@@ -262,9 +264,10 @@ struct policy_state *index_free(struct policy_state *state)
 static bool is_same(const struct policy_job *a, const struct policy_job *b)
 {
     return a->min == b->min && a->max == b->max && a->parallelism == b->parallelism &&
-           a->stable == b->stable && a->pending == b->pending && a->priority == b->priority &&
-           a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
-           a->gpus == b->gpus && a->where == b->where && a->group == b->group && a->busy == b->busy;
+           a->stable == b->stable && a->rests == b->rests && a->pending == b->pending &&
+           a->priority == b->priority && a->cpu_millicores == b->cpu_millicores &&
+           a->memory_bytes == b->memory_bytes && a->gpus == b->gpus && a->where == b->where &&
+           a->group == b->group && a->busy == b->busy;
 }
 
 static struct entry *entry_new(struct policy_state *state, uint64_t id)

@@ -12,9 +12,9 @@
 #include "scheduler/core/policy/policy.h"
 #include "scheduler/core/base/tree.h"
 
-/* Jobs that could grow; jobs that could shrink; those that could as well, but are not stable: only
- * for a gang. */
-enum { UP, DOWN, DOWN_UNSTABLE, LISTS };
+/* Jobs that could grow; jobs that could shrink; those that could as well, but were moved a moment
+ * ago: only where a limit is passed, or for a gang; those that are not stable: only for a gang. */
+enum { UP, DOWN, DOWN_RESTING, DOWN_UNSTABLE, LISTS };
 
 #define SCORE_NEVER UINT32_MAX
 /* before one instance less: it is better off without, even if no other wants it */

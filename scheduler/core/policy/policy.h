@@ -26,6 +26,7 @@ struct policy_job {
     /* instances granted now (assigned, preparing or running; not stopping, nor to be given) */
     uint32_t parallelism;
     bool stable;  /* all of them run, and nothing is being stopped */
+    bool rests;   /* moved a moment ago: it gives nothing for a growth, and takes nothing */
     bool pending; /* room is being made for its gang; that is in the requested totals already */
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */

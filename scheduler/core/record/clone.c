@@ -182,6 +182,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
+    deadline_set(&copy->deadlines, &to->plan.rest, DEADLINE_REST, deadline_at(&job->plan.rest));
     to->plan.busy_left = job->plan.busy_left;
     job_hasty_copy(to, job);
     deadline_set(&copy->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
@@ -250,6 +251,9 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy->next_job_id = cluster->next_job_id;
     copy->offers_version = cluster->offers_version;
     deadline_set(&copy->deadlines, &copy->quiet, DEADLINE_QUIET, deadline_at(&cluster->quiet));
+    copy->planner->moved_us = cluster->planner->moved_us;
+    deadline_set(&copy->deadlines, &copy->planner->asked, DEADLINE_POLICY,
+                 deadline_at(&cluster->planner->asked));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
