@@ -46,6 +46,9 @@
 /* The speed of longer jobs with a part of the cluster is that part to this power: 0.3 to 0.9 differ
  * by two per cent in the mean completion time. */
 #define BUDGET_POWER 0.6
+/* Jobs whose lengths lie in one such step share a rank. In a steady stream of equal jobs the older
+ * ones are only a little shorter, and would keep a newcomer at one instance. */
+#define LENGTH_STEP 3.0
 /* By which a taker must be ahead of a giver. Measurements vary, and so does the order of the jobs:
  * 1.05 to 2 differ by a per cent in the mean completion time, and threefold in resizes. Of a job
  * that tells nothing no number varies. */
@@ -251,6 +254,7 @@ static void rank(struct market *market, struct goodput_entry *entry, double leng
     int32_t steps = MIN_OF(MAX_OF(job->priority, -PRIORITY_MOST), PRIORITY_MOST);
     double weight = pow(PRIORITY_STEP, steps);
 
+    length = pow(LENGTH_STEP, floor(log(length) / log(LENGTH_STEP)));
     if (job->pending)
         goodput_ranks_remove(&market->ranks, &entry->rank);
     else
