@@ -201,7 +201,8 @@ static void print_entries(const struct reader *reader, const json_t *answer)
 static int logs_step(const struct reader *reader, char **cursor, bool *ret_more)
 {
     const struct log_request *request = reader->request;
-    _cleanup_free_ char *path = logs_path(request, *cursor, reader->watch->wait_s);
+    unsigned wait_s = log_lines_untold(reader->lines) ? 1 : reader->watch->wait_s;
+    _cleanup_free_ char *path = logs_path(request, *cursor, wait_s);
     struct http_call call = { .method = "GET", .path = path };
     struct http_answer answer = { 0 };
     int status = server_call(reader->server, &call, &answer);
@@ -215,6 +216,8 @@ static int logs_step(const struct reader *reader, char **cursor, bool *ret_more)
         bool rest = moved && json_is_true(json_object_get(answer.json, "more"));
 
         print_entries(reader, answer.json);
+        if (json_array_size(json_object_get(answer.json, "entries")) == 0)
+            log_lines_tell(reader->lines);
         *ret_more = !json_is_true(json_object_get(answer.json, "end")) && (request->follow || rest);
         if (moved) {
             free(*cursor);
@@ -249,6 +252,8 @@ int job_logs(struct server *server, const struct log_request *request, const jso
     bool more = true;
     int status = STATUS_OK;
 
+    if (request->folds)
+        log_lines_fold(reader.lines);
     server->verbatim = true;
     job_watch_begin(&watch, request->job, told);
     watch.gives_up_at = request->gives_up_at;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "client/interrupt.h"
+#include "client/job_exit.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -203,7 +204,7 @@ static int follow(struct server *server, const struct run_job *job, const json_t
         json_print_line(ended);
     else
         job_print_line(ended);
-    return job_outcome(ended);
+    return job_exit_status(server, ended);
 }
 
 /* Another job has the name: the error is one of the name. A full quota is a 409 as well. */

@@ -9,6 +9,7 @@
 
 #include "client/interrupt.h"
 #include "client/job_command.h"
+#include "client/job_exit.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -131,7 +132,9 @@ static int follow(struct server *server, const json_t *accepted,
     /* by number: a name may be used again as soon as the job has ended */
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
     bool json = options->common.json;
-    struct log_request request = { .job = id, .follow = true, .from_start = true, .json = json };
+    struct log_request request = {
+        .job = id, .follow = true, .from_start = true, .json = json, .folds = true
+    };
     struct interrupt interrupt = { 0 };
     _cleanup_json_ json_t *job = NULL;
     int status = watch_interrupt(options, accepted, &interrupt);
@@ -147,7 +150,7 @@ static int follow(struct server *server, const json_t *accepted,
         json_print_line(job);
     else
         job_print_line(job);
-    return job_outcome(job);
+    return job_exit_status(server, job);
 }
 
 static int submit_text(struct server *server, const struct invocation *invocation, const char *text,

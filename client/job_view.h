@@ -65,6 +65,7 @@ struct log_request {
     bool all;        /* whole logs, from the nodes */
     bool json;
     bool raw;                 /* as it was written, to a terminal too */
+    bool folds;               /* what several processes print alike is shown once */
     const char *const *nodes; /* in front of the name of process i of each role; NULL: nothing */
     size_t n_nodes;
     /* reason_code with which a job that waits is not followed any longer: nobody will make it run.

@@ -17,6 +17,16 @@ struct log_lines;
  * those that the programs wrote */
 struct log_lines *log_lines_new(FILE *out, bool terminal);
 
+/* log_lines_fold - from now on what several processes print alike, and one again when it is started
+ * again, is printed once, and then told of in a line for all of them */
+void log_lines_fold(struct log_lines *lines);
+
+/* log_lines_untold - some lines were like others, and nothing tells of them yet */
+bool log_lines_untold(const struct log_lines *lines);
+
+/* log_lines_tell - prints that */
+void log_lines_tell(struct log_lines *lines);
+
 /* log_lines_free - prints what is still unfinished (with a line end); returns NULL */
 struct log_lines *log_lines_free(struct log_lines *lines);
 

@@ -17,9 +17,16 @@ job_is hello succeeded || fail 'hello did not succeed'
 
 status=0
 edl submit --name wrong --follow -- sh -c 'echo going wrong; exit 3' >"$work/out" || status=$?
-[ $status = 1 ] || fail "a failed job's exit status is $status"
+[ $status = 3 ] || fail "the exit status of a program is 3, of its job $status"
+status=0
+edl submit --follow -- sh -c 'kill -9 $$' >"$work/out" || status=$?
+[ $status = 137 ] || fail "a program is killed, and the exit status is $status"
 job_is wrong failed || fail 'wrong did not fail'
 job_field wrong .reason | grep -q 'exit code 3' || fail "reason: $(job_field wrong .reason)"
+# two processes print three lines alike: those are shown once
+edl submit --min 2 --max 2 --follow -- printf 'a\nb\nc\n' >"$work/out"
+[ "$(grep -c '\] b$' "$work/out")" = 1 ] && grep -q '^\[trainer-[01]\] the same, up to: c$' "$work/out" ||
+    fail "alike: $(cat "$work/out")"
 # logs are there after the end
 edl logs wrong | grep -q 'going wrong' || fail 'the log is gone'
 

@@ -57,7 +57,7 @@ wrong() { # NAME WORDS COMMAND...: of each of two trainers
     shift 2
     training_job "$name" 2 2 1 | sed "s|entrypoint: .*|entrypoint: $*|; /restart:/d" >"$work/$name.yaml"
     edl submit --follow "$work/$name.yaml" >"$name.out" 2>"$name.err" || status=$?
-    [ $status = 1 ] || fail "$name: edl submit --follow ended with $status"
+    job_field "$name" .reason | grep -q "exit code $status\b" || fail "$name: edl submit --follow ended with $status: $(job_field "$name" .reason)"
     job_field "$name" .reason | grep -qE 'failed within seconds, up to [12] times? each, ' || fail "$name: $(job_field "$name" .reason)"
     job_field "$name" .reason | grep -qF -e "$words" || fail "$name: $(job_field "$name" .reason)"
     grep -qF -e "$words" "$name.out" "$name.err" || fail "$name: the follower is not told: $(cat "$name.out" "$name.err")"
