@@ -64,10 +64,20 @@ static void note_defaults(const json_t *answer)
     json_t *role;
 
     json_array_foreach(defaults, i, role)
-        report_note("each %s may use %s of memory, for want of a request: --memory, in a document "
-                    "memory",
-                    json_text(role, "role"),
-                    text_bytes(json_u64(role, "memory_bytes"), amount, sizeof amount));
+    {
+        uint64_t millicores = json_u64(role, "cpu_millicores");
+        uint64_t bytes = json_u64(role, "memory_bytes");
+        _cleanup_free_ char *cpu =
+            millicores == 0 ? xstrdup("")
+                            : text_format(" cpu %s", text_cpu(millicores, amount, sizeof amount));
+        _cleanup_free_ char *memory =
+            bytes == 0 ? xstrdup("")
+                       : text_format(" memory %s", text_bytes(bytes, amount, sizeof amount));
+
+        report_note("each %s asks for%s%s, for want of a request: --cpu, --memory, in a document "
+                    "resources",
+                    json_text(role, "role"), cpu, memory);
+    }
 }
 
 static void tell_notes(const json_t *answer)

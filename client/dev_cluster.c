@@ -462,6 +462,7 @@ static int start_scheduler(struct cluster *cluster, struct edl_error *error)
         bool given;
         const char *option, *value;
     } optional[] = { { config->policy != NULL, "--policy", config->policy },
+                     { config->default_cpu != NULL, "--default-cpu", config->default_cpu },
                      { config->max_load > 0.0, "--max-load", load },
                      { config->lease_us != 0, "--lease", lease } };
 

@@ -187,6 +187,13 @@ static const struct option_row rows[] = {
       "of waiting jobs of one priority: fair between users, or first-come\n"
       "(default {})",
       set_order, OPTION_AT_START, AT(first_come), .fallback = "fair" },
+    { "default-cpu", "CORES", "of each process of a job that does not say (default {})", option_cpu,
+      OPTION_LIVE, AT(role_defaults.cpu_millicores), .fallback = "1", .least = "1m", .most = "1024",
+      .wrong = "is no amount of CPU from 1m to 1024", .remedy = "for example 500m: half a core" },
+    { "default-memory", "BYTES",
+      "for each core or GPU of a process of a job that does not say\n"
+      "(default {}: its cores' part of a node's memory)",
+      option_bytes, OPTION_LIVE, AT(role_defaults.memory_bytes), BYTES, .fallback = "0" },
     { "lease", "TIME", "a node silent for so long is lost (default {})", option_time,
       OPTION_AT_START, AT(lease_us), .fallback = "5s", .least = "2s", .most = "24h",
       .wrong = "is not a time from 2s to 24h", .remedy = "for example --lease 5s" },

@@ -11,6 +11,7 @@
 #include "scheduler/calls/listen_spec.h"
 #include "scheduler/accounts/users.h"
 #include "scheduler/workspaces/workspaces.h"
+#include "shared/job_spec.h"
 #include "shared/options_table.h"
 
 struct edl_error;
@@ -32,6 +33,7 @@ struct scheduler_options {
     const struct policy *policy;
     uint32_t max_load_permille;
     bool first_come; /* waiting jobs go by their turn, and users have no shares */
+    struct role_defaults role_defaults; /* of jobs that do not say what they need */
     uint64_t lease_us;
     uint64_t away_us[2]; /* told when it stops in order, and when its machine ends; 0: nothing */
     struct holding_limits limits;  /* of jobs that are not over */

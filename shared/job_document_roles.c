@@ -19,7 +19,7 @@
 #define PASSES_MAX 1000000
 #define ARGUMENTS_MAX 1024
 #define ARGUMENT_BYTES_MAX 65536 /* the kernel refuses more than 128 KiB in one argument */
-#define CPU_DEFAULT_MILLICORES 100
+#define CPU_DEFAULT_MILLICORES 1000
 #define AT(field) offsetof(struct role_draft, field)
 
 #define GPU_KEY(name, field)                                                                       \
@@ -490,6 +490,7 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
                       &role->cpu_millicores);
     if (r < 0)
         return r;
+    role->cpu_unsaid = draft->cpu == DRAFT_ABSENT && draft->cpu_limit == DRAFT_ABSENT;
     r = finish_amount(reader, draft, "memory",
                       (uint64_t[]){ draft->memory, draft->memory_limit, 0 }, &role->memory_bytes);
     if (r < 0)

@@ -46,6 +46,7 @@ struct role_spec {
     uint32_t min;            /* instances to start with, >= 1 */
     uint32_t max;            /* >= min; elastic when greater */
     uint64_t cpu_millicores; /* request per instance */
+    bool cpu_unsaid;         /* that is a default: its document says nothing of it */
     uint64_t memory_bytes;   /* request per instance */
     uint32_t gpus;           /* limit per instance, as upstream counts them */
     uint32_t n_ports;        /* ports allocated per instance */
@@ -141,12 +142,27 @@ uint32_t job_spec_role_most(const struct job_spec *spec, uint32_t role);
 /* job_spec_instances - of all roles, so many each */
 uint64_t job_spec_instances(const struct job_spec *spec);
 
-/* job_spec_ask_for_memory - each role that says nothing of memory asks for
- * ROLE_MEMORY_DEFAULT_BYTES for each core or GPU of an instance, whichever are more, and for a
- * quarter of that at least: else it would be placed as if it needed none, and could take all.
- * Returns these roles, 1 << role. For a submission: what was stored without is as it was. */
+/* What an instance asks for whose document does not say. */
+struct role_defaults {
+    uint64_t cpu_millicores;
+    uint64_t memory_bytes; /* for each core or GPU of it, whichever are more; 0: see below */
+};
+
+/* What a node has: a whole one, or what it offers. */
+struct role_share {
+    uint64_t cpu_millicores, memory_bytes, gpus;
+};
+
+/* job_spec_ask_by_default - each role that says nothing of CPU or memory asks for some, else it
+ * would be placed as if it needed none, and could take all. Without defaults->memory_bytes that is
+ * its cores' part of a node's memory, or its GPUs', whichever is more: the least of those nodes
+ * that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for each core
+ * or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory: the roles, 1
+ * << role. For a submission: what was stored is as it was. */
 #define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
-uint32_t job_spec_ask_for_memory(struct job_spec *spec);
+void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,
+                             const struct role_share *nodes, size_t n_nodes, uint32_t *ret_cpu,
+                             uint32_t *ret_memory);
 
 /* job_spec_array_element - the job of that place (0 .. array.n - 1) in the array that spec is to be
  * made into: a copy, named NAME-INDEX */

@@ -72,20 +72,60 @@ uint64_t job_spec_instances(const struct job_spec *spec)
     return n;
 }
 
-uint32_t job_spec_ask_for_memory(struct job_spec *spec)
+/* its part of one resource of a node, of so many bytes */
+static uint64_t part_of(uint64_t memory_bytes, uint64_t asked, uint64_t all)
 {
-    uint32_t roles = 0;
+    return all > 0 ? (memory_bytes >> 20) * asked / all << 20 : 0;
+}
 
+static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_share *nodes,
+                                size_t n_nodes)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < n_nodes; i++) {
+        const struct role_share *node = &nodes[i];
+        uint64_t part =
+            MAX_OF(part_of(node->memory_bytes, role->cpu_millicores, node->cpu_millicores),
+                   part_of(node->memory_bytes, role->gpus, node->gpus));
+
+        if (node->cpu_millicores >= role->cpu_millicores && node->gpus >= role->gpus)
+            least = MIN_OF(least, part);
+    }
+    return least;
+}
+
+static uint64_t memory_by_default(const struct role_spec *role,
+                                  const struct role_defaults *defaults,
+                                  const struct role_share *nodes, size_t n_nodes)
+{
+    uint64_t thousandths = MAX_OF(role->cpu_millicores, UINT64_C(1000) * role->gpus);
+    uint64_t each = defaults->memory_bytes > 0 ? defaults->memory_bytes : ROLE_MEMORY_DEFAULT_BYTES;
+    uint64_t bytes =
+        defaults->memory_bytes > 0 ? UINT64_MAX : memory_by_nodes(role, nodes, n_nodes);
+
+    if (bytes == UINT64_MAX)
+        bytes = part_of(each, thousandths, 1000);
+    bytes = MAX_OF(bytes, ROLE_MEMORY_DEFAULT_BYTES / 4);
+    return MIN_OF(bytes, (uint64_t)ROLE_MEMORY_BYTES_MAX);
+}
+
+void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,
+                             const struct role_share *nodes, size_t n_nodes, uint32_t *ret_cpu,
+                             uint32_t *ret_memory)
+{
+    *ret_cpu = *ret_memory = 0;
     for (uint32_t i = 0; i < spec->n_roles; i++) {
         struct role_spec *role = &spec->roles[i];
-        uint64_t thousandths = MAX_OF(role->cpu_millicores, UINT64_C(1000) * role->gpus);
 
-        if (role->memory_bytes != 0)
-            continue;
-        thousandths = MAX_OF(thousandths, UINT64_C(250));
-        role->memory_bytes = MIN_OF(thousandths * (ROLE_MEMORY_DEFAULT_BYTES >> 20) / 1000 << 20,
-                                    (uint64_t)ROLE_MEMORY_BYTES_MAX); /* of whole MiB */
-        roles |= 1U << i;
+        if (role->cpu_unsaid) {
+            role->cpu_millicores = defaults->cpu_millicores;
+            role->cpu_unsaid = false;
+            *ret_cpu |= 1U << i;
+        }
+        if (role->memory_bytes == 0) {
+            role->memory_bytes = memory_by_default(role, defaults, nodes, n_nodes);
+            *ret_memory |= 1U << i;
+        }
     }
-    return roles;
 }

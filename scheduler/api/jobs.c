@@ -8,6 +8,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
 #include "scheduler/api/forecast.h"
+#include "scheduler/api/job_defaults.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/api/workspaces.h"
@@ -70,12 +71,13 @@ void api_point_into_flat(struct edl_error *error)
 
 /* What is to be known of a document beside its job. */
 struct reading {
-    bool flat;             /* its keys stand at the top */
-    uint32_t memory_given; /* roles, 1 << role, that were given an amount of memory */
+    bool flat; /* its keys stand at the top */
+    struct job_defaults defaults;
 };
 
-static int read_spec(struct http_request *request, struct job_spec **ret_spec, json_t **ret_ignored,
-                     struct reading *ret, struct edl_error *error)
+static int read_spec(const struct scheduler *scheduler, struct http_request *request,
+                     struct job_spec **ret_spec, json_t **ret_ignored, struct reading *ret,
+                     struct edl_error *error)
 {
     size_t size;
     const char *body = http_request_body(request, &size);
@@ -95,7 +97,7 @@ static int read_spec(struct http_request *request, struct job_spec **ret_spec, j
     r = job_spec_from_document(document, ret_spec, ret_ignored, error);
     ret->flat = r == 0 && json_object_get(document, "spec") == NULL;
     if (r == 0) {
-        ret->memory_given = job_spec_ask_for_memory(*ret_spec);
+        job_defaults_apply(scheduler, *ret_spec, &ret->defaults);
         (*ret_spec)->deadline_wall_us = clock_elapsed_us((*ret_spec)->deadline_wall_us);
     }
     json_decref(document);
@@ -151,19 +153,6 @@ static int check_room(struct scheduler *scheduler, const struct job_spec *spec,
     return r;
 }
 
-/* What each instance may use although its document does not say so. */
-static json_t *defaults_to_json(const struct job_spec *spec, uint32_t roles)
-{
-    json_t *array = json_array();
-
-    for (uint32_t i = 0; i < spec->n_roles; i++)
-        if ((roles & 1U << i) != 0)
-            (void)json_array_append_new(array, json_pack("{s:s,s:I}", "role", spec->roles[i].name,
-                                                         "memory_bytes",
-                                                         (json_int_t)spec->roles[i].memory_bytes));
-    return array;
-}
-
 /* What its owner should know before it is needed: parameter servers whose checkpoints no other node
  * can read, on more than one node. */
 static json_t *notes_to_json(const struct scheduler *scheduler, const struct job_spec *spec)
@@ -202,7 +191,7 @@ static void reply_accepted(struct scheduler *scheduler, struct http_request *req
                   admission_to_json(outlook));
 
     (void)json_object_set_new(answer, "defaults",
-                              defaults_to_json(job->spec, reading->memory_given));
+                              job_defaults_to_json(job->spec, &reading->defaults));
     (void)json_object_set_new(answer, "notes", notes_to_json(scheduler, job->spec));
     if (made)
         (void)json_object_set_new(answer, "array",
@@ -254,7 +243,7 @@ void api_jobs_submit(struct http_request *request, void *userdata)
 
     (void)auth_caller(scheduler, request, &caller);
     if (r == 0)
-        r = read_spec(request, &spec, &ignored, &reading, &error);
+        r = read_spec(scheduler, request, &spec, &ignored, &reading, &error);
     is_array = r == 0 && spec->array.n > 0 && spec->array.name == NULL;
     if (r == 0)
         r = check_array_form(spec, &error);

@@ -11,10 +11,13 @@ grep -q '^job huge (1) queued: one trainer needs 64000m CPU.* at most 1000m CPU 
 grep -q 'edl kill huge' "$work/err" || fail "what to do: $(cat "$work/err")"
 edl kill huge >/dev/null
 
-# no word of memory: told at once what each may use, and shown
+# no word of memory: told at once what each may use, its part of a node, and shown
 edl submit --name plain --cpu 500m -- true >/dev/null 2>"$work/err"
-grep -q '^note: each trainer may use 512Mi of memory' "$work/err" || fail "no word of its memory: $(cat "$work/err")"
-edl show plain | grep -q '^trainer .* 0\.5 *512Mi' || fail "show: $(edl show plain)"
+memory=$(sed -n 's/^note: each trainer asks for memory \([0-9.]*[MG]i\), for want .*/\1/p' "$work/err")
+[ -n "$memory" ] && [ "$memory" != 512Mi ] || fail "no word of its memory: $(cat "$work/err")"
+edl show plain | grep -qE "^trainer .* 0\.5 +$memory" || fail "show: $(edl show plain)"
+edl submit --name none -- true >/dev/null 2>"$work/err"
+grep -q '^note: each trainer asks for cpu 0.1 memory ' "$work/err" || fail "no word of its CPU: $(cat "$work/err")"
 
 # it waits: the reason is told, and again when it is another one
 edl submit --name first --cpu 1 --min 2 --workspace private -- sleep 1000 >/dev/null

@@ -25,7 +25,7 @@ on_fail() {
 cluster_start() {
     mkfifo "$work/ready"
     case " $* " in *' --lease '*) ;; *) set -- --lease 60s "$@" ;; esac
-    EDL_DEV_TEST=$work edl dev --state-dir "$work/state" "$@" >"$work/ready" 2>"$work/dev.log" &
+    EDL_DEV_TEST=$work edl dev --state-dir "$work/state" --default-cpu 100m "$@" >"$work/ready" 2>"$work/dev.log" &
     dev_pid=$!
     # the first lines of edl dev end with one that says that it is ready
     exec 7<"$work/ready"

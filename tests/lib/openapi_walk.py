@@ -23,11 +23,11 @@ JOB = {"metadata": {"name": "walked"}, "spec": {"fault_tolerant": True, "trainer
     "entrypoint": "exec sleep 1000", "min-instance": 1, "max-instance": 2,
     "workspace": "sha256:" + ARCHIVE_SHA256,
     "resources": {"requests": {"cpu": "100m"}}}}}
-YAML_JOB = b"metadata: {name: third}\nspec:\n  image: some/image\n  trainer: {entrypoint: 'true', min-instance: 1}\n"
+YAML_JOB = b"metadata: {name: third}\nspec:\n  image: some/image\n  trainer: {entrypoint: 'true', min-instance: 1, resources: {requests: {cpu: 100m}}}\n"
 OLDER_JOB = {"name": "older", "entry": "true", "parallelism": 1, "pservers": 0, "cpu": 1,
              "image": "some/image", "after": ["walked"]}
 MANY_JOBS = {"name": "many", "array": "0-2", "after": ["walked"], "deadline": "1h", "autoclean": False,
-             "trainer": {"entrypoint": "true"}}
+             "trainer": {"entrypoint": "true", "resources": {"requests": {"cpu": "100m"}}}}
 STEPS = {"step": 7, "steps": 7, "samples": 448, "compute_us": 900, "wait_us": 100, "age_us": 0}
 OFFER = {"address": "127.0.0.1", "cpu_millicores": 1000, "memory_bytes": 1 << 30, "gpus": 0,
          "port_first": 30000, "port_last": 30100}

@@ -431,23 +431,48 @@ TEST(test_stored_document_of_mode_mpi)
     json_decref(document);
 }
 
-/* Who says nothing of memory asks for some all the same: by its cores or its GPUs. */
-TEST(test_memory_by_default)
-{
-    static const char text[] = "name: a\nroles:\n"
-                               "- {role: small, command: [x]}\n"
-                               "- {role: large, command: [x], cpu: 2500m, gpus: 1}\n"
-                               "- {role: devices, command: [x], gpus: 4}\n"
-                               "- {role: says, command: [x], cpu: 8, memory: 4Mi}\n";
-    static const uint64_t mib[] = { 256, 2560, 4096, 4 };
-    char ignored[16];
-    struct job_spec *spec = read_good(text, ignored, sizeof ignored);
+#define DEFAULTS                                                                                   \
+    "name: a\nroles:\n"                                                                            \
+    "- {role: small, command: [x]}\n"                                                              \
+    "- {role: large, command: [x], cpu: 2500m, gpus: 1}\n"                                         \
+    "- {role: devices, command: [x], gpus: 4}\n"                                                   \
+    "- {role: says, command: [x], cpu: 8, memory: 4Mi}\n"
 
-    assert_int_equal(job_spec_ask_for_memory(spec), 7);
-    for (size_t i = 0; i < ELEMENTS(mib); i++)
-        assert_int_equal(spec->roles[i].memory_bytes, mib[i] << 20);
-    assert_int_equal(job_spec_ask_for_memory(spec), 0);
-    (void)job_spec_free(spec);
+/* A document that says nothing of CPU or memory asks for some all the same. */
+TEST(test_amounts_by_default)
+{
+    static const struct role_share nodes[] = {
+        { .cpu_millicores = 4000, .memory_bytes = UINT64_C(6) << 30 },
+        { .cpu_millicores = 8000, .memory_bytes = UINT64_C(64) << 30, .gpus = 4 },
+        { .cpu_millicores = 500, .memory_bytes = UINT64_C(1) << 20 }, /* too small for any */
+    };
+    static const struct {
+        struct role_defaults defaults;
+        size_t n_nodes;
+        uint64_t small_millicores, mib[4];
+    } rows[] = {
+        { { 1000, 0 }, 0, 1000, { 1024, 2560, 4096, 4 } },
+        { { 1000, 0 }, 3, 1000, { 1536, 20480, 65536, 4 } }, /* a fourth of the first node */
+        { { 100, 0 }, 2, 100, { 256, 20480, 65536, 4 } },    /* the least */
+        { { 2000, UINT64_C(3) << 29 }, 3, 2000, { 3072, 3840, 6144, 4 } },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char ignored[16];
+        struct job_spec *spec = read_good(DEFAULTS, ignored, sizeof ignored);
+        uint32_t cpu, memory;
+
+        job_spec_ask_by_default(spec, &rows[i].defaults, nodes, rows[i].n_nodes, &cpu, &memory);
+        assert_int_equal(cpu, 1U << 0 | 1U << 2);
+        assert_int_equal(memory, 7);
+        assert_int_equal(spec->roles[0].cpu_millicores, rows[i].small_millicores);
+        assert_int_equal(spec->roles[1].cpu_millicores, 2500);
+        for (size_t role = 0; role < ELEMENTS(rows[i].mib); role++)
+            assert_int_equal(spec->roles[role].memory_bytes, rows[i].mib[role] << 20);
+        job_spec_ask_by_default(spec, &rows[i].defaults, nodes, rows[i].n_nodes, &cpu, &memory);
+        assert_int_equal(cpu | memory, 0);
+        (void)job_spec_free(spec);
+    }
 }
 
 /* The files alone, or files and what is said of their tasks, each of which may be absent. */
