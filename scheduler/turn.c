@@ -430,10 +430,13 @@ bool scheduler_skip_turn(struct scheduler *scheduler)
 static void plan(struct scheduler *scheduler)
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
+    uint64_t cpu_us = clock_read_us(CLOCK_THREAD_CPUTIME_ID);
 
-    if (!cluster_wants_plan(scheduler->cluster))
+    if (!cluster_wants_plan(scheduler->cluster) ||
+        !cluster_plan(scheduler->cluster, clock_instant()))
         return;
-    cluster_plan(scheduler->cluster, clock_instant());
+    cluster_plan_took(scheduler->cluster, clock_instant(),
+                      clock_read_us(CLOCK_THREAD_CPUTIME_ID) - cpu_us);
     histogram_observe(&scheduler->metrics.plans, clock_read_us(CLOCK_MONOTONIC) - start_us);
 }
 

@@ -19,7 +19,6 @@
 #include "scheduler/core/model/gpu_idle.h"
 #include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job_names.h"
-#include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node.h"
@@ -27,12 +26,17 @@
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/queue.h"
 #include "scheduler/core/speed/family.h"
 
 /* A further pass follows only when one itself ended a job, made one complete, or made instances
  * that could give way for a waiting job. */
 #define PASSES_MAX 4
+
+/* Plans take one part in so many of the time. Few small ones at once are let through: ahead
+ * of their share by so much. No pause is longer than the last. */
+#define PLANS_SHARE 10
+#define PLANS_AHEAD_US (20 * USEC_PER_MSEC)
+#define PAUSE_MOST_US (2 * USEC_PER_SEC)
 
 static struct room *find_room(const void *cluster, const char *name)
 {
@@ -95,6 +99,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     }
     after_free(cluster);
     holdings_done(&cluster->holdings);
+    free(cluster->past_refusals);
     (void)goodput_families_free(cluster->families);
     (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);
@@ -116,8 +121,6 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
         switch ((enum deadline_kind)first->kind) {
         case DEADLINE_BACKOFF: /* the plan finds the job's next one */
             job_touch(cluster, OWNER_OF(first, struct job, plan.backoff));
-            if (job_chooses_servers(OWNER_OF(first, struct job, plan.backoff)))
-                queue_might_move(cluster->planner); /* it waits for more servers no longer */
             cluster->plan_wanted = true;
             break;
         case DEADLINE_TASKS:
@@ -172,21 +175,50 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster)
     return node != NULL ? MIN_OF(next, node->lease_deadline_us) : next;
 }
 
-/* cluster_plan - see core.h; idempotent until the next event. A plan that is not settled after
- * so many passes stays wanted: the next turn, which each report brings, goes on with it. */
-void cluster_plan(struct cluster *cluster, struct instant now)
+/* A plan that is not settled after so many passes stays wanted: the next turn, which each report
+ * brings, goes on with it. */
+static void plan_all(struct cluster *cluster, struct instant now)
 {
-    learn_take(cluster);
-    if (plan_is_quiet(cluster, now)) {
-        plan_settle(cluster, now);
-        return;
-    }
     for (int i = 0; cluster->plan_wanted && i < PASSES_MAX; i++) {
         deadlines_fire(cluster, now);
         learn_take(cluster);
-        plan_pass(cluster, now);
+        plan_pass(cluster, i == 0, now);
     }
     learn_take(cluster);
+}
+
+/* Plans have had their share of the time for the moment: an event need not wait for one. */
+static bool is_paused(const struct cluster *cluster, struct instant now)
+{
+    return now.now_us + PLANS_AHEAD_US < cluster->plan_owed_us;
+}
+
+/* cluster_plan - see core.h; idempotent until the next event */
+bool cluster_plan(struct cluster *cluster, struct instant now)
+{
+    bool paused = is_paused(cluster, now);
+
+    learn_take(cluster);
+    if (plan_is_quiet(cluster, now)) {
+        plan_settle(cluster, now);
+        return false;
+    }
+    if (!cluster->plan_wanted)
+        return false;
+    deadline_set(&cluster->deadlines, &cluster->pause, DEADLINE_QUIET,
+                 paused ? cluster->plan_owed_us - PLANS_AHEAD_US : NEVER_US);
+    cluster->plan_wanted = !paused;
+    if (!paused)
+        plan_all(cluster, now);
+    return !paused;
+}
+
+/* cluster_plan_took - see core.h */
+void cluster_plan_took(struct cluster *cluster, struct instant now, uint64_t us)
+{
+    uint64_t owed_us = MAX_OF(cluster->plan_owed_us, now.now_us) + PLANS_SHARE * us;
+
+    cluster->plan_owed_us = MIN_OF(owed_us, now.now_us + PAUSE_MOST_US);
 }
 
 /* cluster_wants_plan - see core.h */
@@ -207,15 +239,8 @@ const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n)
 /* cluster_replan - see core.h */
 void cluster_replan(struct cluster *cluster, struct instant now)
 {
-    struct node *node;
-    struct job *job;
-
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        node_refresh(cluster, node);
-    DL_FOREACH2(cluster->active, job, active_next)
-    job_touch(cluster, job);
-    queue_might_move(cluster->planner);
-    cluster->planner->queue.growths = NEVER_US;
+    learn_take(cluster);
     cluster->plan_wanted = true;
-    cluster_plan(cluster, now);
+    if (!plan_is_quiet(cluster, now))
+        plan_all(cluster, now);
 }

@@ -54,12 +54,18 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
  * A turn asks this, then plans */
 bool cluster_wants_plan(struct cluster *cluster);
 
-/* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Costs
- * what changed (scheduler/core/plan/plan.c), not the size of the cluster. */
-void cluster_plan(struct cluster *cluster, struct instant now);
+/* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Looks at
+ * all jobs and nodes. While plans have had their share of the time (cluster_plan_took) it does
+ * nothing and returns false; a deadline wants the plan then */
+bool cluster_plan(struct cluster *cluster, struct instant now);
 
-/* cluster_replan - the same with everything looked at afresh: linear in the cluster. After a plan
- * it changes nothing; tests say so. */
+/* cluster_plan_took - by the shell, which has the clock: the last plan took so long to decide.
+ * Plans take a tenth of the time, so an event never waits for many; but none is put off for more
+ * than 2 s. Never said: no plan pauses */
+void cluster_plan_took(struct cluster *cluster, struct instant now, uint64_t us);
+
+/* cluster_replan - a plan at once, though nothing changed. After a plan it changes nothing; tests
+ * say so. */
 void cluster_replan(struct cluster *cluster, struct instant now);
 
 /* The array is the cluster's; valid until the next event. SAVE_* are deduplicated. */

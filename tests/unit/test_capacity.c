@@ -150,37 +150,6 @@ TEST(test_set_says_whether_something_might_fit_now)
     capacity_done(&few.capacity);
 }
 
-/* What did not fit before does not fit as long as it has not grown. */
-TEST(test_growths_are_what_may_fit_then)
-{
-    struct room_facts given[] = { facts(100, 100, 0), facts(100, 100, 0), facts(100, 100, 0) };
-    struct room_facts changed = facts(100, 100, 0);
-    struct few few;
-    uint64_t before;
-
-    few_init(&few, given);
-    before = few.capacity.growths;
-    changed.now.cpu_millicores = changed.later.cpu_millicores = 60;
-    changed.yield.cpu_millicores = 40; /* it was taken by what could go */
-    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
-    assert_int_equal(few.capacity.growths, before);
-    changed.yield.cpu_millicores = 50;
-    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
-    assert_int_equal(few.capacity.growths, before + 1);
-    changed.later.cpu_millicores = 70; /* some of it goes */
-    changed.yield.cpu_millicores = 40;
-    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
-    assert_int_equal(few.capacity.growths, before + 2);
-    changed.now.cpu_millicores = 70;
-    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
-    assert_int_equal(few.capacity.growths, before + 3);
-    capacity_unlist(&few.capacity, &few.rooms[0]);
-    assert_int_equal(few.capacity.growths, before + 4);
-    assert_true(capacity_set(&few.capacity, &few.rooms[0], &changed));
-    assert_int_equal(few.capacity.growths, before + 5);
-    capacity_done(&few.capacity);
-}
-
 /* --- against a plain list
  * -------------------------------------------------------------------------------- */
 

@@ -275,9 +275,9 @@ static void submit_a_kind(struct world *w)
 /* Who is behind the depth is told so, and nobody else is. */
 static void assert_told(const struct queue *queue)
 {
-    const struct queue_class *class;
+    const struct queue_class *class = queue->in_order[0];
 
-    for (uint32_t i = 0; (class = queue_at(queue, i)) != NULL; i++) {
+    for (uint32_t i = 0; class != NULL; class = class->order_next, i++) {
         bool told = class->next->plan.verdict == VERDICT_DEEP;
 
         if (told != (i >= QUEUE_DEPTH))

@@ -10,7 +10,6 @@
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/refusals.h"
 #include "shared/clock.h"
 #include "shared/random.h"
 #include "tests/unit/test.h"
@@ -52,55 +51,6 @@ static void fixture_free(struct fixture *f)
 {
     capacity_done(&f->capacity);
     free(f);
-}
-
-static bool fits_by_count(struct plan *plan, uint32_t count, int64_t cpu,
-                          const struct labels *selector, bool now)
-{
-    const struct demand demand = {
-        .count = count, .want = { .need = { .cpu_millicores = cpu }, .selector = selector }
-    };
-
-    return plan_fits_by_count(plan, &demand, 1, now);
-}
-
-TEST(test_what_was_counted_in_vain_is_until_a_room_grows)
-{
-    const int64_t cpu[NODES] = { 100, 100, 0, 0 };
-    struct planner planner = { .n_groups = 1 };
-    struct plan plan = { .planner = &planner };
-    struct fixture *f = fixture_new(cpu);
-    struct room_facts facts = f->rooms[2].facts;
-    struct labels elsewhere = { 0 };
-
-    assert_int_equal(labels_set(&elsewhere, LABEL_RACK, "r1", NULL), 0);
-    planner.rooms = f->capacity;
-    plan_refusals_begin(&plan);
-    assert_false(fits_by_count(&plan, 1, 50, &elsewhere, true)); /* stands for no other */
-    assert_false(fits_by_count(&plan, 3, 60, NULL, true));
-    assert_false(fits_by_count(&plan, 3, 60, NULL, false));
-    assert_int_equal(plan.refusals[true].n, 1);
-    assert_false(fits_by_count(&plan, 4, 60, NULL, true));
-    assert_false(fits_by_count(&plan, 3, 70, NULL, true));
-    assert_int_equal(plan.refusals[true].n, 1); /* nobody had to count */
-    assert_true(fits_by_count(&plan, 2, 60, NULL, true));
-    assert_true(fits_by_count(&plan, 4, 50, NULL, true));
-    assert_false(fits_by_count(&plan, 2, 110, NULL, true));
-    assert_int_equal(plan.refusals[true].n, 2);
-    assert_false(fits_by_count(&plan, 2, 60, &elsewhere, true));
-    assert_false(fits_by_count(&plan, 2, 105, NULL, true));
-    assert_int_equal(plan.refusals[true].n, 2); /* stands for the larger one */
-    facts.yield.cpu_millicores = 200;
-    (void)capacity_set(&planner.rooms, &f->rooms[2], &facts);
-    assert_true(fits_by_count(&plan, 3, 60, NULL, false));
-    assert_false(fits_by_count(&plan, 3, 60, NULL, true)); /* not yet */
-    facts.yield.cpu_millicores = 0;
-    facts.now.cpu_millicores = facts.later.cpu_millicores = 200;
-    (void)capacity_set(&planner.rooms, &f->rooms[2], &facts);
-    assert_true(fits_by_count(&plan, 3, 60, NULL, true));
-    plan_refusals_end(&plan);
-    f->capacity = planner.rooms;
-    fixture_free(f);
 }
 
 TEST(test_gang_demands_puts_pservers_first_then_larger)

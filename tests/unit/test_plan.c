@@ -624,3 +624,71 @@ TEST(test_who_saves_the_model_does_not_give_way)
     assert_int_equal(job->state, JOB_SUCCEEDED);
     world_free(w);
 }
+
+/* --- plans have a share of the time --- */
+
+#define LONG_US (100 * USEC_PER_MSEC) /* for one plan */
+
+TEST(test_plans_pause_after_a_long_one)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = submit_unplanned(w, world_spec("first", 1, 1, 100, 0, 0));
+    struct job *late;
+    uint64_t then_us;
+
+    assert_true(cluster_plan(w->cluster, w->now));
+    assert_int_equal(job->state, JOB_STARTING);
+    cluster_plan_took(w->cluster, w->now, LONG_US);
+    late = submit_unplanned(w, world_spec("late", 1, 1, 100, 0, 0));
+    assert_false(cluster_plan(w->cluster, w->now));
+    assert_int_equal(late->state, JOB_QUEUED);
+    assert_false(cluster_has_news(w->cluster)); /* a report meanwhile has no turn of its own */
+    assert_true(cluster_plan_is_due(w->cluster));
+    then_us = cluster_next_deadline_us(w->cluster);
+    assert_in_range(then_us, w->now.now_us + 8 * LONG_US, w->now.now_us + 10 * LONG_US);
+    w->now.wall_us += then_us - w->now.now_us;
+    w->now.now_us = then_us;
+    cluster_tick(w->cluster, w->now);
+    world_plan(w);
+    assert_int_equal(late->state, JOB_STARTING);
+    assert_false(cluster_plan_is_due(w->cluster));
+    (void)world_free(w);
+}
+
+/* What runs, ends or fails is told at once; only what a plan makes of it waits. */
+TEST(test_jobs_are_settled_while_plans_pause)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("first", 1, 1, 100, 0, 0));
+    struct job *wait = world_submit(w, world_spec("wait", 1, 1, 950, 0, 0));
+    struct cluster *copy;
+
+    cluster_plan_took(w->cluster, w->now, LONG_US);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(cluster_kill_job(w->cluster, job, "", w->now, NULL), 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_KILLED);
+    assert_int_equal(wait->state, JOB_QUEUED);
+    copy = cluster_clone(w->cluster, w->now); /* owes the time of no plan */
+    assert_true(cluster_plan(copy, w->now));
+    assert_int_equal(cluster_job(copy, wait->id)->state, JOB_STARTING);
+    (void)cluster_free(copy);
+    world_advance(w, 10 * LONG_US);
+    assert_int_equal(wait->state, JOB_STARTING);
+    (void)world_free(w);
+}
+
+TEST(test_short_plans_do_not_pause)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    char name[16];
+
+    for (int i = 0; i < 9; i++) {
+        (void)snprintf(name, sizeof name, "job-%d", i);
+        (void)submit_unplanned(w, world_spec(name, 1, 1, 100, 0, 0));
+        assert_true(cluster_plan(w->cluster, w->now));
+        cluster_plan_took(w->cluster, w->now, 200);
+    }
+    (void)world_free(w);
+}

@@ -5,6 +5,7 @@
 
 #include "scheduler/core/ask/account.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/placement.h"
 #include "shared/error.h"
@@ -634,5 +635,47 @@ TEST(test_kind_is_pushed_behind_the_depth_twice)
     assert_says(job, "gang-does-not-fit", "400m");
     submit_kinds(w, "urgent", 131, 5);
     assert_says(job, "queued", "behind more than 128 kinds of jobs");
+    world_free(w);
+}
+
+/* A pass tells so many that they never fit, and the next pass of the same plan goes on. */
+TEST(test_each_of_many_kinds_that_never_fit_is_told)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job;
+    char name[16];
+
+    for (uint32_t i = 0; i < 1100; i++) {
+        (void)snprintf(name, sizeof name, "kind-%u", i);
+        assert_int_equal(cluster_submit(w->cluster, world_spec(name, 1, 1, 1001 + i, 0, 0), w->user,
+                                        w->now, NULL, NULL),
+                         0);
+    }
+    assert_int_equal(cluster_submit(w->cluster, world_spec("fits", 1, 1, 1000, 0, 0), w->user,
+                                    w->now, NULL, NULL),
+                     0);
+    world_plan(w);
+    for (job = cluster_jobs(w->cluster); job != NULL; job = job->hh.next)
+        if (streq(job->spec->name, "fits"))
+            assert_int_equal(job->state, JOB_STARTING);
+        else
+            assert_string_equal(job->reason_code, "never-fits");
+    world_free(w);
+}
+
+/* It may come into the queue when a pass has gone through that: the next pass tries it. */
+TEST(test_who_enters_is_tried_by_the_next_pass)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *job;
+
+    (void)world_submit(w, world_spec("beside", 1, 1, 500, 0, 0));
+    job = world_submit(w, world_spec("job", 6, 6, 200, 0, 0)); /* never fits */
+    world_run(w, 4);
+    assert_false(w->cluster->queue_moves);
+    assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
+    assert_true(w->cluster->queue_moves);
+    world_plan(w);
+    assert_int_equal(job->state, JOB_STARTING);
     world_free(w);
 }

@@ -19,6 +19,7 @@
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
 #include "scheduler/core/submission.h"
 #include "shared/error.h"
@@ -214,6 +215,20 @@ static int forecast_change(const struct cluster *cluster, const struct change *c
 
 /* --- the changes --- */
 
+/* Its class in the queue is no longer true. */
+static void expect_refusals(struct cluster *copy, struct job *job, struct instant now)
+{
+    bool waits = job->plan.queue_class != NULL;
+
+    if (!past_refusals_any(copy) || job->state != JOB_QUEUED)
+        return;
+    if (waits)
+        queue_leave(copy, job);
+    job_expect_refusals(copy, job, now);
+    if (waits)
+        queue_enter(copy, job, true);
+}
+
 static int apply_submit(const struct change *change, struct cluster *copy, struct instant now,
                         struct job **ret_subject, struct edl_error *error)
 {
@@ -223,7 +238,7 @@ static int apply_submit(const struct change *change, struct cluster *copy, struc
     if (r < 0)
         (void)job_spec_free(spec);
     for (uint32_t i = 0; r == 0 && i < MAX_OF(change->spec->array.n, 1U); i++)
-        job_expect_refusals(copy, cluster_job(copy, (*ret_subject)->id + i), now);
+        expect_refusals(copy, cluster_job(copy, (*ret_subject)->id + i), now);
     return r;
 }
 

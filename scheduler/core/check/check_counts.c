@@ -13,6 +13,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
@@ -22,7 +23,6 @@
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/planner.h"
@@ -238,7 +238,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     struct resources total = { 0 };
     struct resources stopping = { 0 };
     struct resources given = { 0 };
-    uint32_t n_unheard = 0, n_sharing = 0;
+    uint32_t n_unheard = 0;
     const struct node *node;
     const struct job *job;
 
@@ -251,10 +251,7 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         resources_add(&requested, &job->plan.lack, 1);
         resources_add(&given, &job->plan.given, 1);
-        n_sharing += job_shares(job);
     }
-    if (n_sharing != planner->n_sharing)
-        return BROKEN("%u elastic jobs run or wait, %u are counted", n_sharing, planner->n_sharing);
     if (n_unheard != cluster->n_unheard)
         return BROKEN("%u nodes have not been heard since the restart, %u are counted", n_unheard,
                       cluster->n_unheard);
@@ -275,7 +272,6 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
     const struct tree_node *next;
     struct resources taken = { 0 };
     struct resources taken_now = { 0 };
-    struct resources could = { 0 };
     int64_t free_cpu = 0;
     uint32_t n = 0;
 
@@ -290,17 +286,12 @@ static int check_index(const struct capacity *capacity, struct edl_error *error)
         resources_add(&taken, &room->taken_later, 1);
         resources_add(&taken_now, &room->taken_now, 1);
         free_cpu += MAX_OF(room->now.cpu_millicores, 0);
-        resources_add(&could, &room->facts.later, 1);
-        resources_add(&could, &room->facts.yield, 1);
         if (!resources_equal(&later, &room->later) || !resources_equal(&now, &room->now))
             return BROKEN("room %s is not its facts less what is reserved", room->name);
     }
     if (n != capacity->tree.n || free_cpu != capacity->free_cpu_millicores)
         return BROKEN("the index lists %u rooms of %u, %lldm free of %lldm", n, capacity->tree.n,
                       (long long)free_cpu, (long long)capacity->free_cpu_millicores);
-    if (!resources_equal(&could, &capacity->could))
-        return BROKEN("%lldm are or could be free, kept is %lldm", (long long)could.cpu_millicores,
-                      (long long)capacity->could.cpu_millicores);
     for (size_t i = 0; i < capacity->n_log; i++) {
         const struct take *take = &capacity->log[i];
 
@@ -335,37 +326,10 @@ static int check_held(const struct capacity *rooms, const struct queue *queue,
     return 0;
 }
 
-/* Whom sums alone would pass over the next time: sums say so. */
-static int check_hopeless(const struct cluster *cluster, struct edl_error *error)
-{
-    const struct queue *queue = &cluster->planner->queue;
-    /* as it is searched for those behind the held gang */
-    struct capacity rooms = cluster->planner->rooms;
-
-    rooms.holding = true;
-    if (rooms.n_log > 0 || rooms.growths != queue->growths)
-        return 0;
-    for (const struct queue_class *class = queue->classes; class != NULL; class = class->hh.next) {
-        bool fits = true;
-
-        if (class->hopeless == VERDICT_NONE || class->hopeless_in != queue->round ||
-            class->hopeless_beside != queue->n_keeps ||
-            class->fits_version != cluster->offers_version)
-            continue;
-        for (size_t d = 0; d < class->n_demands; d++)
-            fits = fits && demand_might_fit(&rooms, &class->demands[d]);
-        if (fits || gang_fits_by_count(&rooms, class->demands, class->n_demands, true))
-            return BROKEN("there may be room for job %s, and nobody would look",
-                          class->jobs->spec->name);
-    }
-    return 0;
-}
-
 static int check_queue(const struct queue *queue, struct edl_error *error)
 {
     const struct queue_class *class;
     const struct job *job;
-    struct resources minima = { 0 };
     size_t promised = 0;
     uint32_t all = 0, shared = 0, fresh = 0;
     const struct share *share;
@@ -391,8 +355,6 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
         if (n != class->n_jobs || n == 0)
             return BROKEN("a class of %u jobs says it has %u", n, class->n_jobs);
         all += n;
-        if (!class->never)
-            resources_add(&minima, &class->least.total, n);
         if (tree_holds(&class->tree) != (class->next != NULL && !class->never))
             return BROKEN("the class of %s is lost", class->jobs->spec->name);
     }
@@ -408,9 +370,6 @@ static int check_queue(const struct queue *queue, struct edl_error *error)
         return BROKEN("%u jobs count to shares, %u are in the queue", shared, queue->n_jobs);
     if (all != queue->n_jobs)
         return BROKEN("%u jobs are in the queue, kept is %u", all, queue->n_jobs);
-    if (!resources_equal(&minima, &queue->minima))
-        return BROKEN("the minima of those that wait are %lldm, kept is %lldm",
-                      (long long)minima.cpu_millicores, (long long)queue->minima.cpu_millicores);
     if (promised != queue->n_promised)
         return BROKEN("%zu jobs have a promise, %zu are listed", promised, queue->n_promised);
     return 0;
@@ -426,10 +385,6 @@ static int check_order(const struct planner *planner, struct edl_error *error)
     for (; class != NULL; place++) {
         const struct queue_key key = queue_key(planner, class);
 
-        if (queue_place(planner, class) != place ||
-            (planner->n_groups == 1 && queue_at(&planner->queue, place) != class))
-            return BROKEN("the class of %s is number %u, kept is %u", class->jobs->spec->name,
-                          place, queue_place(planner, class));
         if (planner->n_groups == 1 && listed != class)
             return BROKEN("the class of %s, number %u, is listed elsewhere",
                           class->jobs->spec->name, place);
@@ -579,8 +534,7 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
         r = check_index(&planner->offered, error);
     if (r == 0)
         r = check_held(&planner->rooms, &planner->queue, error);
-    if (r < 0 || (r = check_queue(&planner->queue, error)) < 0 ||
-        (r = check_hopeless(cluster, error)) < 0)
+    if (r < 0 || (r = check_queue(&planner->queue, error)) < 0)
         return r;
     return check_order(planner, error);
 }

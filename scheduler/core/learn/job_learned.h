@@ -18,12 +18,6 @@ struct type_bias {
     bool clear;                   /* else it counts for nothing */
 };
 
-/* Its slot waits until the place of another job is free (plan/exchange.c). */
-struct exchange {
-    uint64_t with; /* the other job; 0: none */
-    uint32_t role, index;
-};
-
 /* The beliefs about an elastic job since it was started. Volatile: after a restart it begins with
  * what its family knows, which is remembered. The policy is told what was known at the last
  * measurement, not what is true at the moment it is told: else a plan that looks at everything
@@ -56,6 +50,5 @@ struct job_learned {
     uint64_t step_notes;
     double step_units, step_s;
     struct type_bias bias;
-    struct exchange exchange;
     char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };

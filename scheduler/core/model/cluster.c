@@ -220,6 +220,13 @@ bool cluster_has_news(const struct cluster *cluster)
     return cluster->plan_wanted;
 }
 
+/* cluster_plan_is_due - see cluster.h */
+bool cluster_plan_is_due(const struct cluster *cluster)
+{
+    return cluster->plan_wanted || deadline_at(&cluster->pause) != NEVER_US ||
+           deadline_at(&cluster->quiet) != NEVER_US;
+}
+
 void cluster_number_jobs_from(struct cluster *cluster, uint64_t id)
 {
     cluster->next_job_id = MAX_OF(cluster->next_job_id, id);

@@ -33,6 +33,9 @@ const struct holdings *cluster_holdings(const struct cluster *cluster);
 uint64_t cluster_count_ended(const struct cluster *cluster);
 /* cluster_has_news - a plan is wanted already, whatever there is to be learnt. O(1) */
 bool cluster_has_news(const struct cluster *cluster);
+/* cluster_plan_is_due - the same, or one will be: it waits for its share of the time, or for nodes
+ * that nobody has heard since the restart. O(1) */
+bool cluster_plan_is_due(const struct cluster *cluster);
 /* cluster_number_jobs_from - the next job gets that number, or a higher one */
 void cluster_number_jobs_from(struct cluster *cluster, uint64_t id);
 

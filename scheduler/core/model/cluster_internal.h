@@ -35,10 +35,12 @@ struct cluster {
                          by this one when it leaves (events/scheduler_away.h) */
     bool leaves;
     uint64_t next_job_id;
-    uint64_t sessions;        /* the last one given; of no other run of the scheduler */
-    uint64_t offers_version;  /* rises whenever a node comes, goes or offers something else */
-    struct planner *planner;  /* what planning keeps between two plans; owned */
-    struct holdings holdings; /* of active */
+    uint64_t sessions;       /* the last one given; of no other run of the scheduler */
+    uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
+    struct planner *planner; /* what planning keeps between two plans; owned */
+    uint64_t n_assigned;     /* processes, ever */
+    struct past_refusals *past_refusals; /* owned; NULL: none yet (this run) */
+    struct holdings holdings;            /* of active */
     /* what is known of the speeds and lengths of jobs; owned; NULL: the policy does not learn */
     struct goodput_families *families;
     struct gpu_types gpu_types; /* of its nodes; what is learnt of them a restart forgets */
@@ -54,6 +56,9 @@ struct cluster {
     struct job *touched,
         *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
+    bool queue_moves; /* something might fit that did not when the queue was last gone through */
+    uint64_t plan_owed_us; /* until then plans have had their share of the time */
+    struct deadline pause; /* when the plan comes that was wanted meanwhile */
 };
 
 /* unlisted_move - a table of states does not list this move: nothing is done, and cluster_check

@@ -24,7 +24,6 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/queue.h"
 #include "shared/job_spec.h"
 
 struct resources resources_of_role(const struct role_spec *role)
@@ -206,7 +205,7 @@ static void update_yield(struct cluster *cluster, struct job *job)
     uint32_t old = job->plan.yield_role;
 
     if (surplus > job->plan.surplus)
-        queue_might_move(cluster->planner);
+        cluster->queue_moves = true;
     job->plan.surplus = surplus;
     if (role == old)
         return;
@@ -217,24 +216,10 @@ static void update_yield(struct cluster *cluster, struct job *job)
         add_yield(cluster, job, role - 1, 1);
 }
 
-bool job_shares(const struct job *job)
-{
-    return job_elastic_role(job) >= 0 && (job->plan.queue_class != NULL || job_is_started(job));
-}
-
-void count_sharing(struct planner *planner, struct job *job)
-{
-    bool shares = job_shares(job);
-
-    planner->n_sharing += (uint32_t)shares - (uint32_t)job->plan.shares;
-    job->plan.shares = shares;
-}
-
 void job_touch(struct cluster *cluster, struct job *job)
 {
     update_yield(cluster, job);
     group_count(cluster, job);
-    count_sharing(cluster->planner, job);
     if (job->plan.touched)
         return;
     job->plan.touched = true;
@@ -333,19 +318,6 @@ static void count_totals(struct planner *planner, struct node *node)
     node->counted_requested = requested;
 }
 
-static void note_pressed(struct planner *planner, struct node *node, bool pressed)
-{
-    if (pressed == (node->pressed_prev != NULL))
-        return;
-    if (pressed) {
-        DL_APPEND2(planner->pressed, node, pressed_prev, pressed_next);
-        planner->nodes_came = true;
-        return;
-    }
-    DL_DELETE2(planner->pressed, node, pressed_prev, pressed_next);
-    node->pressed_prev = NULL;
-}
-
 static void note_unheard(struct cluster *cluster, struct node *node)
 {
     bool unheard = node->state != NODE_LOST && node->ever_reported && !node->heard;
@@ -359,19 +331,6 @@ uint32_t cluster_unheard_nodes(const struct cluster *cluster)
     return cluster->n_unheard;
 }
 
-static void note_draining(struct planner *planner, struct node *node, bool draining)
-{
-    if (draining == (node->draining_prev != NULL))
-        return;
-    if (draining) {
-        DL_APPEND2(planner->draining, node, draining_prev, draining_next);
-        planner->nodes_came = true;
-        return;
-    }
-    DL_DELETE2(planner->draining, node, draining_prev, draining_next);
-    node->draining_prev = NULL;
-}
-
 void node_refresh(struct cluster *cluster, struct node *node)
 {
     struct planner *planner = cluster->planner;
@@ -379,17 +338,15 @@ void node_refresh(struct cluster *cluster, struct node *node)
     bool listed = node_takes_processes(node);
 
     if (listed && capacity_set(&planner->rooms, node->room, &facts))
-        queue_might_move(planner);
+        cluster->queue_moves = true;
     if (!listed && room_is_listed(node->room)) {
         capacity_unlist(&planner->rooms, node->room);
-        queue_might_move(planner); /* a reservation there has to go elsewhere */
+        cluster->queue_moves = true; /* a reservation there has to go elsewhere */
     }
     count_totals(planner, node);
     note_unheard(cluster, node);
     /* a closed node's own services come first as well */
-    note_pressed(planner, node,
-                 node->state != NODE_LOST && node->heard && resources_owe(&facts.later));
-    note_draining(planner, node, node->state == NODE_DRAINING);
+    node->owes = node->state != NODE_LOST && node->heard && resources_owe(&facts.later);
 }
 
 void node_list_offer(struct cluster *cluster, struct node *node)
@@ -407,7 +364,6 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
     node_set_gpu_type(cluster, node, true);
     node_list_offer(cluster, node);
     cluster->offers_version++;
-    queue_might_move(cluster->planner); /* a job that never fitted may, and the other way round */
     /* the range of ports may have moved: the held part of it is summed up afresh */
     node->ports_held = 0;
     node->stopping.ports = 0;

@@ -72,12 +72,6 @@ uint32_t node_gpus_withheld(const struct node *node);
 void job_decided(struct job *job, enum resize_reason reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* job_shares - it is elastic and could run, or does: planner.n_sharing has as many */
-bool job_shares(const struct job *job);
-
-/* count_sharing - that is counted as it is now */
-void count_sharing(struct planner *planner, struct job *job);
-
 /* cluster_unheard_nodes - that had a lease before the scheduler started, and have not reported
  * since
  */

@@ -12,8 +12,8 @@
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
-#include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/planner.h"
 
 struct member {
@@ -107,6 +107,21 @@ void group_use(struct policy_group *group, const struct resources *what, int sig
     group->gpus += sign * what->gpus;
 }
 
+struct resources wanted_of_job(const struct job *job)
+{
+    struct resources wanted = { 0 };
+
+    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&job->spec->roles[r]);
+
+        if (job->plan.promised)
+            resources_add(&wanted, &need, job->spec->roles[r].min);
+        else if (job_is_started(job))
+            resources_add(&wanted, &need, held_of_role(job, r));
+    }
+    return wanted;
+}
+
 void group_count(struct cluster *cluster, struct job *job)
 {
     struct planner *planner = cluster->planner;
@@ -166,6 +181,5 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
         }
         job_touch(cluster, job);
     }
-    queue_might_move(cluster->planner);
     cluster->plan_wanted = true;
 }

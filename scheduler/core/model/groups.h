@@ -43,6 +43,10 @@ const struct group_spec *group_table_all(const struct group_table *table, size_t
 /* group_table_index - of a user's group in that list. table may be NULL: 0 */
 uint32_t group_table_index(const struct group_table *table, const char *user);
 
+/* wanted_of_job - the grants of a started job and those to come, or the gang that room is made for;
+ * else nothing. O(roles) */
+struct resources wanted_of_job(const struct job *job);
+
 /* group_count - its part of what its group holds, afresh. O(roles) */
 void group_count(struct cluster *cluster, struct job *job);
 

@@ -32,13 +32,18 @@ enum queue_verdict {
     VERDICT_NEVER
 };
 
+/* Its slot waits until the place of another job is free (plan/exchange.c). */
+struct exchange {
+    uint64_t with; /* the other job; 0: none */
+    uint32_t role, index;
+};
+
 /* A job's place in planning. Volatile: a restart derives it. */
 struct job_plan { /* the small ones first: there are as many of these as jobs wait */
     bool touched; /* something of it changed since it was last looked at */
     bool lacking; /* it is started and has less than it must have */
     bool known_to_policy;
     bool promised;       /* room is being made for its gang */
-    bool shares;         /* counted in planner.n_sharing */
     bool held_back;      /* it is there but for the load of stopping processes */
     bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
     bool start_doubted;  /* likewise, for a fault that may be its own; none was proved to run */
@@ -70,6 +75,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     size_t n_places;
     struct placed *reserved; /* of a started job: the places of its lacking instances; owned */
     size_t n_reserved;
+    struct exchange exchange;
     struct hasty *hasty; /* where its processes end at once (job_hasty.c); owned */
     uint32_t n_hasty;
     enum resize_reason

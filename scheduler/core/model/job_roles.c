@@ -8,6 +8,7 @@
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/model/process.h"
 #include "scheduler/core/model/states.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -106,6 +107,38 @@ uint32_t job_role_floor(const struct job *job, uint32_t role)
         return job_count(job, role, false) + job_count_due(job, role);
     finished = job_count_finished(job, role);
     return job->spec->roles[role].min - MIN_OF(finished, job->spec->roles[role].min);
+}
+
+struct slot *job_exchange_slot(const struct job *job)
+{
+    const struct exchange *exchange = &job->plan.exchange;
+    struct slot *slot;
+
+    if (exchange->with == 0 || exchange->index >= job->n_slots[exchange->role])
+        return NULL;
+    slot = &job->slots[exchange->role][exchange->index];
+    return slot->due && (slot->live == NULL || slot->live->state == PROCESS_STOPPING) ? slot : NULL;
+}
+
+uint32_t job_exchanges(const struct job *job, uint32_t role)
+{
+    const struct slot *slot = job_exchange_slot(job);
+
+    return slot != NULL && slot->live != NULL && job->plan.exchange.role == role;
+}
+
+uint32_t job_staying(const struct job *job, uint32_t role)
+{
+    return job_count(job, role, false) - job->counts[role].leaving;
+}
+
+/* The lacking instances of a started job's fixed roles, and the size to which its elastic one must
+ * come back, are wanted already. */
+uint32_t held_of_role(const struct job *job, uint32_t role)
+{
+    uint32_t held = job_staying(job, role) + job_count_due(job, role) + job_exchanges(job, role);
+
+    return MAX_OF(held, job_role_floor(job, role));
 }
 
 void job_want_nothing(struct job *job)

@@ -8,6 +8,7 @@
 
 struct job;
 struct job_spec;
+struct slot;
 
 /* job_want_nothing - no process of it any more */
 void job_want_nothing(struct job *job);
@@ -34,6 +35,17 @@ uint32_t job_count_finished(const struct job *job, uint32_t role);
 /* instances of its elastic role that it could lose: above the minimum, without those that leave a
  * draining node (others stand in for them) and those that are marked as victims */
 uint32_t job_surplus(const struct job *job);
+
+/* job_exchange_slot - its slot that waits for the place of another job; NULL: it has none, or that
+ * is taken or wanted no more. job_exchanges - so many of it are being stopped for that: they come
+ * back. O(1) */
+struct slot *job_exchange_slot(const struct job *job);
+uint32_t job_exchanges(const struct job *job, uint32_t role);
+
+/* job_staying - instances of a role but those that stop or leave a draining node, which hold
+ * nothing of the totals. held_of_role - and its lacking ones, by which the policy counts. O(1) */
+uint32_t job_staying(const struct job *job, uint32_t role);
+uint32_t held_of_role(const struct job *job, uint32_t role);
 
 /* spec_servers - the role of parameter servers beside others; -1: there is none */
 int spec_servers(const struct job_spec *spec);

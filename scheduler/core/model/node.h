@@ -138,9 +138,8 @@ struct node {
     struct room *empty_room; /* in the index of what all nodes offer; owned */
     struct resources counted_total, counted_requested, counted_stopping; /* in policy's totals */
     bool unheard;                                                        /* it is counted as such */
-    struct node *pressed_next, *pressed_prev;                            /* nodes that owe */
-    struct node *draining_next, *draining_prev; /* nodes that are being emptied */
-    struct node *lease_next, *lease_prev;       /* cluster->leases, or starting */
+    bool owes; /* more than it has, its own services included, when what stops is gone */
+    struct node *lease_next, *lease_prev; /* cluster->leases, or starting */
     uint32_t effects_pending;
     UT_hash_handle hh; /* k: name */
 };

@@ -15,7 +15,6 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/planner.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 #include "shared/node_name.h"
@@ -57,15 +56,15 @@ static void drop(struct past_refusals *past, size_t at)
     memmove(&past->items[at], &past->items[at + 1], (past->n - at) * sizeof *past->items);
 }
 
-void past_refusals_note(struct planner *planner, const struct process *process, enum unfit why,
+void past_refusals_note(struct cluster *cluster, const struct process *process, enum unfit why,
                         const char *text, struct instant now)
 {
-    struct past_refusals *past = planner->past_refusals;
+    struct past_refusals *past = cluster->past_refusals;
     uint64_t what = digest_of(process->job, process->role, why);
     struct past_refusal *item;
 
     if (past == NULL)
-        past = planner->past_refusals = xcalloc(1, sizeof *past);
+        past = cluster->past_refusals = xcalloc(1, sizeof *past);
     for (size_t i = 0; i < past->n; i++)
         if (past->items[i].what == what && past->items[i].why == why &&
             streq(past->items[i].node, process->node->name)) {
@@ -81,9 +80,9 @@ void past_refusals_note(struct planner *planner, const struct process *process, 
                    printable_prefix(text, sizeof item->text - 1), text);
 }
 
-void past_refusals_ran(struct planner *planner, const struct process *process)
+void past_refusals_ran(struct cluster *cluster, const struct process *process)
 {
-    struct past_refusals *past = planner->past_refusals;
+    struct past_refusals *past = cluster->past_refusals;
 
     for (size_t i = past != NULL ? past->n : 0; i-- > 0;)
         if (streq(past->items[i].node, process->node->name) &&
@@ -91,24 +90,24 @@ void past_refusals_ran(struct planner *planner, const struct process *process)
             drop(past, i);
 }
 
-void past_refusals_copy(struct planner *copy, const struct planner *planner)
+void past_refusals_copy(struct cluster *copy, const struct cluster *cluster)
 {
-    if (planner->past_refusals == NULL)
+    if (cluster->past_refusals == NULL)
         return;
     copy->past_refusals = xcalloc(1, sizeof *copy->past_refusals);
-    *copy->past_refusals = *planner->past_refusals;
+    *copy->past_refusals = *cluster->past_refusals;
+}
+
+bool past_refusals_any(const struct cluster *cluster)
+{
+    return cluster->past_refusals != NULL && cluster->past_refusals->n > 0;
 }
 
 void job_expect_refusals(struct cluster *copy, struct job *job, struct instant now)
 {
-    const struct past_refusals *past = copy->planner->past_refusals;
-    bool waits = job->plan.queue_class != NULL;
+    const struct past_refusals *past = copy->past_refusals;
 
-    if (past == NULL || past->n == 0 || job->state != JOB_QUEUED)
-        return;
-    if (waits)
-        queue_leave(copy, job);
-    for (size_t i = 0; i < past->n; i++) {
+    for (size_t i = 0; past != NULL && i < past->n; i++) {
         const struct past_refusal *item = &past->items[i];
         const struct node *node = cluster_node(copy, item->node);
 
@@ -116,6 +115,4 @@ void job_expect_refusals(struct cluster *copy, struct job *job, struct instant n
             if (item->until_us > now.now_us && item->what == digest_of(job, r, item->why))
                 job_expect_unfit(job, node, r, item->why, item->text);
     }
-    if (waits)
-        queue_enter(copy, job, true);
 }

@@ -49,7 +49,6 @@
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/model/usage.h"
-#include "scheduler/core/plan/planner.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
@@ -230,7 +229,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (to == PROCESS_RUNNING) {
         process_slot(process)->failed_starts = 0;
         node_started(cluster, process->node, process->job, now);
-        past_refusals_ran(cluster->planner, process);
+        past_refusals_ran(cluster, process);
     }
     if (to == PROCESS_STOPPING)
         process->stopping_wall_us = now.wall_us;
@@ -269,7 +268,7 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     cluster->figures.processes[PROCESS_ASSIGNED]++;
     cluster->figures.process_starts[job->slots[role][index].due ? START_AGAIN : START_NEW]++;
     slot_set_due(cluster, job, role, index, false);
-    cluster->planner->n_assigned++;
+    cluster->n_assigned++;
     effect_save_job(cluster, job);
     effect_save_process(cluster, process);
     effect_orders(cluster, node);

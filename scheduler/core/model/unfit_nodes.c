@@ -160,7 +160,7 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
 
     job_expect_unfit(job, process->node, process->role, why, text);
     if (unfit_is_refusal(why))
-        past_refusals_note(cluster->planner, process, why, text, now);
+        past_refusals_note(cluster, process, why, text, now);
     deadline_set(&cluster->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
                  now.now_us + FORGOTTEN_AFTER_US);
     plan_reserve_forget(job); /* it may have been there */
@@ -182,7 +182,6 @@ static void change(struct cluster *cluster, struct job *job, size_t at, size_t n
     if (waits)
         queue_enter(cluster, job, true);
     job_touch(cluster, job);
-    queue_might_move(cluster->planner);
     cluster->plan_wanted = true;
 }
 

@@ -210,10 +210,6 @@ bool capacity_set(struct capacity *capacity, struct room *room, const struct roo
                 resources_exceed(&after, &before);
     bool lends = resources_exceed(&facts->yield, &room->facts.yield);
 
-    capacity->growths += grew;
-    if (room_is_listed(room))
-        resources_add(&capacity->could, &before, -1);
-    resources_add(&capacity->could, &after, 1);
     take_out(capacity, room);
     room->facts = *facts;
     room->signature = labels_signature(room->labels);
@@ -223,11 +219,6 @@ bool capacity_set(struct capacity *capacity, struct room *room, const struct roo
 
 void capacity_unlist(struct capacity *capacity, struct room *room)
 {
-    const struct resources gone = could(&room->facts);
-
-    capacity->growths++;
-    if (room_is_listed(room))
-        resources_add(&capacity->could, &gone, -1);
     take_out(capacity, room);
 }
 

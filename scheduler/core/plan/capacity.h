@@ -74,12 +74,7 @@ struct capacity {
     size_t n_log, cap_log;
     int64_t free_cpu_millicores; /* sum of the room that is free now, debts left out */
     struct resources free;       /* the same of each kind */
-    struct resources could;      /* sum of later and yield of the facts */
     bool holding;                /* held room is open to nobody; may be set at any time */
-    /* how often a room came or went, or had more free, or more with the room that others could
-     * give, than before: takes aside, a request that did not fit since does not fit, unless labels
-     * are others (cluster.offers_version) */
-    uint64_t growths;
     /* a room by its node's name, listed or not; NULL: there is none. Not set: all are gone through
      */
     struct room *(*find)(const void *userdata, const char *name);

@@ -18,6 +18,7 @@
 #include "scheduler/core/plan/drain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <utlist.h>
 
 #include "scheduler/core/base/resources.h"
@@ -143,7 +144,7 @@ static void move_fixed(struct plan *plan, struct process *process)
     process_stop(plan->cluster, process, true, CAUSE_DRAINED, "its node is being drained",
                  plan->now);
     job_set_lacking(plan->cluster, job, true); /* touched jobs were examined before */
-    queue_might_move(plan->planner);
+    queue_might_move(plan->cluster);
 }
 
 /* Elastic, and some slot is spare: where so many were given up that none is, it moves as a fixed
@@ -231,60 +232,92 @@ static bool is_first_of_job(struct plan *plan, const struct process *process)
     return true;
 }
 
-static int compare_names(const struct node *a, const struct node *b)
+static bool is_special(const struct node *node)
 {
-    return strcmp(a->name, b->name);
+    return node->state == NODE_DRAINING || node->owes;
 }
 
-/* By name, so that the outcome does not depend on the order of the events, which neither a copy nor
- * a restart knows. */
-static void sort_nodes(struct planner *planner)
+bool plan_drain_any(const struct cluster *cluster)
 {
-    if (!planner->nodes_came)
-        return;
-    planner->nodes_came = false;
-    DL_SORT2(planner->pressed, compare_names, pressed_prev, pressed_next);
-    DL_SORT2(planner->draining, compare_names, draining_prev, draining_next);
+    const struct node *node = cluster_nodes(cluster);
+
+    while (node != NULL && !is_special(node))
+        node = node->hh.next;
+    return node != NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp((*(struct node *const *)a)->name, (*(struct node *const *)b)->name);
+}
+
+/* Nodes that drain or owe, by name, so that the outcome does not depend on the order of the events,
+ * which neither a copy nor a restart knows. The caller's, to be freed. */
+static struct node **special_nodes(const struct plan *plan, size_t *ret_n)
+{
+    struct node **nodes = NULL;
+    struct node *node;
+    size_t n = 0;
+
+    for (node = cluster_nodes(plan->cluster); node != NULL; node = node->hh.next) {
+        if (!is_special(node))
+            continue;
+        nodes = xreallocarray(nodes, n + 1, sizeof(*nodes));
+        nodes[n++] = node;
+    }
+    if (n > 1)
+        qsort(nodes, n, sizeof(*nodes), compare_names);
+    *ret_n = n;
+    return nodes;
+}
+
+/* calls fn for each process there */
+static void each_draining(struct plan *plan, void (*fn)(struct plan *plan, struct process *process))
+{
+    struct process *process;
+    size_t n;
+    struct node **nodes = special_nodes(plan, &n);
+
+    plan->planner->drain_pass++;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i]->state == NODE_DRAINING) {
+            DL_FOREACH2(nodes[i]->processes, process, node_next)
+            fn(plan, process);
+        }
+    free(nodes);
+}
+
+static void let_shrink(struct plan *plan, struct process *process)
+{
+    struct job *job = process->job;
+
+    if (job_is_started(job) && leaves_by_shrinking(process) && !job->finishing &&
+        is_first_of_job(plan, process) &&
+        standing_of(job, process->role).running >= job->spec->roles[process->role].min)
+        shrink_away(plan, job, process->role, UINT32_MAX);
 }
 
 void plan_drain(struct plan *plan)
 {
-    struct node *node;
-    struct process *process;
+    each_draining(plan, let_shrink);
+}
 
-    sort_nodes(plan->planner);
-    plan->planner->drain_pass++;
-    DL_FOREACH2(plan->planner->draining, node, draining_next)
-    DL_FOREACH2(node->processes, process, node_next)
-    {
-        struct job *job = process->job;
+static void let_move(struct plan *plan, struct process *process)
+{
+    struct job *job = process->job;
 
-        if (job_is_started(job) && leaves_by_shrinking(process) && !job->finishing &&
-            is_first_of_job(plan, process) &&
-            standing_of(job, process->role).running >= job->spec->roles[process->role].min)
-            shrink_away(plan, job, process->role, UINT32_MAX);
-    }
+    if (!process_is_leaving(process) || !job_is_started(job) || !job->spec->fault_tolerant ||
+        is_finishing(process))
+        return;
+    if (!leaves_by_shrinking(process))
+        move_fixed(plan, process);
+    else if (is_first_of_job(plan, process))
+        move_elastic(plan, job, process->role);
 }
 
 void plan_drain_to_places(struct plan *plan)
 {
-    struct node *node;
-    struct process *process;
-
-    plan->planner->drain_pass++;
-    DL_FOREACH2(plan->planner->draining, node, draining_next)
-    DL_FOREACH2(node->processes, process, node_next)
-    {
-        struct job *job = process->job;
-
-        if (!process_is_leaving(process) || !job_is_started(job) || !job->spec->fault_tolerant ||
-            is_finishing(process))
-            continue;
-        if (!leaves_by_shrinking(process))
-            move_fixed(plan, process);
-        else if (is_first_of_job(plan, process))
-            move_elastic(plan, job, process->role);
-    }
+    each_draining(plan, let_move);
 }
 
 /* Others do not stand in for it, and are not on their way. */
@@ -340,11 +373,14 @@ static void tell(struct plan *plan, struct node *node)
 
 void plan_drain_tell(struct plan *plan)
 {
-    struct node *node;
+    size_t n;
+    struct node **nodes = special_nodes(plan, &n);
 
     plan->planner->drain_pass++;
-    DL_FOREACH2(plan->planner->draining, node, draining_next)
-    tell(plan, node);
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i]->state == NODE_DRAINING)
+            tell(plan, nodes[i]);
+    free(nodes);
 }
 
 static void describe_debt(const struct node *node, char *buffer, size_t size)
@@ -387,12 +423,13 @@ static bool relieve(struct plan *plan, struct node *node)
 
 void plan_relieve(struct plan *plan)
 {
-    struct node *node;
-    struct node *next;
+    static const struct resources nothing = { 0 };
+    size_t n;
+    struct node **nodes = special_nodes(plan, &n);
 
-    sort_nodes(plan->planner);
-    DL_FOREACH_SAFE2(plan->planner->pressed, node, next, pressed_next)
-    while (node->pressed_prev != NULL && !resources_equal(&node->yield, &(struct resources){ 0 }) &&
-           relieve(plan, node))
-        continue;
+    for (size_t i = 0; i < n; i++)
+        while (nodes[i]->owes && !resources_equal(&nodes[i]->yield, &nothing) &&
+               relieve(plan, nodes[i]))
+            continue;
+    free(nodes);
 }

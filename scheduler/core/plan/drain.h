@@ -2,6 +2,9 @@
 /* drain.h - nodes that are emptied, and nodes that owe */
 #pragma once
 
+#include <stdbool.h>
+
+struct cluster;
 struct plan;
 
 /* instances for which others stand in leave the nodes that drain */
@@ -13,3 +16,6 @@ void plan_drain_to_places(struct plan *plan);
 /* and for whom they wait */
 void plan_drain_tell(struct plan *plan);
 void plan_relieve(struct plan *plan);
+
+/* plan_drain_any - some node drains or owes. O(n) in the nodes */
+bool plan_drain_any(const struct cluster *cluster);

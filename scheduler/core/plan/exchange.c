@@ -143,7 +143,7 @@ static void leave(struct plan *plan, struct process *process, const struct proce
         (void)snprintf(what, sizeof what,
                        "exchanged for a place on %.30s: about as fast, and %.30s gains",
                        other->node->name, other->job->spec->name);
-    job->learned->exchange =
+    job->plan.exchange =
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
     job->learned->moved_off = 0;
@@ -177,33 +177,14 @@ bool plan_exchange(struct plan *plan, struct process *process)
     return true;
 }
 
-/* NULL: it has none, or that is taken or wanted no more */
-static struct slot *waiting_slot(const struct job *job)
-{
-    const struct exchange *exchange = job->learned != NULL ? &job->learned->exchange : NULL;
-    struct slot *slot;
-
-    if (exchange == NULL || exchange->with == 0 || exchange->index >= job->n_slots[exchange->role])
-        return NULL;
-    slot = &job->slots[exchange->role][exchange->index];
-    return slot->due && (slot->live == NULL || slot->live->state == PROCESS_STOPPING) ? slot : NULL;
-}
-
-uint32_t job_exchanges(const struct job *job, uint32_t role)
-{
-    const struct slot *slot = waiting_slot(job);
-
-    return slot != NULL && slot->live != NULL && job->learned->exchange.role == role;
-}
-
 /* Its slot is filled as soon as it is free. */
 static void let_go(struct cluster *cluster, struct job *job, struct instant now)
 {
-    struct slot *slot = waiting_slot(job);
+    struct slot *slot = job_exchange_slot(job);
 
-    if (job->learned->exchange.with == 0)
+    if (job->plan.exchange.with == 0)
         return;
-    job->learned->exchange.with = 0;
+    job->plan.exchange.with = 0;
     job->learned->in_vain++;
     if (slot == NULL)
         return;
@@ -214,10 +195,10 @@ static void let_go(struct cluster *cluster, struct job *job, struct instant now)
 /* Of the job that it exchanges places with, which does so with it; NULL: not any more */
 static struct job *partner_of(const struct cluster *cluster, const struct job *job)
 {
-    struct job *with = cluster_job(cluster, job->learned->exchange.with);
+    struct job *with = cluster_job(cluster, job->plan.exchange.with);
 
-    return with != NULL && with->learned != NULL && with->learned->exchange.with == job->id ? with
-                                                                                            : NULL;
+    return with != NULL && with->learned != NULL && with->plan.exchange.with == job->id ? with
+                                                                                        : NULL;
 }
 
 void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now)
@@ -238,7 +219,7 @@ static struct node *place_left(const struct plan *plan, const struct slot *slot)
 /* false: there is no room any more */
 static bool take_place(struct plan *plan, struct job *job, struct node *node)
 {
-    const struct exchange *exchange = &job->learned->exchange;
+    const struct exchange *exchange = &job->plan.exchange;
     struct want want = want_of(job, exchange->role);
 
     return node != NULL && node_takes_processes(node) &&
@@ -252,7 +233,7 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
         let_go(plan->cluster, job, plan->now);
         return;
     }
-    job->learned->exchange.with = 0;
+    job->plan.exchange.with = 0;
     job->learned->in_vain = 0;
     if (job->plan.why == NULL)
         job_decided(job, RESIZE_MOVED, "the exchanged instance starts again");
@@ -260,9 +241,9 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)
 {
-    const struct slot *slot = waiting_slot(job);
+    const struct slot *slot = job_exchange_slot(job);
     struct job *with = partner_of(plan->cluster, job);
-    const struct slot *other = with != NULL ? waiting_slot(with) : NULL;
+    const struct slot *other = with != NULL ? job_exchange_slot(with) : NULL;
     struct node *own, *others;
 
     if (slot == NULL || other == NULL) {

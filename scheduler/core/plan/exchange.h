@@ -21,6 +21,3 @@ bool plan_exchange(struct plan *plan, struct process *process);
 
 /* plan_exchange_goes_on - of a job that is in one: once both places are free, both slots are */
 void plan_exchange_goes_on(struct plan *plan, struct job *job);
-
-/* job_exchanges - so many of it are being stopped for that: they come back. O(1) */
-uint32_t job_exchanges(const struct job *job, uint32_t role);

@@ -41,21 +41,6 @@
 /* After it moved somebody it is not asked for so long, unless it is urgent. */
 #define BETWEEN_MOVES_US (2 * USEC_PER_SEC)
 
-/* A process that leaves a draining node holds nothing of the totals. */
-static uint32_t staying(const struct job *job, uint32_t role)
-{
-    return job_count(job, role, false) - job->counts[role].leaving;
-}
-
-/* The lacking instances of a started job's fixed roles, and the size to which its elastic one must
- * come back, are wanted already. */
-uint32_t held_of_role(const struct job *job, uint32_t role)
-{
-    uint32_t held = staying(job, role) + job_count_due(job, role) + job_exchanges(job, role);
-
-    return MAX_OF(held, job_role_floor(job, role));
-}
-
 /* A process that leaves a draining node by its own end only is wanted nowhere else
  * (plan/drain.c). */
 static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
@@ -67,7 +52,7 @@ static uint32_t ends_where_it_is(const struct job *job, uint32_t role)
 
 static int64_t lacking(const struct job *job, uint32_t role)
 {
-    int64_t there = (int64_t)staying(job, role) + ends_where_it_is(job, role);
+    int64_t there = (int64_t)job_staying(job, role) + ends_where_it_is(job, role);
 
     return MAX_OF((int64_t)held_of_role(job, role) - there, 0);
 }
@@ -92,21 +77,6 @@ static struct resources lack_of(const struct job *job)
         resources_add(&lack, &beyond, 1);
     }
     return lack;
-}
-
-struct resources wanted_of_job(const struct job *job)
-{
-    struct resources wanted = { 0 };
-
-    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        const struct resources need = resources_of_role(&job->spec->roles[r]);
-
-        if (job->plan.promised)
-            resources_add(&wanted, &need, job->spec->roles[r].min);
-        else if (job_is_started(job))
-            resources_add(&wanted, &need, held_of_role(job, r));
-    }
-    return wanted;
 }
 
 /* Slots that could be filled: one that is still being stopped or was given up is not. So a growth
@@ -269,7 +239,7 @@ static bool shrink(void *userdata, uint64_t id)
 
     if (elastic < 0)
         return false;
-    counted = staying(job, role);
+    counted = job_staying(job, role);
     due = job_count_due(job, role);
     if (counted + due <= job->spec->roles[role].min)
         return false;

@@ -15,18 +15,12 @@ struct policy;
 struct policy_price;
 struct role_spec;
 
-/* its instances and lacking ones of a role, by which the policy counts */
-uint32_t held_of_role(const struct job *job, uint32_t role);
-
 /* tells it of a job that changed */
 void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
 
 /* all that changed was told: it may be asked who gives way */
 void plan_prepare_policy(struct plan *plan);
 void plan_ask_policy(struct plan *plan);
-
-/* the grants of a started job and those to come, or the gang that room is made for; else nothing */
-struct resources wanted_of_job(const struct job *job);
 
 /* cluster_job_leaves_room - one more of it may be known not to help: it is slower with it by what
  * was measured, or stands still too long for a change, but for no longer than believed_s. O(1) */

@@ -190,7 +190,7 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
             job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
             jobs[i]->servers_min);
         job_set_lacking(plan->cluster, jobs[i], false);
-        queue_might_move(plan->planner);
+        queue_might_move(plan->cluster);
         return true;
     }
     return false;
@@ -219,7 +219,7 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
             job_set_lacking(plan->cluster, donors[d], false);
         }
         if (n_donors > 0) {
-            queue_might_move(plan->planner);
+            queue_might_move(plan->cluster);
             return; /* the others are looked at when that has settled */
         }
     }

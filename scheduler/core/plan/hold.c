@@ -233,7 +233,6 @@ void plan_hold_drop(struct planner *planner)
     free(queue->kept);
     queue->kept = NULL;
     queue->n_kept = 0;
-    queue->n_keeps++;
 }
 
 /* The index holds the places of this job, and nothing else. */
@@ -306,7 +305,7 @@ static void choose_for(struct plan *plan, struct job *held)
     if (!choose(plan, held))
         return;
     if (is_all_there(plan, held))
-        queue_might_move(plan->planner);
+        queue_might_move(plan->cluster);
     else
         queue_tell(plan->cluster, held, VERDICT_HELD);
 }

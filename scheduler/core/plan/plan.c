@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.c - planning: from the present to the wanted state, at the cost of the changes
+/* plan.c - planning: from the present to the wanted state
  *
  *   1. elastic instances on draining nodes for which others stand in leave (plan/drain.c)
- *   2. touched jobs keep to their bounds; it is known which ones lack something (plan/repair.c)
+ *   2. started jobs keep to their bounds; it is known which ones lack something (plan/repair.c)
  *   3. nodes that owe are relieved (plan/drain.c)
  *   4. lacking jobs are repaired, processes that are to leave a draining node move to a place
- *      elsewhere, and waiting gangs start, or room is made for them (plan/start.c); only when
- *      something might fit that did not, or a new job waits
+ *      elsewhere, and waiting gangs start, or room is made for them (plan/start.c)
  *   5. the policy grows and shrinks elastic jobs (plan/grow.c)
  *   6. instances that are much slower than their others, or would be faster on another type of
  *      GPU, move or change places (plan/straggler.c, plan/exchange.c)
  *   7. touched jobs are settled: sizes, states, reasons
  *
- * Nothing here goes through all jobs or all nodes. Each job that changed is touched by the function
- * that changed it (job_touch), each node is refreshed (node_refresh), and planning keeps the rest:
- * the index of rooms with the reservations in it, the queue in its order, the policy's own index,
- * the deadlines. cluster_replan proves that this comes to the same as looking at everything: it
- * touches all, and after a plan it changes nothing. */
+ * A plan looks at all nodes, all jobs that are not over, and all that wait: no event has to know
+ * what a plan would make of it. The shell tells what a plan took, and the next one pauses for nine
+ * times that, 2 s at most (cluster_plan_took). What costs more than a look is done for jobs that
+ * were touched (job_touch), by an event or by the plan: the policy is told of them, and they are
+ * settled. */
 #include "scheduler/core/plan/plan.h"
 
 #include <utlist.h>
@@ -59,7 +58,6 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     capacity_done(&planner->offered);
     queue_done(&planner->queue);
     (void)policy->free(planner->policy);
-    free(planner->past_refusals);
     free(planner);
     return NULL;
 }
@@ -73,8 +71,6 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     node_set_gpu_type(cluster, node, false);
     /* no take may speak of a room that is gone: reservations are made afresh */
     capacity_roll_back(&planner->rooms, 0);
-    planner->queue.growths = NEVER_US; /* an empty log is no sign that nothing was given back */
-    queue_might_move(planner);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
         queue_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
@@ -111,13 +107,21 @@ static void untouch(struct cluster *cluster, struct job *job)
     DL_DELETE2(cluster->touched, job, plan.touched_prev, plan.touched_next);
 }
 
-static void examine(struct plan *plan)
+/* The first pass of a plan looks at all jobs that are not over, the others at what that changed. */
+static void examine(struct plan *plan, bool all)
 {
+    struct job **jobs;
+    struct job *job, *next;
     size_t n;
-    struct job **jobs = touched_jobs(plan->cluster, &n);
 
+    if (all) {
+        DL_FOREACH_SAFE2(plan->cluster->active, job, next, active_next)
+        plan_examine(plan, job);
+    }
+    jobs = touched_jobs(plan->cluster, &n);
     for (size_t i = 0; i < n; i++)
-        plan_examine(plan, jobs[i]);
+        if (!all || job_state_is_final(jobs[i]->state)) /* that lacks nothing any more */
+            plan_examine(plan, jobs[i]);
     free(jobs);
 }
 
@@ -148,14 +152,26 @@ static bool finish(struct plan *plan)
 }
 
 /* The sums of the groups decide the order, and the jobs that may be asked to give. */
-static void note_groups(struct planner *planner)
+static void note_groups(struct cluster *cluster)
 {
+    struct planner *planner = cluster->planner;
+
     if (planner->groups_changed && planner->n_groups > 1)
-        queue_might_move(planner);
+        queue_might_move(cluster);
     planner->groups_changed = false;
 }
 
-void plan_pass(struct cluster *cluster, struct instant now)
+/* Everything is looked at, whatever events have said of it. */
+static void look_at_all(struct cluster *cluster)
+{
+    struct node *node;
+
+    for (node = cluster->nodes; node != NULL; node = node->hh.next)
+        node_refresh(cluster, node);
+    queue_might_move(cluster);
+}
+
+void plan_pass(struct cluster *cluster, bool first, struct instant now)
 {
     struct plan plan = {
         .cluster = cluster, .planner = cluster->planner, .now = now, .searches = SEARCHES_MAX
@@ -163,12 +179,14 @@ void plan_pass(struct cluster *cluster, struct instant now)
     bool changed;
 
     cluster->plan_wanted = false;
+    if (first)
+        look_at_all(cluster);
     plan_drain(&plan);
-    examine(&plan);
+    examine(&plan, first);
     tell_policy(&plan); /* the functions below ask which jobs give way */
     plan_relieve(&plan);
     plan_queue_release(&plan);
-    note_groups(plan.planner);
+    note_groups(cluster);
     plan_queue(&plan);
     learn_take(cluster);
     tell_policy(&plan);
@@ -177,11 +195,10 @@ void plan_pass(struct cluster *cluster, struct instant now)
     changed = finish(&plan);
     plan_drain_tell(&plan);
     plan_queue_release(&plan);
-    note_groups(plan.planner);
+    note_groups(cluster);
     /* the decisions since may make room for waiting jobs, and stand in for processes that leave
      * their node */
-    if ((plan.planner->queue.wanted && plan_queue_waits(cluster)) ||
-        (changed && (plan.planner->draining != NULL || plan.planner->pressed != NULL)))
+    if ((cluster->queue_moves && plan_queue_waits(cluster)) || (changed && plan_drain_any(cluster)))
         cluster->plan_wanted = true;
 }
 

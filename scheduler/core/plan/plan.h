@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan.h - planning: from the present to the wanted state, at the cost of the changes */
+/* plan.h - planning: from the present to the wanted state */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/plan/refusals.h"
 #include "scheduler/core/plan/servers.h"
 #include "shared/clock.h"
 
@@ -26,13 +25,8 @@ struct plan {
     bool check_hold;   /* a job that was started before it may be in the way of the gang that nodes
                           are kept for */
     bool searched;     /* single nodes were looked at for victims */
-    bool looked;       /* the same, or for places */
-    /* of the rooms: since then nothing was given back to them; NEVER_US: it was */
-    uint64_t growths;
     struct placed *before; /* the reservations of the repaired job from the last time; owned */
     size_t n_before, at_before;
-    bool remembers;              /* the refused ones: */
-    struct refusals refusals[2]; /* if others gave way, and as it is now */
     struct spare spare;
     char load[64]; /* for reasons: "load 61.2% of 97.0%" */
 };
@@ -43,9 +37,9 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
 /* the node is about to be freed */
 void plan_forget_node(struct cluster *cluster, struct node *node);
 
-/* plan_pass - one plan; new possibilities want another (cluster->plan_wanted)
- * plan_is_quiet - after a restart, until the nodes were heard or a part of a lease is over
- * plan_settle - while it is quiet: events are told, and their consequences wait */
-void plan_pass(struct cluster *cluster, struct instant now);
+/* plan_pass - one pass, the first of a plan looks at everything; new possibilities want another
+ * (cluster->plan_wanted) plan_is_quiet - after a restart, until the nodes were heard or a part of a
+ * lease is over plan_settle - while it is quiet: events are told, and their consequences wait */
+void plan_pass(struct cluster *cluster, bool first, struct instant now);
 bool plan_is_quiet(struct cluster *cluster, struct instant now);
 void plan_settle(struct cluster *cluster, struct instant now);

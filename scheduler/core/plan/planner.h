@@ -17,17 +17,12 @@ struct planner {
     struct resources total, requested, stopping; /* the figures for the policy */
     struct resources given; /* of requested, the instances that jobs give up at the end of a task */
     struct resources held;  /* granted, stopping instances included, and foreign load */
-    struct node *pressed, *draining; /* lists */
-    bool nodes_came;                 /* to one of them: no longer by name */
     struct policy_state *policy;
     uint64_t moved_us;     /* when it moved somebody last */
     struct deadline asked; /* when it is asked again, where a plan had to wait for that */
     struct queue queue;
-    struct past_refusals *past_refusals;           /* owned; NULL: none yet (this run) */
     struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
     bool groups_changed;                           /* their sums, since the queue was wanted */
-    uint64_t n_assigned;                           /* processes, ever */
-    uint32_t n_sharing;  /* elastic jobs that are started or in the queue */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };

@@ -22,7 +22,6 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/reason.h"
-#include "scheduler/core/plan/start.h"
 
 int turn_compare(const struct turn *a, const struct turn *b)
 {
@@ -57,13 +56,11 @@ static void update(struct tree_node *node)
     struct least *least = &class->least_below;
 
     *least = class->least;
-    class->n_below = 1;
     for (size_t i = 0; i < ELEMENTS(below); i++) {
         const struct queue_class *other = (const struct queue_class *)below[i];
 
         if (other == NULL)
             continue;
-        class->n_below += other->n_below;
         least->of_one = resources_lesser(&least->of_one, &other->least_below.of_one);
         least->total = resources_lesser(&least->total, &other->least_below.total);
     }
@@ -71,7 +68,7 @@ static void update(struct tree_node *node)
 
 void queue_init(struct queue *queue, bool by_turn, bool fair)
 {
-    *queue = (struct queue){ .wanted = true, .by_turn = by_turn, .fair = fair };
+    *queue = (struct queue){ .by_turn = by_turn, .fair = fair };
     for (size_t i = 0; i < ELEMENTS(queue->order); i++)
         queue->order[i] = (struct tree){ .compare = compare, .update = update };
 }
@@ -257,30 +254,6 @@ static struct queue_class *class_of(struct queue *queue, const struct job *job)
 /* --- places
  * -------------------------------------------------------------------------------------------- */
 
-void queue_forget_fresh(struct queue *queue, struct queue_class *class)
-{
-    if (!class->fresh)
-        return;
-    class->fresh = false;
-    DL_DELETE2(queue->fresh, class, fresh_prev, fresh_next);
-}
-
-void queue_note_told(struct planner *planner, struct queue_class *class)
-{
-    if (class->told || planner->n_groups <= 1)
-        return;
-    class->told = true;
-    DL_APPEND2(planner->queue.told, class, told_prev, told_next);
-}
-
-void queue_forget_told(struct queue *queue, struct queue_class *class)
-{
-    if (!class->told)
-        return;
-    class->told = false;
-    DL_DELETE2(queue->told, class, told_prev, told_next);
-}
-
 static bool may_fit(const struct least *least, const struct resources *most,
                     const struct resources *all)
 {
@@ -339,55 +312,6 @@ static bool starts_behind(const struct planner *planner, uint32_t group,
     return key == NULL || rank >= key->rank;
 }
 
-static uint32_t n_before(const struct tree *order, const struct queue_class *key)
-{
-    const struct tree_node *at = order->root;
-    uint32_t n = 0;
-
-    while (at != NULL) {
-        bool before = compare(at, &key->tree) < 0;
-        const struct queue_class *left = (const struct queue_class *)at->left;
-
-        if (before)
-            n += 1 + (left != NULL ? left->n_below : 0);
-        at = before ? at->right : at->left;
-    }
-    return n;
-}
-
-uint32_t queue_place(const struct planner *planner, const struct queue_class *class)
-{
-    const struct queue_key key = queue_key(planner, class);
-    struct queue_class from;
-    uint32_t n = 0;
-
-    for (uint32_t g = 0; g < planner->n_groups; g++) {
-        const struct tree *order = &planner->queue.order[g];
-
-        if (!starts_behind(planner, g, &key, &from))
-            n += order->root != NULL ? ((const struct queue_class *)order->root)->n_below : 0;
-        else
-            n += n_before(order, &from);
-    }
-    return n;
-}
-
-struct queue_class *queue_at(const struct queue *queue, uint32_t place)
-{
-    struct tree_node *at = queue->order[0].root;
-
-    while (at != NULL) {
-        const struct queue_class *left = (const struct queue_class *)at->left;
-        uint32_t before = left != NULL ? left->n_below : 0;
-
-        if (place == before)
-            return (struct queue_class *)at;
-        at = place < before ? at->left : at->right;
-        place -= place < before ? 0 : before + 1;
-    }
-    return NULL;
-}
-
 static struct queue_class *earlier(const struct planner *planner, struct queue_class *a,
                                    struct queue_class *b)
 {
@@ -435,14 +359,6 @@ struct queue_class *queue_fitting_after(const struct planner *planner, const str
     return first;
 }
 
-void queue_try_again(struct queue *queue, struct queue_class *class)
-{
-    if (class->fresh)
-        return;
-    class->fresh = true;
-    DL_APPEND2(queue->fresh, class, fresh_prev, fresh_next);
-}
-
 static void order_remove(struct queue *queue, struct queue_class *class)
 {
     if (!tree_holds(&class->tree))
@@ -470,8 +386,6 @@ void queue_follow_share(struct queue *queue, struct share *share, bool moves)
 {
     struct queue_class *class;
 
-    queue->reordered = queue->reordered || moves;
-    queue->moved = queue->moved || moves;
     DL_FOREACH2(share->classes, class, share_next)
     {
         bool stands = moves && tree_holds(&class->tree);
@@ -479,7 +393,6 @@ void queue_follow_share(struct queue *queue, struct share *share, bool moves)
         if (stands)
             order_remove(queue, class);
         class->next_turn.served = share->served;
-        class->hopeless = VERDICT_NONE;
         if (stands)
             order_insert(queue, class);
     }
@@ -487,18 +400,13 @@ void queue_follow_share(struct queue *queue, struct share *share, bool moves)
 
 static void set_next(struct queue *queue, struct queue_class *class, struct job *next)
 {
-    queue->reordered = true;
     order_remove(queue, class);
     class->next = next;
-    class->hopeless = VERDICT_NONE;
-    queue_forget_told(queue, class);
-    if (next == NULL || class->never) {
-        queue_forget_fresh(queue, class);
+    class->failed_in = 0;
+    if (next == NULL || class->never)
         return;
-    }
     class->next_turn = queue_turn(queue, next);
     order_insert(queue, class);
-    queue_try_again(queue, class);
 }
 
 uint32_t queue_before(const struct job *job)
@@ -529,25 +437,21 @@ static void insert(struct queue_class *class, struct job *job)
     class->n_jobs++;
 }
 
-void queue_might_move(struct planner *planner)
+void queue_might_move(struct cluster *cluster)
 {
-    planner->queue.wanted = true;
+    cluster->queue_moves = true;
 }
 
 void queue_enter(struct cluster *cluster, struct job *job, bool tell)
 {
     struct queue *queue = &cluster->planner->queue;
     struct queue_class *class = class_of(queue, job);
-    bool has_promises = class->n_jobs > 0 && class->jobs != class->next;
     struct job *passed = class->next;
 
     insert(class, job);
     queue->n_jobs++;
     job->plan.queue_class = class;
     share_enter(cluster, class->share, job, tell);
-    count_sharing(cluster->planner, job);
-    if (!class->never)
-        resources_add(&queue->minima, &class->least.total, 1);
     if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
         cluster->first_queued = job;
     if (class->never) {
@@ -562,8 +466,7 @@ void queue_enter(struct cluster *cluster, struct job *job, bool tell)
         set_next(queue, class, job);
         if (tell && passed != NULL)
             queue_tell(cluster, passed, VERDICT_BEHIND);
-        /* it came back and others of its class have a promise: the order is looked at afresh */
-        queue->wanted = queue->wanted || (has_promises && job->plan.class_next != NULL);
+        queue_might_move(cluster); /* a pass that went through the queue before has not tried it */
     }
 }
 
@@ -579,7 +482,7 @@ static void drop_promise(struct cluster *cluster, struct job *job)
             queue->promised[kept++] = queue->promised[i];
     queue->n_promised = kept;
     job->plan.promised = false;
-    queue->wanted = true; /* its room is somebody else's now */
+    queue_might_move(cluster); /* its room is somebody else's now */
     job_touch(cluster, job);
 }
 
@@ -600,22 +503,15 @@ void queue_leave(struct cluster *cluster, struct job *job)
     drop_promise(cluster, job);
     if (queue->held == job) {
         queue->held = NULL;
-        queue->wanted = true; /* others may start where it was to go */
+        queue_might_move(cluster); /* others may start where it was to go */
     }
-    if (class->next == job) {
-        bool told = class->told;
-
+    if (class->next == job)
         set_next(queue, class, job->plan.class_next);
-        if (told && queue->n_open + !tree_holds(&class->tree) > QUEUE_DEPTH)
-            queue->wanted = true; /* another one may be before the depth */
-    }
     tree_remove(&class->order, &job->plan.in_class);
     DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
     queue_forget_places(job);
     queue->n_jobs--;
     share_leave(class->share);
-    if (!class->never)
-        resources_add(&queue->minima, &class->least.total, -1);
     job->plan.queue_class = NULL;
     job->plan.verdict = VERDICT_NONE;
     if (--class->n_jobs > 0)
@@ -640,13 +536,11 @@ void queue_promise(struct cluster *cluster, struct job *job)
 void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never)
 {
     struct queue *queue = &cluster->planner->queue;
-    int64_t n_jobs = class->n_jobs;
     struct job *job;
 
     if (class->never == never)
         return;
     class->never = never;
-    resources_add(&queue->minima, &class->least.total, never ? -n_jobs : n_jobs);
     set_next(queue, class, class->jobs);
     if (!never) {
         DL_DELETE2(queue->never, class, never_prev, never_next);

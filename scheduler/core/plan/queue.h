@@ -43,7 +43,6 @@ struct queue_class {
     struct tree_node tree; /* first; in queue->order while somebody is to be tried */
     struct least least;
     struct least least_below; /* of the subtree, of each kind */
-    uint32_t n_below;         /* of the subtree, itself as well */
     uint64_t digest;
     uint32_t group;
     int32_t priority;
@@ -60,23 +59,14 @@ struct queue_class {
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
     enum queue_fit fits_ever;
     uint64_t failed_in; /* the last round in which it was tried in vain */
-    /* What `next` was told when sums alone showed that it does not fit, VERDICT_NONE: they did not;
-     * the last round in which they did, and queue->n_keeps then */
-    enum queue_verdict hopeless;
-    uint64_t hopeless_in, hopeless_beside;
-    bool never;      /* in queue->never */
-    bool told_never; /* its jobs were told so: if it is not true any more they have to be told */
-    bool deep;       /* it was behind the depth when that was looked at last */
-    bool fresh;      /* in queue->fresh */
-    bool told;       /* in queue->told */
+    bool never;         /* in queue->never */
+    bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
     /* of which job the family was asked for last, and the family itself: by its document, which
      * stays */
     uint64_t family_of;
     char family[JOB_FAMILY_SIZE];
     struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
     struct queue_class *never_next, *never_prev;
-    struct queue_class *fresh_next, *fresh_prev;
-    struct queue_class *told_next, *told_prev;
     struct queue_class *share_next, *share_prev;
     UT_hash_handle hh; /* k: digest */
 };
@@ -91,7 +81,6 @@ struct queue_key {
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
     uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
-    struct resources minima; /* of those, but for those that never fit: the needs of their gangs */
     bool by_turn;
     bool fair;                  /* between users, who have their shares */
     bool knows_shares;          /* of the jobs that were started before a restart */
@@ -100,13 +89,9 @@ struct queue {
     /* of each group, by priority, then by turn; and the same as a list */
     struct tree order[POLICY_GROUPS_MAX];
     struct queue_class *in_order[POLICY_GROUPS_MAX];
-    uint32_t n_open;           /* classes in them */
-    bool reordered;            /* since the look at the jobs behind the depth */
-    bool moved;                /* since then as well: all classes of a user stand elsewhere */
-    uint64_t round;            /* how often it was gone through */
-    struct queue_class *never; /* list: do not fit these nodes even when they are empty */
-    struct queue_class *fresh; /* list: new since the last plan */
-    struct queue_class *told;  /* list, with groups: told what they wait for */
+    uint32_t n_open;                    /* classes in them */
+    uint64_t round;                     /* how often it was gone through */
+    struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
     struct job *promised[PROMISES_MAX]; /* borrowed */
     size_t n_promised;
     /* the last class behind the depth that was tried, when not all were: the next time goes on
@@ -116,14 +101,9 @@ struct queue {
                        * some; borrowed; NULL: none */
     struct placed *kept; /* owned: the takes of the index, until it has to hold other places */
     size_t n_kept;
-    uint64_t n_keeps; /* how often it came to hold others */
-    /* capacity.growths when it was gone through the last time; NEVER_US: whatever is seen next is
-     * to be looked at */
-    uint64_t growths;
     bool hold_check; /* something started since it was looked at whether these can work */
     bool hold_tried; /* places for it were looked for since the queue was last gone through */
     uint64_t offers_version; /* of the offers that `never` was found out with */
-    bool wanted; /* something might fit that did not when the queue was last gone through */
 };
 
 /* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
@@ -131,9 +111,9 @@ struct queue {
 void queue_enter(struct cluster *cluster, struct job *job, bool tell);
 void queue_leave(struct cluster *cluster, struct job *job);
 
-/* something might fit that did not, or a promise cannot be kept: the next plan goes through the
- * queue from its start */
-void queue_might_move(struct planner *planner);
+/* something might fit that did not, or a promise cannot be kept: the next pass of the plan goes
+ * through the queue from its start */
+void queue_might_move(struct cluster *cluster);
 
 /* the next job of its class is promised room */
 void queue_promise(struct cluster *cluster, struct job *job);
@@ -149,15 +129,6 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class, bool ne
 
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
-void queue_forget_fresh(struct queue *queue, struct queue_class *class);
-
-/* queue_note_told, queue_forget_told - with groups: its next job is told what it waits for, or that
- * it is behind the depth */
-void queue_note_told(struct planner *planner, struct queue_class *class);
-void queue_forget_told(struct queue *queue, struct queue_class *class);
-
-/* queue_try_again - with the next plan, as if it were new */
-void queue_try_again(struct queue *queue, struct queue_class *class);
 
 /* queue_follow_share - its user has had more; moves: so his classes stand behind others. O(n) in
  * his classes */
@@ -174,13 +145,6 @@ uint32_t queue_before(const struct job *job);
 /* queue_key - where a class is, as its group stands now */
 struct queue_key queue_key(const struct planner *planner, const struct queue_class *class);
 int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
-
-/* queue_place - how many classes are to be tried before that one. O(groups x log n) */
-uint32_t queue_place(const struct planner *planner, const struct queue_class *class);
-
-/* queue_at - the class at that place, when there are no groups; NULL: there are not so many.
- * O(log n) */
-struct queue_class *queue_at(const struct queue *queue, uint32_t place);
 
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);

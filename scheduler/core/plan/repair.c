@@ -230,7 +230,7 @@ void plan_examine(struct plan *plan, struct job *job)
         job_set_lacking(plan->cluster, job, false);
     }
     if (lacked || job->plan.lacking || is_leaving(job))
-        queue_might_move(plan->planner); /* it is served before all that wait */
+        queue_might_move(plan->cluster); /* it is served before all that wait */
 }
 
 /* --- lacking jobs
@@ -427,11 +427,11 @@ void plan_finish(struct plan *plan, struct job *job)
         finish_role(plan, job, r);
     if (job->plan.lacking && !lacks(job)) {
         job_set_lacking(plan->cluster, job, false);
-        queue_might_move(plan->planner); /* the room kept for it is free */
+        queue_might_move(plan->cluster); /* the room kept for it is free */
     }
     if (!job->plan.lacking)
         job->waits_for_room = false;
     if (is_leaving(job))
-        queue_might_move(plan->planner); /* it changed since it was examined */
+        queue_might_move(plan->cluster); /* it changed since it was examined */
     job_settle(plan->cluster, job, plan->now);
 }

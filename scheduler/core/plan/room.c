@@ -27,7 +27,6 @@
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/refusals.h"
 #include "scheduler/core/plan/reserve.h"
 #include "scheduler/core/plan/victims.h"
 #include "scheduler/core/policy/policy.h"
@@ -337,10 +336,10 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     bool fits;
 
     /* before anything is taken and put back: each role by itself, with any jobs giving way */
-    if (!plan_fits_by_count(plan, demands, n, false))
-        return false;
+    for (size_t d = 0; d < n; d++)
+        if (!demand_might_fit(&plan->planner->rooms, &demands[d]))
+            return false;
     placed = xcalloc(size, sizeof *placed);
-    plan->looked = true;
     plan->searched = false;
     fits = search(plan, job, demands, n, &victims, placed);
     if (!fits && goes_before_all(plan, job)) {

@@ -63,23 +63,37 @@ static void take_spare(struct plan *plan, const struct job *job, uint32_t server
     resources_add(&plan->spare.left, &need, -(int64_t)servers);
 }
 
+/* It is elastic and could run, or does. */
+static bool shares(const struct job *job)
+{
+    return job_elastic_role(job) >= 0 && (job->plan.queue_class != NULL || job_is_started(job));
+}
+
 /* The room that nobody has for good, once all waiting jobs have their minima; and how many share
- * it. Servers are not given back, so they come out of that alone. Once in a pass, from kept
- * sums. */
+ * it. Servers are not given back, so they come out of that alone. Once in a pass that asks, linear
+ * in all. */
 static void sum_up(struct plan *plan)
 {
     const struct planner *planner = plan->planner;
     const struct queue *queue = &planner->queue;
     struct spare *spare = &plan->spare;
+    const struct queue_class *class;
+    const struct node *node;
+    const struct job *job;
 
     if (spare->known)
         return;
-    *spare =
-        (struct spare){ .known = true, .left = planner->rooms.could, .n_jobs = planner->n_sharing };
+    *spare = (struct spare){ .known = true };
+    for (node = plan->cluster->nodes; node != NULL; node = node->hh.next)
+        add_node(&spare->left, node);
+    DL_FOREACH2(plan->cluster->active, job, active_next)
+    spare->n_jobs += shares(job);
+    for (class = queue->classes; class != NULL; class = class->hh.next)
+        if (!class->never)
+            resources_add(&spare->left, &class->least.total, -(int64_t) class->n_jobs);
     spare->left.cpu_millicores -=
         planner->total.cpu_millicores -
         policy_load_limit(planner->total.cpu_millicores, plan->cluster->config.max_load_permille);
-    resources_add(&spare->left, &queue->minima, -1);
     for (size_t i = 0; i < queue->n_promised; i++)
         take_spare(plan, queue->promised[i],
                    promised_beyond(queue->promised[i], queue->promised[i]->plan.queue_class));

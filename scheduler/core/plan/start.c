@@ -9,16 +9,12 @@
  * nodes are kept (plan/hold.c), else smaller gangs behind it that follow one another would keep it
  * out.
  *
- * When something might fit that did not, the queue is gone through from its start: all promises
- * are off, lacking jobs are served first, then processes that are to leave a draining node, then
- * class after class. A class of which one job does not fit is passed by as a whole, and after
- * QUEUE_DEPTH of those the rest is promised nothing: the cost is bounded however many wait. Room
- * that is free now is offered to those behind as well, and to a new class, however deep. When
- * nothing came free, only new classes are tried, each behind all promises that are not for those
- * after it.
- *
- * Each time most classes fail as they did before, by sums: such a one costs those sums, of which
- * few have to be counted (plan/refusals.c), or nothing when no room has more than the last time. */
+ * The queue is gone through from its start: all promises are off, lacking jobs are served first,
+ * then processes that are to leave a draining node, then class after class. A class of which one
+ * job does not fit is passed by as a whole, and after QUEUE_DEPTH of those the rest is promised
+ * nothing: the cost is bounded however many wait. Room that is free now is offered to those behind
+ * as well. Most classes fail by sums, before anything is taken. A further pass of the plan goes
+ * through it again only when something might fit that did not. */
 #include "scheduler/core/plan/start.h"
 
 #include <utlist.h>
@@ -37,7 +33,6 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
-#include "scheduler/core/plan/refusals.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/room.h"
 #include "scheduler/core/plan/servers.h"
@@ -46,6 +41,10 @@
 /* For those who give way for more parameter servers than a gang must have: one that cannot be
  * killed keeps nobody for ever. */
 #define SERVERS_WAIT_US (30 * USEC_PER_SEC)
+
+/* Classes that are found never to fit, in one pass. They are told so, and not tried again before
+ * nodes offer something else. */
+#define NEVER_MOST 1024
 
 enum outcome { STARTED, PROMISED, FAILED };
 
@@ -120,9 +119,8 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     bool fits;
 
     job->plan.held_back = false;
-    if (job->plan.n_places == 0 && !plan_fits_by_count(plan, demands, n, true))
+    if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
         return false; /* most of them */
-    plan->looked = true;
     placed = xcalloc(size + plan_more_servers(job), sizeof *placed);
     fits = plan_keep_places(plan, job, true);
     if (!fits && plan_promised_servers(job, size) > 0) {
@@ -179,7 +177,7 @@ static bool promise(struct plan *plan, struct job *job, const struct demand *dem
     if (!kept && !plan_make_room(plan, job, demands, n))
         return false;
     if (job->plan.held_back && !kept) /* by stops in places that it has no longer */
-        queue_might_move(plan->planner);
+        queue_might_move(plan->cluster);
     queue_tell(plan->cluster, job, there ? VERDICT_OVER_LOAD : VERDICT_PROMISED);
     queue_promise(plan->cluster, job);
     return true;
@@ -240,9 +238,6 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
-    class->deep = false;
-    queue_forget_fresh(queue, class);
-    queue_note_told(plan->planner, class);
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
@@ -280,7 +275,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
 
     plan_hold(plan, class, demands, n);
     if (!class->told_never && job->plan.n_places == 0 &&
-        !plan_fits_by_count(plan, demands, n, true))
+        !gang_fits_by_count(rooms, demands, n, true))
         return FAILED; /* most of them */
     for (size_t d = 0; d < n; d++)
         if (capacity_best_fit(rooms, &demands[d].want, true) == NULL)
@@ -292,77 +287,26 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     return FAILED;
 }
 
-/* Those behind the depth; NULL: all. A group that came to have less than its share while the queue
- * was gone through went to the front of it: a new job there has not been tried, and will be. */
-static void tell_fresh(struct plan *plan, const struct queue_key *depth)
+/* Those behind the depth, by the key of the last that was tried; NULL: all were. A group that came
+ * to have less than its share meanwhile went to the front: a new job there will be tried. */
+static void tell_untried(struct plan *plan, const struct queue_key *depth)
 {
-    struct queue *queue = &plan->planner->queue;
-    struct queue_class *class;
-    struct queue_class *next;
+    const struct queue *queue = &plan->planner->queue;
+    struct queue_class *class = queue_after(plan->planner, NULL);
 
-    DL_FOREACH_SAFE2(queue->fresh, class, next, fresh_next)
-    {
+    while (class != NULL) {
         const struct queue_key key = queue_key(plan->planner, class);
+        enum queue_verdict verdict = class->next->plan.verdict;
+        bool is_new = verdict == VERDICT_NONE || verdict == VERDICT_BEHIND;
 
-        if (depth != NULL && queue_key_compare(&key, depth) <= 0)
-            continue;
-        queue_forget_fresh(queue, class);
-        queue_tell(plan->cluster, class->next, VERDICT_DEEP);
+        if (class->failed_in != queue->round) {
+            if (is_new && (depth == NULL || queue_key_compare(&key, depth) <= 0))
+                queue_might_move(plan->cluster);
+            else if (depth != NULL)
+                queue_tell(plan->cluster, class->next, VERDICT_DEEP);
+        }
+        class = queue_next(plan->planner, class, &key);
     }
-    if (queue->fresh != NULL)
-        queue_might_move(plan->planner);
-}
-
-/* With groups: jobs with a reason that were not come to this time. As many are told that as are
- * tried in one plan, and one for each new class since. */
-static void tell_passed_by(struct plan *plan)
-{
-    struct queue *queue = &plan->planner->queue;
-    struct queue_class *class;
-    struct queue_class *next;
-
-    DL_FOREACH_SAFE2(queue->told, class, next, told_next)
-    {
-        if (class->failed_in == queue->round)
-            continue;
-        queue_forget_told(queue, class);
-        queue_tell(plan->cluster, class->next, VERDICT_DEEP);
-    }
-}
-
-/* When a class came or went others are behind the depth that were not: they are told so. Or the
- * other way round: the next pass tries them, as if they were new. This is looked at last, when it
- * is known who stays. With groups a place is no fact: promises meanwhile decide which of them go
- * first, so only going through the queue tells (tell_passed_by). */
-static void look_at_depth(struct plan *plan)
-{
-    struct queue *queue = &plan->planner->queue;
-    struct queue_class *class;
-
-    if (!queue->reordered || plan->planner->n_groups > 1)
-        return;
-    queue->reordered = false;
-    for (uint32_t i = QUEUE_DEPTH; i < queue->n_open; i++) {
-        class = queue_at(queue, i);
-        if (class->deep && queue->moved)
-            continue;
-        if (class->deep)
-            break; /* as are all behind it, but for new ones, which were told */
-        class->deep = true;
-        if (!class->fresh)
-            queue_tell(plan->cluster, class->next, VERDICT_DEEP);
-    }
-    for (uint32_t i = MIN_OF(QUEUE_DEPTH, queue->n_open); i > 0; i--) {
-        class = queue_at(queue, i - 1);
-        class->deep = false;
-        if (class->fresh || (queue->moved && class->next->plan.verdict != VERDICT_DEEP))
-            continue;
-        if (class->next->plan.verdict != VERDICT_DEEP)
-            break;
-        queue_try_again(queue, class);
-        plan->cluster->plan_wanted = true;
-    }
-    queue->moved = false;
 }
 
 /* A job whose turn did not come any more keeps nothing of its promise: neither the places, on nodes
@@ -412,188 +356,64 @@ static void go_deep(struct plan *plan, const struct queue_key *depth)
     queue->deep = from;
 }
 
-/* Sums tell again that it does not fit, even if all others give way, and that its reason is
- * true. */
-static bool fails_by_count(struct plan *plan, const struct queue_class *class)
-{
-    const struct demand *demands = class->demands;
-    size_t n = class->n_demands;
-
-    return !plan_fits_by_count(plan, demands, n, true) &&
-           !plan_fits_by_count(plan, demands, n, false) &&
-           (class->hopeless != VERDICT_WAITS ||
-            !plan_hold_keeps_out(plan, class->next, demands, n));
-}
-
-/* Since it failed so the last time no room has more, and the room kept for the held gang is the
- * same. That no node has other labels is another question. */
-static bool has_no_more(const struct plan *plan, const struct queue_class *class)
-{
-    const struct planner *planner = plan->planner;
-
-    return class->hopeless_in + 1 == planner->queue.round &&
-           class->hopeless_beside == planner->queue.n_keeps &&
-           plan->growths == planner->rooms.growths;
-}
-
-/* Its next job failed by sums alone the last time, and so it does now, and its reason is true
- * still: it fails again, and that is no news. Most of the queue: nothing else is looked at for it,
- * and not even sums where no room has more since. */
-static bool is_hopeless(struct plan *plan, const struct queue_class *class)
-{
-    return class->hopeless != VERDICT_NONE && class->hopeless == class->next->plan.verdict &&
-           plan->planner->rooms.holding && plan->planner->n_groups <= 1 && !class->fresh &&
-           !class->told_never && class->fits_version == plan->cluster->offers_version &&
-           (has_no_more(plan, class) || fails_by_count(plan, class));
-}
-
-/* Of those behind the held gang, while the room kept for that is off the rooms. With groups what is
- * lent decides as well. */
-static void note_hopeless(const struct plan *plan, struct queue_class *class)
-{
-    const struct planner *planner = plan->planner;
-
-    if (plan->looked || !planner->rooms.holding || planner->n_groups > 1 ||
-        planner->queue.n_promised == PROMISES_MAX) {
-        class->hopeless = VERDICT_NONE;
-        return;
-    }
-    class->hopeless = class->next->plan.verdict;
-    class->hopeless_in = planner->queue.round;
-    class->hopeless_beside = planner->queue.n_keeps;
-}
-
 /* A group that comes to its guarantee on the way goes on among the others: a class that failed
  * while it went first does not fit there either. */
 static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
 {
     uint64_t round = plan->planner->queue.round;
-    enum outcome outcome = FAILED;
+    enum outcome outcome;
 
     if (class->failed_in == round)
         return STARTED;
-    plan->looked = false;
-    if (is_hopeless(plan, class))
-        class->deep = false;
-    else
-        outcome = try_next(plan, class);
-    if (outcome != FAILED)
-        return outcome;
-    class->failed_in = round;
-    note_hopeless(plan, class);
-    return FAILED;
+    outcome = try_next(plan, class);
+    if (outcome == FAILED)
+        class->failed_in = round;
+    return outcome;
 }
 
 static void go_through(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
-    uint64_t n_assigned = plan->planner->n_assigned;
+    uint64_t n_assigned = plan->cluster->n_assigned;
     struct job *promised[PROMISES_MAX];
     size_t n_promised = queue->n_promised;
-    const struct queue_key all = { .rank = UINT32_MAX };
     struct queue_class *class;
     struct queue_key key;
     struct job *held = queue->held;
-    unsigned failed = 0, left = 0;
+    unsigned failed = 0, never = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
-    queue->wanted = false;
+    plan->cluster->queue_moves = false;
     queue->round++;
     plan->check_hold = queue->hold_check;
-    plan->growths = plan->planner->rooms.n_log == 0 ? queue->growths : NEVER_US;
-    queue->growths = plan->planner->rooms.growths;
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
     plan_repair(plan);
     plan_drain_to_places(plan);
-    plan_refusals_begin(plan);
     class = queue_after(plan->planner, NULL);
-    while (class != NULL && failed < QUEUE_DEPTH) {
+    while (class != NULL && failed < QUEUE_DEPTH && never < NEVER_MOST) {
         bool fails;
 
         key = queue_key(plan->planner, class);
         fails = try_in_turn(plan, class) == FAILED; /* else the class may be gone */
-        failed += fails;
-        left += fails && class->never;
+        failed += fails && !class->never;
+        never += fails && class->never;
         class = fails ? queue_next(plan->planner, class, &key) : queue_after(plan->planner, &key);
     }
+    if (never == NEVER_MOST) /* they left the order: the next pass goes on behind them */
+        queue_might_move(plan->cluster);
     if (class != NULL)
         go_deep(plan, &key);
-    plan_refusals_end(plan);
     plan_hold_off(plan);
-    tell_fresh(plan, class != NULL ? &key : &all);
-    if (class != NULL)
-        tell_passed_by(plan);
-    if (class != NULL && left > 0)
-        queue_might_move(plan->planner); /* as many more are before the depth */
+    tell_untried(plan, class != NULL ? &key : NULL);
     tell_broken(plan, promised, n_promised);
     if (held != NULL)
         tell_broken(plan, &held, 1);
     /* a later job was in nobody's way then but is now: once more, until it is stable */
-    queue->hold_check = n_assigned != plan->planner->n_assigned;
+    queue->hold_check = n_assigned != plan->cluster->n_assigned;
     if (queue->hold_check || n_promised != queue->n_promised ||
         memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
-        queue_might_move(plan->planner);
-}
-
-static bool is_after(const struct queue *queue, const struct job *job,
-                     const struct queue_class *class)
-{
-    const struct turn turn = queue_turn(queue, job);
-
-    return job->spec->priority < class->priority ||
-           (job->spec->priority == class->priority && turn_compare(&turn, &class->next_turn) > 0);
-}
-
-/* Somebody behind it has a promise, or nodes are kept for somebody behind it. With groups, promises
- * decide which of them go first, so the jobs behind the depth are not known. */
-static bool goes_before(const struct planner *planner, const struct queue_class *class)
-{
-    const struct queue *queue = &planner->queue;
-
-    if (planner->n_groups > 1)
-        return queue->n_promised > 0 || queue->held != NULL ||
-               (queue->n_open > QUEUE_DEPTH && queue_place(planner, class) < QUEUE_DEPTH);
-    for (size_t i = 0; i < queue->n_promised; i++)
-        if (is_after(queue, queue->promised[i], class))
-            return true;
-    return queue->held != NULL && is_after(queue, queue->held, class);
-}
-
-static void try_deep_alone(struct plan *plan, struct queue_class *class)
-{
-    struct queue *queue = &plan->planner->queue;
-    bool started = try_deep(plan, class) == STARTED;
-
-    plan_hold_off(plan);
-    tell_fresh(plan, NULL);
-    queue->hold_check = queue->hold_check || started;
-    if (started) /* its like may fit as well */
-        queue_might_move(plan->planner);
-}
-
-/* One new class; nothing came free, so nobody else would fit. */
-static void try_alone(struct plan *plan, struct queue_class *class)
-{
-    struct queue *queue = &plan->planner->queue;
-    uint64_t n_assigned = plan->planner->n_assigned;
-    size_t n_promised = queue->n_promised;
-    bool last;
-
-    if (queue_place(plan->planner, class) >= QUEUE_DEPTH) {
-        try_deep_alone(plan, class);
-        return;
-    }
-    do {
-        last = class->n_jobs == 1;
-    } while (try_next(plan, class) != FAILED && !last && class->next != NULL &&
-             queue_place(plan->planner, class) < QUEUE_DEPTH); /* where its next job stands */
-    plan_hold_off(plan);
-    queue->hold_check = queue->hold_check || n_assigned != plan->planner->n_assigned;
-    /* the greedy search may go another way for others, and its group may not go first any more */
-    if (n_assigned != plan->planner->n_assigned ||
-        (plan->planner->n_groups > 1 && n_promised != queue->n_promised))
-        queue_might_move(plan->planner);
+        queue_might_move(plan->cluster);
 }
 
 void plan_queue_release(struct plan *plan)
@@ -606,25 +426,15 @@ void plan_queue_release(struct plan *plan)
 
         if (job->plan.held_back &&
             !waits_for_stops(plan, job, demands, gang_demands_of_job(job, demands)))
-            queue_might_move(plan->planner);
+            queue_might_move(plan->cluster);
     }
 }
 
 void plan_queue(struct plan *plan)
 {
-    struct queue *queue = &plan->planner->queue;
-
     shares_know(plan->cluster);
-    /* several at once, or one that goes before a job with a promise or nodes: that is a matter of
-     * order */
-    if (queue->fresh != NULL &&
-        (queue->fresh->fresh_next != NULL || goes_before(plan->planner, queue->fresh)))
-        queue->wanted = true;
-    if (queue->wanted)
+    if (plan->cluster->queue_moves)
         go_through(plan);
-    else if (queue->fresh != NULL)
-        try_alone(plan, queue->fresh);
-    look_at_depth(plan);
 }
 
 bool plan_queue_waits(const struct cluster *cluster)

@@ -231,7 +231,7 @@ static void look_at(struct plan *plan, struct job *job)
     struct room *room;
     double gain = 0;
 
-    if (job->learned->exchange.with != 0)
+    if (job->plan.exchange.with != 0)
         plan_exchange_goes_on(plan, job);
     if (job->learned->moving && role >= 0)
         come_back(job, (uint32_t)role);
@@ -264,8 +264,8 @@ void plan_stragglers(struct plan *plan)
 
     DL_FOREACH2(plan->cluster->touched, job, plan.touched_next)
     {
-        if (job->learned == NULL || (job->learned->straggler == 0 && !job->learned->moving &&
-                                     job->learned->exchange.with == 0))
+        if (job->learned == NULL ||
+            (job->learned->straggler == 0 && !job->learned->moving && job->plan.exchange.with == 0))
             continue;
         jobs = xreallocarray(jobs, n + 1, sizeof(*jobs));
         jobs[n++] = job;

@@ -72,7 +72,7 @@ bool victim_before(const struct process *a, const struct process *b)
     FIRST_IF(a->state < PROCESS_RUNNING, b->state < PROCESS_RUNNING);
     FIRST_IF(a->index >= a->job->spec->roles[a->role].max,
              b->index >= b->job->spec->roles[b->role].max);
-    FIRST_IF(a->node->pressed_prev != NULL, b->node->pressed_prev != NULL);
+    FIRST_IF(a->node->owes, b->node->owes);
     FIRST_IF(a->idles, b->idles);
     FIRST_IF(speed_of(a) < speed_of(b), speed_of(b) < speed_of(a));
     a_busy = busy_since_us(a);

@@ -172,6 +172,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
     to->plan.gives = job->plan.gives;
+    to->plan.exchange = job->plan.exchange;
     to->plan.noted_us = job->plan.noted_us;
     to->plan.servers_until_us = job->plan.servers_until_us;
     to->plan.servers = job->plan.servers;
@@ -265,10 +266,10 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy->gpu_types.fixed = false;
     shares_copy(&copy->planner->queue, &cluster->planner->queue);
     copy_promises(copy, cluster);
-    past_refusals_copy(copy->planner, cluster->planner);
+    past_refusals_copy(copy, cluster);
     cluster_effects_clear(copy);
     facts_copy(copy, cluster);
-    copy->plan_wanted = cluster->plan_wanted;
+    copy->plan_wanted = cluster->plan_wanted || deadline_at(&cluster->pause) != NEVER_US;
     return copy;
 }
 
