@@ -24,7 +24,6 @@
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/reserve.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -163,7 +162,6 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
         past_refusals_note(cluster, process, why, text, now);
     deadline_set(&cluster->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
                  now.now_us + FORGOTTEN_AFTER_US);
-    plan_reserve_forget(job); /* it may have been there */
     cluster->plan_wanted = true;
 }
 
