@@ -95,8 +95,9 @@ struct cluster *cluster_free(struct cluster *cluster)
     HASH_ITER(hh, cluster->nodes, node, next_node)
     {
         HASH_DEL(cluster->nodes, node);
-        (void)node_free(NULL, node);
+        (void)node_free(node);
     }
+    nodes_free_removed(cluster);
     after_free(cluster);
     holdings_done(&cluster->holdings);
     free(cluster->past_refusals);

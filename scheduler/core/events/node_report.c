@@ -389,9 +389,6 @@ int cluster_remove_node(struct cluster *cluster, struct node *node, struct insta
     node_end_lease(cluster, node);
     effect_forget_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, "node-removed", "%s was removed", node->name);
-    HASH_DEL(cluster->nodes, node);
-    (void)node_free(cluster, node);
-    cluster->offers_version++;
-    cluster->plan_wanted = true;
+    node_remove(cluster, node);
     return 0;
 }

@@ -56,6 +56,7 @@ struct cluster {
     struct job *touched,
         *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
+    struct node *removed; /* list: that planning may still speak of, until the next plan; owned */
     bool queue_moves; /* something might fit that did not when the queue was last gone through */
     uint64_t plan_owed_us; /* until then plans have had their share of the time */
     struct deadline pause; /* when the plan comes that was wanted meanwhile */

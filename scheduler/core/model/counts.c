@@ -357,6 +357,11 @@ void node_list_offer(struct cluster *cluster, struct node *node)
     (void)capacity_set(&cluster->planner->offered, node->empty_room, &empty);
 }
 
+void node_unlist_offer(struct cluster *cluster, struct node *node)
+{
+    capacity_unlist(&cluster->planner->offered, node->empty_room);
+}
+
 void node_offer_changed(struct cluster *cluster, struct node *node)
 {
     const struct process *process;

@@ -53,8 +53,10 @@ void job_touch(struct cluster *cluster, struct job *job);
 /* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
 void node_refresh(struct cluster *cluster, struct node *node);
 
-/* node_list_offer - its room when nothing runs there. O(log nodes) */
+/* node_list_offer - its room when nothing runs there; node_unlist_offer - it was removed.
+ * O(log nodes) */
 void node_list_offer(struct cluster *cluster, struct node *node);
+void node_unlist_offer(struct cluster *cluster, struct node *node);
 
 /* node_offer_changed - the same as node_refresh when it is new or offers something else */
 void node_offer_changed(struct cluster *cluster, struct node *node);

@@ -23,11 +23,12 @@
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node_disk.h"
+#include "scheduler/core/model/node_gpu_type.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
+#include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/plan.h"
 
 #define REASON_QUARANTINED                                                                         \
     "three different jobs could not be started there and none could; set it ready when it is "     \
@@ -73,18 +74,39 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
     return node;
 }
 
-/* node_free - cluster NULL: everything goes, there is nothing left to be told */
-struct node *node_free(struct cluster *cluster, struct node *node)
+struct node *node_free(struct node *node)
 {
-    if (cluster != NULL) {
-        plan_forget_node(cluster, node);
-        node_forget_machine(cluster, node);
-    }
     free(node->room);
     free(node->empty_room);
     free(node->ports_foreign);
     free(node);
     return NULL;
+}
+
+void node_remove(struct cluster *cluster, struct node *node)
+{
+    HASH_DEL(cluster->nodes, node);
+    unfit_forget_node(cluster, node);
+    node_set_gpu_type(cluster, node, false);
+    node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
+    node_refresh(cluster, node);
+    node_unlist_offer(cluster, node);
+    deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
+    deadline_set(&cluster->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
+    node_forget_machine(cluster, node);
+    LL_PREPEND2(cluster->removed, node, removed_next);
+    cluster->offers_version++;
+    cluster->plan_wanted = true;
+}
+
+void nodes_free_removed(struct cluster *cluster)
+{
+    struct node *node;
+    struct node *next;
+
+    LL_FOREACH_SAFE2(cluster->removed, node, next, removed_next)
+    (void)node_free(node);
+    cluster->removed = NULL;
 }
 
 bool node_offers_same(const struct node_offer *a, const struct node_offer *b)

@@ -140,6 +140,7 @@ struct node {
     bool unheard;                                                        /* it is counted as such */
     bool owes; /* more than it has, its own services included, when what stops is gone */
     struct node *lease_next, *lease_prev; /* cluster->leases, or starting */
+    struct node *removed_next;            /* cluster->removed */
     uint32_t effects_pending;
     UT_hash_handle hh; /* k: name */
 };
@@ -149,7 +150,12 @@ bool node_offers_same(const struct node_offer *a, const struct node_offer *b);
 struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
                       const struct node_offer *offer);
 
-struct node *node_free(struct cluster *cluster, struct node *node);
+struct node *node_free(struct node *node);
+
+/* node_remove - no process is left on it. It is freed with the next plan, as planning may speak of
+ * its room until then; nodes_free_removed - all that wait for that */
+void node_remove(struct cluster *cluster, struct node *node);
+void nodes_free_removed(struct cluster *cluster);
 
 /* node_quarantine - a ready one takes nothing new until an operator sets it ready */
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);

@@ -27,8 +27,6 @@
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/node.h"
-#include "scheduler/core/model/node_gpu_type.h"
-#include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/hold.h"
@@ -62,14 +60,14 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     return NULL;
 }
 
-void plan_forget_node(struct cluster *cluster, struct node *node)
+/* No take may speak of a room that is gone: reservations are made afresh. */
+static void forget_removed_nodes(struct cluster *cluster)
 {
     struct planner *planner = cluster->planner;
     struct job *job;
 
-    unfit_forget_node(cluster, node);
-    node_set_gpu_type(cluster, node, false);
-    /* no take may speak of a room that is gone: reservations are made afresh */
+    if (cluster->removed == NULL)
+        return;
     capacity_roll_back(&planner->rooms, 0);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
         queue_forget_places(planner->queue.promised[i]);
@@ -78,11 +76,7 @@ void plan_forget_node(struct cluster *cluster, struct node *node)
     DL_FOREACH2(cluster->lacking, job, plan.lacking_next)
     plan_reserve_forget(job);
     plan_hold_drop(planner);
-    node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
-    node_refresh(cluster, node);
-    capacity_unlist(&planner->offered, node->empty_room);
-    deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
-    deadline_set(&cluster->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
+    nodes_free_removed(cluster);
 }
 
 static struct job **touched_jobs(struct cluster *cluster, size_t *ret_n)
@@ -166,6 +160,7 @@ static void look_at_all(struct cluster *cluster)
 {
     struct node *node;
 
+    forget_removed_nodes(cluster);
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         node_refresh(cluster, node);
     queue_might_move(cluster);

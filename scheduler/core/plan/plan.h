@@ -34,12 +34,10 @@ struct plan {
 struct planner *planner_new(const struct cluster_config *config);
 struct planner *planner_free(struct planner *planner, const struct policy *policy);
 
-/* the node is about to be freed */
-void plan_forget_node(struct cluster *cluster, struct node *node);
-
-/* plan_pass - one pass, the first of a plan looks at everything; new possibilities want another
- * (cluster->plan_wanted) plan_is_quiet - after a restart, until the nodes were heard or a part of a
- * lease is over plan_settle - while it is quiet: events are told, and their consequences wait */
+/* plan_pass - one pass, the first of a plan looks at everything; new possibilities want another:
+ * cluster->plan_wanted
+ * plan_is_quiet - after a restart, until the nodes were heard or a part of a lease is over
+ * plan_settle - while it is quiet: events are told, and their consequences wait */
 void plan_pass(struct cluster *cluster, bool first, struct instant now);
 bool plan_is_quiet(struct cluster *cluster, struct instant now);
 void plan_settle(struct cluster *cluster, struct instant now);

@@ -128,13 +128,15 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     }
 }
 
-/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. NULL: none
- */
-static struct placed *copy_places(struct cluster *copy, const struct placed *places, size_t n)
+/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. None where a
+ * node was removed since: the original makes them afresh as well. */
+static struct placed *copy_places(struct cluster *copy, const struct cluster *cluster,
+                                  const struct placed *places, size_t n, size_t *ret_n)
 {
     struct placed *to;
 
-    if (n == 0)
+    *ret_n = cluster->removed == NULL ? n : 0;
+    if (*ret_n == 0)
         return NULL;
     to = xcalloc(n, sizeof *to);
     for (size_t i = 0; i < n; i++) {
@@ -151,7 +153,7 @@ static void copy_families(struct cluster *copy, const struct cluster *cluster)
     copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
 }
 
-static void copy_job(struct cluster *copy, const struct job *job)
+static void copy_job(struct cluster *copy, const struct cluster *cluster, const struct job *job)
 {
     struct job *to = cluster_job(copy, job->id);
     struct process *other = to->processes;
@@ -176,10 +178,10 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.noted_us = job->plan.noted_us;
     to->plan.servers_until_us = job->plan.servers_until_us;
     to->plan.servers = job->plan.servers;
-    to->plan.places = copy_places(copy, job->plan.places, job->plan.n_places);
-    to->plan.n_places = job->plan.n_places;
-    to->plan.reserved = copy_places(copy, job->plan.reserved, job->plan.n_reserved);
-    to->plan.n_reserved = job->plan.n_reserved;
+    to->plan.places =
+        copy_places(copy, cluster, job->plan.places, job->plan.n_places, &to->plan.n_places);
+    to->plan.reserved =
+        copy_places(copy, cluster, job->plan.reserved, job->plan.n_reserved, &to->plan.n_reserved);
     deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
@@ -262,7 +264,7 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy_families(copy, cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
-            copy_job(copy, job);
+            copy_job(copy, cluster, job);
     copy->gpu_types.fixed = false;
     shares_copy(&copy->planner->queue, &cluster->planner->queue);
     copy_promises(copy, cluster);
