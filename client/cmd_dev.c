@@ -30,7 +30,7 @@ struct dev_options {
     struct common_options common;
     uint64_t nodes, cpu_millicores, memory_bytes, port, lease_us;
     double max_load;
-    const char *state_dir, *policy, *default_cpu, *keep_outputs;
+    const char *state_dir, *policy, *default_cpu, *parking, *keep_outputs;
     bool keep_state;
 };
 
@@ -46,6 +46,8 @@ static const struct option_row dev_options[] = {
     { "policy", "NAME", "allocation policy", option_text, AT(policy) },
     { "default-cpu", "CORES", "of each process of a job that does not say (1)", option_text,
       AT(default_cpu) },
+    { "parking", "TIME", "in which a job is parked once at most (1h; 0: never)", option_text,
+      AT(parking) },
     { "keep-outputs", "TIME", "for which nodes keep files of ended processes (7d)", option_text,
       AT(keep_outputs) },
     { "lease", "S", "after which a silent node is lost", option_period, AT(lease_us) },
@@ -180,6 +182,7 @@ static int check(struct dev *dev, struct dev_config *config, struct edl_error *e
     config->memory_bytes = memory / dev->n_nodes;
     config->policy = options->policy;
     config->default_cpu = options->default_cpu;
+    config->parking = options->parking;
     config->keep_outputs = options->keep_outputs;
     config->max_load = options->max_load;
     config->lease_us = options->lease_us;

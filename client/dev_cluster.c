@@ -455,7 +455,7 @@ static int start_scheduler(struct cluster *cluster, struct edl_error *error)
     _cleanup_free_ char *listen = text_format("127.0.0.1:%" PRIu64, config->port);
     _cleanup_free_ char *load = text_format("%.6g", config->max_load);
     _cleanup_free_ char *lease = text_format("%" PRIu64 "ms", config->lease_us / USEC_PER_MSEC);
-    const char *argv[18] = { program, "--conf",      "",     "--state-dir", state, "--listen",
+    const char *argv[22] = { program, "--conf",      "",     "--state-dir", state, "--listen",
                              listen,  "--port-file", address };
     size_t n = 9;
     const struct {
@@ -463,6 +463,7 @@ static int start_scheduler(struct cluster *cluster, struct edl_error *error)
         const char *option, *value;
     } optional[] = { { config->policy != NULL, "--policy", config->policy },
                      { config->default_cpu != NULL, "--default-cpu", config->default_cpu },
+                     { config->parking != NULL, "--parking", config->parking },
                      { config->max_load > 0.0, "--max-load", load },
                      { config->lease_us != 0, "--lease", lease } };
 

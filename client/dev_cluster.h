@@ -16,8 +16,9 @@ struct dev_config {
     uint64_t n_nodes;
     uint64_t cpu_millicores, memory_bytes; /* of each node */
     const char *keep_outputs;              /* of the agents; NULL: their default */
-    const char *policy;                    /* NULL: the scheduler's default, as for the next four */
+    const char *policy;                    /* NULL: the scheduler's default, as for the next five */
     const char *default_cpu;
+    const char *parking;
     double max_load;
     uint64_t lease_us;
     uint64_t port;   /* 0 = any */

@@ -194,6 +194,11 @@ static const struct option_row rows[] = {
       "for each core or GPU of a process of a job that does not say\n"
       "(default {}: its cores' part of a node's memory)",
       option_bytes, OPTION_LIVE, AT(role_defaults.memory_bytes), BYTES, .fallback = "0" },
+    { "parking", "TIME",
+      "a job that can go on later goes back to the queue for another one at\n"
+      "most once in this time (default {}; 0: never)",
+      option_time, OPTION_AT_START, AT(parking_us), .fallback = "1h", .most = "24h",
+      .wrong = "is not a time up to 24h", .remedy = "for example --parking 1h" },
     { "lease", "TIME", "a node silent for so long is lost (default {})", option_time,
       OPTION_AT_START, AT(lease_us), .fallback = "5s", .least = "2s", .most = "24h",
       .wrong = "is not a time from 2s to 24h", .remedy = "for example --lease 5s" },

@@ -34,6 +34,7 @@ struct scheduler_options {
     uint32_t max_load_permille;
     bool first_come; /* waiting jobs go by their turn, and users have no shares */
     struct role_defaults role_defaults; /* of jobs that do not say what they need */
+    uint64_t parking_us;
     uint64_t lease_us;
     uint64_t away_us[2]; /* told when it stops in order, and when its machine ends; 0: nothing */
     struct holding_limits limits;  /* of jobs that are not over */

@@ -218,6 +218,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
         .first_session = scheduler->orders_base, /* random, of this run */
         .foreign_hold_us = FOREIGN_HOLD_US,
+        .parking_us = scheduler->options.parking_us,
         .keep_ended_jobs = ended_in_core(&scheduler->options),
         .keep_ended_us = ended_in_core_us(&scheduler->options),
         .keep_named_jobs = NAMED_IN_CORE_MAX,

@@ -165,6 +165,7 @@ static const struct document_rule common_rules[] = {
       .n_nested = ELEMENTS(restart_rules) },
     { .key = "dataset", .kind = DOCUMENT_CALL, .call = read_dataset },
     { .key = "on_disconnect", .kind = DOCUMENT_TEXT, .offset = AT(on_disconnect) },
+    { .key = "parking", .kind = DOCUMENT_TEXT, .offset = AT(parking) },
     { .key = "nodeSelector", .kind = DOCUMENT_IGNORED }, /* in a role it counts */
     { .key = "user", .kind = DOCUMENT_TEXT, .offset = AT(user) },
     { .key = "after", .kind = DOCUMENT_ARRAY, .offset = AT(after) },
@@ -524,6 +525,20 @@ static int finish_disconnect(struct document_reader *reader, const struct job_dr
     return EDL_EBADSPEC;
 }
 
+/* Under crowding a job that can go on later may go back to the queue, or never does. */
+static int finish_parking(struct document_reader *reader, const struct job_draft *draft,
+                          struct job_spec *spec)
+{
+    spec->never_parked = draft->parking != NULL && streq(draft->parking, "never");
+    if (draft->parking == NULL || streq(draft->parking, "allowed") || spec->never_parked)
+        return 0;
+    (void)job_draft_refuse(reader, draft, "parking", "allowed or never is expected");
+    (void)edl_error_remedy(reader->error,
+                           "write never for a job that must not go back to the queue while others "
+                           "wait, or leave it out");
+    return EDL_EBADSPEC;
+}
+
 static int finish_user(struct document_reader *reader, const struct job_draft *draft,
                        struct job_spec *spec)
 {
@@ -595,19 +610,13 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,
-        job_draft_finish_array,
-        finish_mode,
-        finish_passes,
-        finish_env,
-        job_draft_finish_after,
-        finish_disconnect,
-        finish_user,
-        finish_umask,
-        finish_checkpoint,
-        finish_teacher,
-        finish_roles,
-        job_draft_finish_workspace_folder,
+        finish_name,       job_draft_finish_array,
+        finish_mode,       finish_passes,
+        finish_env,        job_draft_finish_after,
+        finish_disconnect, finish_parking,
+        finish_user,       finish_umask,
+        finish_checkpoint, finish_teacher,
+        finish_roles,      job_draft_finish_workspace_folder,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -55,6 +55,7 @@ struct submit_draft {
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect, *user, *umask;
+    const char *parking;
     const char *teacher, *checkpoint_path, *workspace_folder;
     const json_t *after, *array_element;
     const char *array;

@@ -179,8 +179,8 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
     if (!streq(a->name, b->name) || !streq(a->user, b->user) || a->mode != b->mode ||
         a->priority != b->priority || a->fault_tolerant != b->fault_tolerant ||
         a->keep_remains != b->keep_remains || a->keep_cut_off != b->keep_cut_off ||
-        a->passes != b->passes || a->port != b->port || a->ports_num != b->ports_num ||
-        a->ports_num_for_sparse != b->ports_num_for_sparse ||
+        a->never_parked != b->never_parked || a->passes != b->passes || a->port != b->port ||
+        a->ports_num != b->ports_num || a->ports_num_for_sparse != b->ports_num_for_sparse ||
         job_spec_umask(a) != job_spec_umask(b) || a->grace_us != b->grace_us ||
         a->restart_max != b->restart_max || a->tries_at_once != b->tries_at_once ||
         a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||

@@ -70,6 +70,7 @@ struct job_spec {
     int32_t priority;
     bool fault_tolerant;
     bool keep_cut_off; /* on_disconnect: keep: what runs on a node that is cut off goes on */
+    bool never_parked; /* parking: never: it keeps what it has until it ends */
     bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
     uint32_t passes;   /* over the data; 0: as its data set says, or one (job_spec_passes) */
     uint32_t port, ports_num,

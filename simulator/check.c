@@ -72,12 +72,23 @@ static void check_reasons(struct sim *sim)
                 job_state_to_string(job->state));
 }
 
+/* It is tried as any other job that waits. */
+static void check_parked(struct sim *sim)
+{
+    const struct job *job;
+
+    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
+    if (job->state == JOB_QUEUED && job->parked_for != 0 && job->plan.queue_class == NULL)
+        violate(sim, "parked", "job %s was parked, and is forgotten", job->spec->name);
+}
+
 void check_deep(struct sim *sim)
 {
     struct edl_error error = { 0 };
 
     check_reasons(sim);
     check_durable(sim);
+    check_parked(sim);
     if (cluster_check(sim->server.cluster, &error) < 0)
         violate(sim, "core", "an invariant of the core does not hold: %s", error.text);
 }

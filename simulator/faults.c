@@ -236,6 +236,15 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     ret_work->useless = random_below(&random, 32) == 0;
     random = stream_of(seed, "on-disconnect", number);
     spec->keep_cut_off = random_below(&random, 6) == 0;
+    random = stream_of(seed, "parking", number);
+    spec->never_parked = random_below(&random, 4) == 0;
+    if (random_below(&random, 2) == 0) { /* where all nodes see it; the rest live in their tasks */
+        spec->checkpoint_path = xstrdup("/shared");
+        if (random_below(&random, 3) > 0) /* else nobody knows how often it is saved */
+            spec->checkpoint_period_us = between(&random, 100, 2000) * USEC_PER_MSEC;
+    }
+    if (random_below(&random, 3) == 0)
+        spec->expected_us = between(&random, 1, 60) * USEC_PER_SEC;
     if (schedule->types)
         use_gpus(spec, ret_work, seed, number);
     else
@@ -357,12 +366,14 @@ static void make_config(struct sim_config *config, const struct profile *profile
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
     uint64_t away_random = stream_of(config->seed, "away", 0);
     uint64_t kill_random = stream_of(config->seed, "cut-off-kill", 0);
+    uint64_t park_random = stream_of(config->seed, "parking", 0);
 
     config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
     /* as the scheduler derives it */
     config->lease_margin_us = MIN_OF(MAX_OF(config->lease_us / 4, USEC_PER_SEC), 10 * USEC_PER_SEC);
     config->heartbeat_us = MIN_OF(between(random, 500, 3000) * USEC_PER_MSEC, config->lease_us / 5);
     config->foreign_hold_us = between(&hold_random, 1, 20) * USEC_PER_SEC;
+    config->parking_us = between(&park_random, 4, 30) * USEC_PER_SEC;
     config->keep_ended_jobs = between(&keep_random, 0, 4);
     config->max_load_permille = (uint32_t)between(random, 900, 1000);
     config->latency = (struct sim_range){ 100, between(random, 200, 20000) };

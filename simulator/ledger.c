@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/job_roles.h"
 #include "simulator/internal.h"
 
 #define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */
@@ -276,6 +277,27 @@ static void check_excuse(struct sim *sim, const struct sim_node *node)
         violate(sim, "lease", "%s is called lost, and nothing kept it from reporting", node->name);
 }
 
+/* It has its state on no node, as its document tells, and had a turn since the last time. The
+ * scheduler's clock and ours may differ by the time of a turn. */
+static void check_parked(struct sim *sim, struct truth_job *truth)
+{
+    const struct job_spec *spec;
+
+    if (truth == NULL || truth->submission == NOBODY)
+        return;
+    spec = sim->submissions[truth->submission].spec;
+    if (spec->never_parked || spec->keep_cut_off || spec->mode == JOB_MODE_SERVICE ||
+        (spec->checkpoint_path == NULL ? !spec->fault_tolerant || spec_servers(spec) >= 0
+                                       : spec->checkpoint_period_us == 0))
+        violate(sim, "parked", "job %s is parked, and could not go on later", truth->name);
+    if (truth->parked_us != 0 &&
+        sim->now_us - truth->parked_us < sim->config.parking_us - sim->config.parking_us / 8)
+        violate(sim, "parked", "job %s is parked again after %.3f s", truth->name,
+                (double)(sim->now_us - truth->parked_us) / USEC_PER_SEC);
+    truth->parked_us = sim->now_us;
+    sim->seen[SIM_SEEN_PARKED]++;
+}
+
 static void commit_event(struct sim *sim, const struct effect *effect)
 {
     const struct node *node;
@@ -292,6 +314,8 @@ static void commit_event(struct sim *sim, const struct effect *effect)
         streq(effect->event, "pservers-chosen") &&
         effect->job->spec->roles[0].min > effect->job->servers_min; /* they stand first */
     sim->seen[SIM_SEEN_GIVEN_UP] += streq(effect->event, "process-given-up");
+    if (streq(effect->event, "job-parked"))
+        check_parked(sim, ledger_job(sim, effect->job->id));
     if (streq(effect->event, "job-queued")) { /* it may have left the queue since, in one turn */
         struct truth_job *truth = ledger_job(sim, effect->job->id);
 

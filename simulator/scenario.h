@@ -67,6 +67,7 @@ struct scenario {
     uint64_t sample_us;   /* how often the history is looked at */
     uint64_t plateau_from_us, plateau_to_us;
     uint32_t max_load_permille;
+    uint64_t parking_us; /* 0: no job is parked */
     uint64_t heartbeat_us, lease_us, lease_margin_us;
     struct sim_range latency, commit;
     uint32_t loss_ppm;

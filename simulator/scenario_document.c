@@ -40,6 +40,7 @@ static const struct document_rule top_rules[] = {
     { .key = "seed", .kind = DOCUMENT_INTEGER, .offset = AT(seed), .max = INT64_MAX },
     TIME_RULE("duration", duration_us, 1),
     TIME_RULE("begin", begin_us, 0),
+    TIME_RULE("parking", parking_us, 0),
     TIME_RULE("sample", sample_us, SAMPLE_MIN_US),
     TIME_RULE("heartbeat", heartbeat_us, SAMPLE_MIN_US),
     TIME_RULE("lease", lease_us, SAMPLE_MIN_US),
@@ -132,6 +133,7 @@ static int read_scenario(struct scenario_reader *reader, const json_t *document)
         /* a local network and a disk that syncs; the rest are the daemons' defaults */
         .scenario = { .sample_us = USEC_PER_SEC,
                       .max_load_permille = 970,
+                      .parking_us = 3600 * USEC_PER_SEC,
                       .heartbeat_us = 2 * USEC_PER_SEC,
                       .lease_us = 5 * USEC_PER_SEC,
                       .lease_margin_us = 1250 * USEC_PER_MSEC,

@@ -12,6 +12,7 @@
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/queue.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
@@ -233,6 +234,10 @@ static void spoil(struct sim *sim)
 
     if (sim->config.mutant == SIM_MUTANT_SUM_SPOILED)
         sim->server.cluster->figures.jobs[JOB_RUNNING]++;
+    if (sim->config.mutant == SIM_MUTANT_PARKED_FORGOTTEN)
+        DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
+    if (job->state == JOB_QUEUED && job->parked_for != 0 && job->plan.queue_class != NULL)
+        queue_leave(sim->server.cluster, job);
     if (sim->config.mutant != SIM_MUTANT_REASON_EMPTIED)
         return;
     DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
@@ -556,6 +561,7 @@ static struct cluster_config config_of(const struct sim *sim)
         .lease_us = sim->config.lease_us,
         .lease_margin_us = sim->config.lease_margin_us,
         .foreign_hold_us = sim->config.foreign_hold_us,
+        .parking_us = sim->config.parking_us,
         .keep_ended_jobs = sim->config.keep_ended_jobs,
         .groups = sim->server.groups,
         .first_come = sim->config.first_come,

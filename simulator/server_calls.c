@@ -431,6 +431,12 @@ static void on_saved(struct sim *sim, struct message *request)
 
 static void spoil_spec(const struct sim *sim, struct job_spec *spec)
 {
+    if (sim->config.mutant == SIM_MUTANT_PARKED_UNASKED) {
+        spec->never_parked = false;
+        if (spec->checkpoint_path == NULL)
+            spec->checkpoint_path = xstrdup("/shared");
+        spec->checkpoint_period_us = MAX_OF(spec->checkpoint_period_us, 1U);
+    }
     for (size_t i = 0; i < spec->n_roles; i++) {
         if (sim->config.mutant == SIM_MUTANT_GANG_BY_HALVES)
             spec->roles[i].min = 1;

@@ -102,6 +102,8 @@ enum sim_mutant {
     SIM_MUTANT_AGES_BY_WALL_CLOCK, /* the core is told the wall clock for elapsed time */
     SIM_MUTANT_PROMISE_FORGOTTEN,  /* a restarted agent does not know who promised to be alive */
     SIM_MUTANT_SILENT_FROZEN,      /* agents take what is frozen for silent */
+    SIM_MUTANT_PARKED_UNASKED,     /* the core is told that each job may be parked */
+    SIM_MUTANT_PARKED_FORGOTTEN,   /* a job that was parked is taken out of the queue */
     _SIM_MUTANT_MAX,
 };
 const char *sim_mutant_to_string(enum sim_mutant mutant);
@@ -176,6 +178,7 @@ enum sim_seen {
     SIM_SEEN_SERVERS_CHOSEN, /* more parameter servers than a minimum */
     SIM_SEEN_EXCHANGED,   /* instances that gave their place to one of another job, for its place */
     SIM_SEEN_TYPES_KNOWN, /* resizes of jobs of which it is known how they compare types of GPU */
+    SIM_SEEN_PARKED,      /* jobs that went back to the queue for others */
     SIM_SEEN_GIVEN_UP,    /* processes that failed too often, and their jobs go on */
     SIM_SEEN_AT_ONCE,     /* jobs whose program failed everywhere within seconds */
     SIM_SEEN_TRAINED_NOTHING, /* jobs of which no task of a pass was trained */
@@ -191,6 +194,7 @@ struct sim_config {
     uint32_t max_load_permille;         /* 0: 970 */
     uint64_t lease_us, lease_margin_us; /* 0: 15 s, 2 s */
     uint64_t away_us;                   /* told when it leaves in order; 0: 60 s */
+    uint64_t parking_us;                /* 0: no job is parked */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */

@@ -149,6 +149,10 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
             job_touch(cluster, OWNER_OF(first, struct job, plan.rest));
             cluster->plan_wanted = true;
             break;
+        case DEADLINE_PARK:
+            cluster->planner->park_due = true;
+            cluster->plan_wanted = true;
+            break;
         case DEADLINE_POLICY:
         case DEADLINE_QUIET:
             cluster->plan_wanted = true;

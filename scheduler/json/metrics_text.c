@@ -350,6 +350,8 @@ static const struct row table[] = {
     OWN("edl_resize_seconds", EXPOSE_HISTOGRAM, write_resize_seconds,
         "Processes of running jobs: from assigned to running, and from asked to stop to gone."),
 
+    CORE("edl_jobs_parked_total", EXPOSE_COUNTER, jobs_parked,
+         "Times that a job went back to the queue so that another one started."),
     CORE("edl_stragglers_moved_total", EXPOSE_COUNTER, stragglers_moved,
          "Instances that were moved off a node on which they were slow."),
     CORE("edl_instances_exchanged_total", EXPOSE_COUNTER, instances_exchanged,

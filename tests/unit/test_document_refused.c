@@ -266,6 +266,8 @@ static const struct refusal refusals[] = {
     { SPEC("\"teacher\":{}"), "/spec/teacher", "text is expected", "" },
     { TRAINER("\"entrypoint\":\"x\"},\"on_disconnect\":\"kepe\",\"env\":{"), "/spec/on_disconnect",
       "stop or keep is expected", "write stop" },
+    { TRAINER("\"entrypoint\":\"x\"},\"parking\":\"nevr\",\"env\":{"), "/spec/parking",
+      "allowed or never is expected", "write never" },
     { SPEC("\"master\":{\"imagee\":1}"), "/spec/master/imagee", "unknown key", "\"image\"" },
     { SPEC("\"pserver\":{\"imagePullSecret\":1}"), "/spec/pserver/imagePullSecret", "unknown key",
       "\"imagePullSecrets\"" },

@@ -135,7 +135,8 @@ TEST(test_everything)
         "apiVersion: paddlepaddle.org/v1\nkind: TrainingJob\n"
         "metadata: {name: a-1, namespace: x, labels: {a: b}}\n"
         "spec:\n"
-        "  mode: pserver\n  priority: -5\n  on_disconnect: keep\n  user: ann\n  umask: '0007'\n  "
+        "  mode: pserver\n  priority: -5\n  on_disconnect: keep\n  parking: never\n  user: ann\n  "
+        "umask: '0007'\n  "
         "autoclean: false\n "
         " grace: "
         "1500001us\n  passes: 3\n"
@@ -161,6 +162,7 @@ TEST(test_everything)
     assert_int_equal(spec->priority, -5);
     assert_true(spec->keep_remains);
     assert_true(spec->keep_cut_off);
+    assert_true(spec->never_parked);
     assert_string_equal(spec->user, "ann");
     assert_int_equal(job_spec_umask(spec), 0007);
     assert_int_equal(spec->grace_us, 1500001);

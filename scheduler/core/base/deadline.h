@@ -20,6 +20,7 @@ enum deadline_kind {
     DEADLINE_PROOF,   /* a job: a process of it will have shown that it runs */
     DEADLINE_REST,    /* a job: the policy moved it, and may do so again */
     DEADLINE_POLICY,  /* the cluster: the policy is asked again */
+    DEADLINE_PARK,    /* the cluster: whether jobs give way for others is looked at again */
     DEADLINE_QUIET,   /* the cluster: a plan no longer waits for silent nodes or for its share */
 };
 #define DEADLINE_KINDS (DEADLINE_QUIET + 1)

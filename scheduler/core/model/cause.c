@@ -42,6 +42,7 @@ static const char *const causes[] = {
     [CAUSE_MEMBER_LOST] = "member-lost",
     [CAUSE_HALF_GANG] = "half-gang",
     [CAUSE_SERVERS_NO_ROOM] = "servers-do-not-fit",
+    [CAUSE_PARKED] = "parked",
     [CAUSE_TOO_FEW_NODES] = "too-few-nodes-run-it",
     [CAUSE_QUEUED] = "queued",
     [CAUSE_RESTORED] = "restored",

@@ -50,6 +50,7 @@ enum cause {
     CAUSE_MEMBER_LOST,     /* the others cannot go on with a new one among them */
     CAUSE_HALF_GANG,       /* neither it nor another job found room for its minimum */
     CAUSE_SERVERS_NO_ROOM, /* likewise, with more parameter servers than it asks for */
+    CAUSE_PARKED,          /* it goes on later, so that another job starts */
     CAUSE_TOO_FEW_NODES,   /* too few can run it; a queued job waits for more */
     /* a job waits in the queue */
     CAUSE_QUEUED,

@@ -19,6 +19,7 @@ struct cluster_config {
     uint64_t keep_ended_jobs, keep_ended_us;
     /* so many more that succeeded and that queued jobs were to run after; 0: any */
     uint64_t keep_named_jobs;
+    uint64_t parking_us; /* a job is parked once in this time at most (plan/park.c); 0: never */
     const struct group_table *groups; /* borrowed; NULL: none */
     bool first_come;                  /* users have no shares: shares.c */
     bool ignores_speed;               /* all nodes are taken to be equally fast */

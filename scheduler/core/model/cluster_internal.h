@@ -52,6 +52,7 @@ struct cluster {
     size_t n_facts, cap_facts;
     struct deadlines deadlines; /* what time will bring */
     struct deadline quiet;      /* until then plans wait for the nodes that have not been heard */
+    struct deadline park;       /* when it is looked at next whether jobs give way */
     uint32_t n_unheard;
     struct job *touched,
         *lacking; /* lists: what a plan has to look at; started, and short of something */

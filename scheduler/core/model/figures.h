@@ -68,6 +68,7 @@ struct cluster_figures {
     uint64_t nodes_lost;
     uint64_t stalls, stalled_us;   /* times the scheduler stood still, and how long in sum */
     uint64_t stragglers_moved;     /* instances that were slow where they were */
+    uint64_t jobs_parked;          /* they went back to the queue for others (plan/park.c) */
     uint64_t instances_exchanged;  /* with those of another job (plan/exchange.c) */
     struct histogram queue_wait;   /* from submit to the start of the gang */
     struct histogram resize_start; /* a process of a job that runs: assigned -> running */

@@ -64,6 +64,11 @@ struct job {
     struct role_counts *counts;
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    /* it went back to the queue for another one: how often, the last time, and for which job; 0: it
+     * never did. parked_for: 0 as well once it has started again */
+    uint32_t n_parked;
+    uint64_t parked_wall_us, parked_for;
+    bool goes_first;       /* others gave way for it, and it has not started: plan/park.c */
     uint64_t turn_wall_us; /* its place among those that wait: job_turn.c */
     /* shares.c: the clock of its users when it came, then the bill of its own user before its
      * start; 0: it did not wait at its priority. And its own cost, from its start on, more at its

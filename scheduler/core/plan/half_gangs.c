@@ -73,7 +73,7 @@ static bool may_give_up(const struct plan *plan, const struct job *job)
            (job->spec->fault_tolerant || job->state == JOB_STARTING);
 }
 
-static void give(struct capacity *rooms, const struct job *job)
+void plan_give_back(struct capacity *rooms, const struct job *job)
 {
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; i < job->n_slots[r]; i++) {
@@ -133,7 +133,7 @@ static bool is_complete(struct plan *plan, struct job *const *jobs, size_t which
     bool complete = false;
 
     for (size_t i = 0; i < n_donors; i++)
-        give(rooms, donors[i]);
+        plan_give_back(rooms, donors[i]);
     for (size_t i = 0; i <= which; i++)
         complete = place_lack(plan, jobs[i]);
     capacity_roll_back(rooms, mark);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct capacity;
 struct job;
 struct plan;
 
@@ -14,3 +15,7 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck);
 /* plan_half_gangs - of jobs that keep each other from being complete for long, those that rank last
  * give up; jobs: all that lack, by rank, with nothing reserved */
 void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n);
+
+/* plan_give_back - all that a job holds and does not stop anyhow, until the rooms are rolled back
+ */
+void plan_give_back(struct capacity *rooms, const struct job *job);

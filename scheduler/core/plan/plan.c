@@ -31,6 +31,7 @@
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/drain.h"
+#include "scheduler/core/plan/park.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
@@ -183,6 +184,7 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     plan_queue_release(&plan);
     note_groups(cluster);
     plan_queue(&plan);
+    plan_park(&plan);
     learn_take(cluster);
     tell_policy(&plan);
     plan_ask_policy(&plan);

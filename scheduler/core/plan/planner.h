@@ -24,5 +24,6 @@ struct planner {
     struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
     bool groups_changed;                           /* their sums, since the queue was wanted */
+    bool park_due;       /* whether jobs give way is looked at by the next plan */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
 };

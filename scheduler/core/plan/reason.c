@@ -493,6 +493,15 @@ static bool fails_for_unfit(const struct cluster *cluster, const struct job *job
     return verdict == VERDICT_NEVER && job->unfit != NULL && spec_fits_ever(cluster, job->spec);
 }
 
+/* How much of the buffer it took. */
+static size_t say_parked(const struct job *job, char *buffer, size_t size)
+{
+    int used = snprintf(buffer, size, "it was parked for job %llu and goes on from where it was; ",
+                        (unsigned long long)job->parked_for);
+
+    return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
+}
+
 static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
                 char *buffer, size_t size)
 {
@@ -504,6 +513,12 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     char need[80];
 
     resources_describe(&total, need, sizeof need);
+    if (job->parked_for != 0) {
+        size_t used = say_parked(job, buffer, size);
+
+        buffer += used;
+        size -= used;
+    }
     if (has_its_share(cluster, job, verdict)) {
         size_t used = say_share(cluster->planner, job, buffer, size);
 

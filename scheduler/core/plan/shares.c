@@ -13,7 +13,7 @@
  * Among jobs of one user, and among users with equal bills, the turn decides (job_turn.c).
  *
  * A job that was started before is paid for. When it has to wait again, because its node was lost,
- * it goes before all users' jobs of its priority.
+ * it goes before all users' jobs of its priority. So does one that others gave way for (park.c).
  *
  * Bills are on record with the jobs. So a restart and a copy of the cluster know them as well.
  * Another priority or group counts afresh. */
@@ -96,7 +96,7 @@ static struct share *find(struct queue *queue, const struct job *job, bool back,
 
 struct share *share_find(struct queue *queue, const struct job *job)
 {
-    return find(queue, job, queue->fair && job->charged > 0, job->plan.group);
+    return find(queue, job, job->goes_first || (queue->fair && job->charged > 0), job->plan.group);
 }
 
 /* Of its user's other jobs, also where it waits again, or is over. */
@@ -236,11 +236,12 @@ static uint64_t cost_used(const struct job *job, struct instant now)
 void share_charge(struct cluster *cluster, struct job *job)
 {
     struct queue *queue = &cluster->planner->queue;
-    struct share *share = job->plan.queue_class->share;
+    struct share *share;
 
     if (!queue->fair || job->charged > 0)
         return; /* it was charged when it was started first */
-    job->served = share->served;
+    share = share_of_user(cluster, job);
+    job->served = MAX_OF(share->served, job->served);
     job->charged = cost_in_advance(cluster, job);
     share->level->now = MAX_OF(share->level->now, job->served);
     set_served(queue, share, job->served + job->charged);

@@ -63,6 +63,8 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     else
         job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started",
                        n);
+    job->parked_for = 0;
+    job->goes_first = false;
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
     learn_take(plan->cluster); /* this plan gives it what its family makes of more */
     for (uint32_t r = 0; r < job->spec->n_roles; r++)

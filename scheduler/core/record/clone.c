@@ -226,6 +226,8 @@ static void copy_promises(struct cluster *copy, const struct cluster *cluster)
         to->held = cluster_job(copy, from->held->id);
     to->hold_check = from->hold_check;
     to->hold_tried = from->hold_tried;
+    copy->planner->park_due = cluster->planner->park_due;
+    deadline_set(&copy->deadlines, &copy->park, DEADLINE_PARK, deadline_at(&cluster->park));
 }
 
 /* Of the jobs that are over nothing matters to a plan. */

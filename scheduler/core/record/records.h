@@ -55,6 +55,9 @@ struct job_record {
     uint32_t target[JOB_ROLES_MAX];
     uint32_t n_targets;
     uint32_t resizes;
+    uint32_t n_parked;
+    uint64_t parked_wall_us, parked_for;
+    bool goes_first;
     uint32_t servers_min, servers_max;
     uint64_t updates_lost, updates_lost_of;
     struct usage usage;
