@@ -19,7 +19,7 @@
 #define CPU_RULE(name, field)                                                                      \
     {                                                                                              \
         .key = (name), .kind = DOCUMENT_CPU, .offset = AT(field), .max = ROLE_CPU_MILLICORES_MAX,  \
-        .remedy_of_none = "write 1m or more, or leave the key out: it is a core then"                \
+        .remedy_of_none = "write 1m or more, or leave the key out: it is a core then"              \
     }
 #define MEMORY_RULE(name, field)                                                                   \
     {                                                                                              \
