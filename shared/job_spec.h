@@ -156,9 +156,10 @@ struct role_share {
 
 /* job_spec_ask_by_default - each role that says nothing of CPU or memory asks for some, else it
  * would be placed as if it needed none, and could take all. Without defaults->memory_bytes that is
- * its cores' part of a node's memory, or its GPUs', whichever is more: the least of those nodes
- * that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for each core
- * or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory: the roles, 1
+ * its cores' part of 15/16 of a node's memory, or its GPUs', whichever is more: the least of those
+ * nodes that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for
+ * each core or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory:
+ * the roles, 1
  * << role. For a submission: what was stored is as it was. */
 #define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
 void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,

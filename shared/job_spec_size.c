@@ -72,6 +72,9 @@ uint64_t job_spec_instances(const struct job_spec *spec)
     return n;
 }
 
+/* Of a node's memory so much stays free by default: a policy grows nobody into the last of it. */
+#define KEPT_PART 16
+
 /* its part of one resource of a node, of so many bytes */
 static uint64_t part_of(uint64_t memory_bytes, uint64_t asked, uint64_t all)
 {
@@ -85,9 +88,9 @@ static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_
 
     for (size_t i = 0; i < n_nodes; i++) {
         const struct role_share *node = &nodes[i];
-        uint64_t part =
-            MAX_OF(part_of(node->memory_bytes, role->cpu_millicores, node->cpu_millicores),
-                   part_of(node->memory_bytes, role->gpus, node->gpus));
+        uint64_t shared = node->memory_bytes - node->memory_bytes / KEPT_PART;
+        uint64_t part = MAX_OF(part_of(shared, role->cpu_millicores, node->cpu_millicores),
+                               part_of(shared, role->gpus, node->gpus));
 
         if (node->cpu_millicores >= role->cpu_millicores && node->gpus >= role->gpus)
             least = MIN_OF(least, part);

@@ -25,6 +25,7 @@ void live_start(struct live *live)
                                          .n_listen = 1,
                                          .policy = &policy_fulfilment,
                                          .max_load_permille = 1000,
+                                         .role_defaults = { .cpu_millicores = 100 },
                                          .lease_us = LIVE_LEASE_US };
     struct edl_error error = { 0 };
     char base[64];

@@ -178,7 +178,7 @@ TEST(test_everything)
     assert_string_equal(spec->env[1].value, "x=y");
     assert_int_equal(spec->roles[0].min, 2);
     assert_int_equal(spec->roles[0].max, 5);
-    assert_int_equal(spec->roles[0].cpu_millicores, 100);
+    assert_int_equal(spec->roles[0].cpu_millicores, 1000);
     assert_int_equal(trainer->cpu_millicores, 1500);
     assert_int_equal(trainer->memory_bytes, UINT64_C(1)
                                                 << 30); /* the limit, for want of a request */
@@ -454,8 +454,11 @@ TEST(test_amounts_by_default)
         uint64_t small_millicores, mib[4];
     } rows[] = {
         { { 1000, 0 }, 0, 1000, { 1024, 2560, 4096, 4 } },
-        { { 1000, 0 }, 3, 1000, { 1536, 20480, 65536, 4 } }, /* a fourth of the first node */
-        { { 100, 0 }, 2, 100, { 256, 20480, 65536, 4 } },    /* the least */
+        { { 1000, 0 },
+          3,
+          1000,
+          { 1440, 19200, 61440, 4 } },                    /* a fourth of 15/16 of the first node */
+        { { 100, 0 }, 2, 100, { 256, 19200, 61440, 4 } }, /* the least */
         { { 2000, UINT64_C(3) << 29 }, 3, 2000, { 3072, 3840, 6144, 4 } },
     };
 

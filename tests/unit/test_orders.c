@@ -61,7 +61,9 @@ static void servers_of(struct fixture *f, const char *pserver)
 
     (void)cluster_free(f->cluster);
     f->cluster = new_cluster();
-    (void)snprintf(text, sizeof text, "%.*s  pserver:\n    entrypoint: serve\n%s",
+    (void)snprintf(text, sizeof text,
+                   "%.*s  pserver:\n    entrypoint: serve\n"
+                   "    resources: {requests: {cpu: 100m}}\n%s",
                    (int)(rest - job_text), job_text, pserver);
     f->job = run_text(f->cluster, text);
 }
