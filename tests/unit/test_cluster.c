@@ -504,18 +504,18 @@ TEST(test_cordon_places_nothing_and_drain_empties)
 
 TEST(test_foreign_load_makes_trainers_give_way)
 {
-    struct world *w = world_new(2, 2000, GIB, 750);
-    struct job *job = world_submit(w, world_spec("one", 1, 10, 300, 0, 0));
+    struct world *w = world_new(2, 2000, GIB, 900);
+    struct job *job = world_submit(w, world_spec("one", 1, 10, 400, 0, 0));
 
     world_run(w, 6);
-    assert_int_equal(trainers(job), 10); /* 3000m are 75 % of 4000m */
+    assert_int_equal(trainers(job), 9); /* 3600m are 90 % of 4000m */
     w->agents[0].foreign_cpu_millicores = 1500;
     world_run(w, 8);
     assert_true(trainers(job) <= 5);
-    assert_true(cluster_node(w->cluster, "node-0")->cpu_granted_millicores <= 500);
+    assert_true(cluster_node(w->cluster, "node-0")->cpu_granted_millicores <= 800);
     w->agents[0].foreign_cpu_millicores = 0;
     world_run(w, 8);
-    assert_int_equal(trainers(job), 10);
+    assert_int_equal(trainers(job), 9);
     world_free(w);
 }
 
@@ -553,13 +553,13 @@ TEST(test_effects_list_each_row_once)
 
 TEST(test_gang_counts_as_requested_while_room_is_being_made)
 {
-    struct world *w = world_new(2, 10000, GIB, 900);
-    struct job *one = world_submit(w, world_spec("one", 1, 20, 1000, 0, 0));
+    struct world *w = world_new(2, 1000, GIB, 900);
+    struct job *one = world_submit(w, world_spec("one", 1, 20, 100, 0, 0));
     uint32_t role = role_of(one, "trainer");
 
     world_run(w, 6);
     assert_int_equal(job_count(one, role, false), 18);
-    (void)world_submit(w, world_spec("big", 1, 1, 9000, 0, 0));
+    (void)world_submit(w, world_spec("big", 1, 1, 900, 0, 0));
     /* seven stand in its way on a node, nine in the way of the load limit: all are asked to stop at
      * once */
     assert_int_equal(job_count(one, role, false), 9);

@@ -3,7 +3,6 @@
  *
  * A pretended cluster of a few nodes that carries out at once what the policy says. */
 #include "scheduler/core/speed/measure.h"
-#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/policy/policy.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"
@@ -114,8 +113,7 @@ static bool grow(void *userdata, uint64_t id)
         job->parallelism++;
         c->moves++;
         /* no limit is passed, not for a moment */
-        assert_true(used_in_all(c, 0) <=
-                    policy_load_limit((int64_t)c->n_nodes * c->cpu, c->load_permille));
+        assert_true(used_in_all(c, 0) <= (int64_t)c->n_nodes * c->cpu * c->load_permille / 1000);
         return true;
     }
     return false;

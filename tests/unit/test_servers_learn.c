@@ -289,7 +289,7 @@ TEST(test_promised_servers_count_as_load)
     struct world *w = world_of(&policy_goodput, 8);
     struct job *other, *job;
 
-    w->cluster->config.max_load_permille = 750;
+    w->cluster->config.max_load_permille = 800;
     other = world_submit(w, world_spec("other", 1, 16, CORE, 0, 0));
     world_fall_silent(w);
     assert_int_equal(job_count_running(other, 0), 12);
@@ -316,7 +316,7 @@ TEST(test_promised_servers_start_nothing_earlier)
     struct world *w = world_of(&policy_goodput, 8);
     struct job *other, *job;
 
-    w->cluster->config.max_load_permille = 750;
+    w->cluster->config.max_load_permille = 800;
     other = world_submit(w, world_spec("other", 9, 16, CORE, 0, 0));
     world_run(w, 30);
     w->seed = 1;
@@ -326,7 +326,7 @@ TEST(test_promised_servers_start_nothing_earlier)
     for (int i = 0; i < 30 && job->state == JOB_QUEUED; i++)
         world_second(w);
     assert_true(job_is_started(job));
-    /* two cores of its minimum are within the limit of 12, with what still stops */
+    /* two cores of its minimum are within the limit of 12.8, with what still stops */
     assert_true(job_count(other, 0, true) + 2 <= 12);
     end(w);
 }

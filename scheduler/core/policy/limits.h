@@ -6,11 +6,6 @@
 
 #include "scheduler/core/policy/index.h"
 
-/* policy_load_limit - how many millicores of so many may be requested before growth ends. What is
- * left is a reserve in whole cores: rounded down where it is at most a twentieth of all, else to
- * the nearest one; never more than it is. It depends on no job: a limit that depended on the sizes
- * of instances let a job grow that had to give it back at the next transfer, for ever */
-int64_t policy_load_limit(int64_t total_millicores, uint32_t max_load_permille);
 /* policy_free - the part of a resource below its limit that is neither requested nor held by
  * stopping instances: in millicores, bytes, devices; below 0: it is over */
 int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource);
