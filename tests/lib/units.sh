@@ -23,6 +23,8 @@ units_install() { # NAME: as make install would, with /usr for the prefix and /e
         install -D -t /usr/lib/systemd/catalog *.catalog
         install -D -m 644 -t /etc/edl agent.conf scheduler.conf
         install -D -m 644 -t /etc/edl/agent.conf.d 10-this-machine.conf
+        mkdir -p /etc/edl/scheduler.conf.d
+        echo "default-cpu: 100m" >/etc/edl/scheduler.conf.d/small-jobs.conf
         systemd-sysusers
         systemd-tmpfiles --create edl-scheduler.conf
         journalctl --update-catalog
