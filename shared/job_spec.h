@@ -160,7 +160,7 @@ struct role_share {
  * nodes that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for
  * each core or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory:
  * the roles, 1
- * << role. For a submission: what was stored is as it was. */
+ * << role. For a submission: stored jobs keep their amounts. */
 #define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
 void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,
                              const struct role_share *nodes, size_t n_nodes, uint32_t *ret_cpu,

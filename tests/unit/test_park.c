@@ -150,7 +150,7 @@ TEST(test_goes_on_before_others)
     end(w);
 }
 
-/* What it costs is on its user's bill, as of any other start. */
+/* Its user pays for it, as for any other start. */
 TEST(test_is_charged)
 {
     struct world *w = begin();

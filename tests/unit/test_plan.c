@@ -655,7 +655,7 @@ TEST(test_plans_pause_after_a_long_one)
     (void)world_free(w);
 }
 
-/* What runs, ends or fails is told at once; only what a plan makes of it waits. */
+/* Starts, ends and failures are told at once; only the plan that follows them waits. */
 TEST(test_jobs_are_settled_while_plans_pause)
 {
     struct world *w = world_new(1, 1000, GIB, 1000);

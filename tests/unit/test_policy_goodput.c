@@ -681,7 +681,7 @@ TEST(test_who_rests_gives_what_is_urgent)
     assert_int_equal(c.jobs[0].parallelism + c.jobs[1].parallelism, 8);
 }
 
-/* What is over its limit is given up, down to the minima. */
+/* Jobs give up all that is over a limit, down to their minima. */
 TEST(test_what_is_over_a_limit_is_given_up)
 {
     struct cluster_of c = cluster_of_nodes(4);

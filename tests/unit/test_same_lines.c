@@ -65,7 +65,7 @@ TEST(test_a_program_that_fails_again)
                       "[trainer-0] the same, up to: Error: no\n");
 }
 
-/* What is alike is told of before what is not, and the lines of a process keep their order. */
+/* Repeated lines are told of before a new one, and the lines of a process keep their order. */
 TEST(test_order_is_kept)
 {
     struct reader *reader = reader_new();

@@ -369,7 +369,7 @@ void plan_prepare_policy(struct plan *plan)
         policy->prepare(plan->planner->policy, &totals);
 }
 
-/* It moved somebody a moment ago and nothing is urgent: what comes meanwhile is decided together,
+/* The policy moved somebody a moment ago and nothing is urgent: it decides on all news together,
  * when the deadline wants a plan. At the instant of its moves it is asked again: it has nothing to
  * change then. */
 static bool waits_to_ask(const struct plan *plan)
