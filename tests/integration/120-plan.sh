@@ -100,7 +100,7 @@ seen=$(api GET '/jobs/two/processes' | jq -c '[.processes[] | [.index, .node]] |
 [ "$told" = "$seen" ] || fail "told was $told, it is $seen"
 
 # one that waits is told what is free where, and what would start it
-edl submit --min 2 --cpu 450m --name three -- sleep 1 >/dev/null 2>&1
+edl submit --min 2 --cpu 450m --memory 16Mi --name three -- sleep 1 >/dev/null 2>&1
 edl why three >"$work/why"
 grep -q 'what would start it: [0-9]*m more CPU on one node; node-[12] is the nearest' "$work/why" || fail "why: $(cat "$work/why")"
 grep -q '^node-1 .*not enough is free' "$work/why" || fail "why: $(cat "$work/why")"

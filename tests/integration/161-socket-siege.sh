@@ -93,12 +93,13 @@ holds_at_most() { # KIB WHILE-WHAT
 }
 stranger() { # KIND NUMBER: said = what it says first
     "$python" "$siege" "$1" "$2" "$socket" <"$work/stranger.in" >"$work/stranger.out" &
+    stranger_pid=$!
     exec 8>"$work/stranger.in" 7<"$work/stranger.out"
     read -r -t 600 said <&7 || fail "$1: it was not begun"
 }
 stranger_ends() {
     exec 8>&- 7<&-
-    wait "$!" || true
+    wait "$stranger_pid" || true
 }
 job() { # NAME KIND NUMBER: the same from within a job
     submit "$1" sh -c "exec '$python' '$siege' $2 $3 \"\$EDL_SOCKET\" <'$work/job.in' >'$work/job.out'"

@@ -34,11 +34,11 @@ reload() { # WHAT: SIGHUP, until it says so; lines of before do not count
 }
 
 await 120 'it is there' offers '.cpu_millicores == 300 and .state == "ready"'
-edl submit --name steady --cpu 300m -- sleep 1000 >/dev/null
+edl submit --name steady --cpu 300m --memory 16Mi -- sleep 1000 >/dev/null
 await 120 'it runs' job_is steady running
 steady() { edl show steady --json | jq -c '[.processes[] | [.incarnation, .pid, .state]]'; }
 before=$(steady)
-edl submit --name waits --cpu 200m -- sleep 1000 >/dev/null
+edl submit --name waits --cpu 200m --memory 16Mi -- sleep 1000 >/dev/null
 job_is waits queued || fail 'there is room for the second job before there is more'
 
 # more, and a label: the second job gets what came
@@ -74,12 +74,12 @@ if [ "$(id -u)" = 0 ]; then
     over() { edl show "$1" --json | holds '.job.state == "succeeded" or .job.state == "failed"'; }
     printf 'cpu: 600m\nallow-user: [nobody]\n' >"$conf.d/10-own.conf"
     reload "reload: allow-user is now nobody"
-    edl submit --name allowed --cpu 50m --user nobody -- true >/dev/null
+    edl submit --name allowed --cpu 50m --memory 16Mi --user nobody -- true >/dev/null
     await 120 'it is over' over allowed
     refused 3 && fail 'who is allowed is refused'
     echo 'cpu: 600m' >"$conf.d/10-own.conf"
     reload "reload: allow-user is now its default"
-    edl submit --name others --cpu 50m --user nobody -- true >/dev/null
+    edl submit --name others --cpu 50m --memory 16Mi --user nobody -- true >/dev/null
     await 120 'it is refused' refused 4
 fi
 [ "$(steady)" = "$before" ] || fail "$before is $(steady) now"
@@ -87,7 +87,7 @@ fi
 # logs: what is there is cut to the new bound, as far as this file system can
 echo 'cpu: 600m' >"$conf.d/10-own.conf"
 kill -HUP "$pid"
-edl submit --name talks --cpu 50m -- sh -c 'head -c 4194304 /dev/zero | tr "\\0" x; exec sleep 1000' >/dev/null
+edl submit --name talks --cpu 50m --memory 16Mi -- sh -c 'head -c 4194304 /dev/zero | tr "\\0" x; exec sleep 1000' >/dev/null
 talked() { log=$(find "$work/agent/logs" -name 'trainer-0.*.log' -size +4095k) && [ -n "$log" ]; }
 await 300 'it wrote all' talked
 [ "$(du -k "$log" | cut -f1)" -ge 4096 ] || fail 'its log is cut before it has to be'
