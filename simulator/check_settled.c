@@ -257,6 +257,14 @@ static uint32_t may_be_due(const struct truth_role *role)
     return settled_nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
 }
 
+/* What is kept free of at most a twentieth of the cluster counts in whole cores, rounded down. */
+static uint64_t load_limit(uint64_t total, uint32_t permille)
+{
+    uint64_t limit = total * permille / 1000, kept = total - limit;
+
+    return kept * 20 <= total ? total - kept / 1000 * 1000 : limit;
+}
+
 /* One more stays below the limits of what all open nodes have. */
 static bool load_allows(const struct sim *sim, const struct role_spec *role)
 {
@@ -289,7 +297,7 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
         memory += node->memory_used + node->foreign_memory;
     }
     return cpu + all.cpu_millicores / NOISE_PART <=
-               all.cpu_millicores * sim->config.max_load_permille / 1000 &&
+               load_limit(all.cpu_millicores, sim->config.max_load_permille) &&
            memory + all.memory_bytes / NOISE_PART < all.memory_bytes &&
            (role->gpus == 0 || gpus <= all.gpus);
 }

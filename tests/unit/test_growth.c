@@ -60,10 +60,10 @@ static void succeed(struct world *w, const struct job *job)
     assert_int_equal(job->state, JOB_SUCCEEDED);
 }
 
-/* The reserve of a third of a core keeps one of twelve. */
+/* The reserve keeps one of twelve cores. */
 TEST(test_silent_job_has_what_nobody_wants)
 {
-    struct world *w = world_of(3, 970);
+    struct world *w = world_of(3, 920);
     struct job *quiet = submit(w, "quiet", 2, 20), *gang;
 
     world_run(w, 5);
@@ -80,6 +80,19 @@ TEST(test_silent_job_has_what_nobody_wants)
     world_run(w, 5);
     assert_int_equal(job_count_running(quiet, 0), 11);
     end(w);
+}
+
+/* A reserve of a part of a core keeps no core. */
+TEST(test_small_reserve_keeps_no_core)
+{
+    for (size_t nodes = 1; nodes <= 4; nodes++) {
+        struct world *w = world_of(nodes, 970);
+        struct job *quiet = submit(w, "quiet", 1, 20);
+
+        world_fall_silent(w);
+        assert_int_equal(job_count_running(quiet, 0), 4 * nodes);
+        end(w);
+    }
 }
 
 /* A job of the program has told nothing and ended. The next one need not be waited for. */

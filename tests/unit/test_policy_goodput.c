@@ -3,6 +3,7 @@
  *
  * A pretended cluster of a few nodes that carries out at once what the policy says. */
 #include "scheduler/core/speed/measure.h"
+#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/policy/policy.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"
@@ -11,8 +12,7 @@
 #define NODES_MAX 6
 #define MIB (1 << 20)
 
-/* which of the two */
-static const struct policy *tested = &policy_goodput;
+static const struct policy *tested = &policy_goodput; /* of the two */
 
 struct cluster_of {
     struct policy_job jobs[JOBS_MAX];
@@ -111,9 +111,9 @@ static bool grow(void *userdata, uint64_t id)
             continue;
         c->held[i][node]++;
         job->parallelism++;
-        c->moves++;
-        /* no limit is passed, not for a moment */
-        assert_true(used_in_all(c, 0) <= (int64_t)c->n_nodes * c->cpu * c->load_permille / 1000);
+        c->moves++; /* no limit is passed, not for a moment */
+        assert_true(used_in_all(c, 0) <=
+                    policy_load_limit((int64_t)c->n_nodes * c->cpu, c->load_permille));
         return true;
     }
     return false;

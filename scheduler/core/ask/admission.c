@@ -23,6 +23,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/policy/deadline_share.h"
+#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/policy/policy.h"
 #include "scheduler/core/speed/curve.h"
 #include "scheduler/core/speed/family.h"
@@ -431,7 +432,8 @@ static struct resources shared_room(const struct question *question)
 {
     struct resources room = question->total;
 
-    room.cpu_millicores = room.cpu_millicores * question->cluster->config.max_load_permille / 1000;
+    room.cpu_millicores =
+        policy_load_limit(room.cpu_millicores, question->cluster->config.max_load_permille);
     room = less(room, &question->foreign);
     return less(room, &question->kept);
 }

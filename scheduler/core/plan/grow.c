@@ -316,8 +316,9 @@ static bool is_within_limits(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
 
-    return planner->requested.cpu_millicores * 1000 <=
-               planner->total.cpu_millicores * (int64_t)cluster->config.max_load_permille &&
+    return planner->requested.cpu_millicores <=
+               policy_load_limit(planner->total.cpu_millicores,
+                                 cluster->config.max_load_permille) &&
            planner->requested.memory_bytes <= planner->total.memory_bytes &&
            planner->requested.gpus <= planner->total.gpus;
 }

@@ -29,6 +29,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/room.h"
+#include "scheduler/core/policy/limits.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/clock.h"
@@ -90,8 +91,9 @@ static void sum_up(struct plan *plan)
     for (class = queue->classes; class != NULL; class = class->hh.next)
         if (!class->never)
             resources_add(&spare->left, &class->least.total, -(int64_t) class->n_jobs);
-    spare->left.cpu_millicores -= planner->total.cpu_millicores *
-                                  (1000 - (int64_t)plan->cluster->config.max_load_permille) / 1000;
+    spare->left.cpu_millicores -=
+        planner->total.cpu_millicores -
+        policy_load_limit(planner->total.cpu_millicores, plan->cluster->config.max_load_permille);
     for (size_t i = 0; i < queue->n_promised; i++)
         take_spare(plan, queue->promised[i],
                    promised_beyond(queue->promised[i], queue->promised[i]->plan.queue_class));

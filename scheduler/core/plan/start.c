@@ -36,6 +36,7 @@
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/room.h"
 #include "scheduler/core/plan/servers.h"
+#include "scheduler/core/policy/limits.h"
 
 /* For those who give way for more parameter servers than a gang must have: one that cannot be
  * killed keeps nobody for ever. */
@@ -78,7 +79,8 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
 static bool is_over(const struct plan *plan, int64_t need_millicores)
 {
     const struct planner *planner = plan->planner;
-    int64_t limit = planner->total.cpu_millicores * plan->cluster->config.max_load_permille / 1000;
+    int64_t limit =
+        policy_load_limit(planner->total.cpu_millicores, plan->cluster->config.max_load_permille);
     int64_t then = planner->held.cpu_millicores + need_millicores;
 
     return need_millicores > 0 && then > limit && then - planner->stopping.cpu_millicores <= limit;

@@ -2,9 +2,23 @@
 /* limits.c - how far a cluster may be requested */
 #include "scheduler/core/policy/limits.h"
 
-static int64_t under_load(int64_t total, const struct policy_totals *totals)
+#define CORE 1000 /* millicores */
+/* A reserve of a larger part of the cluster than this is an operator's wish. */
+#define SMALL_PART 20
+
+int64_t policy_load_limit(int64_t total_millicores, uint32_t max_load_permille)
 {
-    return total * totals->max_load_permille / 1000;
+    int64_t limit = total_millicores * max_load_permille / 1000;
+    int64_t reserve = total_millicores - limit;
+
+    if (reserve * SMALL_PART > total_millicores)
+        return limit;
+    return total_millicores - reserve / CORE * CORE;
+}
+
+static int64_t cpu_limit(const struct policy_totals *totals)
+{
+    return policy_load_limit(totals->cpu_total_millicores, totals->max_load_permille);
 }
 
 void policy_account(struct policy_totals *totals, const struct policy_job *job, int64_t change)
@@ -30,7 +44,7 @@ int64_t policy_free(const struct policy_totals *totals, enum policy_resource res
 {
     switch (resource) {
     case POLICY_CPU:
-        return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores -
+        return cpu_limit(totals) - totals->cpu_requested_millicores -
                totals->cpu_stopping_millicores;
     case POLICY_MEMORY: /* one that leaves nothing does not fit */
         return totals->memory_total_bytes - totals->memory_requested_bytes -
@@ -42,15 +56,14 @@ int64_t policy_free(const struct policy_totals *totals, enum policy_resource res
 
 bool policy_must_shrink(const struct policy_totals *totals, const struct request *held)
 {
-    return (held->cpu_millicores > 0 &&
-            totals->cpu_requested_millicores > under_load(totals->cpu_total_millicores, totals)) ||
+    return (held->cpu_millicores > 0 && totals->cpu_requested_millicores > cpu_limit(totals)) ||
            (held->gpus > 0 && totals->gpu_requested > totals->gpu_total) ||
            (held->memory_bytes > 0 && totals->memory_requested_bytes > totals->memory_total_bytes);
 }
 
 bool policy_may_grow(const struct policy_totals *totals, const struct request *wanted)
 {
-    return under_load(totals->cpu_total_millicores, totals) - totals->cpu_requested_millicores >=
+    return cpu_limit(totals) - totals->cpu_requested_millicores >=
                (int64_t)wanted->cpu_millicores &&
            (wanted->gpus == 0 ||
             totals->gpu_total - totals->gpu_requested >= (int64_t)wanted->gpus) &&

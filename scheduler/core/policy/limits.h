@@ -6,6 +6,11 @@
 
 #include "scheduler/core/policy/index.h"
 
+/* policy_load_limit - how many millicores of so many may be requested before growth ends. A
+ * reserve of at most a twentieth counts in whole cores, rounded down; a larger one is kept exactly.
+ * The limit depends on no job: with one that depended on the sizes of instances, a job grew and had
+ * to give that back at the next transfer, for ever */
+int64_t policy_load_limit(int64_t total_millicores, uint32_t max_load_permille);
 /* policy_free - the part of a resource below its limit that is neither requested nor held by
  * stopping instances: in millicores, bytes, devices; below 0: it is over */
 int64_t policy_free(const struct policy_totals *totals, enum policy_resource resource);
