@@ -529,9 +529,13 @@ static int finish_disconnect(struct document_reader *reader, const struct job_dr
 static int finish_parking(struct document_reader *reader, const struct job_draft *draft,
                           struct job_spec *spec)
 {
-    spec->never_parked = draft->parking != NULL && streq(draft->parking, "never");
-    if (draft->parking == NULL || streq(draft->parking, "allowed") || spec->never_parked)
+    int parking = draft->parking != NULL ? job_parking_from_string(draft->parking)
+                                         : JOB_PARKING_UNSAID;
+
+    if (parking >= 0) {
+        spec->parking = (enum job_parking)parking;
         return 0;
+    }
     (void)job_draft_refuse(reader, draft, "parking", "allowed or never is expected");
     (void)edl_error_remedy(reader->error,
                            "write never for a job that must not go back to the queue while others "

@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: the settings that a job runs with must not change when a
  * later version changes a default. Only empty text, an empty env and members that a job does not
- * have (user, on_disconnect: keep, parking: never, deadline, expected, after, array, teacher,
+ * have (user, on_disconnect: keep, parking, deadline, expected, after, array, teacher,
  * checkpoint, workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,8 +152,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
     set(json, "restart", restart);
     if (spec->keep_cut_off)
         set(json, "on_disconnect", json_string("keep"));
-    if (spec->never_parked)
-        set(json, "parking", json_string("never"));
+    if (spec->parking != JOB_PARKING_UNSAID)
+        set(json, "parking", json_string(job_parking_to_string(spec->parking)));
     if (spec->deadline_wall_us != 0)
         set(json, "deadline", json_string(rfc3339_format(spec->deadline_wall_us, instant)));
     else if (spec->deadline_us != 0)

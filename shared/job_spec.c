@@ -179,7 +179,7 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
     if (!streq(a->name, b->name) || !streq(a->user, b->user) || a->mode != b->mode ||
         a->priority != b->priority || a->fault_tolerant != b->fault_tolerant ||
         a->keep_remains != b->keep_remains || a->keep_cut_off != b->keep_cut_off ||
-        a->never_parked != b->never_parked || a->passes != b->passes || a->port != b->port ||
+        a->parking != b->parking || a->passes != b->passes || a->port != b->port ||
         a->ports_num != b->ports_num || a->ports_num_for_sparse != b->ports_num_for_sparse ||
         job_spec_umask(a) != job_spec_umask(b) || a->grace_us != b->grace_us ||
         a->restart_max != b->restart_max || a->tries_at_once != b->tries_at_once ||
@@ -215,6 +215,23 @@ int job_spec_role(const struct job_spec *spec, const char *name)
 uint32_t job_spec_umask(const struct job_spec *spec)
 {
     return spec->has_umask ? spec->umask : JOB_UMASK;
+}
+
+static const char *const parking_names[] = { [JOB_PARKING_UNSAID] = "",
+                                             [JOB_PARKING_ALLOWED] = "allowed",
+                                             [JOB_PARKING_NEVER] = "never" };
+
+const char *job_parking_to_string(enum job_parking parking)
+{
+    return parking_names[parking];
+}
+
+int job_parking_from_string(const char *text)
+{
+    for (int i = JOB_PARKING_ALLOWED; i <= JOB_PARKING_NEVER; i++)
+        if (streq(parking_names[i], text))
+            return i;
+    return -EINVAL;
 }
 
 const char *job_mode_to_string(enum job_mode mode)

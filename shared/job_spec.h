@@ -56,6 +56,9 @@ struct role_spec {
     uint32_t n_nodes;        /* max at least, where there are any */
 };
 
+/* Whether it may go back to the queue for another one. Unsaid: where nothing is at risk */
+enum job_parking { JOB_PARKING_UNSAID, JOB_PARKING_ALLOWED, JOB_PARKING_NEVER };
+
 /* Many jobs of one document. */
 struct job_array {
     char *name;     /* of the array that this job is one of; NULL: to be made into one; owned */
@@ -70,7 +73,7 @@ struct job_spec {
     int32_t priority;
     bool fault_tolerant;
     bool keep_cut_off; /* on_disconnect: keep: what runs on a node that is cut off goes on */
-    bool never_parked; /* parking: never: it keeps what it has until it ends */
+    enum job_parking parking; /* under crowding */
     bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
     uint32_t passes;   /* over the data; 0: as its data set says, or one (job_spec_passes) */
     uint32_t port, ports_num,
@@ -192,3 +195,7 @@ uint32_t job_spec_umask(const struct job_spec *spec);
  */
 const char *job_mode_to_string(enum job_mode mode);
 int job_mode_from_string(const char *text);
+
+/* job_parking_to_string / from_string - "allowed", "never"; "" while unsaid; -EINVAL when none */
+const char *job_parking_to_string(enum job_parking parking);
+int job_parking_from_string(const char *text);

@@ -432,7 +432,7 @@ static void on_saved(struct sim *sim, struct message *request)
 static void spoil_spec(const struct sim *sim, struct job_spec *spec)
 {
     if (sim->config.mutant == SIM_MUTANT_PARKED_UNASKED) {
-        spec->never_parked = false;
+        spec->parking = JOB_PARKING_ALLOWED;
         if (spec->checkpoint_path == NULL)
             spec->checkpoint_path = xstrdup("/shared");
         spec->checkpoint_period_us = MAX_OF(spec->checkpoint_period_us, 1U);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Under crowding a job that goes on from its checkpoint goes back to the queue for a short gang, and goes on when that is over, from
-# where it was. So does one whose tasks are all of its state: each is counted once. One that says `parking: never` stays.
+# where it was. So does one whose document says that its tasks are all of its state: each is counted once. One that says
+# `parking: never` stays, and so does one of which nobody says that its memory may go.
 # Takes 12 s: two jobs run for ten times what they may lose
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1 --cpu 4000m --max-load 1.0 --parking 6s
@@ -42,7 +43,7 @@ steps() { # NAME PERIOD PARKING
         roles: [{command: ["/bin/bash", ($work + "/steps.sh"), ($work + "/lasts")]}]}')"
 }
 gang() { # NAME
-    submit "$1" "$(jq -n --arg work "$work" '{expected: "1s", roles: [{min: 2, max: 2, cpu: "1",
+    submit "$1" "$(jq -n --arg work "$work" '{expected: "1s", checkpoint: {path: $work, period: "100ms"}, parking: "allowed", roles: [{min: 2, max: 2, cpu: "1",
         command: ["/bin/sh", "-c", ("exec cat " + $work + "/go")]}]}')"
 }
 parked_for() { # JOB NUMBER: and told so
@@ -63,7 +64,7 @@ goes_on() { edl logs long | grep -q 'goes on from 1$'; }
 await 120 'it goes on from where it was' goes_on
 edl kill long >/dev/null
 
-submit tasks "$(jq -n --arg python "$python" --arg work "$work" --arg path "$EDL_SOURCE_DIR/python" '{mode: "collective", fault_tolerant: true,
+submit tasks "$(jq -n --arg python "$python" --arg work "$work" --arg path "$EDL_SOURCE_DIR/python" '{mode: "collective", fault_tolerant: true, parking: "allowed",
     dataset: "/d/*", env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"}, roles: [{command: [$python, ($work + "/tasks.py"), $work]}]}')"
 five() { [ "$(wc -l <"$work/did" 2>/dev/null || echo 0)" -ge 5 ]; }
 await 120 'five tasks are done' while_job tasks five

@@ -162,7 +162,7 @@ TEST(test_everything)
     assert_int_equal(spec->priority, -5);
     assert_true(spec->keep_remains);
     assert_true(spec->keep_cut_off);
-    assert_true(spec->never_parked);
+    assert_int_equal(spec->parking, JOB_PARKING_NEVER);
     assert_string_equal(spec->user, "ann");
     assert_int_equal(job_spec_umask(spec), 0007);
     assert_int_equal(spec->grace_us, 1500001);

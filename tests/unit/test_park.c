@@ -56,7 +56,7 @@ static struct job_spec *long_spec(const char *name)
 static struct job *submit_expected(struct world *w, const char *name, uint32_t millicores,
                                    unsigned seconds)
 {
-    struct job_spec *spec = world_command(world_spec(name, 1, 1, millicores, 0, 0), name);
+    struct job_spec *spec = world_command(saved_spec(name, millicores), name);
 
     spec->expected_us = seconds * USEC_PER_SEC;
     return world_submit(w, spec);
@@ -111,7 +111,7 @@ TEST(test_once_in_a_turn)
     pass(w, TURN_S - 20);
     assert_int_equal(lends->n_parked, 1);
     assert_int_equal(brief->state, JOB_QUEUED);
-    pass(w, 40);
+    pass(w, 20);
     assert_int_equal(lends->n_parked, 2);
     assert_int_equal(brief->state, JOB_RUNNING);
     end(w);
@@ -285,7 +285,7 @@ TEST(test_who_cannot_go_on_stays)
 {
     struct job_spec *spec = long_spec("refuses");
 
-    spec->never_parked = true;
+    spec->parking = JOB_PARKING_NEVER;
     stays(spec);
     stays(world_spec("keeps-all-in-memory", 1, 1, 4000, 0, 0));
     spec = long_spec("saves-when-it-likes");
@@ -314,6 +314,94 @@ TEST(test_who_cannot_go_on_stays)
     stays(spec);
 }
 
+/* Any failure ends it. So its document has to say that it may be parked. */
+TEST(test_who_bears_no_failure_is_asked)
+{
+    for (int says = 0; says < 2; says++) {
+        struct job_spec *spec = long_spec("rigid");
+        struct world *w = begin();
+        struct job *job;
+
+        spec->fault_tolerant = false;
+        spec->restart_max = 0;
+        spec->parking = says ? JOB_PARKING_ALLOWED : JOB_PARKING_UNSAID;
+        job = run_long(w, spec);
+        (void)submit_short(w, "short");
+        pass(w, 8);
+        assert_int_equal(job->n_parked, says);
+        end(w);
+    }
+}
+
+/* It cannot be sent back, and nobody has seen how long its program takes. Then somebody has. */
+TEST(test_nobody_borrows_on_a_word)
+{
+    struct world *w = begin();
+    struct job *brief[2], *lends = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        struct job_spec *spec = world_command(world_spec("keeps", 1, 1, 4000, 0, 0), "program");
+
+        spec->expected_us = 10 * USEC_PER_SEC;
+        (void)snprintf(spec->name, sizeof spec->name, "keeps-%d", i);
+        lends = i == 0 ? run_long(w, long_spec("long")) : lends;
+        brief[i] = world_submit(w, spec);
+        pass(w, TURN_S);
+        assert_int_equal(lends->n_parked, i);
+        if (i == 1)
+            break;
+        assert_int_equal(brief[i]->state, JOB_QUEUED);
+        world_exit(w, world_live(lends, "trainer", 0), 0, 0);
+        pass(w, 4);
+        assert_int_equal(brief[i]->state, JOB_RUNNING);
+        world_exit(w, world_live(brief[i], "trainer", 0), 0, 0);
+        pass(w, 4);
+        lends = run_long(w, long_spec("again"));
+    }
+    assert_int_equal(brief[1]->state, JOB_RUNNING);
+    end(w);
+}
+
+/* It runs for longer than was told, and the one that lent it its room has run for longer still: by
+ * their lengths it would wait for the end. */
+TEST(test_a_loan_ends)
+{
+    struct world *w = begin();
+    struct job *lends = run_long(w, long_spec("long"));
+    struct job *brief;
+
+    pass(w, 1000);
+    brief = submit_short(w, "short");
+    pass(w, 8);
+    assert_int_equal(brief->state, JOB_RUNNING);
+    pass(w, TURN_S - 15);
+    assert_int_equal(brief->state, JOB_RUNNING);
+    pass(w, 20);
+    assert_int_equal(lends->state, JOB_RUNNING);
+    assert_int_equal(brief->state, JOB_QUEUED);
+    assert_int_equal(brief->n_parked, 1);
+    end(w);
+}
+
+/* Whatever the order of those that wait: it was before them. */
+TEST(test_goes_on_before_others_that_came_first)
+{
+    struct world *w = begin();
+    struct job *lends, *brief[3];
+
+    w->cluster->config.first_come = true;
+    world_restart(w); /* as with that option */
+    lends = run_long(w, long_spec("long"));
+    for (size_t i = 0; i < ELEMENTS(brief); i++)
+        brief[i] = submit_short(w, i == 0 ? "a" : i == 1 ? "b" : "c");
+    pass(w, 8);
+    assert_int_equal(lends->parked_for, brief[0]->id);
+    world_exit(w, world_live(brief[0], "trainer", 0), 0, 0);
+    pass(w, 8);
+    assert_int_equal(lends->state, JOB_RUNNING);
+    end(w);
+}
+
 TEST(test_never_its_last_start)
 {
     struct world *w = begin();
@@ -329,9 +417,17 @@ TEST(test_never_its_last_start)
     end(w);
 }
 
+static struct job_spec *tasks_spec(void)
+{
+    struct job_spec *spec = world_spec("tasks", 1, 1, 4000, 0, 0);
+
+    spec->parking = JOB_PARKING_ALLOWED;
+    return spec;
+}
+
 static struct job *submit_tasks(struct world *w)
 {
-    struct job *job = world_submit(w, world_spec("tasks", 1, 1, 4000, 0, 0));
+    struct job *job = world_submit(w, tasks_spec());
 
     assert_int_equal(cluster_set_dataset(w->cluster, job, world_queue(4, 1), "aa", w->now, NULL),
                      0);
@@ -362,7 +458,7 @@ static void work(struct world *w, struct job *job, int n)
 TEST(test_tasks_are_what_it_is)
 {
     struct world *w = begin();
-    struct job *job = world_submit(w, world_spec("tasks", 1, 1, 4000, 0, 0));
+    struct job *job = world_submit(w, tasks_spec());
     struct job *brief;
     enum job_mode mode;
 
@@ -377,6 +473,9 @@ TEST(test_tasks_are_what_it_is)
     job->spec->mode = JOB_MODE_MPI;
     assert_false(job_can_resume(job));
     job->spec->mode = mode;
+    job->spec->parking = JOB_PARKING_UNSAID; /* it may have learnt something from them */
+    assert_false(job_can_resume(job));
+    job->spec->parking = JOB_PARKING_ALLOWED;
     pass(w, BEARS_S + 20); /* the task that it holds is to be done again as well */
     work(w, job, 2);
     brief = submit_short(w, "short");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_policy_plain.c - the policy's index decides as a plain loop over everything does */
+#include "scheduler/core/policy/limits.h"
 #include "tests/unit/policy_world.h"
 #include "tests/unit/seeds.h"
 #include "tests/unit/test.h"
@@ -298,8 +299,9 @@ TEST(test_random_decisions_equal_the_plain_algorithm)
         }
         check_transfers(&plain, &w);
         if (grown > 0)
-            assert_true(w.totals.cpu_requested_millicores + grown <=
-                        w.totals.cpu_total_millicores * w.totals.max_load_permille / 1000);
+            assert_true(
+                w.totals.cpu_requested_millicores + grown <=
+                policy_load_limit(w.totals.cpu_total_millicores, w.totals.max_load_permille));
         policy_fulfilment.free(policy);
     }
 }

@@ -367,6 +367,7 @@ int play_init(struct play *play, const struct cluster *cluster, struct instant n
     };
     /* nobody reports in time here, so a lease that was just renewed must last */
     copy->config.lease_us = 2 * (play->until_us - now.now_us);
+    copy->config.parking_us = 0; /* each look at it would be a step, and a day has many */
     for (struct node *node = copy->nodes; node != NULL; node = node->hh.next) {
         if (node->state != NODE_LOST && node->ever_reported)
             report(play, node, NULL);

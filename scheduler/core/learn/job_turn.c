@@ -95,6 +95,19 @@ double job_expected_s(const struct cluster *cluster, const struct job *job)
                                      : elastic_expected_s(cluster, job);
 }
 
+bool job_length_is_seen(const struct cluster *cluster, const struct job *job)
+{
+    struct goodput_family_facts family = { 0 };
+    char name[JOB_FAMILY_SIZE];
+
+    if (job_elastic_role(job) < 0)
+        job_length_name(job, name);
+    else
+        job_family_name(job, name);
+    return cluster->families != NULL && goodput_family_get(cluster->families, name, &family) &&
+           family.n_ended > 0;
+}
+
 bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job)
 {
     double guess_s = (double)job->spec->expected_us / USEC_PER_SEC;

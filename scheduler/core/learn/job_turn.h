@@ -22,6 +22,9 @@ double job_length_unit_s(const struct job *job);
 /* job_hint_s - how long its owner thinks that it takes, in seconds on one instance; 0: no guess */
 double job_hint_s(const struct job *job, const struct goodput_learned *learned);
 
+/* job_length_is_seen - jobs like it have ended. O(its document) */
+bool job_length_is_seen(const struct cluster *cluster, const struct job *job);
+
 /* job_guess_was_wrong - jobs like it take more than twice as long as it is guessed to. O(its
  * document) */
 bool job_guess_was_wrong(const struct cluster *cluster, const struct job *job);

@@ -51,13 +51,16 @@ bool job_can_resume(const struct job *job)
 {
     const struct job_spec *spec = job->spec;
 
-    if (spec->never_parked || spec->keep_cut_off || spec->mode == JOB_MODE_SERVICE ||
-        job->finishing || (job->queue != NULL && task_queue_is_finished(job->queue)))
+    bool is_asked_for = spec->parking == JOB_PARKING_ALLOWED;
+
+    if (spec->parking == JOB_PARKING_NEVER || spec->keep_cut_off ||
+        spec->mode == JOB_MODE_SERVICE || job->finishing ||
+        (job->queue != NULL && task_queue_is_finished(job->queue)))
         return false;
     if (spec->checkpoint_path != NULL)
-        return spec->checkpoint_period_us != 0;
-    return job->queue != NULL && spec->fault_tolerant && spec->mode != JOB_MODE_MPI &&
-           spec_servers(spec) < 0 && job->rendezvous == NULL;
+        return spec->checkpoint_period_us != 0 && (spec->fault_tolerant || is_asked_for);
+    return is_asked_for && job->queue != NULL && spec->fault_tolerant &&
+           spec->mode != JOB_MODE_MPI && spec_servers(spec) < 0 && job->rendezvous == NULL;
 }
 
 bool job_is_started(const struct job *job)

@@ -20,9 +20,10 @@ int spec_elastic_role(const struct job_spec *spec);
 /* job_role_works - its end is the job's end: every role but "pserver", unless it is the only one */
 bool job_role_works(const struct job *job, uint32_t role);
 /* job_can_resume - it may stop as a whole and go on later, on other nodes: its document promises
- * how often it saves a checkpoint, where all nodes see it. Or its tasks are all of its state: it
- * bears the loss of processes, has no parameter servers, and its processes never met to share
- * values. And its document allows it */
+ * how often it saves a checkpoint, where all nodes see it. Where one failure ends it, the document
+ * also says in words that it may be parked. Or the document says so, and tasks are all of its
+ * state: it bears the loss of processes, has no parameter servers, and its processes never met to
+ * share values. Nobody else knows that: a program may have learnt something from its tasks */
 bool job_can_resume(const struct job *job);
 bool job_is_started(const struct job *job); /* starting, running or resizing */
 bool job_data_complete(

@@ -10,18 +10,24 @@
  *   the donors  those that lose least, as few as are enough.
  *
  * The gang goes first then, so nobody takes the room that is lent to it. Behind it go the parked
- * jobs in the order in which they were parked. They go before all others of their priority, as each
- * job that ran before (shares.c).
+ * jobs in the order in which they were parked. They go before all others of their priority that
+ * nobody gave way for (shares.c).
+ *
+ * A loan has an end (park_loan_s). Then the parked job has its room back, and the other one waits
+ * if it still runs.
  *
  * Cost: one look in a sixtieth of that time, and one behind each parking. Each goes through the
- * jobs that are not over, sorts the started ones, and places GANGS_LOOKED_AT gangs some dozen times
- * each. */
+ * jobs that are not over, sorts the started ones, and places GANGS_LOOKED_AT gangs, each some
+ * DONORS_LOOKED_AT times at most. */
 #include "scheduler/core/plan/park.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "scheduler/core/base/deadline.h"
+#include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job.h"
@@ -42,6 +48,7 @@
 #define CLASSES_LOOKED_AT 64
 #define JOBS_LOOKED_AT 128 /* of a class */
 #define DONORS_MAX 16
+#define DONORS_LOOKED_AT 64 /* those that lose least */
 #define FIRST_MAX 8 /* jobs that others gave way for and that have not started */
 
 struct started {
@@ -71,7 +78,7 @@ static unsigned count_first(const struct cluster *cluster)
     unsigned n = 0;
 
     DL_FOREACH2(cluster->active, job, active_next)
-    n += job->goes_first && job->plan.queue_class != NULL;
+    n += job->goes_first && job->plan.queue_class != NULL && !job->plan.queue_class->never;
     return n;
 }
 
@@ -106,6 +113,12 @@ static void look_around(struct look *look)
     qsort(look->by_end, look->n, sizeof(*look->by_end), compare_ends);
 }
 
+static void done(struct look *look)
+{
+    free(look->by_end);
+    free(look->items);
+}
+
 /* Once these have ended. */
 static bool fits_without(struct look *look, const struct waiter *waiter,
                          struct started *const *gone, size_t n)
@@ -137,14 +150,26 @@ static double wait_of(struct look *look, const struct waiter *waiter)
     return least == 0 ? 0 : look->by_end[least - 1]->facts.remaining_s;
 }
 
-/* Each of its processes bears a failure still: else its start again could be its end. */
+/* Each of its processes bears a failure still: else its start again could be its end. Where any
+ * failure is, its document says that it may be parked (job_can_resume). */
 static bool bears_a_start(const struct job *job)
 {
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         for (uint32_t i = 0; i < job->n_slots[r]; i++)
-            if (job->slots[r][i].failures >= job->spec->restart_max)
+            if (job->spec->fault_tolerant && job->slots[r][i].failures >= job->spec->restart_max)
                 return false;
     return true;
+}
+
+/* And go on later. */
+static bool may_stop(const struct job *job)
+{
+    return job_can_resume(job) && bears_a_start(job) && job->spec->deadline_wall_us == 0;
+}
+
+static bool stands(const struct job *job)
+{
+    return (job->state == JOB_RUNNING || job->state == JOB_RESIZING) && !job->plan.lacking;
 }
 
 static bool may_be_parked(const struct look *look, const struct started *started,
@@ -152,9 +177,7 @@ static bool may_be_parked(const struct look *look, const struct started *started
 {
     const struct job *job = started->job;
 
-    return (job->state == JOB_RUNNING || job->state == JOB_RESIZING) && job_can_resume(job) &&
-           !job->plan.lacking && bears_a_start(job) && job->spec->deadline_wall_us == 0 &&
-           job->spec->priority <= waiter->job->spec->priority &&
+    return stands(job) && may_stop(job) && job->spec->priority <= waiter->job->spec->priority &&
            job->plan.group == waiter->job->plan.group &&
            parking_may(look->again_s, &started->facts, waiter->length_s);
 }
@@ -182,15 +205,23 @@ static size_t list_donors(const struct look *look, const struct waiter *waiter,
 }
 
 /* As many from the front as are enough, without those that turn out not to be needed. 0: all are
- * not enough */
+ * not enough. More of them make it fit as well, so the number is found by halving. */
 static size_t choose_donors(struct look *look, const struct waiter *waiter, struct started **donors,
                             size_t n_all)
 {
     size_t n = 0;
 
-    while (!fits_without(look, waiter, donors, n))
-        if (++n > n_all)
-            return 0;
+    n_all = MIN_OF(n_all, DONORS_LOOKED_AT);
+    if (!fits_without(look, waiter, donors, n_all))
+        return 0;
+    for (size_t high = n_all; n < high;) {
+        size_t middle = n + (high - n) / 2;
+
+        if (fits_without(look, waiter, donors, middle))
+            high = middle;
+        else
+            n = middle + 1;
+    }
     for (size_t i = 0; n > 1 && i < n;) {
         struct started *donor = donors[i];
 
@@ -206,7 +237,7 @@ static size_t choose_donors(struct look *look, const struct waiter *waiter, stru
 }
 
 static void park(struct look *look, const struct waiter *waiter, const struct started *donor,
-                 double wait_s)
+                 const char *why)
 {
     struct job *job = donor->job;
     struct plan *plan = look->plan;
@@ -217,13 +248,13 @@ static void park(struct look *look, const struct waiter *waiter, const struct st
     job->turn_wall_us = plan->now.wall_us;
     plan->cluster->figures.jobs_parked++;
     effect_event(plan->cluster, plan->now, job, "", "job-parked",
-                 "%s lends its room to job %s (%llu); it loses %.0f s of work at most",
+                 "%s lends its room to job %s (%llu), and is later by %.0f s at most for a restart "
+                 "and work done again",
                  job->spec->name, waiter->job->spec->name, (unsigned long long)waiter->job->id,
                  donor->facts.cost_s);
     job_stop(plan->cluster, job, plan->now, INTENT_REQUEUED, CAUSE_PARKED,
-             "parked for job %s (%llu), which would have waited for about %.0f s; it keeps its "
-             "state and is queued again",
-             waiter->job->spec->name, (unsigned long long)waiter->job->id, wait_s);
+             "parked for job %s (%llu), which %s; it keeps its state and is queued again",
+             waiter->job->spec->name, (unsigned long long)waiter->job->id, why);
 }
 
 /* Before all others, until it starts. */
@@ -241,6 +272,7 @@ static void go_first(struct cluster *cluster, struct job *job)
 static bool park_for(struct look *look, const struct waiter *waiter, struct started **donors,
                      size_t n)
 {
+    char why[64];
     double loss_s = 0;
     double wait_s;
 
@@ -252,8 +284,9 @@ static bool park_for(struct look *look, const struct waiter *waiter, struct star
     wait_s = wait_of(look, waiter);
     if (!parking_pays(wait_s, loss_s))
         return false;
+    (void)snprintf(why, sizeof why, "would have waited for about %.0f s", wait_s);
     for (size_t i = 0; i < n; i++)
-        park(look, waiter, donors[i], wait_s);
+        park(look, waiter, donors[i], why);
     go_first(look->plan->cluster, waiter->job);
     queue_might_move(look->plan->cluster);
     return true;
@@ -266,18 +299,23 @@ static bool waits_for_ends(const struct job *job)
            job->plan.verdict == VERDICT_YIELDS;
 }
 
-/* The shortest of those that ask for the same. */
+/* Its loan has an end: it can be sent back, or how long its program takes has been seen. A length
+ * that its owner tells is none. */
+static bool may_borrow(const struct look *look, const struct job *job)
+{
+    return may_stop(job) || job_length_is_seen(look->plan->cluster, job);
+}
+
+/* The shortest of those that ask for the same. NULL: none may borrow */
 static void choose_waiter(const struct look *look, const struct queue_class *class,
                           struct waiter *waiter)
 {
     struct job *job = class->next;
 
-    waiter->job = job;
-    waiter->length_s = park_length_s(look->plan, job, look->again_s);
-    for (unsigned i = 0; i < JOBS_LOOKED_AT && (job = job->plan.class_next) != NULL; i++) {
+    for (unsigned i = 0; i < JOBS_LOOKED_AT && job != NULL; i++, job = job->plan.class_next) {
         double length_s = park_length_s(look->plan, job, look->again_s);
 
-        if (length_s >= waiter->length_s)
+        if ((waiter->job != NULL && length_s >= waiter->length_s) || !may_borrow(look, job))
             continue;
         waiter->job = job;
         waiter->length_s = length_s;
@@ -294,6 +332,10 @@ static bool try_class(struct look *look, const struct queue_class *class, bool *
     size_t n;
 
     choose_waiter(look, class, &waiter);
+    if (waiter.job == NULL) {
+        free(donors);
+        return false;
+    }
     waiter.demands = gang_demands_of(plan, waiter.job, class->demands, class->n_demands, own);
     n = list_donors(look, &waiter, donors);
     if (n > 0 && waiter.job != plan->planner->queue.held)
@@ -330,6 +372,58 @@ static bool go_through(struct look *look)
     return false;
 }
 
+static struct started *find_started(struct look *look, const struct job *job)
+{
+    size_t i = 0;
+
+    while (i < look->n && look->items[i].job != job)
+        i++;
+    return i < look->n ? &look->items[i] : NULL;
+}
+
+/* The job to which a parked one lent its room, if the time is over for which it did. NULL: it is
+ * not, or that one cannot be sent back */
+static struct started *overdue(struct look *look, const struct job *lender)
+{
+    struct job *job = cluster_job(look->plan->cluster, lender->parked_for);
+    struct started *started = job != NULL ? find_started(look, job) : NULL;
+
+    if (started == NULL || !stands(job) || !may_stop(job) ||
+        started->facts.ran_s < park_loan_s(look->plan, job, look->again_s))
+        return NULL;
+    return started;
+}
+
+/* true: a job that was parked has the room back that it lent */
+static bool call_back(struct look *look)
+{
+    struct plan *plan = look->plan;
+    struct demand own[JOB_ROLES_MAX];
+    struct job *job;
+
+    DL_FOREACH2(plan->cluster->active, job, active_next)
+    {
+        const struct queue_class *class = job->plan.queue_class;
+        struct waiter lender = { .job = job };
+        struct started *borrower;
+
+        if (job->parked_for == 0 || class == NULL || class->never || job->goes_first)
+            continue;
+        borrower = overdue(look, job);
+        if (borrower == NULL)
+            continue;
+        lender.n_demands = class->n_demands;
+        lender.demands = gang_demands_of(plan, job, class->demands, class->n_demands, own);
+        if (!fits_without(look, &lender, &borrower, 1))
+            continue;
+        park(look, &lender, borrower, "lent it its room, for less than it has had it");
+        go_first(plan->cluster, job);
+        queue_might_move(plan->cluster);
+        return true;
+    }
+    return false;
+}
+
 void plan_park(struct plan *plan)
 {
     struct cluster *cluster = plan->cluster;
@@ -337,9 +431,7 @@ void plan_park(struct plan *plan)
     const uint64_t again_us = cluster->config.parking_us;
     struct look look = { .plan = plan, .again_s = (double)again_us / USEC_PER_SEC };
 
-    if (again_us == 0 || cluster->families == NULL)
-        return;
-    if (planner->queue.n_open == 0) {
+    if (again_us == 0 || cluster->families == NULL || planner->queue.n_open == 0) {
         deadline_set(&cluster->deadlines, &cluster->park, DEADLINE_PARK, NEVER_US);
         planner->park_due = false;
         return;
@@ -353,8 +445,11 @@ void plan_park(struct plan *plan)
     if (count_first(cluster) >= FIRST_MAX)
         return;
     look_around(&look);
+    if (call_back(&look)) {
+        done(&look);
+        return;
+    }
     /* the next plan promises the room that is lent, and then another one may gain as well */
     planner->park_due = go_through(&look);
-    free(look.by_end);
-    free(look.items);
+    done(&look);
 }

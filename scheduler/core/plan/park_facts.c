@@ -22,6 +22,9 @@
 #include "scheduler/core/model/usage.h"
 #include "scheduler/core/plan/plan.h"
 
+/* Lengths are guesses: a loan lasts for so many times the one that it was made by. */
+#define LOAN_TIMES 4
+
 static double seconds(uint64_t us)
 {
     return (double)us / USEC_PER_SEC;
@@ -124,6 +127,16 @@ struct parking_job park_facts(const struct plan *plan, const struct job *job, do
     facts.cost_s = restart_s(job, again_s) + seconds(undone_us) + seconds(job->spec->grace_us);
     facts.since_s = job->n_parked == 0 ? -1 : seconds(parked_us);
     return facts;
+}
+
+double park_loan_s(const struct plan *plan, const struct job *job, double again_s)
+{
+    double told_s = seconds(job->spec->expected_us);
+
+    /* what is expected grows with the time that it has run where its owner was wrong */
+    if (told_s == 0 && job_length_is_seen(plan->cluster, job))
+        told_s = job_expected_s(plan->cluster, job);
+    return fmax(again_s, LOAN_TIMES * (told_s > 0 ? told_s : again_s));
 }
 
 double park_length_s(const struct plan *plan, const struct job *job, double again_s)

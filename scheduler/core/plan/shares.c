@@ -96,7 +96,9 @@ static struct share *find(struct queue *queue, const struct job *job, bool back,
 
 struct share *share_find(struct queue *queue, const struct job *job)
 {
-    return find(queue, job, job->goes_first || (queue->fair && job->charged > 0), job->plan.group);
+    bool back = job->goes_first || job->parked_for != 0 || (queue->fair && job->charged > 0);
+
+    return find(queue, job, back, job->plan.group);
 }
 
 /* Of its user's other jobs, also where it waits again, or is over. */
