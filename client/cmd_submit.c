@@ -74,9 +74,11 @@ static void note_defaults(const json_t *answer)
             bytes == 0 ? xstrdup("")
                        : text_format(" memory %s", text_bytes(bytes, amount, sizeof amount));
 
-        report_note("each %s asks for%s%s, for want of a request: --cpu, --memory, in a document "
-                    "resources",
-                    json_text(role, "role"), cpu, memory);
+        report_note("each %s asks for%s%s, as the job does not say how much (%s)",
+                    json_text(role, "role"), cpu, memory,
+                    millicores == 0 ? "--memory"
+                    : bytes == 0    ? "--cpu"
+                                    : "--cpu, --memory");
     }
 }
 

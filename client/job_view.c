@@ -174,13 +174,14 @@ static void tell_waiting(struct job_watch *watch, json_t *job, uint64_t now_us)
     watch->next_us = now_us + watch->wait_s * USEC_PER_SEC;
     watch->gave_up = waits && watch->gives_up_at != NULL &&
                      streq(watch->gives_up_at, json_text(job, "reason_code"));
-    if (!waits) { /* it is told anew when it is queued again, for the same reason as well */
-        json_decref(watch->last);
-        watch->told = watch->last = NULL;
+    if (!waits) { /* it is told anew when it is queued again, for the same reason only later */
+        watch->left = true;
         return;
     }
-    if (!job_reason_is_news(watch->told, job, now_us - watch->told_us))
+    if (!job_reason_is_news(watch->told, job, now_us - watch->told_us) &&
+        !(watch->left && now_us - watch->told_us >= REASON_QUIET_US))
         return;
+    watch->left = false;
     report_note("%s waits: %s", json_text(job, "name"), json_text(job, "reason"));
     json_decref(watch->last);
     watch->told = watch->last = json_incref(job);

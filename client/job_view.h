@@ -44,6 +44,7 @@ struct job_watch {
     json_t *last;            /* owned: what told is after the first */
     const char *gives_up_at; /* see struct log_request */
     bool gave_up;
+    bool left; /* it was not queued meanwhile */
     uint64_t told_us, next_us;
     unsigned wait_s;
 };

@@ -74,6 +74,14 @@ static int set_policy(const struct option_value *value, struct edl_error *error)
     return edl_error_remedy(error, "known: %s", names);
 }
 
+static int set_default_memory(const struct option_value *value, struct edl_error *error)
+{
+    uint64_t *bytes = value->field;
+    int r = option_bytes(value, error);
+
+    return r == 0 && *bytes > 0 && *bytes < (uint64_t)ROLE_MEMORY_BYTES_LEAST ? -EINVAL : r;
+}
+
 static int set_max_load(const struct option_value *value, struct edl_error *error)
 {
     struct scheduler_options *options = value->options;
@@ -193,7 +201,8 @@ static const struct option_row rows[] = {
     { "default-memory", "BYTES",
       "for each core or GPU of a process of a job that does not say\n"
       "(default {}: its cores' part of a node's memory)",
-      option_bytes, OPTION_LIVE, AT(role_defaults.memory_bytes), BYTES, .fallback = "0" },
+      set_default_memory, OPTION_LIVE, AT(role_defaults.memory_bytes), .fallback = "0",
+      .wrong = "is neither 0 nor an amount of memory of 4Mi or more", .remedy = "for example 2Gi" },
     { "parking", "TIME",
       "a job that can go on later goes back to the queue for another one at\n"
       "most once in this time (default {}; 0: never)",

@@ -217,9 +217,9 @@ uint32_t job_spec_umask(const struct job_spec *spec)
     return spec->has_umask ? spec->umask : JOB_UMASK;
 }
 
-static const char *const parking_names[] = { [JOB_PARKING_UNSAID] = "",
-                                             [JOB_PARKING_ALLOWED] = "allowed",
-                                             [JOB_PARKING_NEVER] = "never" };
+static const char *const parking_names[] = {
+    [JOB_PARKING_UNSAID] = "", [JOB_PARKING_ALLOWED] = "allowed", [JOB_PARKING_NEVER] = "never"
+};
 
 const char *job_parking_to_string(enum job_parking parking)
 {

@@ -72,7 +72,7 @@ struct job_spec {
     enum job_mode mode;
     int32_t priority;
     bool fault_tolerant;
-    bool keep_cut_off; /* on_disconnect: keep: what runs on a node that is cut off goes on */
+    bool keep_cut_off;        /* on_disconnect: keep: what runs on a node that is cut off goes on */
     enum job_parking parking; /* under crowding */
     bool keep_remains; /* autoclean: false: what still runs when it has ended by itself stays */
     uint32_t passes;   /* over the data; 0: as its data set says, or one (job_spec_passes) */
@@ -155,15 +155,17 @@ struct role_defaults {
 /* What a node has: a whole one, or what it offers. */
 struct role_share {
     uint64_t cpu_millicores, memory_bytes, gpus;
+    const char *name;            /* borrowed; NULL: it is none that a role names */
+    const struct labels *labels; /* borrowed; NULL: none */
 };
 
 /* job_spec_ask_by_default - each role that says nothing of CPU or memory asks for some, else it
- * would be placed as if it needed none, and could take all. Without defaults->memory_bytes that is
+ * would be placed as if it needed none, and could take all. Of cores at most what the largest node
+ * has of those that the role's document does not exclude. Without defaults->memory_bytes that is
  * its cores' part of 15/16 of a node's memory, or its GPUs', whichever is more: the least of those
  * nodes that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for
  * each core or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory:
- * the roles, 1
- * << role. For a submission: stored jobs keep their amounts. */
+ * the roles, 1 << role. For a submission: stored jobs keep their amounts. */
 #define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
 void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,
                              const struct role_share *nodes, size_t n_nodes, uint32_t *ret_cpu,

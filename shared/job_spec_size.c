@@ -81,6 +81,35 @@ static uint64_t part_of(uint64_t memory_bytes, uint64_t asked, uint64_t all)
     return all > 0 ? (memory_bytes >> 20) * asked / all << 20 : 0;
 }
 
+static bool is_named(const struct role_spec *role, const char *node)
+{
+    size_t i = 0;
+
+    while (i < role->n_nodes && (node == NULL || !streq(role->nodes[i], node)))
+        i++;
+    return i < role->n_nodes;
+}
+
+/* Its document does not say otherwise. */
+static bool may_run_on(const struct role_spec *role, const struct role_share *node)
+{
+    static const struct labels none;
+
+    return (role->nodes == NULL || is_named(role, node->name)) &&
+           labels_cover(node->labels != NULL ? node->labels : &none, role_selector(role));
+}
+
+static uint64_t cpu_by_default(const struct role_spec *role, uint64_t millicores,
+                               const struct role_share *nodes, size_t n_nodes)
+{
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < n_nodes; i++)
+        if (may_run_on(role, &nodes[i]))
+            largest = MAX_OF(largest, nodes[i].cpu_millicores);
+    return largest > 0 ? MIN_OF(millicores, largest) : millicores;
+}
+
 static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_share *nodes,
                                 size_t n_nodes)
 {
@@ -92,7 +121,8 @@ static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_
         uint64_t part = MAX_OF(part_of(shared, role->cpu_millicores, node->cpu_millicores),
                                part_of(shared, role->gpus, node->gpus));
 
-        if (node->cpu_millicores >= role->cpu_millicores && node->gpus >= role->gpus)
+        if (node->cpu_millicores >= role->cpu_millicores && node->gpus >= role->gpus &&
+            may_run_on(role, node))
             least = MIN_OF(least, part);
     }
     return least;
@@ -103,14 +133,17 @@ static uint64_t memory_by_default(const struct role_spec *role,
                                   const struct role_share *nodes, size_t n_nodes)
 {
     uint64_t thousandths = MAX_OF(role->cpu_millicores, UINT64_C(1000) * role->gpus);
-    uint64_t each = defaults->memory_bytes > 0 ? defaults->memory_bytes : ROLE_MEMORY_DEFAULT_BYTES;
-    uint64_t bytes =
-        defaults->memory_bytes > 0 ? UINT64_MAX : memory_by_nodes(role, nodes, n_nodes);
+    uint64_t bytes, least = ROLE_MEMORY_DEFAULT_BYTES / 4;
 
-    if (bytes == UINT64_MAX)
-        bytes = part_of(each, thousandths, 1000);
-    bytes = MAX_OF(bytes, ROLE_MEMORY_DEFAULT_BYTES / 4);
-    return MIN_OF(bytes, (uint64_t)ROLE_MEMORY_BYTES_MAX);
+    if (defaults->memory_bytes > 0) {
+        bytes = part_of(defaults->memory_bytes, thousandths, 1000);
+        least = (uint64_t)ROLE_MEMORY_BYTES_LEAST;
+    } else {
+        bytes = memory_by_nodes(role, nodes, n_nodes);
+        if (bytes == UINT64_MAX)
+            bytes = part_of(ROLE_MEMORY_DEFAULT_BYTES, thousandths, 1000);
+    }
+    return MIN_OF(MAX_OF(bytes, least), (uint64_t)ROLE_MEMORY_BYTES_MAX);
 }
 
 void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *defaults,
@@ -122,7 +155,7 @@ void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *
         struct role_spec *role = &spec->roles[i];
 
         if (role->cpu_unsaid) {
-            role->cpu_millicores = defaults->cpu_millicores;
+            role->cpu_millicores = cpu_by_default(role, defaults->cpu_millicores, nodes, n_nodes);
             role->cpu_unsaid = false;
             *ret_cpu |= 1U << i;
         }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/scheduler.h"
 #include "shared/cleanup.h"
@@ -19,9 +20,12 @@ void job_defaults_apply(const struct scheduler *scheduler, struct job_spec *spec
     size_t n = 0;
 
     for (; node != NULL; node = node->hh.next)
-        nodes[n++] = (struct role_share){ .cpu_millicores = node->offer.cpu_millicores,
-                                          .memory_bytes = node->offer.memory_bytes,
-                                          .gpus = node->offer.gpus };
+        if (node_takes_processes(node))
+            nodes[n++] = (struct role_share){ .cpu_millicores = node->offer.cpu_millicores,
+                                              .memory_bytes = node->offer.memory_bytes,
+                                              .gpus = node->offer.gpus,
+                                              .name = node->name,
+                                              .labels = &node->offer.labels };
     job_spec_ask_by_default(spec, &scheduler->options.role_defaults, nodes, n, &ret->cpu,
                             &ret->memory);
 }

@@ -13,7 +13,7 @@ edl kill huge >/dev/null
 
 # no word of memory: told at once what each may use, its part of a node, and shown
 edl submit --name plain --cpu 500m -- true >/dev/null 2>"$work/err"
-memory=$(sed -n 's/^note: each trainer asks for memory \([0-9.]*[MG]i\), for want .*/\1/p' "$work/err")
+memory=$(sed -n 's/^note: each trainer asks for memory \([0-9.]*[MG]i\), as the job .*/\1/p' "$work/err")
 [ -n "$memory" ] && [ "$memory" != 512Mi ] || fail "no word of its memory: $(cat "$work/err")"
 edl show plain | grep -qE "^trainer .* 0\.5 +$memory" || fail "show: $(edl show plain)"
 edl submit --name none -- true >/dev/null 2>"$work/err"

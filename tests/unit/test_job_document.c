@@ -460,6 +460,8 @@ TEST(test_amounts_by_default)
           { 1440, 19200, 61440, 4 } },                    /* a fourth of 15/16 of the first node */
         { { 100, 0 }, 2, 100, { 256, 19200, 61440, 4 } }, /* the least */
         { { 2000, UINT64_C(3) << 29 }, 3, 2000, { 3072, 3840, 6144, 4 } },
+        { { 9000, 0 }, 2, 8000, { 61440, 19200, 61440, 4 } },       /* the largest node has 8 */
+        { { 1000, UINT64_C(8) << 20 }, 3, 1000, { 8, 20, 32, 4 } }, /* as the operator wants it */
     };
 
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -476,6 +478,36 @@ TEST(test_amounts_by_default)
             assert_int_equal(spec->roles[role].memory_bytes, rows[i].mib[role] << 20);
         job_spec_ask_by_default(spec, &rows[i].defaults, nodes, rows[i].n_nodes, &cpu, &memory);
         assert_int_equal(cpu | memory, 0);
+        (void)job_spec_free(spec);
+    }
+}
+
+/* Of the nodes that its document excludes nothing counts. */
+TEST(test_amounts_by_default_of_the_nodes_that_may_run_it)
+{
+    struct labels fast = { 0 };
+    const struct role_share nodes[] = {
+        { .cpu_millicores = 8000, .memory_bytes = UINT64_C(1) << 30, .name = "old" },
+        { .cpu_millicores = 500,
+          .memory_bytes = UINT64_C(4) << 30,
+          .name = "new",
+          .labels = &fast },
+    };
+    static const char *const texts[] = {
+        "name: a\nroles: [{role: w, command: [x], nodeSelector: {disk: fast}}]\n",
+        "name: a\nroles: [{role: w, command: [x], nodes: [new]}]\n",
+    };
+
+    assert_int_equal(labels_set(&fast, "disk", "fast", NULL), 0);
+    for (size_t i = 0; i < ELEMENTS(texts); i++) {
+        char ignored[16];
+        struct job_spec *spec = read_good(texts[i], ignored, sizeof ignored);
+        uint32_t cpu, memory;
+
+        job_spec_ask_by_default(spec, &(struct role_defaults){ 1000, 0 }, nodes, ELEMENTS(nodes),
+                                &cpu, &memory);
+        assert_int_equal(spec->roles[0].cpu_millicores, 500);
+        assert_int_equal(spec->roles[0].memory_bytes, UINT64_C(3840) << 20);
         (void)job_spec_free(spec);
     }
 }

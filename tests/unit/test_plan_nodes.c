@@ -144,6 +144,23 @@ TEST(test_foreign_load_that_falls_is_believed_after_a_while)
     world_free(w);
 }
 
+/* As little as that is noise while it rises, and so when it is left of more: a core of the node is
+ * not kept for it. */
+TEST(test_a_little_foreign_load_keeps_no_core)
+{
+    struct world *w = world_new(1, 4000, GIB, 1000);
+    struct job *job = world_submit(w, world_spec("one", 1, 5, 1000, 0, 0));
+
+    w->cluster->config.foreign_hold_us = 10 * USEC_PER_SEC;
+    w->agents[0].foreign_cpu_millicores = 500;
+    world_run(w, 6);
+    assert_int_equal(trainers(job), 3);
+    w->agents[0].foreign_cpu_millicores = 40;
+    seconds(w, 12);
+    assert_int_equal(trainers(job), 4);
+    world_free(w);
+}
+
 /* What runs there is in no total: to stop it would not bring the load down, again and again. */
 TEST(test_cordoned_node_is_not_shrunk_for_the_load)
 {

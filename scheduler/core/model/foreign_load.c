@@ -83,8 +83,12 @@ void node_foreign_fell(struct cluster *cluster, struct node *node, struct instan
 {
     uint64_t cpu = node->foreign_cpu_millicores;
     uint64_t memory = node->foreign_memory_bytes;
+    uint64_t cpu_peak = node->foreign_peak_cpu, memory_peak = node->foreign_peak_memory;
 
-    node_plan_with_foreign(cluster, node, node->foreign_peak_cpu, node->foreign_peak_memory);
+    /* as while it rises: else a load that was there once would cost a node one of its cores */
+    node_plan_with_foreign(cluster, node,
+                           is_above(cpu_peak, 0, node->offer.cpu_millicores) ? cpu_peak : 0,
+                           is_above(memory_peak, 0, node->offer.memory_bytes) ? memory_peak : 0);
     if (node->foreign_planned_cpu <= cpu && node->foreign_planned_memory <= memory)
         return;
     node->foreign_peak_cpu = cpu; /* it fell further meanwhile: wait as long for the rest */

@@ -49,7 +49,7 @@
 #define JOBS_LOOKED_AT 128 /* of a class */
 #define DONORS_MAX 16
 #define DONORS_LOOKED_AT 64 /* those that lose least */
-#define FIRST_MAX 8 /* jobs that others gave way for and that have not started */
+#define FIRST_MAX 8         /* jobs that others gave way for and that have not started */
 
 struct started {
     struct job *job;
