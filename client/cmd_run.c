@@ -121,6 +121,7 @@ static bool is_taken(struct server *server, const char *name)
     return taken;
 }
 
+#define PORTS_TRIED 64
 #define NAMES_MAX 60 /* of one run: so many seconds may have runs already */
 
 /* Name and folder of a run, for a second. With a name of the user's own the folder has that behind
@@ -152,6 +153,9 @@ static void tell(const struct run_job *job, const json_t *accepted)
     for (size_t i = 0; i < job->list->n_hosts; i++)
         report_note("  %s is node %s: parameter server and trainer %zu", job->list->hosts[i].text,
                     json_text(job->nodes[i], "name"), i);
+    if (job->port != job->list->port)
+        report_note("another run has port %u on one of them: this one has port %" PRIu32,
+                    (unsigned)job->list->port, job->port);
     report_note("Ctrl-C kills it on all of them");
 }
 
@@ -207,22 +211,35 @@ static int follow(struct server *server, const struct run_job *job, const json_t
     return job_exit_status(server, ended);
 }
 
-/* Another job has the name: the error is one of the name. A full quota is a 409 as well. */
-static bool is_name_refused(const struct http_answer *answer)
+/* Another job has this: the error is one of that key. A full quota is a 409 as well. */
+static bool is_refused(const struct http_answer *answer, const char *pointer)
 {
     const json_t *first = json_array_get(json_object_get(answer->json, "errors"), 0);
 
     return answer->failure == 0 && answer->status == 409 &&
-           streq(json_text(first, "pointer"), "/metadata/name");
+           streq(json_text(first, "pointer"), pointer);
+}
+
+/* Another run has these ports on one of the hosts: this one takes those behind them. false: there
+ * are none */
+static bool take_next_ports(struct run_job *job)
+{
+    const struct host_list *list = job->list;
+    uint32_t width = MAX_OF(list->ports_num + list->ports_num_for_sparse, 1U);
+
+    if (job->port + 2 * width > UINT16_MAX || job->port >= list->port + PORTS_TRIED * width)
+        return false;
+    job->port += width;
+    return true;
 }
 
 /* Prints a failure. *again: whether another name may follow; then, whether this one was refused, of
  * which nothing is printed. *ret: new reference on STATUS_OK */
-static int send_once(struct server *server, const struct run_job *job, bool *again, json_t **ret)
+static int send_once(struct server *server, struct run_job *job, bool *again, json_t **ret)
 {
     _cleanup_json_ json_t *document = run_job_document(job);
     _cleanup_free_ char *text = document != NULL ? json_dumps(document, JSON_COMPACT) : NULL;
-    struct http_call call = { .method = "POST", .path = "/jobs", .body = text };
+    struct http_call call = { .method = "POST", .path = "/jobs?ports=own", .body = text };
     struct http_answer answer = { 0 };
     struct edl_error error = { 0 };
     int status;
@@ -236,7 +253,11 @@ static int send_once(struct server *server, const struct run_job *job, bool *aga
     call.body_size = strlen(text);
     call.content_type = "application/json";
     status = server_call(server, &call, &answer);
-    *again = *again && status != STATUS_OK && is_name_refused(&answer);
+    if (status != STATUS_OK && is_refused(&answer, "/spec/port") && take_next_ports(job)) {
+        http_answer_clear(&answer);
+        return send_once(server, job, again, ret);
+    }
+    *again = *again && status != STATUS_OK && is_refused(&answer, "/metadata/name");
     if (status == STATUS_OK)
         *ret = answer.json != NULL ? json_incref(answer.json) : json_object();
     else if (!*again)
@@ -295,6 +316,7 @@ static int run_on(struct server *server, struct run_job *job)
     if (find_nodes(job->list, json_object_get(answer, "nodes"), nodes, &error) < 0)
         return report_error(&error);
     job->nodes = nodes;
+    job->port = job->list->port;
     job->workspace = job->options->workspace;
     if (job->options->package != NULL) {
         status = workspace_send(server, job->options->package, sent);

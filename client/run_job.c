@@ -241,7 +241,7 @@ static json_t *common_flags(const struct run_job *job)
     (void)json_array_append_new(flags, json_sprintf("--num_gradient_servers=%zu", list->n_hosts));
     if (list->nic != NULL)
         (void)json_array_append_new(flags, json_sprintf("--nics=%s", list->nic));
-    (void)json_array_append_new(flags, json_sprintf("--port=%u", (unsigned int)list->port));
+    (void)json_array_append_new(flags, json_sprintf("--port=%" PRIu32, job->port));
     (void)json_array_append_new(flags, json_sprintf("--ports_num=%" PRIu32, list->ports_num));
     return flags;
 }
@@ -370,10 +370,10 @@ json_t *run_job_document(const struct run_job *job)
 {
     const struct host_list *list = job->list;
     _cleanup_free_ char *folder = run_job_folder(job);
-    json_t *spec = json_pack("{s:s,s:i,s:I,s:I,s:o,s:o}", "mode", "pserver", "port",
-                             (int)list->port, "ports_num", (json_int_t)list->ports_num,
-                             "ports_num_for_sparse", (json_int_t)list->ports_num_for_sparse,
-                             "pserver", pserver_role(job), "trainer", trainer_role(job));
+    json_t *spec = json_pack("{s:s,s:i,s:I,s:I,s:o,s:o}", "mode", "pserver", "port", (int)job->port,
+                             "ports_num", (json_int_t)list->ports_num, "ports_num_for_sparse",
+                             (json_int_t)list->ports_num_for_sparse, "pserver", pserver_role(job),
+                             "trainer", trainer_role(job));
 
     if (list->ld_library_path != NULL)
         (void)json_object_set_new(spec, "env",

@@ -53,6 +53,7 @@ struct run_job {
     const json_t **nodes;  /* of each host */
     const char *name;      /* of the job */
     const char *folder;    /* "JOB20161104171630" */
+    uint32_t port;         /* the first at which its servers listen */
     const char *workspace; /* sha256: of an archive, or a folder on all hosts */
     char **flags;          /* n_flags, the trainer's */
     size_t n_flags;

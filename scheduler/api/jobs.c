@@ -9,6 +9,7 @@
 #include "scheduler/api/api.h"
 #include "scheduler/api/forecast.h"
 #include "scheduler/api/job_defaults.h"
+#include "scheduler/api/job_ports.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/api/workspaces.h"
@@ -257,6 +258,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
         r = api_workspaces_check(scheduler, spec, &caller, &error);
     if (r == 0)
         r = archive_after(scheduler, caller.user, spec, &archived, &error);
+    if (r == 0)
+        r = api_job_ports_check(request, scheduler->cluster, spec, &error);
     if (r == 0 && dry_run)
         r = api_forecast_submit(scheduler, request, spec, caller.user, &archived, ignored,
                                 reading.flat, &error);

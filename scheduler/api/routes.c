@@ -77,8 +77,8 @@ static const struct http_route table[] = {
 
     { .method = "POST", .path = "/jobs", .handler = api_jobs_submit, .operation = "submitJob",
       .flags = ROUTE_USER | ROUTE_KEYED | ROUTE_TAGGED | ROUTE_DOCUMENT, .max_body_bytes = JOB_DOCUMENT_MAX_BYTES,
-      .too_large = JOB_DOCUMENT_REMEDY, .query = "dry_run", .takes = "TrainingJob", .status = 201, .gives = "JobAccepted",
-      .summary = "submit a job; ?dry_run=1: tell what that would do" },
+      .too_large = JOB_DOCUMENT_REMEDY, .query = "dry_run ports", .takes = "TrainingJob", .status = 201, .gives = "JobAccepted",
+      .summary = "submit a job; ?dry_run=1: tell what that would do; ?ports=own: refuse it where a job on its nodes has its ports" },
     { .method = "GET", .path = "/jobs", .handler = api_jobs_list, .operation = "listJobs",
       .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY, .query = "state array limit cursor",
       .status = 200, .gives = "JobList", .summary = "jobs, page by page" },

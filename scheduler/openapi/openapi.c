@@ -60,6 +60,8 @@ static const struct {
     { "pattern", NULL, "string", NULL,
       "as of a shell, and * stops at a /; a folder that matches stands for all in it; none: the "
       "files that the job wrote or changed" },
+    { "ports", NULL, "string", "own",
+      "own: refuse a job whose ports another one has on one of its nodes" },
     { "role", NULL, "string", NULL, "of this role" },
     { "sums", NULL, "integer", NULL,
       "SHA-256 of the files of at most so many bytes alone: of a large one it takes long" },

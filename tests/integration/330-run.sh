@@ -74,6 +74,20 @@ mine -p recommendation --leave >out 2>err || fail "it fails: $(cat out err)"
 grep -q 'trainer-2\] last words' out || fail "its last words are missing: $(cat out)"
 grep -q 'trainer-2\] without an end' out || fail "its last words are missing: $(cat out)"
 
+# two at once on the same hosts listen at ports of their own, and each tells its trainers so
+: >out
+edl run "${words[@]}" -p recommendation --wait >out 2>err &
+pid=$!
+await 120 'all of it runs' while_runs "$pid" grep -q 'trainer in' out
+mine -p recommendation >out-b 2>err-b || fail "the second one fails: $(cat out-b err-b)"
+grep -q 'another run has port 7164 on one of them: this one has port 7168' err-b || fail "it is told: $(cat err-b)"
+for role in trainer pserver; do
+    grep -q "$role-0\] .*--port=7168 " out-b || fail "the port of $role: $(cat out-b)"
+done
+kill -INT $pid
+wait $pid || true
+mine -p recommendation >out-b 2>err-b && grep -q 'server .*--port=7164 ' out-b || fail "a port is not given back: $(cat out-b err-b)"
+
 # 4: Ctrl-C kills the job on all nodes
 for ((i = 0; i < tries; i++)); do
     name=stopped-$i

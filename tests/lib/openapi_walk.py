@@ -352,6 +352,7 @@ GOOD = {
     "getPolicy": lambda w: [{}],
     "submitJob": lambda w: [
         {"query": "?dry_run=1", "body": dict(JOB, metadata={"name": "second"})},
+        {"query": "?dry_run=1&ports=own", "body": dict(JOB, metadata={"name": "third"})},
         {"query": "?dry_run=1", "body": dict(MANY_JOBS, name="forecast")},
         {"body": dict(JOB, metadata={"name": "second"})},
         {"headers": {"Content-Type": "application/yaml"}, "body": YAML_JOB},

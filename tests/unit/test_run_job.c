@@ -165,6 +165,7 @@ static json_t *document(const struct run_options *options, struct host_list *lis
     const json_t *found[4];
     struct edl_error error = { 0 };
     struct run_job job = { .options = options,
+                           .port = list->port,
                            .list = list,
                            .nodes = found,
                            .name = "job20161104171630",
