@@ -78,7 +78,7 @@ static void check_parked(struct sim *sim)
     const struct job *job;
 
     DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
-    if (job->state == JOB_QUEUED && job->parked_for != 0 && job->plan.queue_class == NULL)
+    if (job->state == JOB_QUEUED && job->parked_for != 0 && !job->filed)
         violate(sim, "parked", "job %s was parked, and is forgotten", job->spec->name);
 }
 

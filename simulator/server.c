@@ -12,7 +12,7 @@
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster_internal.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
@@ -236,8 +236,8 @@ static void spoil(struct sim *sim)
         sim->server.cluster->figures.jobs[JOB_RUNNING]++;
     if (sim->config.mutant == SIM_MUTANT_PARKED_FORGOTTEN)
         DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
-    if (job->state == JOB_QUEUED && job->parked_for != 0 && job->plan.queue_class != NULL)
-        queue_leave(sim->server.cluster, job);
+    if (job->state == JOB_QUEUED && job->parked_for != 0 && job->filed)
+        job_unfile(sim->server.cluster, job);
     if (sim->config.mutant != SIM_MUTANT_REASON_EMPTIED)
         return;
     DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)

@@ -26,6 +26,8 @@
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/planner_copy.h"
+#include "scheduler/core/record/clone.h"
 #include "scheduler/core/speed/family.h"
 
 /* A further pass follows only when one itself ended a job, made one complete, or made instances
@@ -231,6 +233,26 @@ bool cluster_wants_plan(struct cluster *cluster)
 {
     learn_take(cluster);
     return cluster->plan_wanted;
+}
+
+static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, struct instant now)
+{
+    struct cluster *copy = cluster_copy_facts(cluster, with_ended, now);
+
+    planner_copy(copy, cluster);
+    return copy;
+}
+
+/* cluster_clone - see core.h */
+struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, true, now);
+}
+
+/* cluster_clone_active - see core.h */
+struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now)
+{
+    return copy_of(cluster, false, now);
 }
 
 /* cluster_effects - borrowed; valid until the next event. Learning has effects as well */

@@ -36,7 +36,6 @@
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/grow.h"
-#include "scheduler/core/record/clone.h"
 #include "scheduler/core/record/compare.h"
 #include "scheduler/core/record/epoch.h"
 #include "scheduler/core/record/restore.h"
@@ -67,6 +66,14 @@ void cluster_plan_took(struct cluster *cluster, struct instant now, uint64_t us)
 /* cluster_replan - a plan at once, though nothing changed. After a plan it changes nothing; tests
  * say so. */
 void cluster_replan(struct cluster *cluster, struct instant now);
+
+/* cluster_clone - an independent copy to try something on: all that is remembered, or that a plan
+ * looks at, without pending effects. cluster_free it. Linear. */
+struct cluster *cluster_clone(const struct cluster *cluster, struct instant now);
+
+/* cluster_clone_active - without the jobs that are over: it plans the same. Linear in the nodes and
+ * the jobs that are not, and a walk over the list of all. */
+struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now);
 
 /* The array is the cluster's; valid until the next event. SAVE_* are deduplicated. */
 const struct effect *cluster_effects(struct cluster *cluster, size_t *ret_n);

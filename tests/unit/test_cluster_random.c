@@ -273,13 +273,15 @@ static void submit_a_kind(struct world *w)
 }
 
 /* Who is behind the depth is told so, and nobody else is. */
-static void assert_told(const struct queue *queue)
+static void assert_told(const struct planner *planner)
 {
-    const struct queue_class *class = queue->in_order[0];
+    const struct queue_class *class = queue_after(planner, NULL);
+    struct queue_key key;
 
-    for (uint32_t i = 0; class != NULL; class = class->order_next, i++) {
+    for (uint32_t i = 0; class != NULL; class = queue_after(planner, &key), i++) {
         bool told = class->next->plan.verdict == VERDICT_DEEP;
 
+        key = queue_key(planner, class);
         if (told != (i >= QUEUE_DEPTH))
             fail_msg("%s at place %u: %s", class->next->spec->name, i, class->next->reason);
     }
@@ -308,7 +310,7 @@ static void many_kinds(uint64_t seed)
         else
             storm_happen(w, fills, ELEMENTS(fills));
         world_plan(w);
-        assert_told(&w->cluster->planner->queue);
+        assert_told(w->cluster->planner);
         if (world_random(w, 12) == 0)
             world_replan(w);
     }

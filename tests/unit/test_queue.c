@@ -672,9 +672,9 @@ TEST(test_who_enters_is_tried_by_the_next_pass)
     (void)world_submit(w, world_spec("beside", 1, 1, 500, 0, 0));
     job = world_submit(w, world_spec("job", 6, 6, 200, 0, 0)); /* never fits */
     world_run(w, 4);
-    assert_false(w->cluster->queue_moves);
+    assert_false(w->cluster->files_changed);
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
-    assert_true(w->cluster->queue_moves);
+    assert_true(w->cluster->files_changed);
     world_plan(w);
     assert_int_equal(job->state, JOB_STARTING);
     world_free(w);

@@ -253,6 +253,10 @@ static void say_before(const struct cluster *cluster, const struct job *job,
     const struct queue_class *class = job->plan.queue_class;
 
     ret->change = CHANGE_JOB;
+    if (class == NULL) {
+        (void)snprintf(ret->text, sizeof ret->text, "the next plan, which tries it");
+        return;
+    }
     if (job->plan.verdict == VERDICT_DEEP || class->jobs == job) {
         (void)snprintf(ret->text, sizeof ret->text,
                        "the start or the end of jobs before it: more than %d kinds of them wait",

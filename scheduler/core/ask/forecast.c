@@ -19,7 +19,7 @@
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/reason.h"
 #include "scheduler/core/submission.h"
 #include "shared/error.h"
@@ -218,15 +218,15 @@ static int forecast_change(const struct cluster *cluster, const struct change *c
 /* Its class in the queue is no longer true. */
 static void expect_refusals(struct cluster *copy, struct job *job, struct instant now)
 {
-    bool waits = job->plan.queue_class != NULL;
+    bool waits = job->filed;
 
     if (!past_refusals_any(copy) || job->state != JOB_QUEUED)
         return;
     if (waits)
-        queue_leave(copy, job);
+        job_unfile(copy, job);
     job_expect_refusals(copy, job, now);
     if (waits)
-        queue_enter(copy, job, true);
+        job_file(copy, job);
 }
 
 static int apply_submit(const struct change *change, struct cluster *copy, struct instant now,

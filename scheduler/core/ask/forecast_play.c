@@ -24,7 +24,6 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/record/clone.h"
 #include "shared/error.h"
 
 #define DEFAULT_US USEC_PER_SEC

@@ -22,7 +22,7 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/spec_size.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "shared/rfc3339.h"
 
 /* make_roles - see struct job; the largest come first, so that all are aligned */
@@ -332,13 +332,13 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
     if (r < 0)
         return r;
     if (job->state == JOB_QUEUED)
-        queue_leave(cluster, job); /* it asks for something else from now on */
+        job_unfile(cluster, job); /* it asks for something else from now on */
     if (change->scale)
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
     if (job->state == JOB_QUEUED && job->n_waits == 0)
-        queue_enter(cluster, job, true);
+        job_file(cluster, job);
     job_touch(cluster, job);
     effect_save_spec(cluster, job);
     cluster->plan_wanted = true;

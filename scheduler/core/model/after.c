@@ -20,7 +20,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
@@ -286,7 +286,7 @@ static void enter(struct cluster *cluster, struct job *job)
 {
     job->plan.verdict = VERDICT_NONE;
     job_set_reason(cluster, job, CAUSE_QUEUED, "waits for its turn to be placed");
-    queue_enter(cluster, job, true);
+    job_file(cluster, job);
     cluster->plan_wanted = true;
 }
 
@@ -335,7 +335,7 @@ void after_link(struct cluster *cluster, struct job *job, bool tell_turn, struct
     else if (tell_turn)
         enter(cluster, job);
     else
-        queue_enter(cluster, job, false);
+        job_file(cluster, job);
 }
 
 /* on: the job or array that it waited for, or one job of it */

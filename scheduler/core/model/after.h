@@ -39,8 +39,8 @@ struct awaited_array {
     UT_hash_handle hh;             /* k: first */
 };
 
-/* after_link - a queued job, new or restored: it enters the queue, waits for others first, or fails
- * because one of them has. tell: as queue_enter has it. O(n) in those it names */
+/* after_link - a queued job, new or restored: it waits to be started, waits for others first, or
+ * fails because one of them has. tell: it is told so. O(n) in those it names */
 void after_link(struct cluster *cluster, struct job *job, bool tell, struct instant now);
 
 /* after_name - it is queued (1), or no longer (-1): those that it was to run after stay meanwhile

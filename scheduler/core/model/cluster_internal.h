@@ -23,7 +23,8 @@ struct cluster {
     struct awaited_array *awaited;  /* uthash by first; owned */
     struct job *active;             /* list of the jobs that are not final, in submit order */
     uint64_t newest_wall_us;  /* the latest submission; the clock may have been put back since */
-    struct job *first_queued; /* of those in active, that wait for no other job */
+    uint64_t n_filed;         /* jobs that wait to be started: waiting.h */
+    struct job *first_queued; /* of them */
     struct job *ended;        /* list of the jobs that are over, the first to end first */
     uint64_t n_ended;
     struct archive_round archive; /* of them, that leave */
@@ -36,6 +37,7 @@ struct cluster {
     bool leaves;
     uint64_t next_job_id;
     uint64_t sessions;       /* the last one given; of no other run of the scheduler */
+    uint64_t groups_version; /* rises with each table of groups */
     uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
     struct planner *planner; /* what planning keeps between two plans; owned */
     uint64_t n_assigned;     /* processes, ever */
@@ -58,6 +60,7 @@ struct cluster {
         *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
     struct node *removed; /* list: that planning may still speak of, until the next plan; owned */
+    bool files_changed;   /* some job came to wait to be started, or does so no longer */
     bool queue_moves; /* something might fit that did not when the queue was last gone through */
     uint64_t plan_owed_us; /* until then plans have had their share of the time */
     struct deadline pause; /* when the plan comes that was wanted meanwhile */

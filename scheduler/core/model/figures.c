@@ -132,7 +132,7 @@ struct node_sums figures_sum_nodes(const struct cluster *cluster)
 uint32_t cluster_crowd(const struct cluster *cluster)
 {
     static const enum job_state states[] = { JOB_STARTING, JOB_RUNNING, JOB_RESIZING };
-    uint64_t n = cluster->planner->queue.n_jobs;
+    uint64_t n = cluster->n_filed;
 
     for (size_t i = 0; i < ELEMENTS(states); i++)
         n += cluster->figures.jobs[states[i]];

@@ -14,6 +14,7 @@
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/planner.h"
 
 struct member {
@@ -166,17 +167,16 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
 {
     struct job *job;
 
-    DL_FOREACH2(cluster->active, job, active_next)
-    queue_leave(cluster, job);
-    shares_forget(&cluster->planner->queue);
     cluster->config.groups = table;
+    cluster->groups_version++;
     groups_init(cluster->planner, table);
     DL_FOREACH2(cluster->active, job, active_next)
     {
         job->plan.used = (struct resources){ 0 };
         job->plan.group = group_table_index(table, job->user);
-        if (job->state == JOB_QUEUED && job->n_waits == 0) {
-            queue_enter(cluster, job, false);
+        if (job->filed) {
+            job_unfile(cluster, job);
+            job_file(cluster, job);
             job->plan.verdict = VERDICT_BEHIND; /* it was told something */
         }
         job_touch(cluster, job);

@@ -97,6 +97,7 @@ struct job {
     struct job *ends_next;         /* cluster->ends */
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
+    bool filed;           /* it waits to be started: waiting.h */
     bool finishing;       /* some process finished: no more growth */
     bool waits_for_room;  /* a replacement of its minimum does not fit now */
     bool tells_steps;     /* one of its processes told of steps, to this run */

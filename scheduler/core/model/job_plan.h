@@ -9,7 +9,6 @@
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/speed/servers.h"
 #include "scheduler/core/base/resources.h"
-#include "scheduler/core/base/tree.h"
 #include "scheduler/core/model/figures.h"
 
 struct hasty;
@@ -43,11 +42,15 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool touched; /* something of it changed since it was last looked at */
     bool lacking; /* it is started and has less than it must have */
     bool known_to_policy;
-    bool promised;       /* room is being made for its gang */
-    bool held_back;      /* it is there but for the load of stopping processes */
-    bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
-    bool start_doubted;  /* likewise, for a fault that may be its own; none was proved to run */
-    bool drain_stays;    /* the finding of drain_pass: nobody stands in for a leaving process */
+    bool promised;      /* room is being made for its gang */
+    bool held_back;     /* it is there but for the load of stopping processes */
+    bool start_failed;  /* on a node, for the fault of that; none was seen to run since */
+    bool start_doubted; /* likewise, for a fault that may be its own; none was proved to run */
+    bool drain_stays;   /* the finding of drain_pass: nobody stands in for a leaving process */
+    bool settled;       /* it is over, and its user's bill has all of its cost (plan/shares.c) */
+    uint8_t fits_ever;  /* enum queue_fit: on empty nodes, which offer what they did in: */
+    uint64_t fits_version;
+    uint32_t before;     /* so many of its class come before it */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
@@ -84,6 +87,4 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
     struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
-    struct tree_node in_class;           /* queue_class->order */
-    uint32_t n_below;                    /* of them, in its subtree */
 };

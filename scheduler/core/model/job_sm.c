@@ -42,7 +42,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
 #include "shared/rfc3339.h"
@@ -75,7 +75,7 @@ static void next_queued(struct cluster *cluster)
 
     do
         job = job->active_next;
-    while (job != NULL && job->plan.queue_class == NULL);
+    while (job != NULL && !job->filed);
     cluster->first_queued = job;
 }
 
@@ -101,7 +101,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         return false;
     }
     if (job->state == JOB_QUEUED)
-        queue_leave(cluster, job);
+        job_unfile(cluster, job);
     if (job == cluster->first_queued)
         next_queued(cluster);
     count_move(cluster, job, to, now);
@@ -117,7 +117,6 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->started_wall_us = now.wall_us;
     if (job_state_is_final(to)) {
         job->ended_wall_us = now.wall_us;
-        share_settle(cluster, job, now);
         memset(job->secret, 0,
                sizeof job->secret); /* backups of later hold none that is not used */
         DL_DELETE2(cluster->active, job, active_prev, active_next);
@@ -438,7 +437,7 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);
     }
     job->plan.verdict = VERDICT_NONE;
-    queue_enter(cluster, job, true);
+    job_file(cluster, job);
 }
 
 bool job_keeps_remains(const struct job *job)

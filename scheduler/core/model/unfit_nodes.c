@@ -23,7 +23,7 @@
 #include "scheduler/core/model/node_fit.h"
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/process.h"
-#include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/waiting.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -168,17 +168,17 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
 /* Its class in the queue is no longer true. */
 static void change(struct cluster *cluster, struct job *job, size_t at, size_t n)
 {
-    bool waits = job->plan.queue_class != NULL;
+    bool waits = job->filed;
     struct unfit_nodes *unfit = job->unfit;
 
     if (waits)
-        queue_leave(cluster, job);
+        job_unfile(cluster, job);
     memmove(&unfit->items[at], &unfit->items[at + n], (unfit->n - at - n) * sizeof *unfit->items);
     unfit->n -= n;
     if (unfit->n == 0)
         job->unfit = unfit_nodes_free(unfit);
     if (waits)
-        queue_enter(cluster, job, true);
+        job_file(cluster, job);
     job_touch(cluster, job);
     cluster->plan_wanted = true;
 }

@@ -18,6 +18,7 @@
  * the gang when places are chosen, which passes by those that cannot be better than the best one so
  * far, and one change of the index for each place. Held room stays in the index between plans: a
  * switch (capacity.holding) says whether searches see it. */
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/hold.h"
 
 #include <stdlib.h>
@@ -207,7 +208,7 @@ static bool choose(const struct plan *plan, struct job *job)
     job->plan.places = xcalloc(size, sizeof *job->plan.places);
     job->plan.n_places = size;
     if (!choose_among(&search, rooms, packed, n, job->plan.places))
-        queue_forget_places(job);
+        job_forget_places(job);
     for (size_t i = 0; i < search.n; i++)
         search.items[i].room->noted = 0;
     free(search.items);

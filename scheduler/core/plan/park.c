@@ -33,6 +33,7 @@
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/half_gangs.h"
 #include "scheduler/core/plan/hold.h"
@@ -78,7 +79,8 @@ static unsigned count_first(const struct cluster *cluster)
     unsigned n = 0;
 
     DL_FOREACH2(cluster->active, job, active_next)
-    n += job->goes_first && job->plan.queue_class != NULL && !job->plan.queue_class->never;
+    n += job->goes_first && job->filed &&
+         (job->plan.queue_class == NULL || !job->plan.queue_class->never);
     return n;
 }
 
@@ -260,10 +262,10 @@ static void park(struct look *look, const struct waiter *waiter, const struct st
 /* Before all others, until it starts. */
 static void go_first(struct cluster *cluster, struct job *job)
 {
-    queue_leave(cluster, job);
+    job_unfile(cluster, job);
     job->goes_first = true;
     job->turn_wall_us = 0;
-    queue_enter(cluster, job, true);
+    job_file(cluster, job);
     effect_save_job(cluster, job);
     cluster->plan_wanted = true;
 }

@@ -16,6 +16,7 @@
  * times that, 2 s at most (cluster_plan_took). What costs more than a look is done for jobs that
  * were touched (job_touch), by an event or by the plan: the policy is told of them, and they are
  * settled. */
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/plan.h"
 
 #include <utlist.h>
@@ -31,6 +32,7 @@
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/drain.h"
+#include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/park.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
@@ -71,9 +73,9 @@ static void forget_removed_nodes(struct cluster *cluster)
         return;
     capacity_roll_back(&planner->rooms, 0);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
-        queue_forget_places(planner->queue.promised[i]);
+        job_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
-        queue_forget_places(planner->queue.held);
+        job_forget_places(planner->queue.held);
     DL_FOREACH2(cluster->lacking, job, plan.lacking_next)
     plan_reserve_forget(job);
     plan_hold_drop(planner);
@@ -157,7 +159,7 @@ static void note_groups(struct cluster *cluster)
 }
 
 /* Everything is looked at, whatever events have said of it. */
-static void look_at_all(struct cluster *cluster)
+static void look_at_all(struct cluster *cluster, struct instant now)
 {
     struct node *node;
 
@@ -165,6 +167,7 @@ static void look_at_all(struct cluster *cluster)
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         node_refresh(cluster, node);
     queue_might_move(cluster);
+    queue_file(cluster, now);
 }
 
 void plan_pass(struct cluster *cluster, bool first, struct instant now)
@@ -176,7 +179,7 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
 
     cluster->plan_wanted = false;
     if (first)
-        look_at_all(cluster);
+        look_at_all(cluster, now);
     plan_drain(&plan);
     examine(&plan, first);
     tell_policy(&plan); /* the functions below ask which jobs give way */

@@ -46,27 +46,24 @@ struct queue_class {
     uint64_t digest;
     uint32_t group;
     int32_t priority;
-    struct demand *demands;    /* gang_demands of each of its jobs; owned, their selectors too */
-    struct labels **selectors; /* of the demands; owned; NULL: any node */
+    struct demand *demands;          /* gang_demands of each of its jobs; owned */
     const struct unfit_nodes *unfit; /* of its only job, then; NULL: none of its jobs has such */
     size_t n_demands;
     struct share *share; /* borrowed: of its user */
-    struct job *jobs;    /* all of them, by turn */
-    struct tree order;   /* the same, to find a place among them */
+    struct job *jobs;    /* list: all of them, by turn */
     uint32_t n_jobs;
+    uint32_t n_left;       /* of those before it, that left since the plan made it */
     struct job *next;      /* to be tried next; those before it are promised room; NULL: all are */
     struct turn next_turn; /* the key, with the priority */
     uint64_t fits_version; /* of the offers that fits_ever was found out with */
     enum queue_fit fits_ever;
     uint64_t failed_in; /* the last round in which it was tried in vain */
-    bool never;         /* in queue->never */
+    bool never;         /* its jobs do not fit these nodes even when they are empty */
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
     /* of which job the family was asked for last, and the family itself: by its document, which
      * stays */
     uint64_t family_of;
     char family[JOB_FAMILY_SIZE];
-    struct queue_class *order_next, *order_prev; /* while in queue->order: its neighbours there */
-    struct queue_class *never_next, *never_prev;
     struct queue_class *share_next, *share_prev;
     UT_hash_handle hh; /* k: digest */
 };
@@ -80,19 +77,17 @@ struct queue_key {
 
 struct queue {
     struct queue_class *classes; /* uthash by digest; owned */
-    uint32_t n_jobs;             /* in them: queued, and not waiting for another job */
+    uint32_t n_jobs;             /* in them */
     bool by_turn;
-    bool fair;                  /* between users, who have their shares */
-    bool knows_shares;          /* of the jobs that were started before a restart */
-    struct share *shares;       /* uthash by priority and user; owned */
-    struct share_level *levels; /* uthash by priority and group; owned */
-    /* of each group, by priority, then by turn; and the same as a list */
-    struct tree order[POLICY_GROUPS_MAX];
-    struct queue_class *in_order[POLICY_GROUPS_MAX];
-    uint32_t n_open;                    /* classes in them */
-    uint64_t round;                     /* how often it was gone through */
-    struct queue_class *never;          /* list: do not fit these nodes even when they are empty */
-    struct job *promised[PROMISES_MAX]; /* borrowed */
+    bool fair;                            /* between users, who have their shares */
+    bool knows_shares;                    /* of the jobs that were started before a restart */
+    uint64_t groups_version;              /* of the groups that they are known for */
+    struct share *shares;                 /* uthash by priority and user; owned */
+    struct share_level *levels;           /* uthash by priority and group; owned */
+    struct tree order[POLICY_GROUPS_MAX]; /* of each group, by priority, then by turn */
+    uint32_t n_open;                      /* classes in them */
+    uint64_t round;                       /* how often it was gone through */
+    struct job *promised[PROMISES_MAX];   /* borrowed */
     size_t n_promised;
     /* the last class behind the depth that was tried, when not all were: the next time goes on
      * there; turn.id 0: from the depth on */
@@ -103,12 +98,9 @@ struct queue {
     size_t n_kept;
     bool hold_check; /* something started since it was looked at whether these can work */
     bool hold_tried; /* places for it were looked for since the queue was last gone through */
-    uint64_t offers_version; /* of the offers that `never` was found out with */
 };
 
-/* queue_enter, queue_leave - a job that is queued; leave: before its demand or priority changes, or
- * when it is no longer queued. tell: it has not been told before why it waits. O(log n) */
-void queue_enter(struct cluster *cluster, struct job *job, bool tell);
+/* queue_leave - the next job of its class is started, or is filed anew */
 void queue_leave(struct cluster *cluster, struct job *job);
 
 /* something might fit that did not, or a promise cannot be kept: the next pass of the plan goes
@@ -118,14 +110,12 @@ void queue_might_move(struct cluster *cluster);
 /* the next job of its class is promised room */
 void queue_promise(struct cluster *cluster, struct job *job);
 
-/* the promise of a job is forgotten */
-void queue_forget_places(struct job *job);
-
 /* all promises are off: everybody is to be tried again */
 void queue_reset(struct cluster *cluster);
 
-/* never: all its jobs are told; else they are to be tried again */
-void queue_set_never(struct cluster *cluster, struct queue_class *class, bool never);
+/* all its jobs are told that they never fit: they are not tried before nodes offer something else
+ */
+void queue_set_never(struct cluster *cluster, struct queue_class *class);
 
 /* its jobs were told that they never fit, and that is over */
 void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
@@ -134,12 +124,15 @@ void queue_tell_hope(struct cluster *cluster, struct queue_class *class);
  * his classes */
 void queue_follow_share(struct queue *queue, struct share *share, bool moves);
 
+/* queue_open - the class stands in the order by its next job, if there is one to be tried */
+void queue_open(struct queue *queue, struct queue_class *class, struct job *next);
+
 /* turn_compare - below 0: a comes before b. queue_turn - where a job is among those of its priority
  */
 int turn_compare(const struct turn *a, const struct turn *b);
 struct turn queue_turn(const struct queue *queue, const struct job *job);
 
-/* queue_before - how many of its class come before it. O(log n) */
+/* queue_before - how many of its class come before it */
 uint32_t queue_before(const struct job *job);
 
 /* queue_key - where a class is, as its group stands now */
@@ -149,15 +142,13 @@ int queue_key_compare(const struct queue_key *a, const struct queue_key *b);
 /* queue_after - the first class behind key, NULL: of all. NULL: there is none. O(groups + log n) */
 struct queue_class *queue_after(const struct planner *planner, const struct queue_key *key);
 
-/* queue_next - the same for a class, if it still is where it was when that was its key: O(1) when
- * there are no groups */
-struct queue_class *queue_next(const struct planner *planner, const struct queue_class *class,
-                               const struct queue_key *key);
-
 /* queue_fitting_after - the first class behind key of which a gang may fit: most is the most that
  * is free on one node, all the sum. NULL: there is none. O(groups x log n) when one resource
  * decides */
 struct queue_class *queue_fitting_after(const struct planner *planner, const struct queue_key *key,
                                         const struct resources *most, const struct resources *all);
 void queue_init(struct queue *queue, bool by_turn, bool fair);
+
+/* queue_forget - all classes */
+void queue_forget(struct queue *queue);
 void queue_done(struct queue *queue);

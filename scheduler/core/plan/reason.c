@@ -28,6 +28,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/servers.h"
 #include "scheduler/core/plan/start.h"
@@ -107,6 +108,10 @@ enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class
     if (class->fits_version != cluster->offers_version) {
         class->fits_ever = demands_fit_ever(cluster, class->demands, class->n_demands);
         class->fits_version = cluster->offers_version;
+    }
+    if (class->jobs != NULL) { /* for the next plan */
+        class->jobs->plan.fits_ever = class->fits_ever;
+        class->jobs->plan.fits_version = class->fits_version;
     }
     return class->fits_ever;
 }
@@ -427,11 +432,11 @@ static size_t say_share(const struct planner *planner, const struct job *job, ch
 bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
                         size_t size)
 {
-    struct queue_class *class = job->plan.queue_class;
+    const struct queue_class *class = queue_class_like(&cluster->planner->queue, job);
+    bool known = class != NULL && class->fits_version == cluster->offers_version;
 
     if (job->state != JOB_QUEUED || capacity_n_rooms(&cluster->planner->offered) == 0 ||
-        (class != NULL ? queue_fits_ever(cluster, class) != FIT_NEVER
-                       : spec_fits_ever(cluster, job->spec)))
+        (known ? class->fits_ever != FIT_NEVER : spec_fits_ever(cluster, job->spec)))
         return false;
     explain_never(cluster, job->spec, buffer, size);
     return true;
@@ -649,7 +654,9 @@ static char *explain_unfit(const struct job *job, char *buffer, size_t size)
 /* its present standing */
 static enum queue_verdict verdict_now(const struct job *job)
 {
-    if (job->plan.verdict == VERDICT_NONE && job != job->plan.queue_class->next)
+    const struct queue_class *class = job->plan.queue_class;
+
+    if (job->plan.verdict == VERDICT_NONE && class != NULL && job != class->next)
         return VERDICT_BEHIND; /* it was told before a restart */
     return job->plan.verdict;
 }
@@ -679,6 +686,9 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
         return buffer;
     if (job->n_waits > 0)
         return after_describe(job, buffer, size);
-    say(cluster, job, verdict_now(job), buffer, size);
+    if (verdict_now(job) == VERDICT_BEHIND && job->plan.queue_class == NULL)
+        (void)snprintf(buffer, size, "%s", job->reason); /* no plan has seen it since a restart */
+    else
+        say(cluster, job, verdict_now(job), buffer, size);
     return buffer;
 }

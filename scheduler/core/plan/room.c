@@ -8,6 +8,7 @@
  *
  * Cost of an instance that needs victims: the index names only nodes on which those who could give
  * way hold enough; of them CANDIDATES_MAX are looked at, each with its own processes. */
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/room.h"
 
 #include <stdio.h>
@@ -322,7 +323,7 @@ static void keep(struct plan *plan, struct job *job, struct placed *take_placed,
     }
     for (size_t i = 0; i < size; i++)
         capacity_take(&plan->planner->rooms, take_placed[i].room, &take_placed[i].need, false);
-    queue_forget_places(job);
+    job_forget_places(job);
     job->plan.places = take_placed;
     job->plan.n_places = size;
 }

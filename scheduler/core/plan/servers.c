@@ -66,7 +66,7 @@ static void take_spare(struct plan *plan, const struct job *job, uint32_t server
 /* It is elastic and could run, or does. */
 static bool shares(const struct job *job)
 {
-    return job_elastic_role(job) >= 0 && (job->plan.queue_class != NULL || job_is_started(job));
+    return job_elastic_role(job) >= 0 && (job->filed || job_is_started(job));
 }
 
 /* The room that nobody has for good, once all waiting jobs have their minima; and how many share

@@ -54,28 +54,12 @@ static struct share_level *level_of(struct queue *queue, int32_t priority, uint3
     return level;
 }
 
-/* A user that begins to wait counts as that one does in any case. */
-static void forget_idle(struct queue *queue)
-{
-    struct share *share;
-    struct share *next;
-
-    HASH_ITER(hh, queue->shares, share, next)
-    {
-        if (share->n_jobs > 0 || share->served > share->level->now)
-            continue;
-        HASH_DEL(queue->shares, share);
-        free(share);
-    }
-}
-
 static struct share *find_key(struct queue *queue, const struct share_key *key, uint32_t group)
 {
     struct share *share;
 
     HASH_FIND(hh, queue->shares, key, sizeof *key, share);
     if (share == NULL) {
-        forget_idle(queue);
         share = xcalloc(1, sizeof *share);
         share->key = *key;
         HASH_ADD(hh, queue->shares, key, sizeof share->key, share);
@@ -85,27 +69,36 @@ static struct share *find_key(struct queue *queue, const struct share_key *key, 
     return share;
 }
 
-static struct share *find(struct queue *queue, const struct job *job, bool back, uint32_t group)
+static struct share_key key_of(const struct queue *queue, const struct job *job, bool back)
 {
     struct share_key key = { .priority = job->spec->priority, .back = back };
 
     if (queue->fair && !back)
         (void)snprintf(key.user, sizeof key.user, "%s", job->user);
-    return find_key(queue, &key, group);
+    return key;
 }
 
-struct share *share_find(struct queue *queue, const struct job *job)
+struct share_key share_key_of(const struct queue *queue, const struct job *job)
 {
     bool back = job->goes_first || job->parked_for != 0 || (queue->fair && job->charged > 0);
 
-    return find(queue, job, back, job->plan.group);
+    return key_of(queue, job, back);
+}
+
+static struct share *share_find(struct queue *queue, const struct job *job)
+{
+    const struct share_key key = share_key_of(queue, job);
+
+    return find_key(queue, &key, job->plan.group);
 }
 
 /* Of its user's other jobs, also where it waits again, or is over. */
 static struct share *share_of_user(struct cluster *cluster, const struct job *job)
 {
-    return find(&cluster->planner->queue, job, false,
-                group_table_index(cluster->config.groups, job->user));
+    struct queue *queue = &cluster->planner->queue;
+    const struct share_key key = key_of(queue, job, false);
+
+    return find_key(queue, &key, group_table_index(cluster->config.groups, job->user));
 }
 
 static bool is_beside(const struct share *share, const struct share *other)
@@ -151,21 +144,13 @@ static void note_ended(struct share_level *level, const struct job *job)
         level->ended = MAX_OF(level->ended, job->served + job->charged);
 }
 
-static void join(struct cluster *cluster, struct share *share, struct job *job)
-{
-    job->served = share->level->now;
-    set_served(&cluster->planner->queue, share, job->served);
-    effect_save_job(cluster, job);
-}
-
-void shares_know(struct cluster *cluster)
+/* Once after a restart: the bills by the records of jobs that were started. */
+static void know(struct cluster *cluster)
 {
     struct queue *queue = &cluster->planner->queue;
     struct share *share;
     struct job *job;
 
-    if (queue->knows_shares)
-        return;
     queue->knows_shares = true;
     for (job = cluster->jobs; job != NULL && queue->fair; job = job->hh.next) {
         if (job->charged == 0)
@@ -175,29 +160,47 @@ void shares_know(struct cluster *cluster)
         set_served(queue, share, job->served + job->charged);
         note_ended(share->level, job);
     }
-    /* those that came while the order was another one begin to wait now */
-    for (job = cluster->jobs; job != NULL && queue->fair; job = job->hh.next) {
-        share = job->plan.queue_class != NULL ? job->plan.queue_class->share : NULL;
-        if (share != NULL && !is_back(share) && job->served == 0 && share->level->now > 0)
-            join(cluster, share, job);
-    }
 }
 
-void share_enter(struct cluster *cluster, struct share *share, struct job *job, bool joins)
+struct share *share_enter(struct queue *queue, const struct job *job)
 {
-    struct queue *queue = &cluster->planner->queue;
+    struct share *share = share_find(queue, job);
 
     share->n_jobs++;
-    if (!queue->fair || is_back(share))
-        return;
-    if (joins && job->served == 0) {
-        shares_know(cluster);
-        set_clock(queue, share->level);
-        join(cluster, share, job);
-    }
+    if (!queue->fair || is_back(share) || job->served == 0)
+        return share;
     share->level->now = MAX_OF(share->level->now, job->served);
     share->level->n_jobs++;
     set_served(queue, share, job->served);
+    return share;
+}
+
+void share_join(struct cluster *cluster, struct share *share, struct job *job)
+{
+    struct queue *queue = &cluster->planner->queue;
+
+    if (!queue->fair || is_back(share) || job->served > 0)
+        return;
+    set_clock(queue, share->level);
+    job->served = share->level->now;
+    share->level->n_jobs++;
+    set_served(queue, share, job->served);
+    effect_save_job(cluster, job);
+}
+
+/* A user that begins to wait counts as that one does in any case. */
+void shares_tidy(struct queue *queue)
+{
+    struct share *share;
+    struct share *next;
+
+    HASH_ITER(hh, queue->shares, share, next)
+    {
+        if (share->n_jobs > 0 || share->served > share->level->now)
+            continue;
+        HASH_DEL(queue->shares, share);
+        free(share);
+    }
 }
 
 void share_leave(struct share *share)
@@ -250,8 +253,8 @@ void share_charge(struct cluster *cluster, struct job *job)
     effect_save_job(cluster, job);
 }
 
-/* The job has its user's bill on record then. */
-void share_settle(struct cluster *cluster, struct job *job, struct instant now)
+/* It is over: its user is charged the rest of its true cost, and it has his bill on record. */
+static void settle(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct queue *queue = &cluster->planner->queue;
     uint64_t used = cost_used(job, now);
@@ -267,6 +270,40 @@ void share_settle(struct cluster *cluster, struct job *job, struct instant now)
         effect_save_job(cluster, job);
     }
     note_ended(share->level, job);
+}
+
+/* Since the last plan, those that ended last first: all but the first of these were settled. */
+static void settle_ended(struct cluster *cluster, struct instant now)
+{
+    struct job *job = cluster->ended != NULL ? cluster->ended->ended_prev : NULL;
+
+    while (job != NULL && !job->plan.settled && job != cluster->ended)
+        job = job->ended_prev;
+    for (; job != NULL; job = job->ended_next) {
+        if (!job->plan.settled)
+            settle(cluster, job, now);
+        job->plan.settled = true;
+    }
+}
+
+void shares_begin(struct cluster *cluster, struct instant now)
+{
+    struct queue *queue = &cluster->planner->queue;
+    struct share_level *level;
+    struct share *share;
+
+    if (queue->groups_version != cluster->groups_version)
+        shares_forget(queue); /* they are known afresh, for the other groups */
+    queue->groups_version = cluster->groups_version;
+    for (share = queue->shares; share != NULL; share = share->hh.next) {
+        share->n_jobs = 0;
+        share->classes = NULL;
+    }
+    for (level = queue->levels; level != NULL; level = level->hh.next)
+        level->n_jobs = 0;
+    if (!queue->knows_shares)
+        know(cluster);
+    settle_ended(cluster, now);
 }
 
 void shares_copy(struct queue *copy, const struct queue *queue)

@@ -44,29 +44,30 @@ struct share {
     UT_hash_handle hh;
 };
 
-/* share_find - of a job's user at its priority; new if there is none. O(1), O(users) if new */
-struct share *share_find(struct queue *queue, const struct job *job);
+/* share_key_of - of a job's user at its priority */
+struct share_key share_key_of(const struct queue *queue, const struct job *job);
 
-/* share_enter, share_leave - a job in the queue; joins: it may be one that begins to wait. Its user
- * has a bill of at least the clock then. O(1), where nobody waited or his jobs move O(users and his
- * classes) */
-void share_enter(struct cluster *cluster, struct share *share, struct job *job, bool joins);
+/* shares_begin - before all jobs that wait are filed: nobody does. The users of jobs that are over
+ * since the last plan are charged the rest of the true costs. O(users and these jobs)
+ * share_enter - the bill of a job that waits
+ * share_join - behind all of these: a job that begins to wait. Its user has a bill of at least the
+ * clock then. O(users)
+ * shares_tidy - when all have joined: bills that say nothing are forgotten. O(users)
+ * share_leave - of a job that does not wait any more. O(1) */
+void shares_begin(struct cluster *cluster, struct instant now);
+struct share *share_enter(struct queue *queue, const struct job *job);
+void share_join(struct cluster *cluster, struct share *share, struct job *job);
+void shares_tidy(struct queue *queue);
 void share_leave(struct share *share);
 
 /* share_charge - a waiting job is being started: its user is charged its expected cost with its
- * minimum, at most that of ten minutes. O(users and his classes)
- * share_settle - it is over: he is charged the rest of its true cost */
+ * minimum, at most that of ten minutes. O(users and his classes) */
 void share_charge(struct cluster *cluster, struct job *job);
-void share_settle(struct cluster *cluster, struct job *job, struct instant now);
-
-/* shares_know - once after a restart: the bills by the records of jobs that were started. O(n) in
- * the jobs, then O(1) */
-void shares_know(struct cluster *cluster);
 
 /* shares_copy - of a cluster whose jobs the copy has in its queue, and not all that are over */
 void shares_copy(struct queue *copy, const struct queue *queue);
 
-/* shares_forget - while nobody waits: so that it is known afresh, for other groups */
+/* shares_forget - while nobody waits */
 void shares_forget(struct queue *queue);
 
 /* share_others_before - how many jobs wait of other users who have had less. O(users) */

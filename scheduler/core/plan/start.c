@@ -15,6 +15,7 @@
  * nothing: the cost is bounded however many wait. Room that is free now is offered to those behind
  * as well. Most classes fail by sums, before anything is taken. A further pass of the plan goes
  * through it again only when something might fit that did not. */
+#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/start.h"
 
 #include <utlist.h>
@@ -27,6 +28,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/drain.h"
+#include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
@@ -165,7 +167,7 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     } else if (fits && plan_hold_keeps_out(plan, job, demands, n)) {
         verdict = VERDICT_YIELDS;
     }
-    queue_forget_places(job);
+    job_forget_places(job);
     queue_tell(plan->cluster, job, verdict);
 }
 
@@ -209,7 +211,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
         return false;
     if (plan_promised_servers(job, gang_size(demands, n)) > 0) {
         if (plan->now.now_us >= job->plan.servers_until_us || !plan_keep_places(plan, job, false))
-            queue_forget_places(job);
+            job_forget_places(job);
         capacity_roll_back(rooms, mark);
         return false; /* as any promise, or as if there had been none */
     }
@@ -243,7 +245,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
-        queue_forget_places(job);
+        job_forget_places(job);
         queue_tell(plan->cluster, job, VERDICT_NO_NODES);
         return FAILED;
     }
@@ -255,8 +257,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (try_now(plan, job, demands, n))
         return STARTED;
     if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {
-        queue_forget_places(job);
-        queue_set_never(plan->cluster, class, true);
+        job_forget_places(job);
+        queue_set_never(plan->cluster, class);
         return FAILED;
     }
     if (queue->n_promised < PROMISES_MAX && promise(plan, job, demands, n))
@@ -307,7 +309,7 @@ static void tell_untried(struct plan *plan, const struct queue_key *depth)
             else if (depth != NULL)
                 queue_tell(plan->cluster, class->next, VERDICT_DEEP);
         }
-        class = queue_next(plan->planner, class, &key);
+        class = queue_after(plan->planner, &key);
     }
 }
 
@@ -321,7 +323,7 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
 
         if (class == NULL || job->plan.promised || job == plan->planner->queue.held)
             continue; /* it started, is promised room again, or its turn came */
-        queue_forget_places(job);
+        job_forget_places(job);
         if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD ||
             job->plan.verdict == VERDICT_HELD)
             queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);
@@ -392,6 +394,8 @@ static void go_through(struct plan *plan)
     queue_reset(plan->cluster);
     plan_repair(plan);
     plan_drain_to_places(plan);
+    if (plan->cluster->files_changed)
+        queue_file(plan->cluster, plan->now);
     class = queue_after(plan->planner, NULL);
     while (class != NULL && failed < QUEUE_DEPTH && never < NEVER_MOST) {
         bool fails;
@@ -400,7 +404,7 @@ static void go_through(struct plan *plan)
         fails = try_in_turn(plan, class) == FAILED; /* else the class may be gone */
         failed += fails && !class->never;
         never += fails && class->never;
-        class = fails ? queue_next(plan->planner, class, &key) : queue_after(plan->planner, &key);
+        class = queue_after(plan->planner, &key);
     }
     if (never == NEVER_MOST) /* they left the order: the next pass goes on behind them */
         queue_might_move(plan->cluster);
@@ -434,7 +438,6 @@ void plan_queue_release(struct plan *plan)
 
 void plan_queue(struct plan *plan)
 {
-    shares_know(plan->cluster);
     if (plan->cluster->queue_moves)
         go_through(plan);
 }

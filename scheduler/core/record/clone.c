@@ -3,7 +3,8 @@
  *
  * Remembered facts go through records, as a restart does; facts that a restart forgets and a plan
  * looks at are copied here by hand, so that a plan in the copy is the plan of the original. A new
- * volatile fact that a plan looks at has to be added here. */
+ * volatile fact that a plan looks at has to be added here. plan/planner_copy.c copies the
+ * memory of plans. */
 #include "scheduler/core/record/clone.h"
 
 #include <utlist.h>
@@ -27,9 +28,6 @@
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/placement.h"
-#include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/queue.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/record/restore.h"
 #include "scheduler/core/speed/family.h"
@@ -128,24 +126,6 @@ static void copy_leases(struct cluster *copy, const struct cluster *cluster, str
     }
 }
 
-/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. None where a
- * node was removed since: the original makes them afresh as well. */
-static struct placed *copy_places(struct cluster *copy, const struct cluster *cluster,
-                                  const struct placed *places, size_t n, size_t *ret_n)
-{
-    struct placed *to;
-
-    *ret_n = cluster->removed == NULL ? n : 0;
-    if (*ret_n == 0)
-        return NULL;
-    to = xcalloc(n, sizeof *to);
-    for (size_t i = 0; i < n; i++) {
-        to[i] = places[i];
-        to[i].room = cluster_node(copy, places[i].room->node->name)->room;
-    }
-    return to;
-}
-
 static void copy_families(struct cluster *copy, const struct cluster *cluster)
 {
     copy->newest_wall_us = cluster->newest_wall_us; /* which the turns of new jobs begin with */
@@ -153,7 +133,7 @@ static void copy_families(struct cluster *copy, const struct cluster *cluster)
     copy->families = cluster->families != NULL ? goodput_families_copy(cluster->families) : NULL;
 }
 
-static void copy_job(struct cluster *copy, const struct cluster *cluster, const struct job *job)
+static void copy_job(struct cluster *copy, const struct job *job)
 {
     struct job *to = cluster_job(copy, job->id);
     struct process *other = to->processes;
@@ -173,15 +153,14 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
     to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;
     to->plan.held_back = job->plan.held_back;
+    to->plan.settled = job->plan.settled;
+    to->plan.fits_ever = job->plan.fits_ever;
+    to->plan.fits_version = job->plan.fits_version;
     to->plan.gives = job->plan.gives;
     to->plan.exchange = job->plan.exchange;
     to->plan.noted_us = job->plan.noted_us;
     to->plan.servers_until_us = job->plan.servers_until_us;
     to->plan.servers = job->plan.servers;
-    to->plan.places =
-        copy_places(copy, cluster, job->plan.places, job->plan.n_places, &to->plan.n_places);
-    to->plan.reserved =
-        copy_places(copy, cluster, job->plan.reserved, job->plan.n_reserved, &to->plan.n_reserved);
     deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
@@ -208,35 +187,15 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
     }
 }
 
-/* The room itself is reserved when the copy goes through its queue, which its first plan does. */
-static void copy_promises(struct cluster *copy, const struct cluster *cluster)
-{
-    const struct queue *from = &cluster->planner->queue;
-    struct queue *to = &copy->planner->queue;
-
-    for (size_t i = 0; i < from->n_promised; i++) {
-        struct job *job = cluster_job(copy, from->promised[i]->id);
-
-        job->plan.promised = true;
-        group_count(copy, job);
-        to->promised[to->n_promised++] = job;
-    }
-    to->deep = from->deep;
-    if (from->held != NULL)
-        to->held = cluster_job(copy, from->held->id);
-    to->hold_check = from->hold_check;
-    to->hold_tried = from->hold_tried;
-    copy->planner->park_due = cluster->planner->park_due;
-    deadline_set(&copy->deadlines, &copy->park, DEADLINE_PARK, deadline_at(&cluster->park));
-}
-
-/* Of the jobs that are over nothing matters to a plan. */
+/* Of the jobs that are over nothing matters to a plan, but the costs of those that it has not seen
+ * yet. */
 static bool is_wanted(const struct job *job, bool with_ended)
 {
-    return with_ended || !job_state_is_final(job->state);
+    return with_ended || !job_state_is_final(job->state) || !job->plan.settled;
 }
 
-static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, struct instant now)
+struct cluster *cluster_copy_facts(const struct cluster *cluster, bool with_ended,
+                                   struct instant now)
 {
     struct cluster *copy = cluster_new(&cluster->config);
     const struct node *node;
@@ -256,9 +215,6 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy->next_job_id = cluster->next_job_id;
     copy->offers_version = cluster->offers_version;
     deadline_set(&copy->deadlines, &copy->quiet, DEADLINE_QUIET, deadline_at(&cluster->quiet));
-    copy->planner->moved_us = cluster->planner->moved_us;
-    deadline_set(&copy->deadlines, &copy->planner->asked, DEADLINE_POLICY,
-                 deadline_at(&cluster->planner->asked));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)
         copy_node(copy, node);
     copy_leases(copy, cluster, now);
@@ -266,23 +222,11 @@ static struct cluster *copy_of(const struct cluster *cluster, bool with_ended, s
     copy_families(copy, cluster);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         if (is_wanted(job, with_ended))
-            copy_job(copy, cluster, job);
+            copy_job(copy, job);
     copy->gpu_types.fixed = false;
-    shares_copy(&copy->planner->queue, &cluster->planner->queue);
-    copy_promises(copy, cluster);
     past_refusals_copy(copy, cluster);
     cluster_effects_clear(copy);
     facts_copy(copy, cluster);
     copy->plan_wanted = cluster->plan_wanted || deadline_at(&cluster->pause) != NEVER_US;
     return copy;
-}
-
-struct cluster *cluster_clone(const struct cluster *cluster, struct instant now)
-{
-    return copy_of(cluster, true, now);
-}
-
-struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now)
-{
-    return copy_of(cluster, false, now);
 }

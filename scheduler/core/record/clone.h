@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clone.h - a copy of a cluster to try something on */
+/* clone.h - the facts of a cluster, for a copy to try something on */
 #pragma once
 
+#include <stdbool.h>
+
+struct cluster;
 struct instant;
 
-/* cluster_clone - an independent copy to try something on: what is remembered, and what a plan
- * looks at besides (leases, back-offs, foreign load), without pending effects. cluster_free it.
- * Linear. */
-struct cluster *cluster_clone(const struct cluster *cluster, struct instant now);
-
-/* cluster_clone_active - without the jobs that are over: it plans the same. Linear in the nodes and
- * the jobs that are not, and a walk over the list of all. */
-struct cluster *cluster_clone_active(const struct cluster *cluster, struct instant now);
+/* cluster_copy_facts - all that is remembered, and all else that a plan looks at (leases,
+ * back-offs, foreign load), without pending effects and without the memory of plans
+ * (cluster_clone). Linear */
+struct cluster *cluster_copy_facts(const struct cluster *cluster, bool with_ended,
+                                   struct instant now);

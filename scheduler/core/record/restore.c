@@ -125,7 +125,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         job_set_reason(cluster, job, CAUSE_RESTORED, "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
         job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
-    if (job->state == JOB_QUEUED && job->plan.queue_class == NULL)
+    if (job->state == JOB_QUEUED && !job->filed)
         after_link(cluster, job, false, now); /* it was told before the restart */
     job_watch_deadline(cluster, job, now);
     if (job_state_is_final(job->state))

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waiting.c - the jobs that wait to be started
+ *
+ * A mark on each such job and their number, and no order: a plan files them (plan/filing.c). */
+#include "scheduler/core/model/waiting.h"
+
+#include <stdlib.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+
+void job_file(struct cluster *cluster, struct job *job)
+{
+    job->filed = true;
+    cluster->n_filed++;
+    cluster->files_changed = true;
+    if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
+        cluster->first_queued = job;
+}
+
+void job_forget_places(struct job *job)
+{
+    free(job->plan.places);
+    job->plan.places = NULL;
+    job->plan.n_places = 0;
+}
+
+void job_unfile(struct cluster *cluster, struct job *job)
+{
+    if (!job->filed)
+        return;
+    job->filed = false;
+    cluster->n_filed--;
+    cluster->files_changed = true;
+    job->plan.verdict = VERDICT_NONE;
+    job->plan.fits_version = 0;
+    job_forget_places(job);
+    if (!job->plan.promised)
+        return;
+    job->plan.promised = false;
+    job_touch(cluster, job);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* planner_copy.c - the memory of plans, for a copy of a cluster
+ *
+ * So that the copy's next plan is that of the original. */
+#include "scheduler/core/plan/planner_copy.h"
+
+#include "scheduler/core/base/deadline.h"
+#include "scheduler/core/model/cluster.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/job.h"
+#include "scheduler/core/model/node.h"
+#include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planner.h"
+
+/* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. None where a
+ * node was removed since: the original makes them afresh as well. */
+static struct placed *copy_places(struct cluster *copy, const struct cluster *cluster,
+                                  const struct placed *places, size_t n, size_t *ret_n)
+{
+    struct placed *to;
+
+    *ret_n = cluster->removed == NULL ? n : 0;
+    if (*ret_n == 0)
+        return NULL;
+    to = xcalloc(n, sizeof *to);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = places[i];
+        to[i].room = cluster_node(copy, places[i].room->node->name)->room;
+    }
+    return to;
+}
+
+static void copy_job(struct cluster *copy, const struct cluster *cluster, const struct job *job)
+{
+    struct job *to = cluster_job(copy, job->id);
+
+    if (to == NULL)
+        return; /* it is over */
+    to->plan.places =
+        copy_places(copy, cluster, job->plan.places, job->plan.n_places, &to->plan.n_places);
+    to->plan.reserved =
+        copy_places(copy, cluster, job->plan.reserved, job->plan.n_reserved, &to->plan.n_reserved);
+}
+
+/* The room itself is reserved when the copy goes through its queue, which its first plan does. */
+static void copy_promises(struct cluster *copy, const struct cluster *cluster)
+{
+    const struct queue *from = &cluster->planner->queue;
+    struct queue *to = &copy->planner->queue;
+
+    for (size_t i = 0; i < from->n_promised; i++) {
+        struct job *job = cluster_job(copy, from->promised[i]->id);
+
+        if (!from->promised[i]->plan.promised)
+            continue; /* it left since */
+        job->plan.promised = true;
+        group_count(copy, job);
+        to->promised[to->n_promised++] = job;
+    }
+    to->deep = from->deep;
+    if (from->held != NULL && from->held->filed)
+        to->held = cluster_job(copy, from->held->id);
+    to->hold_check = from->hold_check;
+    to->hold_tried = from->hold_tried;
+}
+
+void planner_copy(struct cluster *copy, const struct cluster *cluster)
+{
+    const struct planner *from = cluster->planner;
+    struct planner *to = copy->planner;
+    const struct job *job;
+
+    for (job = cluster->jobs; job != NULL; job = job->hh.next)
+        copy_job(copy, cluster, job);
+    to->moved_us = from->moved_us;
+    deadline_set(&copy->deadlines, &to->asked, DEADLINE_POLICY, deadline_at(&from->asked));
+    to->park_due = from->park_due;
+    deadline_set(&copy->deadlines, &copy->park, DEADLINE_PARK, deadline_at(&cluster->park));
+    copy->groups_version = cluster->groups_version;
+    to->queue.groups_version = from->queue.groups_version;
+    shares_copy(&to->queue, &from->queue);
+    copy_promises(copy, cluster);
+}
