@@ -45,7 +45,7 @@
 #define STRIDE "EDL_POINT_STRIDE"
 #define JOBS_CHECKED 4 /* of the newest; the file's own checks are of all */
 #define OFFER                                                                                      \
-    "\"address\":\"10.0.0.7\",\"cpu_millicores\":64000,\"memory_bytes\":68719476736,\"gpus\":0,"   \
+    "\"address\":\"10.0.0.7\",\"cpu_millicores\":640000,\"memory_bytes\":68719476736,\"gpus\":0,"  \
     "\"port_first\":20000,\"port_last\":29999"
 
 struct done {
