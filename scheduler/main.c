@@ -57,10 +57,10 @@ static int restore(const struct scheduler_options *options)
         restored_clear(&restored);
         return EXIT_FAILURE;
     }
-    (void)printf("restored %" PRIu64 " job%s and %" PRIu64 " node%s; new numbers begin at %" PRIu64
-                 "\n",
+    (void)printf("restored %" PRIu64 " job%s and %" PRIu64 " node%s\n"
+                 "new jobs are numbered from %" PRIu64 " on\n",
                  restored.jobs, PLURAL(restored.jobs), restored.nodes, PLURAL(restored.nodes),
-                 restored.first_number);
+                 restored.first_job);
     if (restored.aside[0] != '\0')
         (void)printf("the former database is %s\n", restored.aside);
     print_revoked(&restored);

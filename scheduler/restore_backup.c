@@ -5,9 +5,12 @@
  * place --> (no mark)
  *
  * Why no number is given twice: an epoch is the seconds of the wall clock at the restore, or one
- * more than that of the backup and the last one begun in this directory. Jobs, incarnations and
- * events are numbered from epoch << 20 on. So those of an earlier epoch are lower as long as fewer
- * than a million are given in a second. Orders and logs are numbered anew with every start. */
+ * more than that of the backup and the last one begun in this directory. Events, and incarnations
+ * of the jobs that go on, are numbered from epoch << 20 on. So those of an earlier epoch are lower
+ * as long as fewer than a million are given in a second. Jobs have short numbers, as people type
+ * them: behind all that the backup and the former database know, with a margin for the jobs of the
+ * lost days (epoch_first_job), and behind those that nodes still run (cluster_meet_job). Orders and
+ * logs are numbered anew with every start. */
 #include "scheduler/restore_backup.h"
 
 #include <errno.h>
@@ -142,55 +145,81 @@ static int make_copy(const struct scheduler_options *options, struct edl_error *
 
 /* --- a new epoch --- */
 
+struct begun {
+    uint64_t epoch;
+    uint64_t first_job; /* 0: an earlier program has written it */
+};
+
 /* The last epoch that was begun here, in a file of its own: the database may be damaged, which is
- * why it is replaced, or set aside by a restore that was broken off. 0: none. */
-static uint64_t read_epoch(const struct scheduler_options *options)
+ * why it is replaced, or set aside by a restore that was broken off. Epoch 0: none. */
+static struct begun read_epoch(const struct scheduler_options *options)
 {
     _cleanup_fclose_ FILE *file = NULL;
     char path[STATE_PATH_MAX];
-    uint64_t epoch = 0;
+    struct begun begun = { 0 };
 
     state_path(options, EPOCH_FILE, path);
     file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%" SCNu64, &epoch) != 1)
-        return 0;
-    return epoch;
+    if (file == NULL || fscanf(file, "%" SCNu64 " %" SCNu64, &begun.epoch, &begun.first_job) < 1)
+        return (struct begun){ 0 };
+    return begun;
 }
 
 /* On disk before a number of it can be given. */
-static int write_epoch(const struct scheduler_options *options, uint64_t epoch,
+static int write_epoch(const struct scheduler_options *options, const struct begun *begun,
                        struct edl_error *error)
 {
-    char path[STATE_PATH_MAX], line[24];
+    char path[STATE_PATH_MAX], line[48];
 
     state_path(options, EPOCH_FILE, path);
-    (void)snprintf(line, sizeof line, "%" PRIu64 "\n", epoch);
+    (void)snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 "\n", begun->epoch, begun->first_job);
     return write_own(options, path, line, error);
 }
 
+/* What the backup and the former database know together; the cluster is the backup's. */
+static struct begun next_epoch(const struct scheduler_options *options, struct store *store,
+                               const struct cluster *cluster, const struct epoch_known *former,
+                               uint64_t now_us)
+{
+    struct begun last = read_epoch(options);
+    struct epoch_known known;
+    struct begun next;
+
+    store_known(store, &known);
+    known.next_job = MAX_OF(MAX_OF(known.next_job, cluster_next_job(cluster)),
+                            MAX_OF(former->next_job, last.first_job));
+    known.known_until_us = MAX_OF(known.known_until_us, former->known_until_us);
+    next.epoch = MAX_OF(MAX_OF(last.epoch, store_epoch(store)) + 1, now_us / USEC_PER_SEC);
+    next.first_job = epoch_first_job(&known, now_us);
+    return next;
+}
+
 static int begin_epoch(const struct scheduler_options *options, struct store *store,
-                       struct cluster *cluster, struct restored *ret, struct edl_error *error)
+                       struct cluster *cluster, const struct epoch_known *former,
+                       struct restored *ret, struct edl_error *error)
 {
     static struct cluster_clock clock; /* clock_instant reads it from now on */
-    uint64_t known = MAX_OF(read_epoch(options), store_epoch(store));
     struct turn_records records = { 0 };
+    struct epoch_numbers numbers;
     struct instant now;
-    uint64_t epoch;
+    struct begun begun;
     int r = cluster_clock_restore(&clock, store, error);
 
     if (r < 0)
         return r;
     now = clock_instant();
-    epoch = MAX_OF(known + 1, now.wall_us / USEC_PER_SEC);
     r = store_load(store, cluster, now, error);
+    if (r < 0)
+        return r;
+    begun = next_epoch(options, store, cluster, former, now.wall_us);
+    r = write_epoch(options, &begun, error);
     if (r == 0)
-        r = write_epoch(options, epoch, error);
-    if (r == 0)
-        r = store_begin_epoch(store, epoch, now.wall_us, error);
+        r = store_begin_epoch(store, begun.epoch, begun.first_job, now.wall_us, error);
     if (r < 0)
         return r;
     cluster_restored(cluster, now);
-    cluster_begin_epoch(cluster, store_first_number(store), now);
+    (void)store_epoch_numbers(store, &numbers);
+    cluster_begin_epoch(cluster, &numbers, now);
     /* nobody knows the orders of nodes since the backup was made */
     cluster_leave(cluster, MAX_OF(options->away_us[0], options->away_us[1]));
     r = cluster_check(cluster, error);
@@ -201,7 +230,7 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
     records.effects = cluster_effects(cluster, &records.n_effects);
     ret->jobs = HASH_CNT(hh, cluster_jobs(cluster)) + store_archived_total(store);
     ret->nodes = HASH_COUNT(cluster_nodes(cluster));
-    ret->first_number = store_first_number(store);
+    ret->first_job = numbers.first_job;
     cluster_clock_seal(&clock, true, &records);
     return store_commit(store, &records, error);
 }
@@ -309,7 +338,8 @@ static int find_former(const struct scheduler_options *options, char *ret, struc
 
 /* That nobody knows what was revoked is no reason to have no scheduler: people are told. */
 static int revoke_since(const struct scheduler_options *options, const char *copy,
-                        struct restored *ret, struct edl_error *error)
+                        struct restored *ret, struct epoch_known *ret_known,
+                        struct edl_error *error)
 {
     char former[STATE_PATH_MAX];
     int r = find_former(options, former, error);
@@ -321,7 +351,8 @@ static int revoke_since(const struct scheduler_options *options, const char *cop
                             options->state_dir);
         return 0;
     }
-    if (store_revoke(copy, former, clock_instant().wall_us, note_revoked, ret, &ret->unknown) < 0) {
+    if (store_revoke(copy, former, clock_instant().wall_us, note_revoked, ret, ret_known,
+                     &ret->unknown) < 0) {
         edl_error_prefix(&ret->unknown, "the former database: ");
         restored_clear(ret);
     }
@@ -350,6 +381,7 @@ static int prepare_copy(const struct scheduler_options *options, struct restored
                                            .first_come = options->first_come,
                                            .lease_us = options->lease_us };
     char path[STATE_PATH_MAX], log[STATE_PATH_MAX];
+    struct epoch_known former = { 0 };
     struct cluster *cluster;
     struct store *store;
     int r;
@@ -358,13 +390,13 @@ static int prepare_copy(const struct scheduler_options *options, struct restored
     path_of(options, COPY, "-wal", log);
     r = migrate_copy(path, error);
     if (r == 0)
-        r = revoke_since(options, path, ret, error);
+        r = revoke_since(options, path, ret, &former, error);
     if (r == 0)
         r = store_open(path, &store, error);
     if (r < 0)
         return r;
     cluster = cluster_new(&config);
-    r = begin_epoch(options, store, cluster, ret, error);
+    r = begin_epoch(options, store, cluster, &former, ret, error);
     (void)cluster_free(cluster);
     (void)store_free(store);
     if (r == 0 && access(log, F_OK) == 0) /* it could not be brought into the file */

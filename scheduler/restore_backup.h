@@ -15,7 +15,7 @@ struct scheduler_options;
 struct restored {
     char aside[4096]; /* where the former database is; "" there was none */
     uint64_t jobs, nodes;
-    uint64_t first_number;       /* jobs, incarnations and events are numbered from here on */
+    uint64_t first_job;          /* new jobs are numbered from here on */
     size_t n_revoked[REVOKED_N]; /* since the backup was made */
     char *revoked[REVOKED_N];    /* owned; a line for each, NULL for none */
     struct edl_error unknown;    /* why that cannot be known; code 0: it is */

@@ -61,7 +61,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 
     cluster->config = *config;
     cluster->policy_name = config->policy->name;
-    cluster->next_job_id = 1;
+    cluster->next_job_id = cluster->first_incarnation = 1;
     cluster->sessions = config->first_session;
     cluster->offers_version = 1;
     figures_init(&cluster->figures);

@@ -21,6 +21,8 @@ struct cluster;
 struct edl_error;
 struct effect;
 struct elapsed_record;
+struct epoch_known;
+struct epoch_numbers;
 struct histogram;
 struct store;
 struct task;
@@ -315,11 +317,16 @@ struct store_backup *store_backup_free(struct store_backup *backup); /* accepts 
 int store_check_file(const char *path, struct edl_error *error);
 
 /* Epochs: store_begin_epoch after a backup has taken the place of the database; event revisions go
- * on from store_first_number, as store_load lets jobs do. epoch: above store_epoch. */
+ * on from store_first_number, jobs from first_job, as store_load lets them do. epoch: above
+ * store_epoch. */
 uint64_t store_epoch(struct store *store); /* 0: there was none */
 uint64_t store_first_number(struct store *store);
-int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
+bool store_epoch_numbers(struct store *store, struct epoch_numbers *ret); /* false: no epoch */
+int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t first_job, uint64_t wall_us,
                       struct edl_error *error);
+
+/* store_known - what the database tells of its history; next_job: behind the highest in a row */
+void store_known(struct store *store, struct epoch_known *ret);
 
 /* Credentials that were taken away after a backup was made, which is now to be restored. */
 enum revoked_kind {
@@ -338,11 +345,11 @@ typedef void (*store_revoked_fn)(enum revoked_kind kind, const char *what, void 
 /* store_revoke - what was taken away in the database `former` is taken away in the backup at `path`
  * path is of the newest schema, former of this or an earlier one; nobody uses either. former is not
  * changed. Rights that former cannot know (it was itself restored, or is older) stay as they are in
- * path and are told as REVOKED_UNKNOWN. path may have a log afterwards, which is part of it. After
- * an error path is unchanged, and the calls of fn are void: EDL_ECORRUPT, -EINVAL (former is of
- * another cluster or program), -ENOENT, -EIO, -ENOSPC. */
+ * path and are told as REVOKED_UNKNOWN. ret_known: what former knows. path may have a log
+ * afterwards, which is part of it. After an error path is unchanged, and the calls of fn are void:
+ * EDL_ECORRUPT, -EINVAL (former is of another cluster or program), -ENOENT, -EIO, -ENOSPC. */
 int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
-                 void *userdata, struct edl_error *error);
+                 void *userdata, struct epoch_known *ret_known, struct edl_error *error);
 
 /* Figures of the database for operators; the counts are of this run. */
 struct store_figures {

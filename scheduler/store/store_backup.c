@@ -130,26 +130,45 @@ uint64_t store_first_number(struct store *store)
     return store_epoch(store) << EPOCH_SHIFT;
 }
 
+bool store_epoch_numbers(struct store *store, struct epoch_numbers *ret)
+{
+    uint64_t epoch = store_epoch(store);
+    int64_t first_job = store_number(store, "SELECT first_job FROM epoch ORDER BY epoch DESC");
+
+    ret->first = ret->first_job = epoch << EPOCH_SHIFT;
+    ret->first_incarnation = 1;
+    if (first_job > 0) {
+        ret->first_job = (uint64_t)first_job;
+        ret->first_incarnation = epoch_first_incarnation(epoch);
+    }
+    return epoch > 0;
+}
+
+void store_known(struct store *store, struct epoch_known *ret)
+{
+    *ret = STORE_KNOWN(store, "main.");
+}
+
 #define KNOWN STORE_KNOWN_UNTIL("main.") ", " STORE_LAST_TOKEN("main.")
 
-int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t wall_us,
+int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t first_job, uint64_t wall_us,
                       struct edl_error *error)
 {
-    char sql[1200];
+    char sql[1240];
 
     /* Not of answers and the audit log: old rows there go by their number. Join tokens are good
      * once, and which of them were used since nobody knows. */
     (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE;"
-                   "INSERT INTO epoch (epoch, began_wall_us, known_until_us, last_token)"
-                   " VALUES (%" PRIu64 ", %" PRIu64 ", " KNOWN ");"
+                   "INSERT INTO epoch (epoch, began_wall_us, first_job, known_until_us,"
+                   " last_token) VALUES (%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", " KNOWN ");"
                    "DELETE FROM sqlite_sequence WHERE name IN ('event', 'token');"
                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', %" PRIu64
                    "), ('token', %" PRIu64 ");"
                    "UPDATE join_token SET expires_wall_us = min(expires_wall_us, %" PRIu64
                    ") WHERE used_wall_us = 0;"
                    "COMMIT",
-                   epoch, wall_us, epoch << EPOCH_SHIFT, epoch << EPOCH_SHIFT, wall_us);
+                   epoch, wall_us, first_job, epoch << EPOCH_SHIFT, epoch << EPOCH_SHIFT, wall_us);
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
         return store_error(store, "beginning an epoch", error);
     return 0;

@@ -194,6 +194,15 @@ char *store_read_only_uri(const char *path);
 #define STORE_KNOWN_UNTIL(db)                                                                      \
     "max(coalesce((SELECT time_us FROM " db "event ORDER BY revision DESC LIMIT 1), 0),"           \
     " coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0))"
+#define STORE_KNOWN(store, db)                                                                     \
+    (struct epoch_known)                                                                           \
+    {                                                                                              \
+        .next_job =                                                                                \
+            (uint64_t)store_number(store, "SELECT coalesce(max(id), 0) + 1 FROM " db "job"),       \
+        .made_us = (uint64_t)store_number(store, "SELECT applied_us FROM " db                      \
+                                                 "schema_migration WHERE version = 1"),            \
+        .known_until_us = (uint64_t)store_number(store, "SELECT " STORE_KNOWN_UNTIL(db)),          \
+    }
 #define STORE_LAST_TOKEN(db)                                                                       \
     "coalesce((SELECT seq FROM " db "sqlite_sequence WHERE name = 'token'), 0)"
 

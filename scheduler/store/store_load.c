@@ -290,6 +290,7 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         { ST_PROCESS_ALL, load_process }, { ST_RENDEZVOUS_ALL, load_rendezvous },
         { ST_QUEUE_ALL, load_queue },
     };
+    struct epoch_numbers numbers;
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };
 
     for (size_t i = 0; i < ELEMENTS(steps); i++) {
@@ -298,6 +299,7 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         if (r < 0)
             return r;
     }
-    cluster_number_jobs_from(cluster, store_first_number(store));
+    if (store_epoch_numbers(store, &numbers))
+        cluster_number_from(cluster, numbers.first_job, numbers.first_incarnation);
     return 0;
 }

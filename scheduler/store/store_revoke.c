@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "scheduler/core/core.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -169,7 +170,7 @@ static int apply_all(struct store *store, int schema, uint64_t now_wall_us, stor
 }
 
 int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
-                 void *userdata, struct edl_error *error)
+                 void *userdata, struct epoch_known *ret_known, struct edl_error *error)
 {
     struct store store = { 0 };
     int schema = 0;
@@ -183,6 +184,8 @@ int store_revoke(const char *path, const char *former, uint64_t now_wall_us, sto
         r = attach(&store, former, error);
     if (r == 0)
         r = check_former(&store, &schema, error);
+    if (r == 0)
+        *ret_known = STORE_KNOWN(&store, "former.");
     if (r == 0)
         r = apply_all(&store, schema, now_wall_us, fn, userdata, error);
     (void)sqlite3_close(store.db); /* uncommitted rows are rolled back */

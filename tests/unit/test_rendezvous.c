@@ -392,7 +392,7 @@ TEST(test_restore_repeats_no_number)
     world_run(w, 3);
     agree_on_first(w, job, 2);
     w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
-    cluster_begin_epoch(w->cluster, 1 << 20, w->now);
+    cluster_begin_epoch(w->cluster, &(struct epoch_numbers){ 1 << 20, 2000, 7 }, w->now);
     world_plan(w);
     assert_true(is_over(job, 0, 1));
     assert_int_equal(arrive(w, job, 0, 7), RENDEZVOUS_WAIT); /* 7: of after the backup */

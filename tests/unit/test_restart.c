@@ -192,7 +192,7 @@ TEST(test_what_a_backup_calls_assigned_is_not_started_again)
     assert_int_equal(process->state, PROCESS_ASSIGNED);
     world_restart(w);
     w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
-    cluster_begin_epoch(w->cluster, 1000, w->now);
+    cluster_begin_epoch(w->cluster, &(struct epoch_numbers){ 1000, 2000, 7 }, w->now);
     world_commit(w);
     world_restart(w);
     w->agents[0].silent = false;
@@ -206,4 +206,69 @@ TEST(test_what_a_backup_calls_assigned_is_not_started_again)
     assert_int_equal(w->agents[0].n, 1);
     assert_int_equal(w->agents[0].items[0].incarnation, 1000);
     world_free(w);
+}
+
+/* A process of the lost days, that nobody knows: as its node tells of it. */
+static void tell_of(struct world *w, uint64_t job_id)
+{
+    struct process_report item = {
+        .job_id = job_id, .role = "trainer", .incarnation = 1, .state = PROCESS_RUNNING
+    };
+    struct node *node = first_node(w);
+    struct node_report report = { .boot_id = "boot-0",
+                                  .session = node->session,
+                                  .processes = &item,
+                                  .n_processes = 1,
+                                  .offer = node->offer };
+
+    assert_int_equal(cluster_report(w->cluster, node, &report, w->now, NULL), 0);
+}
+
+TEST(test_numbers_that_nodes_know_are_not_given_again)
+{
+    struct world *w = world_new(1, 2000, GIB, 1000);
+    struct job *job;
+
+    world_run(w, 3);
+    w->replay_every = UINT32_MAX; /* the store in memory keeps no epoch */
+    tell_of(w, 41);
+    assert_int_equal(cluster_next_job(w->cluster), 1); /* there was no restore: it is made up */
+    cluster_begin_epoch(w->cluster, &(struct epoch_numbers){ 1 << 20, 2000, 7 }, w->now);
+    assert_int_equal(cluster_next_job(w->cluster), 2000);
+    tell_of(w, 2000 + LOST_JOBS_MOST);
+    tell_of(w, 41);
+    assert_int_equal(cluster_next_job(w->cluster), 2000);
+    tell_of(w, 2345);
+    assert_int_equal(cluster_next_job(w->cluster), 2346);
+    job = world_submit(w, world_spec("a", 1, 1, 500, 0, 0));
+    world_plan(w);
+    assert_int_equal(job->processes->incarnation, 7);
+    world_free(w);
+}
+
+TEST(test_a_restore_leaves_room_for_the_jobs_of_the_lost_days)
+{
+#define DAY_US (24 * 3600 * USEC_PER_SEC)
+    static const struct {
+        uint64_t next_job, age_days, lost_days, first_job;
+    } cases[] = {
+        { 1, 0, 0, 2000 },           /* a cluster of today */
+        { 1000, 10, 0, 2000 },       /* the former database is there */
+        { 1001, 10, 0, 3000 },       /* */
+        { 3650, 365, 7, 5000 },      /* ten a day: 70, and ten times that is 700 */
+        { 365000, 365, 1, 375000 },  /* a thousand a day */
+        { 365000, 365, 30, 465000 }, /* no more than LOST_JOBS_MOST */
+        { 50, 0, 300, 101000 },      /* nobody knows how many came */
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct epoch_known known = { .next_job = cases[i].next_job, .made_us = DAY_US };
+
+        known.known_until_us = known.made_us + cases[i].age_days * DAY_US;
+        assert_int_equal(epoch_first_job(&known,
+                                         known.known_until_us + cases[i].lost_days * DAY_US),
+                         cases[i].first_job);
+        assert_true(epoch_first_job(&known, 0) <= cases[i].first_job); /* the clock was set back */
+    }
+    assert_int_equal(epoch_first_incarnation(1795000000), 1 + 1795000000 % 1000000);
 }

@@ -126,13 +126,16 @@ TEST(test_numbers_are_not_given_again)
     assert_int_equal(live_ask(live, "GET", "/tokens/join", NULL, NULL, &token), 200);
     assert_null(strstr(token.body, "\"unused\""));
     again = submit(live, JOB("again"));
-    assert_true(again > lost && (uint64_t)again >= first.first_number);
+    assert_true(again > lost && (uint64_t)again == first.first_job);
+    assert_in_range(first.first_job, 1000, 999999); /* people type it */
+    assert_in_range(cluster_find_job(live->scheduler->cluster, "again")->next_incarnation, 1,
+                    1000001);
     assert_true(newest_revision(live) > revision);
-    assert_true(cluster_find_job(live->scheduler->cluster, "kept")->next_incarnation >=
-                first.first_number);
+    assert_true(cluster_find_job(live->scheduler->cluster, "kept")->next_incarnation >= (uint64_t)1
+                                                                                            << 40);
     revision = newest_revision(live);
     second = restore(live); /* the same backup once more, within the same second */
-    assert_true(second.first_number > (uint64_t)again);
+    assert_true(second.first_job > (uint64_t)again);
     assert_string_not_equal(second.aside, first.aside);
     live_start(live);
     assert_true(submit(live, JOB("anew")) > again);

@@ -399,6 +399,7 @@ TEST(test_a_node_with_processes_keeps_its_row)
     struct edl_error error = { 0 };
     char path[128], former[128];
     size_t told[REVOKED_N] = { 0 };
+    struct epoch_known known;
 
     assert_int_equal(ask(live, "POST", "/nodes/join", NODE("busy", ONE)), 201);
     assert_int_equal(ask(live, "POST", "/nodes/join", NODE("idle", ONE)), 201);
@@ -416,7 +417,7 @@ TEST(test_a_node_with_processes_keeps_its_row)
     file_of(live, "taken", path, sizeof path);
     file_of(live, "edl.db", former, sizeof former);
     run_sql(live, "edl.db", "INSERT INTO sqlite_sequence VALUES ('token', 9)");
-    if (store_revoke(path, former, 3, count, told, &error) < 0)
+    if (store_revoke(path, former, 3, count, told, &known, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(told[REVOKED_NODE], 2);
     assert_int_equal(told[REVOKED_TOKEN], 0); /* it has expired, nobody misses it */

@@ -66,13 +66,13 @@ TEST(test_events_survive_a_restore)
 
     for (uint64_t i = 0; i < 20; i++)
         happen(f, start.wall_us);
-    assert_int_equal(store_begin_epoch(f->store, 5, start.wall_us, &error), 0);
+    assert_int_equal(store_begin_epoch(f->store, 5, 1000, start.wall_us, &error), 0);
     store_keep(f->store, &(struct store_history){ .events = 10 });
     happen(f, start.wall_us);
     assert_int_equal(bounds_of(f).newest, (5 << EPOCH_SHIFT) + 1);
     assert_int_equal(bounds_of(f).oldest, 12);
-    assert_int_equal(store_begin_epoch(f->store, 8, start.wall_us, &error), 0);
-    assert_int_equal(store_begin_epoch(f->store, 9, start.wall_us, &error), 0);
+    assert_int_equal(store_begin_epoch(f->store, 8, 1000, start.wall_us, &error), 0);
+    assert_int_equal(store_begin_epoch(f->store, 9, 1000, start.wall_us, &error), 0);
     for (uint64_t i = 0; i < 5; i++)
         happen(f, start.wall_us);
     assert_int_equal(bounds_of(f).oldest, 17);

@@ -327,6 +327,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {
         process = reported_process(cluster, node, &report->processes[i]);
+        cluster_meet_job(cluster, report->processes[i].job_id);
         if (process != NULL)
             take_process(cluster, process, &report->processes[i], &report->offer, rebooted, now);
         else if (!process_state_is_final(report->processes[i].state))

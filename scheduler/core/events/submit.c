@@ -43,7 +43,7 @@ struct job *job_new(struct cluster *cluster, uint64_t id, struct job_spec *take_
     job->id = id;
     job->spec = take_spec;
     (void)snprintf(job->user, sizeof job->user, "%s", user != NULL ? user : "");
-    job->next_incarnation = 1;
+    job->next_incarnation = cluster->first_incarnation;
     job->reason = xstrdup("");
     make_roles(job, take_spec->n_roles);
     for (uint32_t r = 0; r < take_spec->n_roles; r++) {

@@ -227,7 +227,20 @@ bool cluster_plan_is_due(const struct cluster *cluster)
            deadline_at(&cluster->quiet) != NEVER_US;
 }
 
-void cluster_number_jobs_from(struct cluster *cluster, uint64_t id)
+void cluster_number_from(struct cluster *cluster, uint64_t job_id, uint64_t incarnation)
 {
-    cluster->next_job_id = MAX_OF(cluster->next_job_id, id);
+    cluster->next_job_id = MAX_OF(cluster->next_job_id, job_id);
+    cluster->lost_jobs_until = job_id + LOST_JOBS_MOST;
+    cluster->first_incarnation = incarnation;
+}
+
+uint64_t cluster_next_job(const struct cluster *cluster)
+{
+    return cluster->next_job_id;
+}
+
+void cluster_meet_job(struct cluster *cluster, uint64_t job_id)
+{
+    if (job_id >= cluster->next_job_id && job_id < cluster->lost_jobs_until)
+        cluster->next_job_id = job_id + 1;
 }

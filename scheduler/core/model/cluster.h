@@ -36,8 +36,14 @@ bool cluster_has_news(const struct cluster *cluster);
 /* cluster_plan_is_due - the same, or one will be: it waits for its share of the time, or for nodes
  * that nobody has heard since the restart. O(1) */
 bool cluster_plan_is_due(const struct cluster *cluster);
-/* cluster_number_jobs_from - the next job gets that number, or a higher one */
-void cluster_number_jobs_from(struct cluster *cluster, uint64_t id);
+/* cluster_number_from - behind a restore: the next job gets that number, or a higher one, and the
+ * incarnations of new jobs begin with that one */
+void cluster_number_from(struct cluster *cluster, uint64_t job_id, uint64_t incarnation);
+uint64_t cluster_next_job(const struct cluster *cluster); /* its number */
+/* cluster_meet_job - a node has a process of a job that nobody knows: behind a restore, one of the
+ * lost days. Its number is not given again, unless it is so high that it must be made up. */
+#define LOST_JOBS_MOST UINT64_C(100000)
+void cluster_meet_job(struct cluster *cluster, uint64_t job_id);
 
 /* cluster_next_report_us - after so long an agent that has nothing to tell may report again: longer
  * in a larger cluster, at most a quarter of the lease */

@@ -36,11 +36,13 @@ struct cluster {
                          by this one when it leaves (events/scheduler_away.h) */
     bool leaves;
     uint64_t next_job_id;
-    uint64_t sessions;       /* the last one given; of no other run of the scheduler */
-    uint64_t groups_version; /* rises with each table of groups */
-    uint64_t offers_version; /* rises whenever a node comes, goes or offers something else */
-    struct planner *planner; /* what planning keeps between two plans; owned */
-    uint64_t n_assigned;     /* processes, ever */
+    uint64_t lost_jobs_until;   /* 0: no restore */
+    uint64_t first_incarnation; /* of a new job */
+    uint64_t sessions;          /* the last one given; of no other run of the scheduler */
+    uint64_t groups_version;    /* rises with each table of groups */
+    uint64_t offers_version;    /* rises whenever a node comes, goes or offers something else */
+    struct planner *planner;    /* what planning keeps between two plans; owned */
+    uint64_t n_assigned;        /* processes, ever */
     struct past_refusals *past_refusals; /* owned; NULL: none yet (this run) */
     struct holdings holdings;            /* of active */
     /* what is known of the speeds and lengths of jobs; owned; NULL: the policy does not learn */

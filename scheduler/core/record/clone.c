@@ -213,6 +213,8 @@ struct cluster *cluster_copy_facts(const struct cluster *cluster, bool with_ende
             restore_job(copy, job, now);
     restore_links(copy, now);
     copy->next_job_id = cluster->next_job_id;
+    copy->lost_jobs_until = cluster->lost_jobs_until;
+    copy->first_incarnation = cluster->first_incarnation;
     copy->offers_version = cluster->offers_version;
     deadline_set(&copy->deadlines, &copy->quiet, DEADLINE_QUIET, deadline_at(&cluster->quiet));
     for (node = cluster->nodes; node != NULL; node = node->hh.next)

@@ -9,6 +9,7 @@
 
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job.h"
@@ -17,21 +18,43 @@
 #include "scheduler/core/model/rendezvous.h"
 #include "shared/macro.h"
 
-void cluster_begin_epoch(struct cluster *cluster, uint64_t first_number, struct instant now)
+#define JOBS_ROUND 1000 /* it is the least margin, too */
+#define JOBS_FACTOR 10
+#define INCARNATIONS_ROUND 1000000
+
+uint64_t epoch_first_job(const struct epoch_known *known, uint64_t now_us)
+{
+    uint64_t lost_us = now_us > known->known_until_us ? now_us - known->known_until_us : 0;
+    uint64_t age_us =
+        known->known_until_us > known->made_us ? known->known_until_us - known->made_us : 1;
+    double margin =
+        (double)JOBS_FACTOR * (double)known->next_job * (double)lost_us / (double)age_us;
+
+    margin = MIN_OF(MAX_OF(margin, JOBS_ROUND), (double)LOST_JOBS_MOST);
+    return (known->next_job + (uint64_t)margin + JOBS_ROUND - 1) / JOBS_ROUND * JOBS_ROUND;
+}
+
+uint64_t epoch_first_incarnation(uint64_t epoch)
+{
+    return 1 + epoch % INCARNATIONS_ROUND;
+}
+
+void cluster_begin_epoch(struct cluster *cluster, const struct epoch_numbers *numbers,
+                         struct instant now)
 {
     struct process *process;
     struct job *job;
 
-    cluster->next_job_id = MAX_OF(cluster->next_job_id, first_number);
+    cluster_number_from(cluster, numbers->first_job, numbers->first_incarnation);
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
-        job->next_incarnation = MAX_OF(job->next_incarnation, first_number);
+        job->next_incarnation = MAX_OF(job->next_incarnation, numbers->first);
         effect_save_job(cluster, job);
-        rendezvous_begin_epoch(cluster, job, first_number);
+        rendezvous_begin_epoch(cluster, job, numbers->first);
         DL_FOREACH2(job->processes, process, job_next)
         if (process->state == PROCESS_ASSIGNED)
             (void)process_set_state(cluster, process, PROCESS_PREPARING, now);
     }
     effect_event(cluster, now, NULL, "", "state-restored",
-                 "the state was restored from a backup; numbers go on from %llu",
-                 (unsigned long long)first_number);
+                 "the state was restored from a backup; new jobs are numbered from %llu on",
+                 (unsigned long long)numbers->first_job);
 }
