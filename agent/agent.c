@@ -398,7 +398,7 @@ static int lock_folder(const char *path, int *ret, struct edl_error *error)
         return 0;
     (void)edl_error_set(error, -EBUSY, "another agent uses %s", path);
     return edl_error_remedy(error, "if that is the service: this machine is a node already; to join"
-                                   " it anew, systemctl stop edl-agent first");
+                                   " it anew, give --join-only as well");
 }
 
 static int lock_folders(struct agent *a, struct edl_error *error)
@@ -484,6 +484,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .heartbeat_us = a->options->heartbeat_us,
         .join_body = agent_join_body,
         .report_body = agent_report_body,
+        .on_address = agent_on_address,
         .on_reported = on_reported,
         .on_renewed = on_renewed,
         .on_orders = agent_on_orders,

@@ -77,6 +77,8 @@ struct agent {
 /* report.c: what joins and reports say; userdata is the agent */
 json_t *agent_join_body(void *userdata);
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata);
+/* agent_on_address - the next report tells it, unless an option says where the node is reached */
+void agent_on_address(const char *address, void *userdata);
 
 /* pins.c */
 void agent_open_pins(struct agent *agent);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "agent/agent.h"
+#include "agent/beside.h"
 #include "agent/machine/open_files.h"
 #include "agent/options.h"
 #include "shared/error.h"
@@ -61,6 +62,8 @@ int main(int argc, char **argv)
     r = agent_new(&options, &agent, &error);
     if (r == 0)
         r = agent_run(agent, &error);
+    else if (r == -EBUSY && options.join_only)
+        r = agent_join_beside(&options, &error);
     (void)agent_free(agent);
     options_done(&options);
     if (r < 0)

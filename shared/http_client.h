@@ -27,8 +27,9 @@ struct http_answer {
     json_t *json;
     char *body;
     size_t body_size;
-    char text[256];   /* transport failure in words */
-    char remedy[160]; /* what to do about it, "" when nothing can be said */
+    char local[HTTP_ADDRESS_MAX]; /* of this machine in the connection; "": a Unix socket */
+    char text[256];               /* transport failure in words */
+    char remedy[160];             /* what to do about it, "" when nothing can be said */
 };
 
 struct http_call {

@@ -245,6 +245,7 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
                           struct http_answer *ret_answer)
 {
     char remedy[sizeof ret_answer->remedy];
+    const char *local = NULL;
     long status = 0;
 
     if (result == CURLE_OK && !exchange->headers_whole) {
@@ -256,6 +257,9 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
         http_answer_take(ret_answer, (unsigned)status, says_json(exchange->easy),
                          TAKE_PTR(exchange->body), exchange->body_size);
         ret_answer->retry_after_s = retry_after_s(exchange->easy);
+        (void)curl_easy_getinfo(exchange->easy, CURLINFO_LOCAL_IP, &local);
+        (void)snprintf(ret_answer->local, sizeof ret_answer->local, "%s",
+                       local != NULL ? local : "");
         return;
     }
     http_trust_explain(exchange->easy, exchange->base, result, exchange->text,

@@ -97,6 +97,14 @@ bool own_address(int family, char ret[OWN_ADDRESS_MAX])
     return false;
 }
 
+bool own_address_serves(const char *text)
+{
+    union address v4 = { .any.sa_family = AF_INET }, v6 = { .any.sa_family = AF_INET6 };
+
+    return (inet_pton(AF_INET, text, &v4.v4.sin_addr) == 1 && is_for_others(&v4)) ||
+           (inet_pton(AF_INET6, text, &v6.v6.sin6_addr) == 1 && is_for_others(&v6));
+}
+
 bool own_interface(const char *address, char ret[IF_NAMESIZE])
 {
     struct ifaddrs *all = NULL;

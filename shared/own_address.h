@@ -14,5 +14,9 @@
  * those that nobody else reaches (loopback, link-local); ret is "" then. */
 bool own_address(int family, char ret[OWN_ADDRESS_MAX]);
 
+/* own_address_serves - whether other machines may reach this one there: numeric, and neither
+ * loopback nor link-local */
+bool own_address_serves(const char *text);
+
 /* own_interface - the name of the interface that has ADDRESS, which is numeric; false: none has */
 bool own_interface(const char *address, char ret[IF_NAMESIZE]);

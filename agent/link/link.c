@@ -197,7 +197,12 @@ static void on_joined(const struct http_answer *answer, void *userdata)
             free(TAKE_PTR(l->join_token_file));
         log_info("joined as %s", l->node);
     }
-    if (result == LINK_REFUSED && l->join_token != NULL && has_credential(l)) {
+    if (result == LINK_TAKEN && l->config.on_joined != NULL) {
+        l->config.on_joined(l->config.userdata);
+        return;
+    }
+    if (result == LINK_REFUSED && l->config.on_joined == NULL && l->join_token != NULL &&
+        has_credential(l)) {
         free(TAKE_PTR(l->join_token)); /* it did its work long ago; see take_old_credential */
     } else if (result == LINK_REFUSED && l->join_token != NULL) {
         l->config.on_rejected(&error, l->config.userdata);
@@ -296,6 +301,8 @@ static void on_reported(const struct http_answer *answer, void *userdata)
     json_int_t session = json_integer_value(json_object_get(answer->json, "session"));
 
     l->main_call = NULL;
+    if (answer->failure == 0 && answer->local[0] != '\0')
+        l->config.on_address(answer->local, l->config.userdata);
     reported(l,
              &(struct link_report_answer){
                  .result = understood_result_of(answer, &error),
@@ -505,7 +512,8 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
         http_async_trust(l->others, config->ca_path);
     }
     l->state_dir = xstrdup(config->state_dir);
-    l->credential = read_secret(config->state_dir, "credential");
+    if (config->on_joined == NULL)
+        l->credential = read_secret(config->state_dir, "credential");
     r = sd_event_add_time_relative(event, &l->main_timer, CLOCK_BOOTTIME, 0, TIMER_ACCURACY_US,
                                    on_main_timer, l);
     if (r >= 0)

@@ -34,6 +34,10 @@ struct link_config { /* text is copied */
     bool (*on_orders)(const json_t *answer, uint64_t asked_us, uint64_t now_us, void *userdata);
     /* the scheduler does not know this node any more; it will join anew */
     void (*on_refused)(void *userdata);
+    /* a report was taken over a connection from this address of the machine; before on_reported */
+    void (*on_address)(const char *address, void *userdata);
+    /* the scheduler took join_token, and nothing is to follow; NULL: reports follow */
+    void (*on_joined)(void *userdata);
     /* the scheduler refused join_token: there is nothing to try again with */
     void (*on_rejected)(const struct edl_error *error, void *userdata);
     void *userdata;

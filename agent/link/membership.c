@@ -17,6 +17,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/http_client.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/own_address.h"
 #include "shared/whole_file.h"
@@ -294,6 +295,18 @@ int membership_open(const struct agent_options *options, const char *state_dir,
     else
         *ret = m;
     return r;
+}
+
+void membership_move(struct membership *m, const char *state_dir, const char *address)
+{
+    struct edl_error error = { 0 };
+    struct kept kept;
+
+    free(m->address);
+    m->address = xstrdup(address);
+    if (read_kept(state_dir, &kept, NULL) == 0 && kept.json != NULL && keep(&kept, m, &error) < 0)
+        log_warning("%s", error.text);
+    kept_done(&kept);
 }
 
 static const char *host_name(char ret[HOST_NAME_MAX + 1])

@@ -15,8 +15,8 @@ struct membership { /* owned */
     char *server;
     char *node;
     char *address; /* where processes of this node are reached: as given, else the one from which it
-                    * reached the scheduler when it joined, else that of own_address.h for a
-                    * scheduler on a Unix socket, else loopback */
+                    * reached the scheduler last, else that of own_address.h for a scheduler on a
+                    * Unix socket, else loopback */
     char *ca_path; /* NULL: no https, so none is needed */
 };
 
@@ -33,5 +33,9 @@ int membership_open(const struct agent_options *options, const char *state_dir,
  * *ret_joined: there is a credential. Errors: as reading member.json gives them. */
 int membership_look(const struct agent_options *options, const char *state_dir,
                     struct membership *ret, bool *ret_joined, struct edl_error *error);
+
+/* membership_move - processes of this node are reached at another address from now on; kept beside
+ * the rest where a join line was used. What cannot be written the next report finds again. */
+void membership_move(struct membership *membership, const char *state_dir, const char *address);
 
 void membership_done(struct membership *membership);

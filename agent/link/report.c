@@ -9,6 +9,8 @@
 #include "agent/options.h"
 #include "agent/machine/ports.h"
 #include "agent/machine/probe.h"
+#include "agent/link/link.h"
+#include "agent/link/membership.h"
 #include "agent/link/report_fit.h"
 #include "agent/processes/process_id_json.h"
 #include "shared/agent_wire.h"
@@ -16,6 +18,7 @@
 #include "shared/clock.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/own_address.h"
 #include "shared/step_sums_json.h"
 
 #define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
@@ -50,6 +53,18 @@ static void set_identity(const struct agent *a, json_t *body)
     (void)json_object_set_new(body, "boot_id", json_string(a->boot_id));
     if (a->machine_id[0] != '\0')
         (void)json_object_set_new(body, "machine_id", json_string(a->machine_id));
+}
+
+void agent_on_address(const char *address, void *userdata)
+{
+    struct agent *a = userdata;
+
+    if (a->options->address != NULL || streq(address, a->member.address) ||
+        !own_address_serves(address))
+        return;
+    log_info("this node is reached at %s from now on, no longer at %s", address, a->member.address);
+    membership_move(&a->member, a->layout.state_dir, address);
+    link_changed(a->link);
 }
 
 json_t *agent_join_body(void *userdata)
