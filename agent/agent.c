@@ -297,12 +297,12 @@ static int on_stop_signal(sd_event_source *source, const struct signalfd_siginfo
 
     (void)source;
     if (!a->now->stop_processes_on_exit) {
-        log_info("%s: leaving, %zu processes go on", strsignal((int)info->ssi_signo),
+        log_info("%s: leaving; processes that go on: %zu", strsignal((int)info->ssi_signo),
                  agent_core_count_alive(a->core));
         return sd_event_exit(a->event, 0);
     }
-    log_info("%s: stopping %zu processes%s", strsignal((int)info->ssi_signo),
-             agent_core_count_alive(a->core), again ? " at once" : "");
+    log_info("%s: processes being stopped%s: %zu", strsignal((int)info->ssi_signo),
+             again ? " at once" : "", agent_core_count_alive(a->core));
     (void)sd_notify(0, "STOPPING=1");
     agent_core_stop(a->core, clock_read_us(CLOCK_BOOTTIME));
     agent_decided(a);
@@ -635,7 +635,8 @@ int agent_run(struct agent *agent, struct edl_error *error)
             "and end each other's processes; user-range gives each a number of its own",
             agent->options->default_user);
     (void)sd_notify(0, "READY=1");
-    log_info("node %s, %zu processes adopted", agent->layout.node, agent->table.n);
+    log_info("node %s, %zu process%s adopted", agent->layout.node, agent->table.n,
+             PLURAL_ES(agent->table.n));
     r = sd_event_loop(agent->event);
     if (agent->rejection.code != 0) {
         *error = agent->rejection;

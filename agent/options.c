@@ -94,8 +94,9 @@ static int check(const struct agent_options *o, struct edl_error *error)
         return edl_error_set(error, -EINVAL, "'%s' cannot be a node name (letters, digits, - _ .)",
                              o->node);
     if (o->n_gpu_numa > 0 && o->n_gpu_numa != o->gpus)
-        return edl_error_set(error, -EINVAL, "--gpu-numa places %llu devices, --gpus offers %llu",
-                             (unsigned long long)o->n_gpu_numa, (unsigned long long)o->gpus);
+        return edl_error_set(error, -EINVAL, "--gpu-numa places %llu device%s, --gpus offers %llu",
+                             (unsigned long long)o->n_gpu_numa, PLURAL(o->n_gpu_numa),
+                             (unsigned long long)o->gpus);
     return 0;
 }
 

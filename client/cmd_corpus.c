@@ -97,10 +97,11 @@ static void print_summary(const struct corpus_verb_options *given,
         json_print(object);
         return;
     }
-    (void)printf("%s: %" PRIu64 " words of %" PRIu64 " files, vocabulary %" PRIu32 ", %" PRIu64
-                 " training and %" PRIu64 " test samples\n",
-                 given->out, summary->words, summary->files, summary->vocabulary,
-                 summary->train_samples, summary->test_samples);
+    (void)printf("%s: %" PRIu64 " word%s of %" PRIu64 " file%s, vocabulary %" PRIu32 ", %" PRIu64
+                 " training and %" PRIu64 " test sample%s\n",
+                 given->out, summary->words, PLURAL(summary->words), summary->files,
+                 PLURAL(summary->files), summary->vocabulary, summary->train_samples,
+                 summary->test_samples, PLURAL(summary->test_samples));
     if (given->synthetic != 0)
         (void)printf("no model can do better than %.4f nats (%.1f%% of the words wrong)\n",
                      summary->entropy_nats, 100.0 * summary->bayes_error);

@@ -72,8 +72,8 @@ static int next_line(struct line_reader *reader, struct cut *cut, const uint8_t 
         return edl_error_errno(error, got, "cannot read the line at byte %" PRIu64 " of %s",
                                reader->offset_bytes, cut->path);
     if (work_told_due(&cut->told))
-        report_note("%s: %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " parts made", cut->path,
-                    reader->offset_bytes, cut->n_made, cut->n_parts);
+        report_note("%s: %" PRIu64 " bytes read, %" PRIu64 " of %" PRIu64 " part%s made", cut->path,
+                    reader->offset_bytes, cut->n_made, cut->n_parts, PLURAL(cut->n_parts));
     return got;
 }
 
@@ -210,8 +210,8 @@ static int prepare(struct cut *cut, struct edl_error *error)
 
     if (r == 0 && cut->n_lines < cut->n_parts) {
         (void)edl_error_set(error, -EINVAL,
-                            "%s has %" PRIu64 " lines, fewer than %" PRIu64 " parts", cut->path,
-                            cut->n_lines, cut->n_parts);
+                            "%s has %" PRIu64 " line%s, fewer than %" PRIu64 " parts", cut->path,
+                            cut->n_lines, PLURAL(cut->n_lines), cut->n_parts);
         (void)edl_error_remedy(error, "--split %" PRIu64 " at most", cut->n_lines);
         return -EINVAL;
     }

@@ -175,8 +175,8 @@ static int check(struct dev *dev, struct dev_config *config, struct edl_error *e
     if (options->port > PORT_MAX)
         return edl_error_set(error, -ERANGE, "--port is at most %d", PORT_MAX);
     if (cpu < dev->n_nodes)
-        return edl_error_set(error, -ERANGE, "--cpu is too little for %" PRIu64 " nodes",
-                             dev->n_nodes);
+        return edl_error_set(error, -ERANGE, "--cpu is too little for %" PRIu64 " node%s",
+                             dev->n_nodes, PLURAL(dev->n_nodes));
     config->n_nodes = dev->n_nodes;
     config->cpu_millicores = cpu / dev->n_nodes;
     config->memory_bytes = memory / dev->n_nodes;

@@ -82,8 +82,8 @@ static int plan_submit(struct server *server, const struct invocation *invocatio
 
     if (r < 0)
         return report_error(&error);
-    status = job_send(server, "/jobs?dry_run=1", text, arguments->n_rest > 0 ? strlen(text) : size,
-                      &plan);
+    status = job_send(server, "/jobs?dry_run=1", arguments->n_rest > 0 ? NULL : arguments->args[0],
+                      text, arguments->n_rest > 0 ? strlen(text) : size, &plan);
     if (status != STATUS_OK)
         return status;
     job_note_workspace(server, &options->job, workspace);

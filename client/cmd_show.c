@@ -72,8 +72,9 @@ static void print_job(const json_t *job)
     (void)printf("%-10s %" PRIu64 "\n", "resizes", json_u64(job, "resizes"));
     if (json_u64(job, "updates_lost_of") > 0)
         (void)printf("%-10s %" PRIu64 " of %" PRIu64
-                     " updates, when parameter servers were started again: edl events\n",
-                     "lost", json_u64(job, "updates_lost"), json_u64(job, "updates_lost_of"));
+                     " update%s, when parameter servers were started again: edl events\n",
+                     "lost", json_u64(job, "updates_lost"), json_u64(job, "updates_lost_of"),
+                     PLURAL(json_u64(job, "updates_lost_of")));
     print_places(json_object_get(job, "spec"));
 }
 
@@ -101,6 +102,12 @@ static void print_roles(const json_t *roles)
     table_print(table, stdout);
 }
 
+/* tells_end - the scheduler's own words begin with how it ended */
+static bool tells_end(const char *reason)
+{
+    return strncmp(reason, "exit code ", 10) == 0 || strncmp(reason, "signal ", 7) == 0;
+}
+
 static void add_end(struct table *table, const json_t *process)
 {
     const char *reason = json_text(process, "reason");
@@ -109,7 +116,7 @@ static void add_end(struct table *table, const json_t *process)
     if (reason[0] == '\0' && json_u64(process, "frozen_us") > 0)
         table_add(table, "stood still for %.1f s: its node was cut off",
                   (double)json_u64(process, "frozen_us") / USEC_PER_SEC);
-    else if (!streq(json_text(process, "state"), "exited"))
+    else if (!streq(json_text(process, "state"), "exited") || tells_end(reason))
         table_add(table, "%s", reason);
     else if (sig != 0)
         table_add(table, "signal %" PRIu64 "%s%s", sig, reason[0] != '\0' ? ", " : "", reason);
@@ -254,7 +261,7 @@ static void print_tasks(const json_t *tasks)
     if (json_u64(tasks, "records_pass") == 0)
         return;
     (void)printf("\ntasks      pass %" PRIu64 " of %" PRIu64 ": %" PRIu64 " to do, %" PRIu64
-                 " leased, %" PRIu64 " done, %" PRIu64 " discarded, %" PRIu64 " retries\n",
+                 " leased, %" PRIu64 " done, %" PRIu64 " discarded, %" PRIu64 " tried again\n",
                  MIN_OF(json_u64(tasks, "pass") + 1, json_u64(tasks, "passes")),
                  json_u64(tasks, "passes"), json_u64(tasks, "todo"), json_u64(tasks, "leased"),
                  json_u64(tasks, "done"), json_u64(tasks, "discarded"), json_u64(tasks, "retries"));

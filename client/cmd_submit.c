@@ -165,8 +165,8 @@ static int follow(struct server *server, const json_t *accepted,
     return job_exit_status(server, job);
 }
 
-static int submit_text(struct server *server, const struct invocation *invocation, const char *text,
-                       size_t size, const char *workspace)
+static int submit_text(struct server *server, const struct invocation *invocation, const char *file,
+                       const char *text, size_t size, const char *workspace)
 {
     const struct submit_options *options = invocation->options;
     _cleanup_json_ json_t *accepted = NULL;
@@ -174,7 +174,7 @@ static int submit_text(struct server *server, const struct invocation *invocatio
 
     if (options->kill_on_interrupt)
         interrupt_hold();
-    status = job_send(server, "/jobs", text, size, &accepted);
+    status = job_send(server, "/jobs", file, text, size, &accepted);
     if (status != STATUS_OK) {
         if (options->kill_on_interrupt)
             interrupt_release();
@@ -194,7 +194,7 @@ static int submit_file(struct server *server, const struct invocation *invocatio
 
     if (job_read_document(invocation, path, &text, &size, &error) < 0)
         return report_error(&error);
-    return submit_text(server, invocation, text, size, NULL);
+    return submit_text(server, invocation, path, text, size, NULL);
 }
 
 static int submit_command(struct server *server, const struct invocation *invocation)
@@ -219,7 +219,7 @@ static int submit_command(struct server *server, const struct invocation *invoca
     }
     if (job_from_command(server, &job, &invocation->arguments, &text, &workspace, &error) < 0)
         return report_error(&error);
-    return submit_text(server, invocation, text, strlen(text), workspace);
+    return submit_text(server, invocation, NULL, text, strlen(text), workspace);
 }
 
 /* Either documents or a command, not both, not none. */

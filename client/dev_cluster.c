@@ -85,8 +85,8 @@ static int on_progress(sd_event_source *source, uint64_t usec, void *userdata)
     struct cluster *cluster = userdata;
 
     (void)usec;
-    report_note("waiting for %u of %zu nodes to stop their jobs (Ctrl-C: at once)",
-                running_agents(cluster), cluster->n_agents);
+    report_note("waiting for the jobs of %u of %zu node%s to stop (Ctrl-C: at once)",
+                running_agents(cluster), cluster->n_agents, PLURAL(cluster->n_agents));
     (void)sd_event_source_set_time_relative(source, PROGRESS_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -178,8 +178,9 @@ static int on_start_deadline(sd_event_source *source, uint64_t usec, void *userd
     (void)source;
     (void)usec;
     (void)edl_error_set(&cluster->error, -ETIME,
-                        "only %u of %" PRIu64 " nodes are ready after %d s", cluster->n_ready,
-                        cluster->config->n_nodes, (int)(START_WITHIN_US / USEC_PER_SEC));
+                        "after %d s the nodes that are ready are %u of %" PRIu64,
+                        (int)(START_WITHIN_US / USEC_PER_SEC), cluster->n_ready,
+                        cluster->config->n_nodes);
     give_up(cluster, child);
     return 0;
 }

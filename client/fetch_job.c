@@ -76,8 +76,8 @@ static void show_progress(struct fetch *f)
         return;
     f->shown_us = now_us;
     (void)printable_escape(n > NAME_SHOWN ? f->name + n - NAME_SHOWN : f->name, name, sizeof name);
-    (void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " files, %s of %s  %-*.*s",
-                  f->files_done + f->files_there, f->files,
+    (void)fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " file%s, %s of %s  %-*.*s",
+                  f->files_done + f->files_there, f->files, PLURAL(f->files),
                   text_bytes(f->bytes_done, done, sizeof done),
                   text_bytes(f->bytes, all, sizeof all), NAME_SHOWN, NAME_SHOWN, name);
 }

@@ -108,7 +108,8 @@ static const char *content_type(const char *text)
     return *text == '{' ? "application/json" : "application/yaml";
 }
 
-int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret)
+int job_send(struct server *server, const char *path, const char *file, const char *text,
+             size_t size, json_t **ret)
 {
     struct http_call call = { .method = "POST",
                               .path = path,
@@ -119,7 +120,7 @@ int job_send(struct server *server, const char *path, const char *text, size_t s
     int status = server_call(server, &call, &answer);
 
     if (status != STATUS_OK)
-        status = report_answer(&answer);
+        status = report_answer_on(&answer, file);
     else
         *ret = answer.json != NULL ? json_incref(answer.json) : json_object();
     http_answer_clear(&answer);

@@ -66,8 +66,10 @@ int job_from_command(const struct server *server, const struct job_options *opti
                      const struct option_words *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error);
 
-/* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK */
-int job_send(struct server *server, const char *path, const char *text, size_t size, json_t **ret);
+/* job_send - POST of a document to a path; prints a failure. *ret: new reference on STATUS_OK
+ * file: from which it came (report_answer_on), NULL when the command line made it */
+int job_send(struct server *server, const char *path, const char *file, const char *text,
+             size_t size, json_t **ret);
 
 /* job_note_workspace - a folder of this machine, where the job may run on others: they have to have
  * it too. Better told at once than by what becomes of the job, but behind its submission: of a

@@ -87,8 +87,8 @@ static int put(struct output *out, const uint8_t *record, size_t size, struct ed
     out->n_in_file++;
     out->n_records++;
     if (work_told_due(&out->told))
-        report_note("%" PRIu64 " records so far, in %" PRIu64 " files", out->n_records,
-                    out->n_files);
+        report_note("%" PRIu64 " record%s so far, in %" PRIu64 " file%s", out->n_records,
+                    PLURAL(out->n_records), out->n_files, PLURAL(out->n_files));
     return 0;
 }
 

@@ -119,7 +119,8 @@ int replay_places(struct replay *replay, struct server *server)
     replay->n_nodes = (uint32_t)n_nodes;
     replay->per_node = (uint32_t)(places / n_nodes);
     (void)snprintf(replay->places, sizeof(replay->places),
-                   "%" PRIu64 "m CPU, %" PRIu64 " MiB, %" PRIu64 " GPUs: the median of %zu roles",
-                   medians[CPU], medians[MEMORY] >> 20, medians[GPUS], n_specs);
+                   "%" PRIu64 "m CPU, %" PRIu64 " MiB, %" PRIu64 " GPU%s: the median of %zu role%s",
+                   medians[CPU], medians[MEMORY] >> 20, medians[GPUS], PLURAL(medians[GPUS]),
+                   n_specs, PLURAL(n_specs));
     return STATUS_OK;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -57,6 +58,29 @@ static const char *member(const json_t *object, const char *name)
 
 int report_answer(const struct http_answer *answer)
 {
+    return report_answer_on(answer, NULL);
+}
+
+static bool is_bad_input(unsigned status)
+{
+    return status == 400 || status == 413 || status == 415 || status == 422;
+}
+
+/* begin_line - "edl: FILE: ", as the name is written; new string */
+static char *begin_line(const struct http_answer *answer, const char *file)
+{
+    _cleanup_free_ char *shown = NULL;
+
+    if (file == NULL || !is_bad_input(answer->status))
+        return xstrdup("edl: ");
+    shown = xstrdup(streq(file, "-") ? "standard input" : file);
+    printable_mask(shown, strlen(shown), "");
+    return text_format("edl: %s: ", shown);
+}
+
+int report_answer_on(const struct http_answer *answer, const char *file)
+{
+    _cleanup_free_ char *before = begin_line(answer, file);
     struct edl_error error = { 0 };
 
     (void)http_answer_error(answer, &error);
@@ -74,7 +98,7 @@ int report_answer(const struct http_answer *answer)
     json_t *entry;
 
     (void)fflush(stdout);
-    tell("edl: ", detail != NULL ? detail : error.text);
+    tell(before, detail != NULL ? detail : error.text);
     json_array_foreach(errors, i, entry)
     {
         const char *pointer = member(entry, "pointer");
@@ -92,10 +116,7 @@ int report_answer(const struct http_answer *answer)
     else if (answer->status == 401)
         (void)fprintf(stderr, "try: edl login URL, or --token-file FILE\n");
 
-    bool bad_input = answer->status == 400 || answer->status == 413 || answer->status == 415 ||
-                     answer->status == 422;
-
-    return bad_input ? STATUS_BAD_INPUT : STATUS_FAILED;
+    return is_bad_input(answer->status) ? STATUS_BAD_INPUT : STATUS_FAILED;
 }
 
 void report_note(const char *format, ...)

@@ -13,5 +13,9 @@ int report_error(const struct edl_error *error);
  * printed */
 int report_answer(const struct http_answer *answer);
 
+/* report_answer_on - the same of a document that was sent: where it is wrong its file is named
+ * file: NULL for what no file held; "-" is standard input */
+int report_answer_on(const struct http_answer *answer, const char *file);
+
 /* report_note - one line on stderr that is no failure */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -121,8 +121,9 @@ static void tell_progress(struct series *series, uint64_t wanted)
     (void)fprintf(stderr, "\r%" PRIu64, series->seeds);
     if (wanted != UINT64_MAX)
         (void)fprintf(stderr, " of %" PRIu64, wanted);
-    (void)fprintf(stderr, " seeds, %" PRIu64 " events, %.1f node-hours, %.0f a second \033[K",
-                  series->events, node_hours(series), speed(series));
+    (void)fprintf(stderr, " seed%s, %" PRIu64 " event%s, %.1f node-hours, %.0f a second \033[K",
+                  PLURAL(wanted != UINT64_MAX ? wanted : series->seeds), series->events,
+                  PLURAL(series->events), node_hours(series), speed(series));
 }
 
 static void end_progress(const struct series *series)
@@ -209,7 +210,7 @@ static void print_violation(struct series *series, uint64_t seed, const struct s
     }
     (void)printf("seed %" PRIu64 ": violated after %.6f s: %s\n", seed, at_s, result->violation);
     if (*schedule != '\0')
-        (void)printf("\nThe faults in order (%" PRIu32 " of %" PRIu32 " entries are enough):\n%s",
+        (void)printf("\nThe faults in order (%" PRIu32 " of %" PRIu32 " are enough):\n%s",
                      result->schedule_left, result->schedule_full, schedule);
     if (*history != '\0')
         (void)printf(
@@ -306,10 +307,11 @@ static void print_summary(struct series *series)
         json_print(object);
         return;
     }
-    (void)printf("%s: %" PRIu64 " seeds, %" PRIu64 " events, %.1f node-hours in %.1f s, %.0f "
+    (void)printf("%s: %" PRIu64 " seed%s, %" PRIu64 " event%s, %.1f node-hours in %.1f s, %.0f "
                  "node-hours a CPU second, %" PRIu64 " violation%s\n",
-                 series->profile, series->seeds, series->events, node_hours(series), passed,
-                 speed(series), series->violations, series->violations == 1 ? "" : "s");
+                 series->profile, series->seeds, PLURAL(series->seeds), series->events,
+                 PLURAL(series->events), node_hours(series), passed, speed(series),
+                 series->violations, series->violations == 1 ? "" : "s");
     print_seen(series);
 }
 

@@ -375,10 +375,10 @@ static int run_level(struct lab *lab, struct lab_level *level, struct edl_error 
         compare(lab, level);
     for (size_t t = 0; r == 0 && t < lab->n_traces; t++)
         if (level->n_cut[t] > 0)
-            report_note("%s: %zu of %zu jobs ask for more than was measured on nodes with %u "
-                        "places; they ask for the most that was",
-                        level->traces[t]->name, level->n_cut[t], level->traces[t]->n,
-                        lab->config.per_node);
+            report_note("%s: jobs that ask for more than was measured on nodes with %u place%s: "
+                        "%zu of %zu; they ask for the most that was",
+                        level->traces[t]->name, lab->config.per_node, PLURAL(lab->config.per_node),
+                        level->n_cut[t], level->traces[t]->n);
     return r;
 }
 

@@ -104,8 +104,11 @@ static void draw_axes(const struct plot *plot)
         draw_line(plot, x, TOP, x, TOP + HEIGHT);
         draw_text(plot, x, TOP + HEIGHT + 18, "middle", text);
     }
-    (void)snprintf(text, sizeof(text), "jobs done after so long: %u nodes with %u places, level %s",
-                   plot->lab->config.n_nodes, plot->lab->config.per_node, plot->level->name);
+    (void)snprintf(text, sizeof(text),
+                   "jobs done after so long: %u node%s with %u place%s, level %s",
+                   plot->lab->config.n_nodes, PLURAL(plot->lab->config.n_nodes),
+                   plot->lab->config.per_node, PLURAL(plot->lab->config.per_node),
+                   plot->level->name);
     draw_text(plot, LEFT, TOP - 12, "start", text);
 }
 

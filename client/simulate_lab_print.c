@@ -189,8 +189,10 @@ void lab_print_tables(const struct lab *lab)
         lab->record->print(lab->record->userdata);
     for (size_t t = 0; lab->n_levels > 0 && t < lab->n_traces; t++)
         jobs += lab->levels[0].traces[t]->n;
-    (void)printf("%zu traces, %zu jobs, %u nodes with %u places, restart %g s, ", lab->n_traces,
-                 jobs, lab->config.n_nodes, lab->config.per_node, lab->config.restart_s);
+    (void)printf("%zu trace%s, %zu job%s, %u node%s with %u place%s, restart %g s, ", lab->n_traces,
+                 PLURAL(lab->n_traces), jobs, PLURAL(jobs), lab->config.n_nodes,
+                 PLURAL(lab->config.n_nodes), lab->config.per_node, PLURAL(lab->config.per_node),
+                 lab->config.restart_s);
     if (lab->config.round_s > 0)
         (void)printf("rounds of %g s\n", lab->config.round_s);
     else

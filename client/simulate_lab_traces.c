@@ -106,7 +106,7 @@ int lab_traces(const struct simulate_options *options, const struct option_words
     int r = 0;
 
     if (n > ROUNDS_MAX)
-        return edl_error_set(error, -EINVAL, "%zu traces, at most %d", n, ROUNDS_MAX);
+        return edl_error_set(error, -EINVAL, "%zu are too many traces, at most %d", n, ROUNDS_MAX);
     traces = xcalloc(n, sizeof(struct trace *));
     for (size_t i = 0; r == 0 && i < n; i++)
         r = get_one(options, arguments, i, adaptive, &traces[i], error);

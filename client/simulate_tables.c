@@ -29,7 +29,7 @@ static void print_jobs(const struct simulate_play *play, const struct scenario_r
     _cleanup_(cleanup_tablep) struct table *table = table_new(headers, 0xfc);
 
     if (result->n_jobs > JOBS_LISTED && !play->options->all) {
-        report_note("%zu jobs; --all lists them", result->n_jobs);
+        report_note("%zu job%s; --all lists them", result->n_jobs, PLURAL(result->n_jobs));
         return;
     }
     for (size_t i = 0; i < result->n_jobs; i++) {
@@ -86,8 +86,8 @@ static void print_figures_of(const struct scenario_result *result)
                  100 * result->utilisation_ours_plateau);
     (void)printf("%-22s %.4f in the plateau, %.4f at the end\n", "fairness (Jain)",
                  result->jain_plateau, result->jain_end);
-    (void)printf("%-22s %" PRIu32 ", %" PRIu64 " starts\n", "resizes", result->resizes,
-                 result->starts);
+    (void)printf("%-22s %" PRIu32 ", %" PRIu64 " start%s\n", "resizes", result->resizes,
+                 result->starts, PLURAL(result->starts));
     if (result->tasks_finished > 0)
         (void)printf("%-22s %" PRIu64 " finished, %" PRIu64 " given back unfinished\n", "tasks",
                      result->tasks_finished, result->tasks_given_back);
@@ -158,10 +158,12 @@ void simulate_print_tables(const struct simulate_play *play)
     const struct scenario_result *first = &play->rounds[0];
     char cores[24];
 
-    (void)printf("%s: %" PRIu32 " nodes, %s cores, %" PRIu32 " jobs, policy %s, %.0f s\n\n",
-                 scenario->name, scenario->nodes,
-                 text_cpu(scenario->cpu_millicores, cores, sizeof(cores)), scenario->submissions,
-                 scenario->policy->name, simulate_seconds(first->end_us));
+    (void)printf("%s: %" PRIu32 " node%s, %s core%s, %" PRIu32 " job%s, policy %s, %.0f s\n\n",
+                 scenario->name, scenario->nodes, PLURAL(scenario->nodes),
+                 text_cpu(scenario->cpu_millicores, cores, sizeof(cores)),
+                 PLURAL(scenario->cpu_millicores / 1000.0), scenario->submissions,
+                 PLURAL(scenario->submissions), scenario->policy->name,
+                 simulate_seconds(first->end_us));
     if (play->n > 1) {
         print_rounds(play);
     } else {

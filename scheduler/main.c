@@ -17,13 +17,13 @@
 static void print_revoked(const struct restored *restored)
 {
     static const char *const words[] = {
-        [REVOKED_TOKEN] = "%zu tokens that were removed since stay so:\n",
-        [REVOKED_USER] = "%zu users that were removed since stay so:\n",
-        [REVOKED_ROLE] = "%zu users who were given a lower role since keep it:\n",
-        [REVOKED_NODE] = "%zu nodes that were removed since have no credential any more:\n",
-        [REVOKED_CREDENTIAL] = "%zu credentials of nodes were replaced since, and stay so:\n",
-        [REVOKED_LEFT_OUT] = "%zu nodes that joined since are not known, and have to join anew:\n",
-        [REVOKED_UNKNOWN] = "%zu that may have been removed before an earlier restore are valid:\n",
+        [REVOKED_TOKEN] = "tokens that were removed since stay so, %zu:\n",
+        [REVOKED_USER] = "users that were removed since stay so, %zu:\n",
+        [REVOKED_ROLE] = "users who were given a lower role since keep it, %zu:\n",
+        [REVOKED_NODE] = "nodes that were removed since have no credential any more, %zu:\n",
+        [REVOKED_CREDENTIAL] = "credentials of nodes that were replaced since stay so, %zu:\n",
+        [REVOKED_LEFT_OUT] = "nodes that joined since are not known, and have to join anew, %zu:\n",
+        [REVOKED_UNKNOWN] = "what may have been removed before an earlier restore is valid, %zu:\n",
     };
     size_t n = 0;
 

@@ -34,7 +34,7 @@ static int add_listen(const struct option_value *value, struct edl_error *error)
 
     begin_list(value, &options->n_listen);
     if (options->n_listen == LISTEN_MAX)
-        return edl_error_set(error, -EINVAL, "it can be given %d times", LISTEN_MAX);
+        return edl_error_set(error, -EINVAL, "it can be given at most %d times", LISTEN_MAX);
     r = listen_spec_parse(value->text, &options->listen[options->n_listen], error);
     if (r == 0)
         options->n_listen++;
@@ -55,7 +55,7 @@ static int add_server_name(const struct option_value *value, struct edl_error *e
         return edl_error_remedy(error, "for example --name cluster.example.org");
     }
     if (options->n_names == SERVER_NAMES_MAX)
-        return edl_error_set(error, -EINVAL, "it can be given %d times", SERVER_NAMES_MAX);
+        return edl_error_set(error, -EINVAL, "it can be given at most %d times", SERVER_NAMES_MAX);
     (void)snprintf(options->names[options->n_names++], SERVER_NAME_BYTES, "%s", text);
     return 0;
 }

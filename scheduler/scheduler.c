@@ -236,7 +236,7 @@ int scheduler_run(struct scheduler *scheduler)
     int r;
 
     listeners_log(&scheduler->listeners);
-    log_info("%u nodes, %" PRIu64 " jobs known; policy %s",
+    log_info("known nodes: %u, jobs: %" PRIu64 "; policy %s",
              HASH_COUNT(cluster_nodes(scheduler->cluster)),
              HASH_COUNT(cluster_jobs(scheduler->cluster)) + store_archived_total(scheduler->store),
              scheduler->options.policy->name);

@@ -118,8 +118,8 @@ static int find_pinned(gnutls_x509_crt_t *list, int n, const char *pin, struct e
         if (pin_of(list[i], found, NULL) == 0 && streq(found, pin))
             return i;
     (void)edl_error_set(error, -EACCES,
-                        "the server is not the one that the pin names: none of its %d certificates "
-                        "has the key %s",
+                        "the server is not the one that the pin names: of its certificates, %d, "
+                        "none has the key %s",
                         n, pin);
     return edl_error_remedy(
         error, "make a new line with `edl node add` or `edl user add` on the "

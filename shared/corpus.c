@@ -130,7 +130,8 @@ static void on_file_end(uint64_t files, void *userdata)
     corpus_words_end(build->words);
     build->words_before_file = corpus_words_count(build->words);
     if (files % PROGRESS_FILES == 0)
-        report(build, "%" PRIu64 " files, %" PRIu64 " words", files, build->words_before_file);
+        report(build, "%" PRIu64 " file%s, %" PRIu64 " word%s", files, PLURAL(files),
+               build->words_before_file, PLURAL(build->words_before_file));
 }
 
 /* refuse_no_words - names the places that were searched */
@@ -162,8 +163,8 @@ static int read_text(struct build *build, const char *const *paths, size_t n_pat
     build->summary.words = corpus_words_count(build->words);
     if (build->summary.words == 0)
         return refuse_no_words(paths, n_paths, error);
-    report(build, "%" PRIu64 " files, %" PRIu64 " words", build->summary.files,
-           build->summary.words);
+    report(build, "%" PRIu64 " file%s, %" PRIu64 " word%s", build->summary.files,
+           PLURAL(build->summary.files), build->summary.words, PLURAL(build->summary.words));
     build->summary.vocabulary = corpus_words_finish(build->words, build->options.min_frequency);
     build->ids = corpus_words_ids(build->words, &build->n_ids);
     return 0;
@@ -449,9 +450,11 @@ static int run(struct build *build, struct edl_error *error)
                    : edl_error_set(error, -EINVAL, "too few samples: all went to the test set");
     shuffle(&build->train, build->options.seed);
     report(build,
-           "%" PRIu64 " training and %" PRIu64 " test samples, %" PRIu32 " words in the "
+           "%" PRIu64 " training and %" PRIu64 " test sample%s, %" PRIu32 " word%s in the "
            "dictionary",
-           build->summary.train_samples, build->summary.test_samples, build->summary.vocabulary);
+           build->summary.train_samples, build->summary.test_samples,
+           PLURAL(build->summary.test_samples), build->summary.vocabulary,
+           PLURAL(build->summary.vocabulary));
     r = make_folder(build, error);
     return r < 0 ? r : write_all(build, error);
 }

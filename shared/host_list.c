@@ -180,8 +180,8 @@ static int take_hosts(struct host_list *list, const struct literal *value,
     int r = 0;
 
     if (value->n_items == 0 || value->n_items > HOST_LIST_MAX) {
-        (void)literal_refuse(place, error, "HOSTS has %zu hosts, and 1 to %d are possible",
-                             value->n_items, HOST_LIST_MAX);
+        (void)literal_refuse(place, error, "HOSTS has %zu host%s, and 1 to %d are possible",
+                             value->n_items, PLURAL(value->n_items), HOST_LIST_MAX);
         return edl_error_remedy(error, "HOSTS = [\"root@n1\", \"root@n2\"]");
     }
     list->hosts = xcalloc(value->n_items, sizeof *list->hosts);
@@ -350,8 +350,9 @@ int host_list_parse(const char *file, const char *text, size_t size, struct host
         return r;
     if (ret->port + ret->ports_num + ret->ports_num_for_sparse > UINT16_MAX + 1) {
         (void)edl_error_set(error, -EINVAL,
-                            "%.120s: PADDLE_PORT %u and %u ports from there go beyond 65535", file,
-                            ret->port, ret->ports_num + ret->ports_num_for_sparse);
+                            "%.120s: from PADDLE_PORT %u on, %u port%s end beyond 65535", file,
+                            ret->port, ret->ports_num + ret->ports_num_for_sparse,
+                            PLURAL(ret->ports_num + ret->ports_num_for_sparse));
         return edl_error_remedy(error, "a smaller PADDLE_PORT: 7164, say");
     }
     if (ret->n_hosts == 0) {

@@ -375,8 +375,8 @@ static int finish_name(struct document_reader *reader, const struct job_draft *d
         return edl_error_at(reader->error, EDL_EBADSPEC, pointer, "the job's name is missing");
     if (strlen(name) > JOB_NAME_MAX)
         return edl_error_at(reader->error, EDL_EBADSPEC, pointer,
-                            "the name has %zu characters, %d are allowed", strlen(name),
-                            JOB_NAME_MAX);
+                            "the name has more than %d characters: %zu", JOB_NAME_MAX,
+                            strlen(name));
     if (name[0] >= 'a' && name[0] <= 'z' &&
         name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0') {
         (void)snprintf(spec->name, sizeof spec->name, "%s", name);

@@ -72,8 +72,9 @@ int role_draft_check_nodes(struct document_reader *reader, const struct role_dra
         return 0;
     if (role->max > role->n_nodes) {
         (void)snprintf(text, sizeof text,
-                       "%s has %" PRIu32 " nodes for %" PRIu32 " instances: each runs on its own",
-                       draft->name, role->n_nodes, role->max);
+                       "%s has %" PRIu32 " node%s for %" PRIu32 " instance%s: each runs on its own",
+                       draft->name, role->n_nodes, PLURAL(role->n_nodes), role->max,
+                       PLURAL(role->max));
         (void)role_draft_refuse(reader, draft, key, text);
         return edl_error_remedy(reader->error,
                                 "make %s at most %" PRIu32 ", or name more nodes (a name may be "

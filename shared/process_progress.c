@@ -110,8 +110,8 @@ int progress_check(const json_t *value, struct edl_error *error)
     if (!json_is_object(value))
         return edl_error_set(error, -EINVAL, "progress is an object: {\"step\": 1200}");
     if (n_members(value) > PROGRESS_MEMBERS_MAX)
-        return edl_error_set(error, -EINVAL, "progress has %zu members, %d at most",
-                             n_members(value), PROGRESS_MEMBERS_MAX);
+        return edl_error_set(error, -EINVAL, "progress has more than %d members: %zu",
+                             PROGRESS_MEMBERS_MAX, n_members(value));
     json_object_foreach((json_t *)value, name, member)
     {
         char at[PROGRESS_NAME_BYTES + 2];

@@ -46,7 +46,8 @@ static void judge_policy(const struct account_facts *facts, struct findings *ret
     if (ret->n > before)
         return;
     if (allowed > 0)
-        found_ok(ret, "accounts", "%zu users or groups may run processes", allowed);
+        found_ok(ret, "accounts", "%zu user%s or group%s may run processes", allowed,
+                 PLURAL(allowed), PLURAL(allowed));
     else
         found_ok(ret, "accounts", "all but root and those of the system may run processes");
 }

@@ -56,8 +56,8 @@ static void judge_room(const struct disk_facts *disk, uint64_t cache_bytes, stru
         found_remedy(ret, "du -xsh %s/*; make room, or give the agent a folder on a larger disk",
                      disk->looked_at);
     } else if (disk->files > 0 && disk->files_free < FILES_LEAST) {
-        found_problem(ret, disk->name, "%s: there is room for %llu more files only", disk->path,
-                      (unsigned long long)disk->files_free);
+        found_problem(ret, disk->name, "%s: there is room for %llu more file%s only", disk->path,
+                      (unsigned long long)disk->files_free, PLURAL(disk->files_free));
         found_remedy(ret, "df -i %s; remove files there", disk->looked_at);
     } else if (cache_bytes > disk->total_bytes) {
         found_warning(ret, disk->name,

@@ -48,7 +48,7 @@ static void judge_limits(const struct doctor_facts *all, struct findings *ret)
                           " 65536 before it is started");
     }
     if (facts->processes < PROCESSES_WANTED) {
-        found_warning(ret, "ulimits", "%llu processes at most for this account",
+        found_warning(ret, "ulimits", "at most %llu processes for this account",
                       (unsigned long long)facts->processes);
         found_remedy(ret, "/etc/security/limits.conf: nproc; or ulimit -u unlimited");
     }

@@ -364,7 +364,8 @@ static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error
     {
         struct edl_error why = { 0 };
 
-        (void)edl_error_set(&why, -EPIPE, "the connection to systemd was lost %d times", TRIES);
+        (void)edl_error_set(&why, -EPIPE, "the connection to systemd was lost, up to %d times",
+                            TRIES);
         if (launch->tries >= TRIES)
             finish(launch, 0, -1, &why);
     }

@@ -266,9 +266,10 @@ static void fit(struct agent *a, json_t *body)
     const bool is_cut = left_out.processes + left_out.rows > 0;
 
     if (is_cut && !a->report_cut)
-        log_warning("processes tell more of their progress than a report has room for: %zu rows of "
-                    "pushes, and all that %zu processes told, are left out",
-                    left_out.rows, left_out.processes);
+        log_warning("processes tell more of their progress than a report has room for: left out "
+                    "are %zu row%s of pushes, and all that %zu process%s told",
+                    left_out.rows, PLURAL(left_out.rows), left_out.processes,
+                    PLURAL_ES(left_out.processes));
     a->report_cut = is_cut;
 }
 

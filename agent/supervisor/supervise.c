@@ -555,7 +555,8 @@ static void describe_words(const struct supervisor *s, struct exit_record *ret)
                    remedy != NULL ? remedy : "", remedy != NULL ? "; " : "", words);
 }
 
-/* describe - how it ended, in the words that users read */
+/* describe - how it ended, in the words that users read; its exit code and its signal are told
+ * anyway */
 static void describe(struct supervisor *s, struct exit_record *ret)
 {
     struct edl_error failure = { 0 };
@@ -565,13 +566,10 @@ static void describe(struct supervisor *s, struct exit_record *ret)
     if (WIFSIGNALED(status)) {
         ret->exit_signal = WTERMSIG(status);
         ret->exit_code = 128 + ret->exit_signal;
-        (void)snprintf(ret->reason, sizeof ret->reason, "killed by signal %d (SIG%s)",
-                       ret->exit_signal, sigabbrev_np(ret->exit_signal) ?: "?");
+        (void)snprintf(ret->reason, sizeof ret->reason, "SIG%s",
+                       sigabbrev_np(ret->exit_signal) ?: "?");
     } else {
         ret->exit_code = WEXITSTATUS(status);
-        if (ret->exit_code != 0)
-            (void)snprintf(ret->reason, sizeof ret->reason, "ended with exit code %d",
-                           ret->exit_code);
         if (ret->exit_code != 0)
             describe_words(s, ret);
     }

@@ -194,7 +194,8 @@ static int sweep(char **arguments, struct edl_error *error)
     r = workspace_sweep_kept(arguments[0], arguments[1], &work, &bounds, &removed, &kept, error);
     if (r == 0)
         r = tmp;
-    return r == 0 && kept > 0 ? edl_error_set(error, -EAGAIN, "%zu copies are kept", kept) : r;
+    return r == 0 && kept > 0 ? edl_error_set(error, -EAGAIN, "copies that are kept: %zu", kept)
+                              : r;
 }
 
 static int trim(char **arguments, struct edl_error *error)
@@ -208,7 +209,8 @@ static int trim(char **arguments, struct edl_error *error)
         return edl_error_set(error, -EINVAL, "these are no bounds of logs");
     r = log_trim(arguments[0], arguments[1], &bounds, &trimmed, error);
     if (r == 0 && trimmed.refused > 0)
-        r = edl_error_set(error, -EOPNOTSUPP, "%zu logs cannot be shortened here", trimmed.refused);
+        r = edl_error_set(error, -EOPNOTSUPP, "logs that cannot be shortened here: %zu",
+                          trimmed.refused);
     return r;
 }
 

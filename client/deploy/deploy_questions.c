@@ -177,7 +177,7 @@ static void ask_for_password(struct run *run, enum wait about, size_t n, struct 
     if (run->asked != NULL)
         question = text_format("password %sat %s: ", what, first->host->text);
     else
-        question = text_format("password %sat these %zu hosts: ", what, n);
+        question = text_format("password %sat all %zu hosts: ", what, n);
     screen_leave(run->screen);
     ask_line(run->ask, question, true, on_password, run);
 }

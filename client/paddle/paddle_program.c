@@ -51,9 +51,9 @@ int paddle_pserver_check(const struct paddle_flags *flags, struct edl_error *err
                              dense, sparse, PADDLE_PORTS_MAX);
     if (port == 0 || port > UINT16_MAX || port + dense + sparse - 1 > UINT16_MAX)
         return edl_error_set(error, -EINVAL,
-                             "--port is %" PRIu64 ", and %" PRIu64
-                             " ports from there on are not below 65536",
-                             port, dense + sparse);
+                             "--port is %" PRIu64 ", and of %" PRIu64
+                             " port%s from there on the last is not below 65536",
+                             port, dense + sparse, PLURAL(dense + sparse));
     return (int)ports_of(flags);
 }
 
@@ -89,10 +89,11 @@ static int check_servers(const struct paddle_flags *flags, struct edl_error *err
     if (n == 0)
         return -EINVAL;
     if (n > PADDLE_SERVERS_MAX / (size_t)ports)
-        return edl_error_set(error, -EINVAL,
-                             "--pservers has %zu addresses with %d ports each; %d servers are "
-                             "possible",
-                             n, ports, PADDLE_SERVERS_MAX);
+        return edl_error_set(
+            error, -EINVAL,
+            "--pservers has %zu address%s with %d port%s each; at most %d servers are "
+            "possible",
+            n, PLURAL_ES(n), ports, PLURAL(ports), PADDLE_SERVERS_MAX);
     return 0;
 }
 

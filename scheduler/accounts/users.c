@@ -183,7 +183,7 @@ static int refuse_full(const struct users *users, struct edl_error *error)
 
     while (barred != NULL && barred->role != USER_NOBODY)
         barred = barred->hh.next;
-    (void)edl_error_set(error, -EDQUOT, "there are %d users, with those who were removed",
+    (void)edl_error_set(error, -EDQUOT, "there are up to %d users, with those who were removed",
                         USERS_MAX);
     if (barred == NULL)
         return edl_error_remedy(error, "remove some: edl user remove NAME --forget");
@@ -320,7 +320,8 @@ int groups_put(struct users *users, const struct group_spec *spec, uint64_t now_
     if (r < 0)
         return r;
     if (group == NULL && HASH_COUNT(users->groups) >= GROUPS_MAX)
-        return edl_error_set(error, -EDQUOT, "there are %d groups", GROUPS_MAX);
+        return edl_error_set(error, -EDQUOT, "there are up to %d groups, and as many are there",
+                             GROUPS_MAX);
     if (group == NULL)
         group = add_group(users, spec, now_wall_us);
     group->spec = *spec;
@@ -421,7 +422,8 @@ int tokens_add(struct users *users, struct user *user, const struct token_wish *
     if (r < 0)
         return r;
     if (user->n_tokens >= TOKENS_PER_USER_MAX) {
-        (void)edl_error_set(error, -EDQUOT, "%s has %u tokens already", user->name, user->n_tokens);
+        (void)edl_error_set(error, -EDQUOT, "%s has as many tokens as one may have: %u", user->name,
+                            user->n_tokens);
         return edl_error_remedy(error,
                                 "`edl token list` shows them, `edl token remove ID` takes one"
                                 " away");

@@ -270,8 +270,8 @@ static json_t *finish_many(struct scheduler *scheduler, struct process *process,
     size_t n = json_array_size(list);
 
     if (n == 0 || n > TASKS_PER_CALL_MAX) {
-        (void)edl_error_at(error, -EINVAL, "/tasks", "%zu tasks; 1 to %d can be said at once", n,
-                           TASKS_PER_CALL_MAX);
+        (void)edl_error_at(error, -EINVAL, "/tasks", "%zu task%s; 1 to %d can be said at once", n,
+                           PLURAL(n), TASKS_PER_CALL_MAX);
         return NULL;
     }
     if (read_ends(list, ends, n, error) < 0 ||

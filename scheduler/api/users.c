@@ -356,7 +356,7 @@ static int check_rate(struct scheduler *scheduler, struct http_request *request,
                    (wait_us + USEC_PER_SEC - 1) / USEC_PER_SEC);
     http_reply_header(request, "Retry-After", seconds);
     (void)edl_error_set(error, EDL_ETOOMANY,
-                        "%s has made or removed %d tokens, and may one more every %d seconds",
+                        "%s has made or removed up to %d tokens, and may one more every %d seconds",
                         caller->user, TOKEN_CALLS_AT_ONCE,
                         (int)(TOKEN_CALL_PERIOD_US / USEC_PER_SEC));
     return edl_error_remedy(error,

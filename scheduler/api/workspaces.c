@@ -64,7 +64,7 @@ static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_
         mark_job(scheduler, job->spec, job->user, wall_us);
     n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
     if (n > 0)
-        log_info("%zu workspaces that no job needs were removed", n);
+        log_info("workspaces that no job needs were removed: %zu", n);
 }
 
 static int on_look(sd_event_source *source, uint64_t time_us, void *userdata)

@@ -51,7 +51,8 @@ static void end_window(struct denials *denials)
         if (peer->untold > 0 && lines < LINES_MOST) {
             lines++;
             log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_ACCESS_DENIED },
-                      "denied: %" PRIu64 " more calls from %s", peer->untold, peer->name);
+                      "denied: %" PRIu64 " more call%s from %s", peer->untold, PLURAL(peer->untold),
+                      peer->name);
         } else {
             elsewhere += peer->untold;
         }
@@ -60,7 +61,8 @@ static void end_window(struct denials *denials)
     }
     if (elsewhere > 0)
         log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_ACCESS_DENIED },
-                  "denied: %" PRIu64 " more calls from many addresses", elsewhere);
+                  "denied: %" PRIu64 " more call%s from many addresses", elsewhere,
+                  PLURAL(elsewhere));
     denials->n_peers = denials->n_lines = 0;
     denials->n_elsewhere = 0;
 }

@@ -105,11 +105,12 @@ static int check_number(const struct scheduler *scheduler, const struct caller *
     DL_FOREACH(scheduler->event_streams, stream)
     n += streq(stream->user, caller->user);
     if (scheduler->n_event_streams >= most)
-        r = edl_error_set(error, -EAGAIN, "there are %u event streams already",
+        r = edl_error_set(error, -EAGAIN, "as many event streams as may be are there already: %u",
                           scheduler->n_event_streams);
     else if (caller->role < USER_ADMIN && n >= EVENT_STREAMS_USER_MAX)
-        r = edl_error_set(error, EDL_ETOOMANY, "there are %u event streams of %s already", n,
-                          caller->user);
+        r = edl_error_set(error, EDL_ETOOMANY,
+                          "as many event streams of %s as may be are there already: %u",
+                          caller->user, n);
     return r == 0
                ? 0
                : edl_error_remedy(error, "use the long poll: GET /events?after=REVISION&wait=30");

@@ -41,9 +41,8 @@ static int check_key(const char *key, struct edl_error *error)
     if (good)
         return 0;
     if (size > IDEMPOTENCY_KEY_MAX)
-        (void)edl_error_set(error, -EINVAL,
-                            "the Idempotency-Key has %zu characters, %d are allowed", size,
-                            IDEMPOTENCY_KEY_MAX);
+        (void)edl_error_set(error, -EINVAL, "the Idempotency-Key has more than %d characters: %zu",
+                            IDEMPOTENCY_KEY_MAX, size);
     else
         (void)edl_error_set(error, -EINVAL, "the Idempotency-Key %s",
                             size == 0 ? "is empty" : "has a character that is not visible ASCII");

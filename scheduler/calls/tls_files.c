@@ -80,9 +80,9 @@ static int check_ca(const char *path, uint64_t now_s, const struct certificate_p
     }
     if (left_s < CA_WARNING_S)
         log_entry(LOG_LEVEL_WARNING, &(struct log_subject){ .message = MESSAGE_AUTHORITY_ENDS },
-                  "the certificate of the cluster's authority ends in %llu days: remove %s and "
+                  "the certificate of the cluster's authority ends in %llu day%s: remove %s and "
                   "start again, and give the new one to nodes and people",
-                  (unsigned long long)(left_s / DAY_S), path);
+                  (unsigned long long)(left_s / DAY_S), PLURAL(left_s / DAY_S), path);
     return 0;
 }
 

@@ -179,7 +179,8 @@ static int check_number(const struct scheduler *scheduler, const struct file_ask
     if (fair_share_has_room(n, scheduler->file_reads.n, FILE_READS_MAX) &&
         (admin || n < FILE_READS_USER_MAX))
         return 0;
-    (void)edl_error_set(error, EDL_ETOOMANY, "%u files are on their way already, %u of them to %s",
+    (void)edl_error_set(error, EDL_ETOOMANY,
+                        "as many files as may be are on their way already: %u, %u of them to %s",
                         scheduler->file_reads.n, n, ask->user);
     return edl_error_remedy(error, "ask again when one of them has come");
 }

@@ -9,6 +9,7 @@ refused() { # NAME FILE WORD...: exit status 2 and each word in the message
     shift 2
     edl submit "$file" >"$work/out" 2>&1 || status=$?
     [ $status = 2 ] || fail "$name: exit status $status instead of 2: $(cat "$work/out")"
+    head -n 1 "$work/out" | grep -qF "$file" || fail "$name: the message does not name the file: $(cat "$work/out")"
     local word
     for word in "$@"; do
         grep -qi -- "$word" "$work/out" || fail "$name: the message does not say '$word': $(cat "$work/out")"

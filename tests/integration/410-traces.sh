@@ -71,7 +71,7 @@ says '^edl: tiresias, job c of apart.csv'
 # what was not measured on full nodes nobody can choose, and who asked for it is counted
 sed 's/,32,2,2$/,32,5,8/' "$work/apart.csv" >"$work/many.csv"
 status_of 0 edl simulate --trace "$work/many.csv" --nodes 1x8
-says 'many.csv: 1 of 3 jobs ask for more than was measured on nodes with 8 places'
+says 'many.csv: jobs that ask for more than was measured on nodes with 8 places: 1 of 3'
 ! grep -q 'has no row' "$work/out" || fail "a policy has no row: $(cat "$work/out")"
 
 # each way of being wrong is told with a remedy

@@ -155,8 +155,8 @@ TEST(test_an_array_partly_archived)
     (void)world_submit(w, member);
     array.place = (struct array_place){ .id = 2, .index = 8, .n = 3 };
     assert_int_equal(cluster_submit(w->cluster, spec, "", w->now, NULL, &error), EDL_EBADSPEC);
-    assert_string_equal(error.text, "of the 3 jobs of the array grid 2 are not kept any more: "
-                                    "whether they have succeeded is not known");
+    assert_string_equal(error.text, "the scheduler keeps 2 of 3 jobs of the array grid no "
+                                    "more: whether all have succeeded is not known");
     array.failed = (struct archived_job){ .id = 1, .name = "grid-7", .state = JOB_FAILED };
     assert_int_equal(cluster_submit_array(w->cluster, spec, "", &archived, w->now, &job, &error),
                      EDL_EBADSPEC);

@@ -132,7 +132,7 @@ static const struct refusal refusals[] = {
       "/spec/trainer/max-instance", "should equal to min-instances", "fault_tolerant: true" },
     { FLAT("\"roles\":[{\"role\":\"w\",\"command\":[\"x\"],\"nodes\":[\"n1\"],\"max\":2,"
            "\"min\":2}]"),
-      "/roles/0/min", "w has 1 nodes for 2 instances", "make min at most 1" },
+      "/roles/0/min", "w has 1 node for 2 instances", "make min at most 1" },
     { "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"fault_tolerant\":true,\"pserver\":{"
       "\"nodes\":[\"n1\",\"n2\"],\"min-instance\":1,\"max-instance\":2},\"trainer\":{"
       "\"entrypoint\":\"x\"}}}",
@@ -159,7 +159,7 @@ static const struct refusal refusals[] = {
     { "{\"spec\":{\"trainer\":{\"entrypoint\":\"x\"}}}", "/metadata/name", "missing", "" },
     { "{\"name\":\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg\","
       "\"roles\":[{\"role\":\"w\",\"command\":[\"x\"]}]}",
-      "/name", "64 characters, 63 are allowed", "" },
+      "/name", "more than 63 characters: 64", "" },
     { TRAINER("\"min_instance\":1"), "/spec/trainer/min_instance", "unknown key \"min_instance\"",
       "\"min-instance\"" },
     { SPEC("\"tranier\":{}"), "/spec/tranier", "unknown key", "\"trainer\"" },

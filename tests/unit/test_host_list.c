@@ -189,7 +189,7 @@ TEST(test_what_is_refused)
         { "HOSTS = ['n1:70000']\n", "conf.py:1:10: \"n1:70000\" is no host: a port is",
           "user@host:port" },
         { "PADDLE_PORT = 65536\n", "conf.py:1:15: PADDLE_PORT is 65536", "from 1 to 65535" },
-        { "HOSTS = ['n1']\nPADDLE_PORT = 65535\nPADDLE_PORTS_NUM = 2\n", "go beyond 65535",
+        { "HOSTS = ['n1']\nPADDLE_PORT = 65535\nPADDLE_PORTS_NUM = 2\n", "end beyond 65535",
           "7164" },
         { "PADDLE_USE_GPU = 7\n", "PADDLE_USE_GPU is neither", "True" },
         { "PADDLE_PORT = 0\n", "PADDLE_PORT is 0", "from 1" },

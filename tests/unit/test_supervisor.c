@@ -160,7 +160,8 @@ TEST(test_program_without_words_is_told_by_its_exit_code)
 
     start_script(f, "exit 3", 1000000);
     assert_int_equal(wait_end(f, &record), 0);
-    assert_string_equal(record.reason, "ended with exit code 3");
+    assert_int_equal(record.exit_code, 3);
+    assert_string_equal(record.reason, "");
 }
 
 /* What a program writes is its own: bounded, one line, UTF-8, and nothing that steers a terminal.
@@ -236,7 +237,7 @@ TEST(test_program_signal_is_recorded)
     (void)wait_end(f, &record);
     assert_int_equal(record.exit_signal, SIGSEGV);
     assert_int_equal(record.exit_code, 128 + SIGSEGV);
-    assert_string_equal(record.reason, "killed by signal 11 (SIGSEGV)");
+    assert_string_equal(record.reason, "SIGSEGV");
 }
 
 TEST(test_program_missing_says_so)

@@ -7,6 +7,7 @@
 
 #include "scheduler/core/ask/admission_internal.h"
 #include "scheduler/core/model/job_roles.h"
+#include "shared/macro.h"
 #include "shared/rfc3339.h"
 
 static void append(struct admission *admission, const char *format, ...)
@@ -47,11 +48,6 @@ static const char *role_of(const struct question *question)
     return question->spec->roles[spec_elastic_role(question->spec)].name;
 }
 
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void say_unsure(const char *code, struct admission *ret)
 {
     static const struct {
@@ -76,7 +72,7 @@ static void say_unsure(const char *code, struct admission *ret)
 
 static void say_source(struct admission *ret)
 {
-    append(ret, ", by %u job%s like it", ret->jobs_known, plural(ret->jobs_known));
+    append(ret, ", by %u job%s like it", ret->jobs_known, PLURAL(ret->jobs_known));
 }
 
 static void say_length(const struct question *question, struct admission *ret)
@@ -85,7 +81,7 @@ static void say_length(const struct question *question, struct admission *ret)
 
     (void)snprintf(ret->code, sizeof ret->code, "no-deadline");
     append(ret, "it takes %s with %u %s%s, %s with %u", duration(ret->least_s, least),
-           question->max, role_of(question), plural(question->max), duration(ret->most_s, most),
+           question->max, role_of(question), PLURAL(question->max), duration(ret->most_s, most),
            question->own.min);
     say_source(ret);
 }
@@ -97,7 +93,7 @@ static void say_in_time(const struct question *question, struct admission *ret)
     (void)snprintf(ret->code, sizeof ret->code, "fits");
     append(ret, "in time: over within %s of the %s that it has, with %u %s%s%s",
            duration(ret->most_s, end), duration(question->own.due_s, due), ret->instances,
-           role_of(question), plural(ret->instances), question->n_own > 1 ? " each" : "");
+           role_of(question), PLURAL(ret->instances), question->n_own > 1 ? " each" : "");
     say_source(ret);
 }
 
@@ -127,7 +123,7 @@ static void say_too_late(const struct question *question, struct admission *ret)
         (void)snprintf(ret->code, sizeof ret->code, "too-slow");
         append(ret, ": alone in the cluster it takes %s, with %u %s%s", duration(alone_s, end),
                curve->points[curve->n - 1].instances, role_of(question),
-               plural(curve->points[curve->n - 1].instances));
+               PLURAL(curve->points[curve->n - 1].instances));
     } else {
         (void)snprintf(ret->code, sizeof ret->code, "too-little-left");
         append(ret, ": alone it takes %s, but %s", duration(alone_s, end),
@@ -168,10 +164,10 @@ static void say_late(struct admission *ret)
     for (uint32_t i = 0; i < named; i++)
         append(ret, "%s%s", i == 0 ? "; too late because of it: " : ", ", ret->late[i].job);
     if (ret->n_late > named)
-        append(ret, " and %u other%s", ret->n_late - named, plural(ret->n_late - named));
+        append(ret, " and %u other%s", ret->n_late - named, PLURAL(ret->n_late - named));
     if (ret->n_not_looked_at > 0)
         append(ret, "; of %u job%s with deadlines it was not looked at whether it makes them late",
-               ret->n_not_looked_at, plural(ret->n_not_looked_at));
+               ret->n_not_looked_at, PLURAL(ret->n_not_looked_at));
 }
 
 void admission_say(const struct question *question, const char *unsure, struct admission *ret)

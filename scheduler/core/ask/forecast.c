@@ -23,6 +23,7 @@
 #include "scheduler/core/plan/reason.h"
 #include "scheduler/core/submission.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 #define SETTLE_MAX_US (600 * USEC_PER_SEC)
 
@@ -262,8 +263,8 @@ static void tell_of_array(struct forecast *forecast, uint32_t n_jobs)
     forecast->array.n_jobs = n_jobs;
     if (forecast->array.n_played < n_jobs)
         (void)snprintf(forecast->reason + used, sizeof forecast->reason - used,
-                       "; looked at were the first %u of %u jobs", forecast->array.n_played,
-                       n_jobs);
+                       "; looked at were the first %u of %u job%s", forecast->array.n_played,
+                       n_jobs, PLURAL(n_jobs));
 }
 
 /* cluster_forecast - see forecast.h */

@@ -43,9 +43,10 @@ static bool is_unmeasured(const struct growth *growth, char *buffer, size_t size
     if (growth->held < GOODPUT_GROWTH_MAX * seen)
         return false;
     if (learned->largest > 0)
-        (void)snprintf(buffer, size,
-                       "its speed was measured with up to %u, and it grows to %u times that",
-                       learned->largest, (unsigned)GOODPUT_GROWTH_MAX);
+        (void)
+            snprintf(buffer, size,
+                     "its speed was measured with up to %u, and it grows to at most %u times that",
+                     learned->largest, (unsigned)GOODPUT_GROWTH_MAX);
     else if (job->queue != NULL || job->tells_steps)
         (void)snprintf(buffer, size, "its speed is being measured before it has more");
     else

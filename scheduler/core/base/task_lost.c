@@ -11,6 +11,7 @@
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/base/task_queue_internal.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 int task_queue_check_lost(const struct task_queue *queue, const struct task_finish *end,
                           const char *at, struct edl_error *error)
@@ -24,10 +25,10 @@ int task_queue_check_lost(const struct task_queue *queue, const struct task_fini
         return 0;
     (void)snprintf(pointer, sizeof pointer, "%s/lost", at);
     (void)edl_error_at(error, -EINVAL, pointer,
-                       "%" PRIu64 " records in %u chunks are said to be lost; task %u has %" PRIu64
-                       " records in %u chunks",
-                       end->lost_records, end->lost_chunks, end->task, task->n_records,
-                       task->n_chunks);
+                       "of task %u, which has %" PRIu64 " record%s in %u chunk%s, %" PRIu64
+                       " in %u are said to be lost",
+                       end->task, task->n_records, PLURAL(task->n_records), task->n_chunks,
+                       PLURAL(task->n_chunks), end->lost_records, end->lost_chunks);
     return edl_error_remedy(error, "say of the task's own chunks which are damaged: lost is their "
                                    "records, lost_chunks is their number");
 }

@@ -174,9 +174,9 @@ static int resolve_array(const struct cluster *cluster, const struct archived_ar
     }
     if (n != place->n) {
         (void)edl_error_at(error, EDL_EBADSPEC, pointer,
-                           "of the %u jobs of the array %.80s %u are not kept any more: whether "
-                           "they have succeeded is not known",
-                           place->n, name, place->n - MIN_OF(n, place->n));
+                           "the scheduler keeps %u of %u job%s of the array %.80s no more: "
+                           "whether all have succeeded is not known",
+                           place->n - MIN_OF(n, place->n), place->n, PLURAL(place->n), name);
         return edl_error_remedy(error, "name those of its jobs that are to be waited for");
     }
     *ret = (struct after_name){ .first = first, .n = n };

@@ -23,6 +23,7 @@
 #include "scheduler/core/model/spec_size.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/waiting.h"
+#include "shared/macro.h"
 #include "shared/rfc3339.h"
 
 /* make_roles - see struct job; the largest come first, so that all are aligned */
@@ -72,8 +73,8 @@ static int check_spec(const struct job_spec *spec, struct edl_error *error)
             role->cpu_millicores > ROLE_CPU_MILLICORES_MAX ||
             role->memory_bytes > ROLE_MEMORY_BYTES_MAX)
             return edl_error_set(error, EDL_EBADSPEC,
-                                 "%s: one instance has at most %d ports, %d GPUs, %" PRId64
-                                 " cores and %" PRId64 " TiB of memory",
+                                 "%s: one instance has at most %d ports, at most %d GPUs, "
+                                 "at most %" PRId64 " cores and %" PRId64 " TiB of memory",
                                  role->name, ROLE_PORTS_MAX, ROLE_GPUS_MAX,
                                  ROLE_CPU_MILLICORES_MAX / 1000, ROLE_MEMORY_BYTES_MAX >> 40);
     }
@@ -246,8 +247,9 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
                             max, ROLE_INSTANCES_MAX);
     if (job->spec->roles[role].nodes != NULL && max > job->spec->roles[role].n_nodes) {
         (void)edl_error_at(error, -EINVAL, "/max",
-                           "max is %u but %s names %u nodes, one for each instance", max,
-                           job->spec->roles[role].name, job->spec->roles[role].n_nodes);
+                           "max is %u but %s names %u node%s, one for each instance", max,
+                           job->spec->roles[role].name, job->spec->roles[role].n_nodes,
+                           PLURAL(job->spec->roles[role].n_nodes));
         return edl_error_remedy(error, "at most %u, or submit a job that names more nodes",
                                 job->spec->roles[role].n_nodes);
     }

@@ -38,9 +38,10 @@ static int check_array_size(const struct job_spec *spec, struct edl_error *error
         return 0;
     if (bytes * spec->array.n > JOB_ARRAY_BYTES_MAX) {
         (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
-                           "%u jobs of some %llu bytes each are more than an array may have (%d "
+                           "%u job%s of some %llu bytes each take more than an array may have (%d "
                            "bytes)",
-                           spec->array.n, (unsigned long long)bytes, JOB_ARRAY_BYTES_MAX);
+                           spec->array.n, PLURAL(spec->array.n), (unsigned long long)bytes,
+                           JOB_ARRAY_BYTES_MAX);
         return edl_error_remedy(error,
                                 "put what is long in env, command or entrypoint into a file "
                                 "of the workspace, or submit at most %llu jobs at once",
@@ -48,9 +49,10 @@ static int check_array_size(const struct job_spec *spec, struct edl_error *error
     }
     if (instances * spec->array.n > JOB_ARRAY_INSTANCES_MAX) {
         (void)edl_error_at(error, EDL_EBADSPEC, "/spec/array",
-                           "%u jobs of up to %llu instances each are more than an array may have "
-                           "(%d instances)",
-                           spec->array.n, (unsigned long long)instances, JOB_ARRAY_INSTANCES_MAX);
+                           "%u job%s of up to %llu instances each have more than an array may have "
+                           "(at most %d instances)",
+                           spec->array.n, PLURAL(spec->array.n), (unsigned long long)instances,
+                           JOB_ARRAY_INSTANCES_MAX);
         return edl_error_remedy(error,
                                 "lower the instances of its roles, or submit at most %llu jobs at "
                                 "once",

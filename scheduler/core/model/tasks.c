@@ -70,12 +70,12 @@ static void tell_skipped(struct cluster *cluster, struct job *job, const struct 
         effect_event(cluster, now, job, "", "tasks-skipped",
                      "%llu task%s with %llu record%s %s skipped in pass %u, because %s processes "
                      "died again and again",
-                     (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
+                     (unsigned long long)skipped, PLURAL(skipped), (unsigned long long)records,
                      PLURAL(records), one ? "is" : "are", before->pass + 1, one ? "its" : "their");
     else if (skipped > 0)
         effect_event(cluster, now, job, "", "tasks-skipped",
                      "%llu task%s with %llu record%s failed %u time%s and %s skipped in pass %u",
-                     (unsigned long long)skipped, one ? "" : "s", (unsigned long long)records,
+                     (unsigned long long)skipped, PLURAL(skipped), (unsigned long long)records,
                      PLURAL(records), queue_tries(job->spec), PLURAL(queue_tries(job->spec)),
                      one ? "is" : "are", before->pass + 1);
 }
@@ -153,11 +153,12 @@ char *tasks_describe_skipped(const struct job *job, char *buffer, size_t size)
     if (job->queue != NULL)
         counts = task_queue_counts(job->queue);
     if (counts.tasks_discarded_total > 0)
-        (void)snprintf(buffer, size, "%llu task%s with %llu of %llu records %s skipped after %s",
+        (void)snprintf(buffer, size, "%llu task%s with %llu of %llu record%s %s skipped after %s",
                        (unsigned long long)counts.tasks_discarded_total,
                        counts.tasks_discarded_total == 1 ? "" : "s",
                        (unsigned long long)counts.records_discarded_total,
                        (unsigned long long)counts.records_pass * task_queue_passes(job->queue),
+                       PLURAL(counts.records_pass * task_queue_passes(job->queue)),
                        counts.tasks_discarded_total == 1 ? "was" : "were",
                        describe_tries(job, &counts, tries, sizeof tries));
     if (counts.chunks_lost_total > 0)
@@ -197,8 +198,8 @@ int cluster_set_dataset(struct cluster *cluster, struct job *job, struct task_qu
     holdings_data(&cluster->holdings, job);
     effect_save_job(cluster, job);
     effect_save_dataset(cluster, job);
-    effect_event(cluster, now, job, "", "dataset-set", "the data has %zu tasks",
-                 task_queue_n_tasks(take_queue));
+    effect_event(cluster, now, job, "", "dataset-set", "the data has %zu task%s",
+                 task_queue_n_tasks(take_queue), PLURAL(task_queue_n_tasks(take_queue)));
     return 0;
 }
 

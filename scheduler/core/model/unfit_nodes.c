@@ -395,7 +395,7 @@ char *job_describe_unfit(const struct job *job, char *buffer, size_t size)
         (void)snprintf(buffer, size, "; it cannot run on %.32s: %.*s", last->node->name, most,
                        last->text);
     else
-        (void)snprintf(buffer, size, "; it cannot run on %zu nodes, %.32s: %.*s", job->unfit->n,
-                       last->node->name, most, last->text);
+        (void)snprintf(buffer, size, "; it cannot run on %zu of the nodes, %.32s: %.*s",
+                       job->unfit->n, last->node->name, most, last->text);
     return buffer;
 }

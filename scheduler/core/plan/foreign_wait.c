@@ -11,6 +11,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planner.h"
+#include "shared/macro.h"
 
 /* plan_foreign_of - see foreign_wait.h */
 struct resources plan_foreign_of(const struct node *node)
@@ -59,7 +60,7 @@ char *foreign_describe(const struct foreign_load *load, char *buffer, size_t siz
                        load->most->name);
     else
         (void)snprintf(buffer, size,
-                       "other programs use %s on %u nodes, most on %.48s (foreign load)", amount,
-                       load->n_nodes, load->most->name);
+                       "other programs use %s on %u node%s, most on %.48s (foreign load)", amount,
+                       load->n_nodes, PLURAL(load->n_nodes), load->most->name);
     return buffer;
 }

@@ -63,8 +63,8 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     if (n == 1)
         job_set_reason(plan->cluster, job, CAUSE_STARTING, "its process is being started");
     else
-        job_set_reason(plan->cluster, job, CAUSE_STARTING, "its %zu processes are being started",
-                       n);
+        job_set_reason(plan->cluster, job, CAUSE_STARTING,
+                       "all of its %zu processes are being started", n);
     job->parked_for = 0;
     job->goes_first = false;
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);

@@ -148,7 +148,7 @@ static int compare_tasks(const struct job *a, const struct job *b, struct edl_er
     record_of_queue(b, &y);
     column = columns_differ(&queue_table, &x, &y);
     if (column != NULL)
-        return DIFFERS("job %s: pass %u and %u, %llu and %llu records: the %s of its queue differs",
+        return DIFFERS("job %s: pass %u and %u, records %llu and %llu: the %s of its queue differs",
                        a->spec->name, x.pass, y.pass, ULL(x.counts.records_total),
                        ULL(y.counts.records_total), column);
     if (task_queue_n_tasks(a->queue) != task_queue_n_tasks(b->queue))
@@ -250,7 +250,7 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
 
     if (HASH_COUNT(a->nodes) != HASH_COUNT(b->nodes) ||
         HASH_CNT(hh, a->jobs) != HASH_CNT(hh, b->jobs))
-        return DIFFERS("%u and %u nodes, %u and %u jobs", HASH_COUNT(a->nodes),
+        return DIFFERS("nodes: %u and %u, jobs: %u and %u", HASH_COUNT(a->nodes),
                        HASH_COUNT(b->nodes), HASH_CNT(hh, a->jobs), HASH_CNT(hh, b->jobs));
     if (job_names_count(a) != job_names_count(b))
         return DIFFERS("%u and %u names of jobs", job_names_count(a), job_names_count(b));

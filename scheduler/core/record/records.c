@@ -239,9 +239,10 @@ static int check_process(const struct job *job, const struct process_record *rec
     if (record->n_ports > PROCESS_PORTS_MAX ||
         (!process_state_is_final(record->state) &&
          (uint32_t)__builtin_popcountll(record->gpu_mask) != role->gpus))
-        return CORRUPT("incarnation %llu of job %llu has %u ports and the devices %llx of %u",
-                       ULL(record->incarnation), ULL(record->job_id), record->n_ports,
-                       ULL(record->gpu_mask), role->gpus);
+        return CORRUPT(
+            "incarnation %llu of job %llu has the devices %llx of %u, and so many ports: %u",
+            ULL(record->incarnation), ULL(record->job_id), ULL(record->gpu_mask), role->gpus,
+            record->n_ports);
     return 0;
 }
 
@@ -279,8 +280,9 @@ static int check_lost(const struct job *job, const struct task_record *record,
 
     if (record->lost_records <= task->n_records && record->lost_chunks <= task->n_chunks)
         return 0;
-    return CORRUPT("task %u of job %llu has %llu records, and %llu of them are recorded as lost",
-                   record->id, ULL(job->id), ULL(task->n_records), ULL(record->lost_records));
+    return CORRUPT("task %u of job %llu has %llu record%s, and %llu of them are recorded as lost",
+                   record->id, ULL(job->id), ULL(task->n_records), PLURAL(task->n_records),
+                   ULL(record->lost_records));
 }
 
 /* The last pass has no other behind it: it keeps its states. */
@@ -361,7 +363,7 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
     if (job == NULL || record->role >= job->spec->n_roles || record->generation == 0 ||
         record->n_members > ROLE_INSTANCES_MAX)
         return CORRUPT("generation %llu of job %llu refers to no job or role that there is, or has"
-                       " %u members",
+                       " so many members: %u",
                        ULL(record->generation), ULL(record->job_id), record->n_members);
     if (check_members(job, record, error) < 0)
         return EDL_ECORRUPT;
