@@ -4,7 +4,9 @@
  * The server answers with the code that decides (?dry_run=1). */
 #include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
+#include "client/job_folder.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -66,6 +68,19 @@ static int tell(const struct plan_options *options, const struct plan_question *
     return outcome(plan);
 }
 
+/* place - a folder that edl submit sends is in no node's way: where it lies changes no plan */
+static void place(struct server *server, struct job_options *job)
+{
+    _cleanup_free_ char *here = getcwd(NULL, 0);
+    struct folder_facts facts;
+
+    if (here == NULL || job->workspace != NULL)
+        return;
+    job_folder_look(server, here, &facts);
+    if (job_folder_use(&facts) != FOLDER_THERE)
+        job->workspace = "private";
+}
+
 static int plan_submit(struct server *server, const struct invocation *invocation)
 {
     const struct plan_options *options = invocation->options;
@@ -74,10 +89,15 @@ static int plan_submit(struct server *server, const struct invocation *invocatio
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     _cleanup_json_ json_t *plan = NULL;
     struct edl_error error = { 0 };
+    struct job_options job = options->job;
     size_t size = 0;
-    int r = arguments->n_rest > 0
-                ? job_from_command(server, &options->job, arguments, &text, &workspace, &error)
-                : job_read_document(invocation, arguments->args[0], &text, &size, &error);
+    int r;
+
+    if (arguments->n_rest > 0)
+        place(server, &job);
+    r = arguments->n_rest > 0
+            ? job_from_command(server, &job, arguments, &text, &workspace, &error)
+            : job_read_document(invocation, arguments->args[0], &text, &size, &error);
     int status;
 
     if (r < 0)

@@ -10,6 +10,7 @@
 #include "client/interrupt.h"
 #include "client/job_command.h"
 #include "client/job_exit.h"
+#include "client/job_folder.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
@@ -26,6 +27,7 @@ struct submit_options {
     struct common_options common;
     struct job_options job;
     const char *upload;
+    bool no_upload;
     bool follow, kill_on_interrupt;
 };
 
@@ -38,6 +40,8 @@ static const struct option_row submit_options[] = {
       AT(kill_on_interrupt) },
     { "upload", "DIR", "send this folder; each process runs in a copy of it", option_text,
       AT(upload) },
+    { "no-upload", NULL, "run in the current folder by its path, also where nodes lack it",
+      option_flag, AT(no_upload) },
 #define XX(name, argument, help, kind, member, key)                                                \
     { name, argument, help, kind, AT(job.member), .letter = (key) },
     JOB_OPTION_MAP(XX)
@@ -169,6 +173,8 @@ static int submit_text(struct server *server, const struct invocation *invocatio
                        const char *text, size_t size, const char *workspace)
 {
     const struct submit_options *options = invocation->options;
+    bool is_sent =
+        workspace != NULL && options->job.workspace == NULL && workspace_is_kept(workspace);
     _cleanup_json_ json_t *accepted = NULL;
     int status;
 
@@ -182,7 +188,8 @@ static int submit_text(struct server *server, const struct invocation *invocatio
     }
     print_accepted(accepted, options->common.json);
     job_note_workspace(server, &options->job, workspace);
-    job_note_virtual_env(server, &options->job, &invocation->arguments, options->upload);
+    job_note_virtual_env(server, &options->job, &invocation->arguments,
+                         options->upload == NULL && is_sent ? "." : options->upload);
     return options->follow ? follow(server, accepted, options) : STATUS_OK;
 }
 
@@ -197,6 +204,66 @@ static int submit_file(struct server *server, const struct invocation *invocatio
     return submit_text(server, invocation, path, text, size, NULL);
 }
 
+/* send - a folder, with the program and the script that it may run; asked: by its name */
+static int send(struct server *server, const struct option_words *arguments, const char *folder,
+                bool asked, struct workspace_sent *ret)
+{
+    const char *const wanted[WORKSPACE_WANTED_MAX] = { arguments->rest[0], arguments->n_rest > 1
+                                                                               ? arguments->rest[1]
+                                                                               : NULL };
+    char bytes[32];
+    int status;
+
+    if (asked)
+        return workspace_send_all(server, folder, wanted, ret);
+    status = workspace_send_unasked(server, folder, wanted, ret);
+    if (status == STATUS_OK)
+        report_note("sent %s, as other nodes lack it: %" PRIu64
+                    " file%s, %sB; each process runs in "
+                    "a copy (--no-upload: in the folder itself)",
+                    folder, ret->files, PLURAL(ret->files),
+                    text_bytes(ret->bytes, bytes, sizeof bytes));
+    else if (status != STATUS_NO_SERVER)
+        report_note("other nodes lack %s, so it is sent to them; --upload . sends more, "
+                    "--no-upload nothing, and --workspace DIR names a folder that nodes have",
+                    folder);
+    return status;
+}
+
+/* place - where the job runs when nobody says it: job_folder.h */
+static int place(struct server *server, const struct submit_options *options,
+                 const struct option_words *arguments, struct job_options *job,
+                 struct workspace_sent *sent)
+{
+    _cleanup_free_ char *here = getcwd(NULL, 0);
+    struct folder_facts facts;
+    int status = STATUS_OK;
+
+    if (options->upload != NULL) {
+        status = send(server, arguments, options->upload, true, sent);
+        job->workspace = sent->name;
+        return status;
+    }
+    if (here == NULL || options->no_upload || job->workspace != NULL)
+        return STATUS_OK;
+    job_folder_look(server, here, &facts);
+    switch (job_folder_use(&facts)) {
+    case FOLDER_THERE:
+        break;
+    case FOLDER_SENT:
+        status = send(server, arguments, here, false, sent);
+        job->workspace = sent->name;
+        break;
+    case FOLDER_PRIVATE:
+        report_note("%s is your home folder, and not sent: each process runs in an empty folder "
+                    "(--upload DIR sends a folder, --workspace DIR names one that nodes have)",
+                    here);
+        job->workspace = "private";
+        break;
+    }
+    return status;
+}
+
 static int submit_command(struct server *server, const struct invocation *invocation)
 {
     const struct submit_options *options = invocation->options;
@@ -204,19 +271,10 @@ static int submit_command(struct server *server, const struct invocation *invoca
     struct workspace_sent sent = { 0 };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     struct edl_error error = { 0 };
+    int status = place(server, options, &invocation->arguments, &job, &sent);
 
-    if (options->upload != NULL) {
-        /* the program, and the script that it may run */
-        const char *const wanted[WORKSPACE_WANTED_MAX] = { invocation->arguments.rest[0],
-                                                           invocation->arguments.n_rest > 1
-                                                               ? invocation->arguments.rest[1]
-                                                               : NULL };
-        int status = workspace_send_all(server, options->upload, wanted, &sent);
-
-        if (status != STATUS_OK)
-            return status;
-        job.workspace = sent.name;
-    }
+    if (status != STATUS_OK)
+        return status;
     if (job_from_command(server, &job, &invocation->arguments, &text, &workspace, &error) < 0)
         return report_error(&error);
     return submit_text(server, invocation, NULL, text, strlen(text), workspace);
@@ -234,7 +292,11 @@ static int check(const struct submit_options *options, const struct option_words
     else if (options->upload != NULL && options->job.workspace != NULL)
         (void)edl_error_set(&error, -EINVAL,
                             "submit: --upload and --workspace both say where it runs");
-    else if (arguments->n_args > 0 && (job_options_given(&options->job) || options->upload != NULL))
+    else if (options->no_upload && (options->upload != NULL || options->job.workspace != NULL))
+        (void)edl_error_set(&error, -EINVAL,
+                            "submit: --no-upload goes with neither --upload nor --workspace");
+    else if (arguments->n_args > 0 &&
+             (job_options_given(&options->job) || options->upload != NULL || options->no_upload))
         (void)edl_error_set(&error, -EINVAL,
                             "submit: only --follow goes with a document; the rest is in it");
     else if (options->job.array != NULL && options->follow)

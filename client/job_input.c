@@ -12,6 +12,7 @@
 
 #include "client/job_build.h"
 #include "client/job_command.h"
+#include "client/job_folder.h"
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
@@ -20,7 +21,6 @@
 #include "client/workspace_program.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
-#include "shared/file_system.h"
 #include "shared/job_document.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
@@ -202,41 +202,14 @@ static int choose_workspace(const struct server *server, const char *given, char
     return 0;
 }
 
-/* is_shared - other machines may have it as well: it is on no disk of this one */
-static bool is_shared(const char *folder)
-{
-    struct file_system fs;
-
-    /* one that is not here at all is none of ours: whoever names it knows where it is */
-    return file_system_look(folder, &fs) < 0 || fs.network != NULL;
-}
-
 void job_note_workspace(struct server *server, const struct job_options *options,
                         const char *workspace)
 {
-    struct http_call call = { .method = "GET", .path = "/nodes?limit=16" };
-    struct http_answer answer = { 0 };
-    const char *first = NULL;
-    bool several = false;
-    size_t i;
-    json_t *node;
-
-    if (workspace == NULL || workspace[0] != '/' || is_shared(workspace))
-        return;
-    if (server_call(server, &call, &answer) == STATUS_OK) {
-        json_array_foreach(json_object_get(answer.json, "nodes"), i, node)
-        {
-            const char *address = json_text(node, "address");
-
-            several = several || (first != NULL && !streq(first, address));
-            first = address;
-        }
-        if (several)
-            report_note("%s has to be there on each node that is to run the job; to send it "
-                        "along: --upload %s",
-                        workspace, options->workspace != NULL ? workspace : ".");
-    }
-    http_answer_clear(&answer);
+    if (workspace != NULL && workspace[0] == '/' && !job_folder_is_shared(workspace) &&
+        job_folder_elsewhere(server))
+        report_note("%s has to be there on each node that is to run the job; to send it along: "
+                    "--upload %s",
+                    workspace, options->workspace != NULL ? workspace : ".");
 }
 
 static mode_t own_umask(void)

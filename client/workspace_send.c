@@ -65,14 +65,22 @@ static bool read_told(FILE *told, struct workspace_sent *ret)
 }
 
 /* pack - 0; 1: edl-workspace has said what is wrong */
-static int pack(const char *folder, const char *const wanted[WORKSPACE_WANTED_MAX], FILE *archive,
-                struct workspace_sent *ret, struct edl_error *error)
+static int pack(const char *folder, const char *const wanted[WORKSPACE_WANTED_MAX], bool asked,
+                FILE *archive, struct workspace_sent *ret, struct edl_error *error)
 {
-    const char *argv[] = { "edl-workspace", "pack",    folder, "/proc/self/fd/3",
-                           wanted[0],       wanted[1], NULL };
+    _cleanup_free_ char *bytes = text_format("%" PRIu64, WORKSPACE_UNASKED_BYTES_MAX);
+    _cleanup_free_ char *entries = text_format("%d", WORKSPACE_UNASKED_ENTRIES_MAX);
+    const char *argv[] = { "edl-workspace",   "pack-within", bytes,     entries, folder,
+                           "/proc/self/fd/3", wanted[0],     wanted[1], NULL };
     struct workspace_program program;
-    int r = workspace_program_start(argv, fileno(archive), &program, error);
     bool good;
+    int r;
+
+    if (asked) { /* "pack", and no bounds */
+        argv[3] = "pack";
+        argv[2] = argv[0];
+    }
+    r = workspace_program_start(asked ? argv + 2 : argv, fileno(archive), &program, error);
 
     if (r < 0)
         return r;
@@ -124,8 +132,9 @@ static int put(struct server *server, FILE *archive, const struct workspace_sent
     return status;
 }
 
-int workspace_send_all(struct server *server, const char *folder,
-                       const char *const wanted[WORKSPACE_WANTED_MAX], struct workspace_sent *ret)
+static int send_folder(struct server *server, const char *folder,
+                       const char *const wanted[WORKSPACE_WANTED_MAX], bool asked,
+                       struct workspace_sent *ret)
 {
     _cleanup_free_ char *path = workspace_folder(folder);
     _cleanup_fclose_ FILE *archive = NULL;
@@ -133,10 +142,23 @@ int workspace_send_all(struct server *server, const char *folder,
     int r = open_archive(&archive, &error);
 
     if (r == 0)
-        r = pack(path, wanted, archive, ret, &error);
+        r = pack(path, wanted, asked, archive, ret, &error);
     if (r < 0)
         return report_error(&error);
     return r > 0 ? STATUS_FAILED : put(server, archive, ret);
+}
+
+int workspace_send_all(struct server *server, const char *folder,
+                       const char *const wanted[WORKSPACE_WANTED_MAX], struct workspace_sent *ret)
+{
+    return send_folder(server, folder, wanted, true, ret);
+}
+
+int workspace_send_unasked(struct server *server, const char *folder,
+                           const char *const wanted[WORKSPACE_WANTED_MAX],
+                           struct workspace_sent *ret)
+{
+    return send_folder(server, folder, wanted, false, ret);
 }
 
 int workspace_send(struct server *server, const char *folder, char ret[WORKSPACE_NAME_MAX + 1])

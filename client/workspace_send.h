@@ -26,6 +26,13 @@ struct workspace_sent {
 int workspace_send_all(struct server *server, const char *folder,
                        const char *const wanted[WORKSPACE_WANTED_MAX], struct workspace_sent *ret);
 
+/* workspace_send_unasked - the same of a folder that nobody has named: a large one is refused */
+#define WORKSPACE_UNASKED_BYTES_MAX (UINT64_C(1) << 30)
+#define WORKSPACE_UNASKED_ENTRIES_MAX 20000
+int workspace_send_unasked(struct server *server, const char *folder,
+                           const char *const wanted[WORKSPACE_WANTED_MAX],
+                           struct workspace_sent *ret);
+
 /* workspace_send - the same, without paths that are wanted; ret: sha256: and 64 digits */
 int workspace_send(struct server *server, const char *folder, char ret[WORKSPACE_NAME_MAX + 1]);
 

@@ -23,6 +23,8 @@ struct unpack_limits {
     uint64_t bytes;   /* of all files, as long as they look */
     uint64_t entries; /* of the archive */
     uint64_t ratio;   /* bytes unpacked for each byte of the archive; the first 64 MiB are free */
+    const char
+        *excess; /* static; what people are told of more; NULL: that no node would unpack it */
 };
 
 extern const struct unpack_limits unpack_limits_default;

@@ -59,21 +59,22 @@ static int check_size(struct scan *scan, struct edl_error *error)
     bool many = result->entries > scan->limits->entries;
     bool large = result->bytes > scan->limits->bytes;
     const struct scan_part *part = many ? &result->most_entries : &result->most_bytes;
+    const char *excess =
+        scan->limits->excess != NULL ? scan->limits->excess : "which no node would unpack";
 
     end_part(scan);
     if (!many && !large)
         return 0;
     if (many)
         (void)edl_error_set(error, -E2BIG,
-                            "the folder holds more than %llu files and folders, which no node "
-                            "would unpack; %llu of them are in %.100s",
-                            (unsigned long long)scan->limits->entries,
+                            "the folder holds more than %llu files and folders, %s; %llu of them "
+                            "are in %.100s",
+                            (unsigned long long)scan->limits->entries, excess,
                             (unsigned long long)part->entries, part->name);
     else
         (void)edl_error_set(error, -E2BIG,
-                            "the folder holds more than %llu bytes, which no node would unpack; "
-                            "%llu of them are in %.100s",
-                            (unsigned long long)scan->limits->bytes,
+                            "the folder holds more than %llu bytes, %s; %llu of them are in %.100s",
+                            (unsigned long long)scan->limits->bytes, excess,
                             (unsigned long long)part->bytes, part->name);
     return walk_remedy_leave_out(error, part->name, part->folder);
 }

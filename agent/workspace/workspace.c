@@ -35,6 +35,7 @@
 
 static const char usage[] =
     "Usage: edl-workspace pack FOLDER ARCHIVE [WANTED]...\n"
+    "       edl-workspace pack-within BYTES ENTRIES FOLDER ARCHIVE [WANTED]...\n"
     "       edl-workspace list FOLDER\n"
     "       edl-workspace unpack SHA256 <ARCHIVE\n"
     "       edl-workspace share SHA256 FOLDER SLOT <ARCHIVE\n"
@@ -50,15 +51,15 @@ static const char usage[] =
     "belong to no process folder. Keeps logs within their bounds. Reads files of processes for\n"
     "the agent, and removes their folders. See edl-workspace(8).\n";
 
-static int pack(char **arguments, struct edl_error *error)
+static int pack_within(char **arguments, const struct unpack_limits *limits,
+                       struct edl_error *error)
 {
     _cleanup_close_ int fd = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     struct packed packed;
     const struct workspace_scan *scan = &packed.scan;
     const struct pack_watch watch = workspace_tell_watch(arguments + 2);
-    int r = fd != -1
-                ? workspace_pack(arguments[0], fd, &unpack_limits_default, &watch, &packed, error)
-                : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);
+    int r = fd != -1 ? workspace_pack(arguments[0], fd, limits, &watch, &packed, error)
+                     : edl_error_errno(error, -errno, "cannot make %s", arguments[1]);
 
     if (r < 0)
         return r;
@@ -66,6 +67,23 @@ static int pack(char **arguments, struct edl_error *error)
     (void)printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", packed.sha256,
                  packed.bytes, scan->files, scan->bytes, scan->out_files, scan->out_bytes);
     return fflush(stdout) == 0 ? 0 : edl_error_errno(error, -errno, "cannot write");
+}
+
+static int pack(char **arguments, struct edl_error *error)
+{
+    return pack_within(arguments, &unpack_limits_default, error);
+}
+
+/* pack_small - nobody has asked for it by name: what is sent by itself is small */
+static int pack_small(char **arguments, struct edl_error *error)
+{
+    struct unpack_limits limits = unpack_limits_default;
+
+    if (parse_u64(arguments[0], &limits.bytes) < 0 || parse_u64(arguments[1], &limits.entries) < 0)
+        return edl_error_set(error, -EINVAL, "%.40s or %.40s is no number", arguments[0],
+                             arguments[1]);
+    limits.excess = "too much to be sent unasked";
+    return pack_within(arguments + 2, &limits, error);
 }
 
 /* put - three texts, each with a zero byte behind: names may hold any other */
@@ -311,6 +329,7 @@ static const struct {
     int no_place; /* exit status for a folder that is none */
 } modes[] = {
     { "pack", 2, PACK_WANTED_MAX, pack, 1 },
+    { "pack-within", 4, PACK_WANTED_MAX, pack_small, 1 },
     { "list", 1, 0, list, 1 },
     { "unpack", 1, 0, unpack, 1 },
     { "share", 3, 0, share, SHARE_EXIT_NO_PLACE },

@@ -55,7 +55,7 @@ agent n1 127.0.0.1
 n1=$pid
 await 120 'two nodes' ready 2
 
-ann submit --name first --follow -- cat data >"$work/out" 2>"$work/err" || fail "first: $(cat "$work/out" "$work/err")"
+ann submit --name first --no-upload --follow -- cat data >"$work/out" 2>"$work/err" || fail "first: $(cat "$work/out" "$work/err")"
 grep -q 'hello from ann' "$work/out" || fail "first says: $(cat "$work/out")"
 refused a1 "cannot enter the workspace $work/home/ann as ann: No such file or directory"
 [ "$(nodes first exited)" = n1 ] || fail "first ran on $(nodes first exited)"
@@ -64,12 +64,12 @@ grep -q "$work/home/ann has to be there on each node that is to run the job; to 
     fail "no word before: $(cat "$work/err")"
 
 # two that have to run at once, of a job that bears no failure: the one that was sent to a1 spends nothing
-ann submit --name pair --min 2 --max 2 --cpu 400m -- sleep 1000 >/dev/null 2>&1
+ann submit --name pair --no-upload --min 2 --max 2 --cpu 400m -- sleep 1000 >/dev/null 2>&1
 await 120 'pair runs' job_is pair running
 [ "$(nodes pair running)" = 'n1 n1' ] || fail "pair runs on $(nodes pair running)"
 
 # no room where it can run: why names the node that cannot, with a code and in words
-ann submit --name waits --cpu 500m -- cat data >/dev/null 2>&1
+ann submit --name waits --no-upload --cpu 500m -- cat data >/dev/null 2>&1
 await 120 'waits is told' unfit waits a1 no-workspace
 edl why waits >"$work/why"
 grep -q "it cannot run on a1: cannot enter the workspace $work/home/ann" "$work/why" || fail "why: $(cat "$work/why")"

@@ -12,7 +12,7 @@ as_address() {
 }
 is_at() { edl nodes n1 --json | holds ".state == \"ready\" and .address == \"$1\""; }
 master() { # JOB: what its one process is told
-    edl submit --name "$1" --mode collective --memory 64Mi --min 1 --max 1 --follow -- sh -c 'echo "master $MASTER_ADDR"' 2>/dev/null |
+    edl submit --name "$1" --mode collective --workspace private --memory 64Mi --min 1 --max 1 --follow -- sh -c 'echo "master $MASTER_ADDR"' 2>/dev/null |
         sed -n 's/.*master //p'
 }
 begin scheduler 'listening on https' edl-scheduler --conf '' --state-dir "$work/scheduler" --listen https://10.77.0.1:0 --lease 4s

@@ -79,11 +79,13 @@ TEST(test_submit_refused_prints_every_pointer)
     const struct fixture *fixture = *state;
     _cleanup_free_ char *err = NULL;
 
-    assert_int_equal(EDL(NULL, &err, "submit", "--name", "bad", "--", "true"), STATUS_BAD_INPUT);
+    assert_int_equal(EDL(NULL, &err, "submit", "--no-upload", "--name", "bad", "--", "true"),
+                     STATUS_BAD_INPUT);
     assert_string_equal(err, "edl: not valid\n  /spec/trainer/min-instance: is 0\n  /spec/x: is "
                              "unknown\ntry: make it 1\n");
     free(TAKE_PTR(err));
-    assert_int_equal(EDL(NULL, &err, "submit", "--name", "once", "--", "true"), STATUS_FAILED);
+    assert_int_equal(EDL(NULL, &err, "submit", "--no-upload", "--name", "once", "--", "true"),
+                     STATUS_FAILED);
     assert_string_equal(err, "edl: taken\n  /name\n");
 }
 
@@ -92,7 +94,7 @@ TEST(test_submit_follow_exits_as_the_job_ends)
     const struct fixture *fixture = *state;
     _cleanup_free_ char *out = NULL;
 
-    assert_int_equal(EDL(&out, NULL, "submit", "-f", "--", "true"), STATUS_OK);
+    assert_int_equal(EDL(&out, NULL, "submit", "--no-upload", "-f", "--", "true"), STATUS_OK);
     assert_string_equal(out,
                         "job example (1) queued\n[trainer-0] hello\njob example (1) succeeded\n");
 }
