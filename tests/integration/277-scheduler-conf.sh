@@ -34,7 +34,7 @@ begin scheduler "policy" edl-scheduler --conf "$conf"
 EDL_SERVER=http://$(cat "$work/scheduler/address")
 EDL_TOKEN_FILE=$work/scheduler/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
-submit() { edl submit --name "$1" -- true >/dev/null 2>"$work/submit.err"; }
+submit() { edl submit --name "$1" --workspace private -- true >/dev/null 2>"$work/submit.err"; }
 submit one || fail "the first job: $(cat "$work/submit.err")"
 submit two && fail "a job beyond max-jobs is taken"
 
@@ -62,3 +62,20 @@ rm "$conf.d/10-few.conf"
 reload "reload: max-jobs is now its default"
 submit four || fail "the default is not taken over: $(cat "$work/submit.err")"
 edl ps >/dev/null || fail "it does not answer"
+
+# what a job asks for that does not say: also told, at the submission
+asks() { # JOB CPU MEMORY
+    submit "$1" || fail "$1: $(cat "$work/submit.err")"
+    grep -q "asks for cpu $2 memory $3, " "$work/submit.err" || fail "$1 is told: $(cat "$work/submit.err")"
+    edl show "$1" --json | holds '.job.roles[0] | .cpu_millicores == '"$4"' and .memory_bytes == '"$5" || fail "$1: $(edl show "$1" --json)"
+}
+asks five 1 1Gi 1000 $((1 << 30)) # 1 GiB for each core while there is no node
+printf 'default-cpu: 500m\ndefault-memory: 512Mi\n' >"$conf.d/10-few.conf"
+reload "reload: default-cpu is now 500m"
+asks six 0.5 256Mi 500 $((256 << 20))
+printf 'default-memory: 4Gi\n' >"$conf.d/10-few.conf"
+reload "reload: default-memory is now 4Gi"
+asks seven 1 4Gi 1000 $((4 << 30))
+echo 'default-cpu: 0' >"$conf.d/10-few.conf"
+reload "reload: nothing is changed: $conf.d/10-few.conf:1: default-cpu: 0 is no amount of CPU from 1m to 1024"
+asks eight 1 4Gi 1000 $((4 << 30))
