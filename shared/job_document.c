@@ -364,33 +364,6 @@ static int read_document(struct document_reader *reader, const json_t *document,
     return document_read(reader, draft->spec, spec_rules + 1, ELEMENTS(spec_rules) - 1, draft);
 }
 
-static int finish_name(struct document_reader *reader, const struct job_draft *draft,
-                       struct job_spec *spec)
-{
-    const char *name = draft->name != NULL ? draft->name : "";
-    const char *pointer = draft->pointer[0] != '\0' ? "/metadata/name" : "/name";
-    char better[JOB_NAME_MAX + 1];
-
-    if (name[0] == '\0')
-        return edl_error_at(reader->error, EDL_EBADSPEC, pointer, "the job's name is missing");
-    if (strlen(name) > JOB_NAME_MAX)
-        return edl_error_at(reader->error, EDL_EBADSPEC, pointer,
-                            "the name has more than %d characters: %zu", JOB_NAME_MAX,
-                            strlen(name));
-    if (name[0] >= 'a' && name[0] <= 'z' &&
-        name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0') {
-        (void)snprintf(spec->name, sizeof spec->name, "%s", name);
-        return 0;
-    }
-    document_suggest_name(name, better, sizeof better);
-    (void)edl_error_at(reader->error, EDL_EBADSPEC, pointer, "\"%s\" cannot name a job", name);
-    (void)edl_error_remedy(reader->error,
-                           "start with a-z, go on with a-z, 0-9 and '-' ('.' and '_' are not "
-                           "allowed)%s%s",
-                           better[0] != '\0' ? ": " : "", better);
-    return EDL_EBADSPEC;
-}
-
 static bool has_role(const struct job_draft *draft, const char *name)
 {
     for (size_t i = 0; i < draft->n_roles; i++)
@@ -529,8 +502,8 @@ static int finish_disconnect(struct document_reader *reader, const struct job_dr
 static int finish_parking(struct document_reader *reader, const struct job_draft *draft,
                           struct job_spec *spec)
 {
-    int parking = draft->parking != NULL ? job_parking_from_string(draft->parking)
-                                         : JOB_PARKING_UNSAID;
+    int parking =
+        draft->parking != NULL ? job_parking_from_string(draft->parking) : JOB_PARKING_UNSAID;
 
     if (parking >= 0) {
         spec->parking = (enum job_parking)parking;
@@ -614,13 +587,20 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
 {
     static int (*const steps[])(struct document_reader * reader, const struct job_draft *draft,
                                 struct job_spec *spec) = {
-        finish_name,       job_draft_finish_array,
-        finish_mode,       finish_passes,
-        finish_env,        job_draft_finish_after,
-        finish_disconnect, finish_parking,
-        finish_user,       finish_umask,
-        finish_checkpoint, finish_teacher,
-        finish_roles,      job_draft_finish_workspace_folder,
+        job_draft_finish_name,
+        job_draft_finish_array,
+        finish_mode,
+        finish_passes,
+        finish_env,
+        job_draft_finish_after,
+        finish_disconnect,
+        finish_parking,
+        finish_user,
+        finish_umask,
+        finish_checkpoint,
+        finish_teacher,
+        finish_roles,
+        job_draft_finish_workspace_folder,
     };
 
     spec->fault_tolerant = draft->fault_tolerant != 0;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_document_names.c - what names in a document may look like */
+#include <stdio.h>
 #include <string.h>
 
+#include "shared/error.h"
 #include "shared/job_draft.h"
 
 void document_suggest_name(const char *name, char *text, size_t size)
@@ -38,4 +40,30 @@ bool document_service_name_valid(const char *name)
     size_t n = strcspn(name, ".");
 
     return is_name(name, n) && (name[n] == '\0' || (is_name(name + n + 1, strlen(name + n + 1))));
+}
+
+int job_draft_finish_name(struct document_reader *reader, const struct job_draft *draft,
+                          struct job_spec *spec)
+{
+    const char *name = draft->name != NULL ? draft->name : "";
+    const char *pointer = draft->pointer[0] != '\0' ? "/metadata/name" : "/name";
+    char better[JOB_NAME_MAX + 1];
+
+    if (name[0] == '\0')
+        return edl_error_at(reader->error, EDL_EBADSPEC, pointer, "the job's name is missing");
+    if (strlen(name) > JOB_NAME_MAX)
+        return edl_error_at(reader->error, EDL_EBADSPEC, pointer,
+                            "the name has more than %d characters: %zu", JOB_NAME_MAX,
+                            strlen(name));
+    if (is_name(name, strlen(name))) {
+        (void)snprintf(spec->name, sizeof spec->name, "%s", name);
+        return 0;
+    }
+    document_suggest_name(name, better, sizeof better);
+    (void)edl_error_at(reader->error, EDL_EBADSPEC, pointer, "\"%s\" cannot name a job", name);
+    (void)edl_error_remedy(reader->error,
+                           "start with a-z, go on with a-z, 0-9 and '-' ('.' and '_' are not "
+                           "allowed)%s%s",
+                           better[0] != '\0' ? ": " : "", better);
+    return EDL_EBADSPEC;
 }

@@ -118,6 +118,10 @@ int role_draft_check_nodes(struct document_reader *reader, const struct role_dra
 int job_draft_finish_workspace_folder(struct document_reader *reader, const struct job_draft *draft,
                                       struct job_spec *spec);
 
+/* job_draft_finish_name - the name of the job; job_document_names.c, as the next three */
+int job_draft_finish_name(struct document_reader *reader, const struct job_draft *draft,
+                          struct job_spec *spec);
+
 /* document_suggest_name - the nearest valid name of a job: lower case, '-' for what is not allowed
  */
 void document_suggest_name(const char *name, char *text, size_t size);
