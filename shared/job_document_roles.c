@@ -62,6 +62,7 @@ static const struct document_rule resource_rules[] = {
         { .key = "command", .kind = DOCUMENT_ARRAY, .offset = AT(command) },                       \
         { .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace) },                    \
         { .key = "nodes", .kind = DOCUMENT_ARRAY, .offset = AT(nodes) },                           \
+        { .key = "spread", .kind = DOCUMENT_BOOLEAN, .offset = AT(spread) },                       \
         { .key = "node-selector", .kind = DOCUMENT_OBJECT, .offset = AT(selector) },               \
     {                                                                                              \
         .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector_kubernetes)          \
@@ -134,6 +135,7 @@ struct role_draft *role_draft_add(struct document_reader *reader, struct job_dra
         .gpus_requested = -1,
         .ports = -1,
         .passes = -1,
+        .spread = -1,
         .cpu = DRAFT_ABSENT,
         .cpu_limit = DRAFT_ABSENT,
         .memory = DRAFT_ABSENT,
@@ -490,6 +492,8 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
                       &role->cpu_millicores);
     if (r < 0)
         return r;
+    role->spread = draft->spread > 0;
+    role->spread_unsaid = draft->spread < 0;
     role->cpu_unsaid = draft->cpu == DRAFT_ABSENT && draft->cpu_limit == DRAFT_ABSENT;
     r = finish_amount(reader, draft, "memory",
                       (uint64_t[]){ draft->memory, draft->memory_limit, 0 }, &role->memory_bytes);

@@ -66,6 +66,8 @@ static json_t *role_to_json(const struct role_spec *role)
     set(json, "memory", json_integer((json_int_t)role->memory_bytes));
     set(json, "gpus", json_integer(role->gpus));
     set(json, "ports", json_integer(role->n_ports));
+    if (role->spread)
+        set(json, "spread", json_true());
     if (role->selector != NULL)
         set(json, "node-selector", labels_to_json(role->selector));
     if (role->nodes != NULL)

@@ -50,6 +50,8 @@ struct role_spec {
     uint64_t memory_bytes;   /* request per instance */
     uint32_t gpus;           /* limit per instance, as upstream counts them */
     uint32_t n_ports;        /* ports allocated per instance */
+    bool spread;             /* a gang of it goes to idle nodes, one instance to each, if it can */
+    bool spread_unsaid;      /* its document says nothing of that */
     struct labels *selector; /* its nodes must carry every one of these; NULL: any node */
     char **nodes;            /* n_nodes of at most ROLE_INSTANCES_MAX names: instance i runs on
                                 nodes[i] and nowhere else; NULL: where there is room; owned */

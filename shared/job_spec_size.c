@@ -157,6 +157,10 @@ void job_spec_ask_by_default(struct job_spec *spec, const struct role_defaults *
         if (role->cpu_unsaid) {
             role->cpu_millicores = cpu_by_default(role, defaults->cpu_millicores, nodes, n_nodes);
             role->cpu_unsaid = false;
+            /* nobody knows how much it will use: a machine of its own is never too little */
+            if (role->spread_unsaid && role->gpus == 0 && spec->n_roles == 1 &&
+                spec->mode != JOB_MODE_MPI)
+                role->spread = true;
             *ret_cpu |= 1U << i;
         }
         if (role->memory_bytes == 0) {

@@ -132,7 +132,7 @@ TEST(test_refused)
         { NULL, { "--tasks-max", "many" }, "--tasks-max: 'many' is not a number" },
         { NULL, { "--log-max", "0" }, "--log-max: '0' is too little" },
         { NULL, { "--join-only" }, "--join-only without --join" },
-        { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 devices, --gpus offers 0" },
+        { NULL, { "--gpu-numa", "0" }, "--gpu-numa places 1 device, --gpus offers 0" },
         { NULL, { "--gpu-numa", "0," }, "--gpu-numa: '0,' is not a valid value" },
         { NULL, { "--gpu-numa", "255" }, "--gpu-numa: '255' is not" },
         { NULL, { "--gpu-numa", "0;1" }, "--gpu-numa: '0;1' is not" },

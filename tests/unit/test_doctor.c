@@ -283,7 +283,7 @@ TEST(test_accounts)
          f.accounts.named[0] = ((struct named_account){ .name = "staff", .is_group = true }));
     CASE(VERDICT_WARNING, "accounts", "toor is root", "not root", f.accounts.n_named = 1;
          f.accounts.named[0] = ((struct named_account){ .name = "toor", .exists = true }));
-    CASE(VERDICT_OK, "accounts", "1 users", "", f.accounts.n_named = 1;
+    CASE(VERDICT_OK, "accounts", "1 user", "", f.accounts.n_named = 1;
          f.accounts.named[0] =
              ((struct named_account){ .name = "ann", .exists = true, .uid = 1000 }));
 }

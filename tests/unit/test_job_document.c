@@ -482,6 +482,34 @@ TEST(test_amounts_by_default)
     }
 }
 
+/* Where it does not say how much it needs, a gang without devices spreads. */
+TEST(test_who_spreads_by_default)
+{
+    static const struct {
+        const char *keys;
+        bool spreads;
+    } rows[] = {
+        { "", true },
+        { ", cpu: 1", false },
+        { ", gpus: 1", false },
+        { ", spread: false", false },
+        { ", cpu: 1, spread: true", true },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char ignored[16], text[128];
+        struct job_spec *spec;
+        uint32_t cpu, memory;
+
+        (void)snprintf(text, sizeof text, "name: a\nroles: [{role: w, command: [x]%s}]\n",
+                       rows[i].keys);
+        spec = read_good(text, ignored, sizeof ignored);
+        job_spec_ask_by_default(spec, &(struct role_defaults){ 1000, 0 }, NULL, 0, &cpu, &memory);
+        assert_int_equal(spec->roles[0].spread, rows[i].spreads);
+        (void)job_spec_free(spec);
+    }
+}
+
 /* Of the nodes that its document excludes nothing counts. */
 TEST(test_amounts_by_default_of_the_nodes_that_may_run_it)
 {

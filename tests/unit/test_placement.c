@@ -102,6 +102,35 @@ TEST(test_gang_goes_to_one_node_if_one_holds_it)
 }
 
 /* The large one of three roles has to go to the slower node, or the others find no room. */
+/* One instance on each idle node, of those the smallest first; together where there are too few. */
+TEST(test_gang_that_is_to_spread_goes_to_idle_nodes)
+{
+    struct fixture *f = fixture_new((int64_t[]){ 1000, 1000, 600, 400 });
+    struct demand demand = { .count = 2,
+                             .want = { .need = { .cpu_millicores = 300, .memory_bytes = 10 } },
+                             .spread = true };
+    struct placed placed[2];
+
+    for (size_t i = 0; i < NODES; i++) {
+        struct room_facts facts = f->rooms[i].facts;
+
+        facts.most = facts.now;
+        (void)capacity_set(&f->capacity, &f->rooms[i], &facts);
+    }
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_ptr_equal(placed[0].room, &f->rooms[3]);
+    assert_ptr_equal(placed[1].room, &f->rooms[2]);
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_ptr_not_equal(placed[0].room, placed[1].room);
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed)); /* nothing is idle now */
+    assert_ptr_equal(placed[0].room, placed[1].room);
+    capacity_roll_back(&f->capacity, 0);
+    demand.spread = false;
+    assert_true(place_gang(&f->capacity, &demand, 1, true, placed));
+    assert_ptr_equal(placed[0].room, placed[1].room);
+    fixture_free(f);
+}
+
 TEST(test_fast_node_does_not_keep_a_gang_from_starting)
 {
     struct fixture *f = fixture_new((int64_t[]){ 4100, 3000, 50, 50 });

@@ -40,7 +40,7 @@ static uint64_t digest_of(const struct job_spec *spec, uint32_t group)
         hash = digest_number(hash, role->cpu_millicores);
         hash = digest_number(hash, role->memory_bytes);
         hash = digest_number(hash, role->gpus);
-        hash = digest_number(hash, role->n_ports);
+        hash = digest_number(hash, role->n_ports * 2 + role->spread);
         for (uint32_t i = 0; i < selector->n; i++) {
             hash = digest_text(hash, selector->items[i].name);
             hash = digest_text(hash, selector->items[i].value);
@@ -60,8 +60,9 @@ static bool asks_the_same(const struct job_spec *a, const struct job_spec *b)
         /* the name decides about the order of placing */
         if (x->min != y->min || x->cpu_millicores != y->cpu_millicores ||
             x->memory_bytes != y->memory_bytes || x->gpus != y->gpus || x->n_ports != y->n_ports ||
-            streq(x->name, "pserver") != streq(y->name, "pserver") || x->nodes != NULL ||
-            y->nodes != NULL || !labels_equal(role_selector(x), role_selector(y)))
+            x->spread != y->spread || streq(x->name, "pserver") != streq(y->name, "pserver") ||
+            x->nodes != NULL || y->nodes != NULL ||
+            !labels_equal(role_selector(x), role_selector(y)))
             return false;
     }
     return true;

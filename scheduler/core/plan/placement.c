@@ -7,7 +7,8 @@
  * whole if one holds it; else instance by instance, pservers first, so that trainers settle around
  * them; and where that fails once more packed tightly: the hardest to place first, each where it
  * fits best, fast or not. Of two roles all ways to mix them are tried last (placement_pair.c).
- * Instances that have a node of their own (placement_pins.c) are placed before all that.
+ * Instances that have a node of their own (placement_pins.c) are placed before all that. A gang
+ * that is to spread goes to idle nodes first, if there is one for each of it.
  * Looking near costs NEAR_MAX nodes at most; the rest are searches in the index. */
 #include "scheduler/core/plan/placement.h"
 
@@ -164,6 +165,7 @@ size_t gang_demands(const struct job_spec *spec, struct demand ret[JOB_ROLES_MAX
     for (uint32_t r = 0; r < spec->n_roles; r++) {
         struct demand demand = { .role = r,
                                  .count = spec->roles[r].min,
+                                 .spread = spec->roles[r].spread,
                                  .want = want_of_role(&spec->roles[r]) };
         size_t i = n++;
 
@@ -300,6 +302,38 @@ void place_in(struct capacity *capacity, struct room *room, const struct demand 
     }
 }
 
+static bool is_in_use(const struct room *room, const void *userdata)
+{
+    (void)userdata;
+    return room->later.cpu_millicores < room->facts.most.cpu_millicores ||
+           room->later.memory_bytes < room->facts.most.memory_bytes;
+}
+
+/* Each instance of a role that asks for it has an idle node to itself. Nothing of a node in use is
+ * taken for that. false: there are not so many, or nobody asks, and nothing is taken */
+static bool place_spread(struct capacity *capacity, const struct demand *demands, size_t n,
+                         bool now, struct placed *placed)
+{
+    size_t mark = capacity_mark(capacity);
+    struct want want = demands[0].want;
+
+    if (n != 1 || !demands[0].spread || demands[0].count < 2)
+        return false;
+    want.avoids = is_in_use;
+    for (uint32_t i = 0; i < demands[0].count; i++) {
+        struct room *room = capacity_best_fit(capacity, &want, now);
+
+        if (room == NULL) {
+            capacity_roll_back(capacity, mark);
+            return false;
+        }
+        capacity_take(capacity, room, &want.need, now);
+        if (placed != NULL)
+            placed[i] = (struct placed){ .room = room, .role = demands[0].role, .need = want.need };
+    }
+    return true;
+}
+
 static bool place_all(struct capacity *capacity, const struct demand *demands, size_t n, bool now,
                       bool packed, struct placed *placed)
 {
@@ -363,7 +397,8 @@ static bool place_unpinned(struct capacity *capacity, const struct demand *deman
     /* most gangs that do not fit fail here, before anything is taken and put back */
     if (!gang_fits_by_count(capacity, demands, n, now))
         return false;
-    if (place_all(capacity, demands, n, now, false, placed))
+    if (place_spread(capacity, demands, n, now, placed) ||
+        place_all(capacity, demands, n, now, false, placed))
         return true;
     if (n < 2) /* of one size any order is the best */
         return false;

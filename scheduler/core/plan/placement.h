@@ -22,6 +22,7 @@ struct demand {
     uint32_t count;
     struct want want;               /* of one; of the first, where each has a node of its own */
     const struct role_spec *pinned; /* it names the node of each; NULL: any node; borrowed */
+    bool spread;                    /* one to each idle node, if there are as many */
     const uint32_t *slots;          /* pinned: their indexes; NULL: from 0 on; borrowed */
 };
 
