@@ -148,7 +148,9 @@ timeout 120 edl-agent --state-dir "$work/n6" --runtime direct --allow-root --no-
     --token "$(edl node add --json | jq -r .token)" --ca-pin "$pin" --node n6 --join-only 2>"$work/n6.log" || fail "joining alone fails"
 [ -s "$work/n6/credential" ] || fail "it has not joined"
 begin n6 "node n6, 0 processes" agent n6
-says "another agent uses" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6 --join-only
+says "another agent uses" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6
+# alone it asks for that agent, with a token that must be good (281-rejoin.sh)
+says "the join token was used already" agent n6 --join "$server" --token "$token" --ca-pin "$pin" --node n6 --join-only
 end "$pid"
 
 # pasted without root: it says so before it asks anybody, and the token is as good as before. A namespace has no other account
