@@ -7,6 +7,7 @@
 #include "client/job_folder.h"
 
 #include <limits.h>
+#include <netdb.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +90,7 @@ bool job_folder_is_shared(const char *folder)
 
 static bool is_loopback(const char *host)
 {
-    return strncmp(host, "127.", 4) == 0 || streq(host, "::1") || streq(host, "[::1]") ||
-           streq(host, "localhost");
+    return strncmp(host, "127.", 4) == 0 || streq(host, "::1") || streq(host, "localhost");
 }
 
 bool job_folder_is_here(const char *address)
@@ -101,7 +101,25 @@ bool job_folder_is_here(const char *address)
            (gethostname(name, sizeof name - 1) == 0 && streq(address, name));
 }
 
-/* is_server_here - "unix:/path", "https://localhost:7010" */
+/* is_named_here - a name of the DNS that leads to this machine */
+static bool is_named_here(const char *name)
+{
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    char address[NI_MAXHOST];
+    bool here = false;
+
+    if (getaddrinfo(name, NULL, &hints, &found) != 0)
+        return false;
+    for (const struct addrinfo *at = found; at != NULL && !here; at = at->ai_next)
+        here = getnameinfo(at->ai_addr, at->ai_addrlen, address, sizeof address, NULL, 0,
+                           NI_NUMERICHOST) == 0 &&
+               job_folder_is_here(address);
+    freeaddrinfo(found);
+    return here;
+}
+
+/* is_server_here - "unix:/path", "https://localhost:7010", "https://[fd00::1]:7010" */
 static bool is_server_here(const char *base)
 {
     const char *host = strstr(base, "://");
@@ -110,24 +128,33 @@ static bool is_server_here(const char *base)
     if (host == NULL)
         return true;
     host += strlen("://");
-    (void)snprintf(name, sizeof name, "%.*s",
-                   (int)(host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/")), host);
-    return job_folder_is_here(name);
+    if (host[0] == '[')
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(host + 1, "]"), host + 1);
+    else
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(host, ":/"), host);
+    return job_folder_is_here(name) || is_named_here(name);
 }
 
+/* A node at 127.0.0.1 is on its scheduler's machine. */
 bool job_folder_elsewhere(struct server *server)
 {
     struct http_call call = { .method = "GET", .path = "/nodes?limit=100" };
     struct http_answer answer = { 0 };
-    bool elsewhere = false;
+    bool here = is_server_here(server->base);
+    const json_t *nodes;
+    bool elsewhere;
     size_t i;
     json_t *node;
 
-    if (!is_server_here(server->base))
-        return true;
-    if (server_call(server, &call, &answer) == STATUS_OK)
-        json_array_foreach(json_object_get(answer.json, "nodes"), i, node) elsewhere =
-            elsewhere || !job_folder_is_here(json_text(node, "address"));
+    (void)server_call(server, &call, &answer);
+    nodes = json_object_get(answer.json, "nodes");
+    elsewhere = !here && json_array_size(nodes) == 0;
+    json_array_foreach(nodes, i, node)
+    {
+        const char *address = json_text(node, "address");
+
+        elsewhere = elsewhere || !job_folder_is_here(address) || (is_loopback(address) && !here);
+    }
     http_answer_clear(&answer);
     return elsewhere;
 }

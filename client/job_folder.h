@@ -20,7 +20,7 @@ struct folder_facts {
     bool elsewhere; /* other machines may run the job */
     bool shared;    /* those have the folder: it is on a network file system, or exported by NFS */
     bool own;       /* it is the caller's */
-    bool home;      /* it is the caller's home, with much that is nobody else's business */
+    bool home;      /* it is the caller's home, with much that is private */
     bool above;     /* the caller's home is below it: a folder of the system */
 };
 
