@@ -417,8 +417,9 @@ static int cut_files(struct making *making, struct edl_error *error)
             end_piece(making);
         if (now_us < tell_us)
             continue;
-        (void)fprintf(stderr, "edl: finding the records: %zu of %zu files after %" PRIu64 " s\n",
-                      i + 1, index->n_paths, (now_us - began_us) / USEC_PER_SEC);
+        (void)fprintf(stderr, "edl: finding the records: %zu of %zu file%s after %" PRIu64 " s\n",
+                      i + 1, index->n_paths, PLURAL(index->n_paths),
+                      (now_us - began_us) / USEC_PER_SEC);
         tell_us = now_us + TELL_EACH_US;
     }
     end_piece(making);

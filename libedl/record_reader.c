@@ -107,8 +107,8 @@ static int begin_framed(struct record_reader *reader, const struct edl_chunk *ch
         reader->lost += chunk->n_records;
         reader->lost_in_task += chunk->n_records;
         reader->lost_chunks += chunk->n_records > 0;
-        (void)fprintf(stderr, "edl: %s; %" PRIu32 " records are lost\n", error->text,
-                      chunk->n_records);
+        (void)fprintf(stderr, "edl: %s; %" PRIu32 " record%s lost\n", error->text, chunk->n_records,
+                      PLURAL(chunk->n_records));
         *error = (struct edl_error){ 0 };
         return 0;
     }

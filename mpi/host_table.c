@@ -53,8 +53,8 @@ int mpi_hosts_make(const char *role, const struct edl_peer *peers, size_t n, str
     struct mpi_hosts hosts = { .rows = NULL };
 
     if (n > MPI_HOSTS_MAX)
-        return edl_error_set(error, -EINVAL, "%zu instances are more than mpirun is given here: %d",
-                             n, MPI_HOSTS_MAX);
+        return edl_error_set(error, -EINVAL, "more than %d instances are too many for mpirun: %zu",
+                             MPI_HOSTS_MAX, n);
     hosts.rows = xcalloc(3 * n, sizeof *hosts.rows);
     for (size_t i = 0; i < n; i++) {
         _cleanup_free_ char *name = text_format("%s-%" PRIu64, role, peers[i].index);

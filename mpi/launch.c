@@ -117,9 +117,9 @@ void mpi_warn_unused(const struct mpi_hosts *hosts, const char *folder)
 
     if (hosts->n_instances > 1 && access(used, F_OK) == -1)
         (void)fprintf(stderr,
-                      "edl-mpi: the command ended and had started nothing on the %zu other "
-                      "instances: does it start mpirun?\n",
-                      hosts->n_instances - 1);
+                      "edl-mpi: the command ended and had started nothing on %zu other "
+                      "instance%s: does it start mpirun?\n",
+                      hosts->n_instances - 1, PLURAL(hosts->n_instances - 1));
 }
 
 void mpi_end_slots(const struct mpi_hosts *hosts, struct mpi_meeting *meeting, uint64_t own_index)

@@ -109,7 +109,8 @@ static void run_order(struct slot *slot, struct link *link)
     pid_t pid;
 
     if (slot->n_orders >= MPI_ORDERS_MAX || slot->stopping) {
-        (void)edl_error_set(&error, -EAGAIN, "%d commands run already, or it ends", MPI_ORDERS_MAX);
+        (void)edl_error_set(&error, -EAGAIN, "up to %d commands run already, or it ends",
+                            MPI_ORDERS_MAX);
         refuse(slot, link, &error);
         return;
     }

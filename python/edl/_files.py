@@ -309,7 +309,7 @@ class Reader:
         except _recordio.Damaged as error:
             self.lost += chunk.records
             self.lost_chunks += chunk.records > 0
-            LOG.warning("%s; %d records are lost", error, chunk.records)
+            LOG.warning("%s; %d record%s lost", error, chunk.records, "" if chunk.records == 1 else "s")
             return []
 
     def records(self, chunk: Chunk) -> List[Union[bytes, str]]:

@@ -160,7 +160,7 @@ class Alone(Folder):
         with self.assertLogs("edl", logging.WARNING) as told:
             self.assertEqual(list(edl.cloud_reader(path)), [b"a", b"c"])
         self.assertEqual(len(told.output), 1)
-        self.assertRegex(told.output[0], "part-0: chunk at offset 25: .*1 records are lost")
+        self.assertRegex(told.output[0], "part-0: chunk at offset 25: .*1 record lost")
         os.truncate(path, 60)
         with self.assertLogs("edl", logging.WARNING) as told:
             self.assertEqual(list(edl.cloud_reader(path)), [b"a"])
