@@ -286,7 +286,8 @@ static void check_parked(struct sim *sim, struct truth_job *truth)
     if (truth == NULL || truth->submission == NOBODY)
         return;
     spec = sim->submissions[truth->submission].spec;
-    if (spec->parking == JOB_PARKING_NEVER || spec->keep_cut_off || spec->mode == JOB_MODE_SERVICE ||
+    if (spec->parking == JOB_PARKING_NEVER || spec->keep_cut_off ||
+        spec->mode == JOB_MODE_SERVICE ||
         (spec->checkpoint_path == NULL ? !spec->fault_tolerant || spec_servers(spec) >= 0
                                        : spec->checkpoint_period_us == 0))
         violate(sim, "parked", "job %s is parked, and could not go on later", truth->name);
