@@ -71,6 +71,27 @@ void NAME(context_forward)(const void *in, const uint32_t *starts, size_t n, siz
                            int32_t first, uint32_t length, void *out);
 void NAME(context_backward)(const void *dout, const uint32_t *starts, size_t n, size_t D,
                             int32_t first, uint32_t length, void *din);
+void NAME(curve_forward)(enum curve curve, const void *x, size_t N, void *y);
+void NAME(curve_backward)(enum curve curve, const void *of, const void *dy, size_t N, void *dx);
+void NAME(affine)(const void *x, size_t N, double slope, double intercept, void *y);
+void NAME(multiply_rows)(const void *x, const void *factors, size_t B, size_t D, void *y);
+void NAME(multiply_columns)(const void *x, const void *factors, size_t B, size_t D, void *y);
+void NAME(dot_rows)(const void *x, const void *y, size_t B, size_t D, void *out);
+double NAME(pair_forward)(enum pair_cost pair, const void *y, const void *t, size_t N);
+void NAME(pair_backward)(enum pair_cost pair, const void *y, const void *t, size_t N, void *dy);
+void NAME(expand_rows)(const void *in, const uint32_t *starts, size_t n, size_t D, void *out);
+void NAME(map_norm_forward)(const void *x, size_t n, size_t C, size_t P, uint32_t size,
+                            double scale, double power, void *base, void *y);
+void NAME(map_norm_backward)(const void *x, const void *base, const void *dy, size_t n, size_t C,
+                             size_t P, uint32_t size, double scale, double power, void *dx);
+void NAME(maxout_forward)(const void *in, size_t n, size_t C, size_t P, uint32_t groups,
+                          uint32_t *at, void *out);
+void NAME(maxout_backward)(const void *dout, size_t n, size_t C, size_t P, uint32_t groups,
+                           const uint32_t *at, void *din);
+void NAME(pad_forward)(const void *in, size_t n, const uint32_t *image, const uint32_t *pad,
+                       void *out);
+void NAME(pad_backward)(const void *dout, size_t n, const uint32_t *image, const uint32_t *pad,
+                        void *din);
 void NAME(im2col)(const void *image, const struct window *window, void *columns);
 void NAME(col2im)(const void *columns, const struct window *window, void *image);
 void NAME(pool_forward)(enum pooling pooling, const void *in, const struct window *window, size_t n,

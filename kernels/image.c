@@ -41,10 +41,10 @@ void NAME(im2col)(const void *image, const struct window *w, void *columns)
     real *out = columns;
 
     for (uint32_t c = 0; c < w->channels; c++, plane += (size_t)w->height * w->width)
-        for (uint32_t ky = 0; ky < w->size; ky++)
+        for (uint32_t ky = 0; ky < w->size_y; ky++)
             for (uint32_t kx = 0; kx < w->size; kx++)
                 for (uint32_t y = 0; y < w->out_height; y++, out += w->out_width) {
-                    const int64_t from = (int64_t)y * w->stride + ky - w->padding;
+                    const int64_t from = (int64_t)y * w->stride_y + ky - w->padding_y;
 
                     if (from < 0 || from >= w->height)
                         memset(out, 0, w->out_width * sizeof *out);
@@ -70,10 +70,10 @@ void NAME(col2im)(const void *columns, const struct window *w, void *image)
 
     memset(plane, 0, (size_t)w->channels * w->height * w->width * sizeof *plane);
     for (uint32_t c = 0; c < w->channels; c++, plane += (size_t)w->height * w->width)
-        for (uint32_t ky = 0; ky < w->size; ky++)
+        for (uint32_t ky = 0; ky < w->size_y; ky++)
             for (uint32_t kx = 0; kx < w->size; kx++)
                 for (uint32_t y = 0; y < w->out_height; y++, in += w->out_width) {
-                    const int64_t to = (int64_t)y * w->stride + ky - w->padding;
+                    const int64_t to = (int64_t)y * w->stride_y + ky - w->padding_y;
 
                     if (to >= 0 && to < w->height)
                         columns_to_line(in, w, kx, plane + (size_t)to * w->width);
@@ -94,10 +94,10 @@ static size_t clipped(uint32_t at, uint32_t shift, uint32_t padding, uint32_t si
 
 static struct part part_of(const struct window *w, uint32_t y, uint32_t x)
 {
-    const uint32_t top = y * w->stride, left = x * w->stride;
+    const uint32_t top = y * w->stride_y, left = x * w->stride;
 
-    return (struct part){ clipped(top, 0, w->padding, w->height),
-                          clipped(top, w->size, w->padding, w->height),
+    return (struct part){ clipped(top, 0, w->padding_y, w->height),
+                          clipped(top, w->size_y, w->padding_y, w->height),
                           clipped(left, 0, w->padding, w->width),
                           clipped(left, w->size, w->padding, w->width) };
 }

@@ -33,20 +33,33 @@ static void pool_sum(const real *in, size_t from, size_t to, size_t D, real fact
 
 static real share(enum pooling pooling, size_t from, size_t to)
 {
-    return pooling == POOL_AVERAGE ? 1 / (real)(to - from) : 1;
+    const real rows = (real)(to - from);
+
+    return pooling == POOL_AVERAGE       ? 1 / rows
+           : pooling == POOL_SQUARE_ROOT ? 1 / REAL_SQRT(rows)
+                                         : 1;
+}
+
+/* The rows that count: [*from, *to). */
+static void rows_of(enum pooling pooling, const uint32_t *starts, size_t i, size_t *from,
+                    size_t *to)
+{
+    *from = pooling == POOL_LAST ? starts[i + 1] - 1 : starts[i];
+    *to = pooling == POOL_FIRST ? starts[i] + 1 : starts[i + 1];
 }
 
 void NAME(sequence_pool_forward)(enum pooling pooling, const void *in, const uint32_t *starts,
                                  size_t n, size_t D, uint32_t *at, void *of_out)
 {
     real *out = of_out;
+    size_t from, to;
 
     for (size_t i = 0; i < n; i++) {
+        rows_of(pooling, starts, i, &from, &to);
         if (pooling == POOL_MAX)
-            pool_max(in, starts[i], starts[i + 1], D, at + i * D, out + i * D);
+            pool_max(in, from, to, D, at + i * D, out + i * D);
         else
-            pool_sum(in, starts[i], starts[i + 1], D, share(pooling, starts[i], starts[i + 1]),
-                     out + i * D);
+            pool_sum(in, from, to, D, share(pooling, from, to), out + i * D);
     }
 }
 
@@ -55,20 +68,32 @@ void NAME(sequence_pool_backward)(enum pooling pooling, const void *of_dout, con
 {
     const real *dout = of_dout;
     real *din = of_din;
+    size_t from, to;
 
-    if (pooling == POOL_MAX)
+    if (pooling == POOL_MAX || pooling == POOL_FIRST || pooling == POOL_LAST)
         memset(din, 0, (size_t)starts[n] * D * sizeof *din);
     for (size_t i = 0; i < n; i++, dout += D) {
         const real factor = share(pooling, starts[i], starts[i + 1]);
 
+        rows_of(pooling, starts, i, &from, &to);
         if (pooling == POOL_MAX)
             for (size_t d = 0; d < D; d++)
                 din[(size_t)at[i * D + d] * D + d] = dout[d];
         else
-            for (size_t row = starts[i]; row < starts[i + 1]; row++)
+            for (size_t row = from; row < to; row++)
                 for (size_t d = 0; d < D; d++)
                     din[row * D + d] = factor * dout[d];
     }
+}
+
+void NAME(expand_rows)(const void *of_in, const uint32_t *starts, size_t n, size_t D, void *of_out)
+{
+    const real *in = of_in;
+    real *out = of_out;
+
+    for (size_t i = 0; i < n; i++, in += D)
+        for (size_t row = starts[i]; row < starts[i + 1]; row++, out += D)
+            memcpy(out, in, D * sizeof *out);
 }
 
 /* The place in the sequence that offset k of a row's window looks at; false: outside. */

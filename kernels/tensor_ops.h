@@ -12,12 +12,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum pooling { POOL_SUM, POOL_AVERAGE, POOL_MAX };
+/* FIRST, LAST and SQUARE_ROOT (the sum over the root of the rows) are of sequences alone. */
+enum pooling { POOL_SUM, POOL_AVERAGE, POOL_MAX, POOL_FIRST, POOL_LAST, POOL_SQUARE_ROOT };
+
+/* Functions of one value. */
+enum curve {
+    CURVE_EXPONENTIAL,
+    CURVE_LOG,
+    CURVE_ABS,
+    CURVE_SQUARE,
+    CURVE_BRELU,    /* between 0 and 24 */
+    CURVE_SOFTRELU, /* ln(1 + e^x) */
+    CURVE_STANH     /* 1.7159 tanh(2/3 x) */
+};
+
+/* Costs of one value y beside another one, t. */
+enum pair_cost {
+    PAIR_BINARY,   /* -(t ln y + (1 - t) ln(1 - y)) */
+    PAIR_RANK,     /* ln(1 + e^y) - t y */
+    PAIR_SMOOTH_L1 /* d^2 / 2 where d = |y - t| is below 1, else d - 1/2 */
+};
 
 /* A window that moves over images of C channels. */
 struct window {
-    uint32_t channels, height, width; /* of what it moves over */
-    uint32_t size, stride, padding;
+    uint32_t channels, height, width;     /* of what it moves over */
+    uint32_t size, stride, padding;       /* along a line */
+    uint32_t size_y, stride_y, padding_y; /* along a column */
     uint32_t out_height, out_width;
 };
 
@@ -53,6 +73,11 @@ struct tensor_ops {
     void (*tanh_backward)(const void *y, const void *dy, size_t N, void *dx);
     void (*relu_forward)(const void *x, size_t N, void *y); /* in place allowed */
     void (*relu_backward)(const void *y, const void *dy, size_t N, void *dx);
+    /* backward by y, but for CURVE_ABS and CURVE_SQUARE by x; in place allowed */
+    void (*curve_forward)(enum curve curve, const void *x, size_t N, void *y);
+    void (*curve_backward)(enum curve curve, const void *of, const void *dy, size_t N, void *dx);
+    /* y = slope * x + intercept */
+    void (*affine)(const void *x, size_t N, double slope, double intercept, void *y);
     /* y = x*mask; P(mask = 0) = rate, drawn from (seed, element) */
     void (*dropout_forward)(const void *x, size_t N, float rate, uint64_t seed, void *mask,
                             void *y);
@@ -67,6 +92,15 @@ struct tensor_ops {
                  const void *b, int accumulate, void *c);
 
     /* ---- rows ---- */
+    /* y[b, d] = x[b, d] * factors[b]; in place allowed */
+    void (*multiply_rows)(const void *x, const void *factors, size_t B, size_t D, void *y);
+    /* y[b, d] = x[b, d] * factors[d]; in place allowed */
+    void (*multiply_columns)(const void *x, const void *factors, size_t B, size_t D, void *y);
+    /* out[b] = the sum over d of x[b, d] * y[b, d] */
+    void (*dot_rows)(const void *x, const void *y, size_t B, size_t D, void *out);
+    /* the sum over N values; dy. */
+    double (*pair_forward)(enum pair_cost pair, const void *y, const void *t, size_t N);
+    void (*pair_backward)(enum pair_cost pair, const void *y, const void *t, size_t N, void *dy);
     void (*softmax_forward)(const void *x, size_t B, size_t D, void *y); /* in place allowed */
     void (*softmax_backward)(const void *y, const void *dy, size_t B, size_t D, void *dx);
     /* logits -> probabilities in place; the sum of the costs in nats, *host_errors as kernels.h */
@@ -89,6 +123,8 @@ struct tensor_ops {
                                   size_t n, size_t D, uint32_t *at, void *out);
     void (*sequence_pool_backward)(enum pooling pooling, const void *dout, const uint32_t *starts,
                                    size_t n, size_t D, const uint32_t *at, void *din);
+    /* out[row, D] = the row of in[n, D] that its sequence has */
+    void (*expand_rows)(const void *in, const uint32_t *starts, size_t n, size_t D, void *out);
     /* out[row, length * D] = the rows from row + first on, zeros outside the row's own sequence */
     void (*context_forward)(const void *in, const uint32_t *starts, size_t n, size_t D,
                             int32_t first, uint32_t length, void *out);
@@ -104,6 +140,21 @@ struct tensor_ops {
                          size_t n, uint32_t *at, void *out);
     void (*pool_backward)(enum pooling pooling, const void *dout, const struct window *window,
                           size_t n, const uint32_t *at, void *din);
+    /* base = 1 + scale * the squares of the size channels around; y = x * base^-power */
+    void (*map_norm_forward)(const void *x, size_t n, size_t C, size_t P, uint32_t size,
+                             double scale, double power, void *base, void *y);
+    void (*map_norm_backward)(const void *x, const void *base, const void *dy, size_t n, size_t C,
+                              size_t P, uint32_t size, double scale, double power, void *dx);
+    /* out[n, C / groups, P]: the largest of groups channels side by side; at u32: which */
+    void (*maxout_forward)(const void *in, size_t n, size_t C, size_t P, uint32_t groups,
+                           uint32_t *at, void *out);
+    void (*maxout_backward)(const void *dout, size_t n, size_t C, size_t P, uint32_t groups,
+                            const uint32_t *at, void *din);
+    /* image is channels, height and width; pad zeros before and behind each of them */
+    void (*pad_forward)(const void *in, size_t n, const uint32_t *image, const uint32_t *pad,
+                        void *out);
+    void (*pad_backward)(const void *dout, size_t n, const uint32_t *image, const uint32_t *pad,
+                         void *din);
     /* y = (x - mean) / sqrt(variance + epsilon) * gain + shift over [n, C, P], mean and variance
      * [C]. statistics: mean and biased variance of a batch. backward: also through those. */
     void (*norm_statistics)(const void *x, size_t n, size_t C, size_t P, void *mean,

@@ -160,31 +160,46 @@ int network_learner_evaluate(struct network_learner *l, const struct sample_set 
     return 0;
 }
 
+static int open_outputs(const struct network *network, struct network_outputs *ret,
+                        struct edl_error *error)
+{
+    ret->n = network->n_outputs;
+    for (uint32_t i = 0; i < ret->n; i++) {
+        const struct network_layer *layer = &network->layers[network->outputs[i]];
+
+        if (layer->shape.sequence > 0)
+            return edl_error_set(error, -EINVAL,
+                                 "%s has a row for each place of a sequence, not one for a sample",
+                                 layer->name);
+        ret->columns[i] = layer->shape.size;
+    }
+    return 0;
+}
+
 int network_learner_outputs(struct network_learner *l, const struct sample_set *samples,
-                            void (*take)(const float *values, size_t rows, size_t columns,
+                            void (*take)(const struct network_outputs *outputs, size_t rows,
                                          void *userdata),
                             void *userdata, struct edl_error *error)
 {
-    const struct network_layer *output = &l->network->layers[l->network->output];
     const size_t n_samples = sample_set_n(samples);
+    struct network_outputs outputs;
+    int r = open_outputs(l->network, &outputs, error);
 
-    if (output->shape.sequence > 0)
-        return edl_error_set(error, -EINVAL,
-                             "%s has a row for each place of a sequence, not one for a sample",
-                             output->name);
+    if (r < 0)
+        return r;
     for (size_t position = 0; position < n_samples;) {
         const uint32_t n = learner_batch_at(l, position, n_samples);
         struct plan_result result;
-        const float *values;
-        size_t rows;
-        int r = learner_remember(l, samples, position, n, error);
+        size_t rows = 0;
 
+        r = learner_remember(l, samples, position, n, error);
         if (r < 0)
             return r;
         learner_gather(l);
         plan_forward(l->plan, l->params, false, 0, &result);
-        values = plan_output(l->plan, &rows);
-        take(values, rows, output->shape.size, userdata);
+        for (uint32_t i = 0; i < outputs.n; i++)
+            outputs.values[i] = plan_output(l->plan, i, &rows);
+        take(&outputs, rows, userdata);
         position += n;
     }
     return 0;

@@ -9,6 +9,7 @@
 #include "trainer/declaration.h"
 #include "trainer/exchange.h"
 #include "trainer/learner.h"
+#include "trainer/network/network.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -88,10 +89,17 @@ int network_learner_measure(struct network_learner *learner, const struct sample
 int network_learner_evaluate(struct network_learner *learner, const struct sample_set *samples,
                              struct evaluation *ret, struct edl_error *error);
 
-/* network_learner_outputs - the network's output for each sample, batch by batch, in their order;
- * take is given rows and columns. -EINVAL: it is of a sequence; else fails as plan_batch. */
+/* What a network gives for some samples: of each output f32[rows, columns]. */
+struct network_outputs {
+    const float *values[NETWORK_OUTPUTS_MAX];
+    size_t columns[NETWORK_OUTPUTS_MAX];
+    uint32_t n;
+};
+
+/* network_learner_outputs - the network's outputs for each sample, batch by batch, in their order
+ * -EINVAL: one is of a sequence; else fails as plan_batch. */
 int network_learner_outputs(struct network_learner *learner, const struct sample_set *samples,
-                            void (*take)(const float *values, size_t rows, size_t columns,
+                            void (*take)(const struct network_outputs *outputs, size_t rows,
                                          void *userdata),
                             void *userdata, struct edl_error *error);
 

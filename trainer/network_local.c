@@ -11,47 +11,27 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
-#include "trainer/check_step.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
 #include "trainer/local_sgd.h"
-#include "trainer/network/check_gradients.h"
 #include "trainer/network/network.h"
-#include "trainer/network/random_batch.h"
 #include "trainer/network_begin.h"
-#include "trainer/network_data.h"
-#include "trainer/network_files.h"
 #include "trainer/network_learner.h"
-#include "trainer/network_saves.h"
+#include "trainer/network_predict.h"
 #include "trainer/network_servers.h"
-#include "trainer/progress.h"
+#include "trainer/network_study.h"
 #include "trainer/ps_client.h"
 #include "trainer/table.h"
 
-#define CHECK_LENGTH 8   /* ids of a sequence, at most */
-#define CHECK_ELEMENTS 2 /* of each parameter */
-#define FIRST_BATCHES 4  /* for the averages that a network keeps, before there is one */
+#define TIMED_BATCHES 100
+#define FIRST_BATCHES 4 /* for the averages that a network keeps, before there is one */
 
-struct study {
-    const struct network_job *job;
-    struct network_file file;
-    struct network *network;
-    struct network_data data;
-    struct declaration declaration;
-    struct table *table;             /* here, or */
-    struct network_servers *servers; /* on these, or */
-    struct local_sgd *local;         /* here between meetings on these */
-    uint64_t servers_wait_us;
-    struct network_learner *learner;
-    struct network_saves saves;
-    struct progress progress;
-};
-
-static void study_close(struct study *s)
+void study_close(struct study *s)
 {
     network_saves_close(&s->saves);
     s->learner = network_learner_free(s->learner);
@@ -86,7 +66,7 @@ static bool has_classes(const struct network *network)
     return false;
 }
 
-static int open_network(struct study *s, struct edl_error *error)
+int study_network(struct study *s, struct edl_error *error)
 {
     const bool has_data = s->data.n_inputs > 0;
     int r = network_file_parse(&s->file, s->job->arguments, has_data ? s->data.inputs : NULL,
@@ -162,7 +142,7 @@ static int open_parameters(struct study *s, struct edl_error *error)
 }
 
 /* The network's, with the numbers of the command line instead of its own. */
-static int declare(struct study *s, struct edl_error *error)
+int study_declare(struct study *s, struct edl_error *error)
 {
     int r = network_declaration(s->network, s->job->seed, &s->declaration, error);
 
@@ -192,7 +172,7 @@ static int open_learner(struct study *s, struct edl_error *error)
                                              .dropout_seed = seed_of(s->job),
                                              .on_batch = tell_batch,
                                              .batch_userdata = s };
-    int r = declare(s, error);
+    int r = study_declare(s, error);
 
     if (r < 0)
         return r;
@@ -300,7 +280,7 @@ static int study_read(struct study *s, const struct network_job *job, struct edl
     s->file.source = job->source;
     if (r >= 0)
         r = open_data(s, error);
-    return r < 0 ? r : open_network(s, error);
+    return r < 0 ? r : study_network(s, error);
 }
 
 /* study_begin - connects to the servers where there are some, and begins with the saved pass */
@@ -531,6 +511,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
     int r = study_read(&s, job, error);
 
     if (r >= 0)
+        r = network_may_train(s.network, error);
+    if (r >= 0)
         r = check_passes(&s, error);
     if (r >= 0 && saves(&s))
         r = open_saves(&s, error);
@@ -585,21 +567,24 @@ static int ask(const struct network_job *job,
     return r;
 }
 
-int network_test(const struct network_job *job, struct edl_error *error)
+/* Costs, predictions, or both. */
+static int test_saved(struct study *s, struct edl_error *error)
 {
-    return ask(job, test, error);
+    int r = s->job->predictions != NULL
+                ? network_predict_write(s->learner, s->data.test, s->job->predictions, error)
+                : network_may_train(s->network, error);
+
+    return r >= 0 && s->network->has_cost ? test(s, error) : r;
 }
 
-static void print_rows(const float *values, size_t rows, size_t columns, void *userdata)
+int network_test(const struct network_job *job, struct edl_error *error)
 {
-    (void)userdata;
-    for (size_t i = 0; i < rows * columns; i++)
-        printf("%.9g%c", (double)values[i], (i + 1) % columns == 0 ? '\n' : ',');
+    return ask(job, test_saved, error);
 }
 
 static int infer(struct study *s, struct edl_error *error)
 {
-    return network_learner_outputs(s->learner, s->data.test, print_rows, NULL, error);
+    return network_predict_print(s->learner, s->data.test, error);
 }
 
 int network_infer(const struct network_job *job, struct edl_error *error)
@@ -607,70 +592,46 @@ int network_infer(const struct network_job *job, struct edl_error *error)
     return ask(job, infer, error);
 }
 
-/* ---- gradients ---- */
+/* ---- time ---- */
 
-static void show(const struct gradient_check *check, void *userdata)
+/* Trains so many batches, pass after pass. */
+static int train_batches(struct study *s, uint64_t batches, struct edl_error *error)
 {
-    (void)userdata;
-    printf("%s%s step=%g cost=%.9g true_delta=%.9g analytic_delta=%.9g diff=%.3g%s\n", check->param,
-           check->one_element ? " (one element)" : "", check->step, check->cost,
-           check->measured * check->step, check->computed * check->step,
-           (check->measured - check->computed) * check->step, check->holds ? "" : " ***");
-}
+    const size_t n = sample_set_n(s->data.train), batch = (size_t)batch_of(s);
+    size_t position = 0;
+    int r = 0;
 
-static void show_step(const struct step_check *check, void *userdata)
-{
-    (void)userdata;
-    printf("%s, one step: gradient=%.9g diff=%.3g moved=%.9g diff=%.3g%s\n", check->param,
-           check->gradient, check->gradient_off, check->way, check->way_off,
-           check->holds ? "" : " ***");
-}
-
-static int checkgrad_step(struct study *s, const struct batch *batch, uint32_t *ret_failed,
-                          struct edl_error *error)
-{
-    struct step_check_config config = { .network = s->network,
-                                        .backend = s->job->backend,
-                                        .batch = batch,
-                                        .seed = s->job->seed,
-                                        .exchange = table_exchange,
-                                        .on_check = show_step };
-    int r = declare(s, error);
-
-    if (r >= 0)
-        r = table_new(&s->declaration, 0, 1, &s->table, error);
-    config.declaration = s->declaration;
-    config.exchange_userdata = s->table;
-    return r < 0 ? r : check_step(&config, ret_failed, error);
-}
-
-int network_checkgrad(const struct network_job *job, struct edl_error *error)
-{
-    struct study s = { .job = job };
-    struct batch *batch = NULL;
-    uint32_t failed = 0, stuck = 0;
-    int r = network_file_open(job->config, &s.file, error);
-
-    if (r >= 0)
-        r = open_network(&s, error);
-    if (r >= 0) {
-        struct gradient_check_config config = {
-            .network = s.network, .seed = job->seed, .n_elements = CHECK_ELEMENTS, .on_check = show
-        };
-
-        batch = random_batch_new(s.network, job->samples > 0 ? (uint32_t)job->samples : 2,
-                                 CHECK_LENGTH, job->seed);
-        config.batch = batch;
-        r = check_gradients(&config, &failed, error);
+    for (uint64_t i = 0; r >= 0 && i < batches; i++) {
+        if (position >= n)
+            position = 0;
+        r = train_until(s, &position, MIN_OF(position + batch, n), error);
     }
+    return r;
+}
+
+int network_time(const struct network_job *job, struct edl_error *error)
+{
+    const uint64_t batches = job->test_period > 0 ? job->test_period : TIMED_BATCHES;
+    struct study s;
+    uint64_t before_us;
+    int r = study_read(&s, job, error);
+
     if (r >= 0)
-        r = checkgrad_step(&s, batch, &stuck, error);
-    failed += stuck;
-    if (r >= 0 && failed > 0)
-        r = edl_error_set(error, -EDOM, "%u comparisons do not hold, marked ***", failed);
-    else if (r >= 0)
-        printf("all gradients of %s hold\n", job->source != NULL ? job->source : s.file.path);
-    (void)random_batch_free(batch);
+        r = network_may_train(s.network, error);
+    if (r >= 0)
+        r = study_begin(&s, error);
+    if (r >= 0)
+        r = pull(&s, error);
+    before_us = clock_read_us(CLOCK_MONOTONIC);
+    if (r >= 0)
+        r = train_batches(&s, batches, error);
+    if (r >= 0) {
+        const double ms =
+            (double)(clock_read_us(CLOCK_MONOTONIC) - before_us) / 1e3 / (double)batches;
+
+        printf("%" PRIu64 " batches of %" PRIu64 ": %.3f ms a batch, %.0f samples/s\n", batches,
+               batch_of(&s), ms, (double)batch_of(&s) / ms * 1e3);
+    }
     study_close(&s);
     return r;
 }

@@ -11,14 +11,15 @@ struct edl_backend;
 struct edl_error;
 
 struct network_job {
-    const char *config;     /* name or file */
-    const char *source;     /* what config was made from and is saved as, NULL: itself */
-    const char *arguments;  /* "depth=20", NULL: the file's own */
-    const char *data;       /* network_data_open */
-    const char *save_dir;   /* pass-00000 and so on go there, NULL: nothing is saved */
-    const char *init_model; /* a saved pass, NULL: start values; with servers trainer 0 reads it */
-    uint64_t samples;       /* of generated data; of checkgrad's batch */
-    uint64_t passes, batch; /* UINT64_MAX, 0: the file's */
+    const char *config;      /* name or file */
+    const char *source;      /* what config was made from and is saved as, NULL: itself */
+    const char *arguments;   /* "depth=20", NULL: the file's own */
+    const char *data;        /* network_data_open */
+    const char *save_dir;    /* pass-00000 and so on go there, NULL: nothing is saved */
+    const char *predictions; /* a test writes its outputs to this folder, NULL: nowhere */
+    const char *init_model;  /* a saved pass, NULL: start values; with servers trainer 0 reads it */
+    uint64_t samples;        /* of generated data; of checkgrad's batch */
+    uint64_t passes, batch;  /* UINT64_MAX, 0: the file's */
     uint64_t push_every, seed, log_period, saving_period;
     uint64_t saving_period_batches; /* 0: nothing is saved within a pass */
     uint64_t test_period;           /* batches between tests; 0: one behind each pass */
@@ -52,9 +53,14 @@ int network_train(const struct network_job *job, struct edl_error *error);
 /* network_test - the cost of a saved pass on the test samples */
 int network_test(const struct network_job *job, struct edl_error *error);
 
-/* network_infer - what the network's output is for each test sample: a line of numbers with commas
- * -EINVAL: the output has many rows for a sample */
+/* network_infer - what the network's output is for each test sample: a line of numbers with commas,
+ * and a ; between outputs
+ * -EINVAL: an output has many rows for a sample */
 int network_infer(const struct network_job *job, struct edl_error *error);
+
+/* network_time - how long a batch of a training takes; trains test_period of them (0: 100), and
+ * keeps nothing */
+int network_time(const struct network_job *job, struct edl_error *error);
 
 /* network_checkgrad - a line for each comparison; -EDOM: some do not hold */
 int network_checkgrad(const struct network_job *job, struct edl_error *error);

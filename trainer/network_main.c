@@ -21,9 +21,10 @@
 static const char usage[] =
     "Usage: edl-trainer --local --config=NETWORK --data=DATA [OPTION VALUE]...\n"
     "       edl-trainer test|infer --config=NETWORK --data=DATA --init_model_path=DIR\n"
-    "       edl-trainer checkgrad --config=NETWORK\n\n"
-    "Trains a network alone, tests a saved pass or prints its outputs, or compares gradients with "
-    "differences.\n"
+    "       edl-trainer checkgrad --config=NETWORK\n"
+    "       edl-trainer time --config=NETWORK --data=DATA [--test_period=BATCHES]\n\n"
+    "Trains a network alone, tests a saved pass or prints its outputs, compares gradients with "
+    "differences, or tells how long a batch takes.\n"
     "NETWORK is the name of one that ships, a file (edl-network(5)), or a "
     "trainer_config.py.\n\nOptions:\n";
 
@@ -31,10 +32,8 @@ static const struct {
     const char *word;
     int (*run)(const struct network_job *job, struct edl_error *error);
 } commands[] = {
-    { "train", network_train },
-    { "test", network_test },
-    { "infer", network_infer },
-    { "checkgrad", network_checkgrad },
+    { "train", network_train },         { "test", network_test }, { "infer", network_infer },
+    { "checkgrad", network_checkgrad }, { "time", network_time },
 };
 
 static size_t command_of(int argc, char **argv)
@@ -234,6 +233,9 @@ static size_t common_options(struct network_job *job, struct words *words, struc
           .fallback = "0",
           .u64 = &job->save_only_one,
           .help = "1: a save that is whole removes the one before it" },
+        { .name = "predict_output_dir",
+          .text = &job->predictions,
+          .help = "of test: rank-00000 with the outputs of the samples goes there" },
         { .name = "init_model_path",
           .text = &job->init_model,
           .help = "a saved pass to begin with" },

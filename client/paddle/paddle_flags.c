@@ -27,7 +27,7 @@
     }
 
 static const struct paddle_flag_row rows[] = {
-    [FLAG_JOB] = { "job", "train", FLAG_TEXT, TRAIN, "train, test or checkgrad" },
+    [FLAG_JOB] = { "job", "train", FLAG_TEXT, TRAIN, "train, test, checkgrad or time" },
     [FLAG_CONFIG] = { "config", "", FLAG_TEXT, TRAIN,
                       "a network's name, its JSON file, or trainer_config.py" },
     [FLAG_CONFIG_ARGS] = { "config_args", "", FLAG_TEXT, TRAIN, "NAME=VALUE,... for the network" },
@@ -51,6 +51,8 @@ static const struct paddle_flag_row rows[] = {
                                "a saved pass to begin with, or to test" },
     [FLAG_LOAD_MISSING] = { "load_missing_parameter_strategy", "fail", FLAG_TEXT, TRAIN,
                             "of a parameter without a file: fail, rand or zero" },
+    [FLAG_PREDICT_DIR] = { "predict_output_dir", "", FLAG_TEXT, TRAIN,
+                           "of --job=test: the outputs of the samples go there" },
     [FLAG_TEST_PERIOD] = { "test_period", "0", FLAG_COUNT, TRAIN,
                            "batches between tests; 0: one after each pass" },
     [FLAG_LOG_PERIOD] = { "log_period", "100", FLAG_COUNT, TRAIN,
@@ -109,7 +111,6 @@ static const struct paddle_flag_row rows[] = {
     IDLE("distribute_test", FLAG_BOOL, "0"),
     IDLE("model_list", FLAG_TEXT, ""),
     IDLE("feat_file", FLAG_TEXT, ""),
-    IDLE("predict_output_dir", FLAG_TEXT, ""),
     IDLE("thread_local_rand_use_global_seed", FLAG_BOOL, "0"),
     IDLE("checkgrad_eps", FLAG_REAL, "1e-05"),
     IDLE("log_clipping", FLAG_BOOL, "0"),

@@ -183,9 +183,14 @@ static int check_train(const struct paddle_flags *flags, struct edl_error *error
         (void)edl_error_set(error, -EINVAL, "--config is missing");
         return edl_error_remedy(error, "name a network: --config=recommendation, or a file");
     }
-    if (!streq(job, "train") && !streq(job, "test") && !streq(job, "checkgrad"))
+    if (!streq(job, "train") && !streq(job, "test") && !streq(job, "checkgrad") &&
+        !streq(job, "time"))
         return edl_error_set(error, -EINVAL,
-                             "--job is \"%.40s\"; train, test and checkgrad there are", job);
+                             "--job is \"%.40s\"; train, test, checkgrad and time there are", job);
+    if (*flags->values[FLAG_PREDICT_DIR] != '\0' && !streq(job, "test")) {
+        (void)edl_error_set(error, -EINVAL, "--predict_output_dir is for --job=test");
+        return edl_error_remedy(error, "add --job=test and --init_model_path=DIR/pass-00000");
+    }
     return 0;
 }
 
@@ -269,6 +274,9 @@ int paddle_train(const struct paddle_flags *flags, const char *socket, const cha
     add_given(flags, FLAG_SEED, "seed", ret);
     add_given(flags, FLAG_INIT_MODEL_PATH, "init_model_path", ret);
     add_given(flags, FLAG_LOAD_MISSING, "load_missing_parameter_strategy", ret);
+    add_given(flags, FLAG_PREDICT_DIR, "predict_output_dir", ret);
+    if (streq(job, "time"))
+        add_given(flags, FLAG_TEST_PERIOD, "test_period", ret);
     add(ret, "--log-style=glog");
     add(ret, "--device=%s", paddle_flag_is(flags, FLAG_USE_GPU) ? "cuda" : "cpu");
     if (*flags->values[FLAG_DATA] != '\0')
@@ -362,7 +370,8 @@ static const unsigned ways[PADDLE_FLAGS_USED] = {
     [FLAG_START_PASS] = ALONE | SERVED,
     [FLAG_INIT_MODEL_PATH] = BY_HAND,
     [FLAG_LOAD_MISSING] = BY_HAND,
-    [FLAG_TEST_PERIOD] = ALONE | SERVED,
+    [FLAG_PREDICT_DIR] = TEST,
+    [FLAG_TEST_PERIOD] = TEST | ALONE | SERVED,
     [FLAG_LOG_PERIOD] = ALONE | SERVED | OF_JOB,
     [FLAG_DOT_PERIOD] = ALONE | SERVED,
     [FLAG_SEED] = BY_HAND | OF_JOB,

@@ -13,10 +13,15 @@ import traceback
 from typing import Any, Dict, List, Optional
 
 from .paddle import ConfigError, install
-from .paddle._errors import nearest
+from .paddle._errors import nearest, working
 from .paddle._graph import GRAPH, behind
+from .paddle._program_words import ELSEWHERE
+from .paddle._program_words import NAMES as PROGRAM_WORDS
 from .paddle._network import inputs_of, network, settle_types, to_text
 from .paddle._provider import write_sources
+from .paddle._python2 import python2_error
+from .paddle._refused import NAMES as REFUSED
+from .paddle._settings import get_config_arg
 
 
 def _arguments(text: Optional[str]) -> Dict[str, str]:
@@ -50,12 +55,20 @@ def _run(file: str, names: Dict[str, Any]) -> None:
         exec(compile(text, file, "exec"), names)
     except ConfigError:
         raise
-    except NameError as error:
-        name = str(error).split("'")[1] if "'" in str(error) else str(error)
-        known = [key for key in names if not key.startswith("__")]
-        raise ConfigError(f"there is no name {name}", nearest(name, known), _line_of(error, file)) from None
     except Exception as error:  # pylint: disable=broad-except
-        raise ConfigError(f"{type(error).__name__}: {error}", "", _line_of(error, file)) from error
+        raise _told(error, file, names) from (None if isinstance(error, NameError) else error)
+
+
+def _told(error: Exception, file: str, names: Dict[str, Any]) -> ConfigError:
+    """What a program has raised, with its line."""
+    old = python2_error(error)
+    if old is not None:
+        error.__suppress_context__ = True
+        return old
+    if isinstance(error, NameError):
+        name = str(error).split("'")[1] if "'" in str(error) else str(error)
+        return ConfigError(f"there is no name {name}", nearest(name, working(names)), _line_of(error, file))
+    return ConfigError(f"{type(error).__name__}: {error}", "", _line_of(error, file))
 
 
 def evaluate(file: str, arguments: Optional[str] = None) -> None:
@@ -66,9 +79,10 @@ def evaluate(file: str, arguments: Optional[str] = None) -> None:
     for folder in (os.path.dirname(os.path.abspath(file)), os.getcwd()):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    _run(file, {"__name__": "__main__", "__file__": file})
+    _run(file, {**REFUSED, **PROGRAM_WORDS, "get_config_arg": get_config_arg, "__name__": "__main__", "__file__": file})
     if not GRAPH.outputs:
         raise ConfigError(f"{file} has no outputs", "outputs(classification_cost(...))", "")
+    GRAPH.settle()
 
 
 def write(file: str, folder: str, with_data: bool) -> str:
@@ -77,6 +91,8 @@ def write(file: str, folder: str, with_data: bool) -> str:
     os.makedirs(folder, exist_ok=True)
     if with_data and GRAPH.sources is not None:
         write_sources(os.path.join(folder, "data"))
+    elif with_data and GRAPH.old_data:
+        raise ConfigError(f"{GRAPH.old_data}(...) names data that nothing here reads", ELSEWHERE, "")
     settle_types(layers)
     print("The input order is [" + ", ".join(layer.name for layer in inputs_of(layers)) + "]")
     print("The output order is [" + ", ".join(layer.name for layer in GRAPH.outputs) + "]")
@@ -98,12 +114,18 @@ def main(argv: Optional[List[str]] = None) -> int:
         evaluate(options.file, options.config_args)
         write(options.file, options.out, not options.no_data)
     except ConfigError as error:
-        if error.__cause__ is not None:
+        if error.__cause__ is not None and python2_error(error.__cause__) is None:
             traceback.print_exception(type(error.__cause__), error.__cause__, error.__cause__.__traceback__)
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    except Exception as error:  # pylint: disable=broad-except
+        old = python2_error(error)
+        if old is None:
+            raise
+        print(old, file=sys.stderr)
         return 1
     return 0
 

@@ -180,7 +180,7 @@ class Errors(Case):
         self.refused("a = data_layer('a', 2)\na = data_layer('a', 2)\n", "config.py:3:", "two layers are called a")
         self.refused("settings(batch_size=1, model_average=1)\n", "config.py:2:", "model_average")
         self.refused("y = fc_layer(input=data_layer('a', 5), size=10)\n" + CLASSES, "config.py:3:", "softmax")
-        self.refused("outputs(data_layer('a', 5))\n", "outputs() has a, which is no cost")
+        self.refused("outputs(data_layer('a', 5))\n", "outputs() has a data_layer")
         self.refused("x = 1\n", "has no outputs")
         self.refused("1 / 0\n", "config.py:2:", "ZeroDivisionError")
 

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python EDL_PYTHON=$python TMPDIR=$work/tmp
 mkdir "$work/tmp"
-(cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_trainer_config.py tests/test_paddle_arguments.py)
+(cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_trainer_config.py tests/test_paddle_arguments.py tests/test_paddle_words.py)
 
 # ---- a tower for films, one for users, and their likeness; the data through a provider ----
 cp "$EDL_SOURCE_DIR"/tests/lib/recommendation/*.py "$work"

@@ -23,6 +23,14 @@
     "{\"inputs\":[" inputs "],\"layers\":[" layers "],\"cost\":" cost "}"
 #define ERROR_OF(layer) "{\"kind\":\"square_error\",\"input\":\"" layer "\",\"label\":\"y\"}"
 #define CLASS_OF(layer) "{\"kind\":\"cross_entropy\",\"input\":\"" layer "\",\"label\":\"c\"}"
+#define COST(kind, layer, more)                                                                    \
+    "{\"kind\":\"" kind "\",\"input\":\"" layer "\",\"label\":\"y\"" more "}"
+#define CURVE(word, intercept)                                                                     \
+    NETWORK(DENSE("in", 5) "," DENSE("y", 6),                                                      \
+            BEFORE(                                                                                \
+                6) ",{\"kind\":\"slope\",\"name\":\"o\",\"slope\":-0.7,\"intercept\":" intercept   \
+                   ",\"activation\":\"" word "\",\"dropout\":0.2}",                                \
+            ERROR_OF("o"))
 /* a layer in front, so that the one in question has a gradient to its input */
 #define BEFORE(size) "{\"kind\":\"fc\",\"name\":\"x\",\"input\":\"in\",\"size\":" #size "}"
 
@@ -142,6 +150,105 @@ static const struct {
               "{\"kind\":\"batch_norm\",\"input\":\"in\"},{\"kind\":\"fc\",\"size\":5},{\"kind\":"
               "\"batch_norm\",\"name\":\"o\",\"activation\":\"linear\"}",
               ERROR_OF("o")) },
+    { "activation exponential", CURVE("exponential", "0") },
+    { "activation log", CURVE("log", "2") },
+    { "activation abs", CURVE("abs", "0") },
+    { "activation square", CURVE("square", "0") },
+    { "activation stanh", CURVE("stanh", "0") },
+    { "activation softrelu", CURVE("softrelu", "0") },
+    { "activation brelu", CURVE("brelu", "0.1") },
+    { "product, of rows with a factor too",
+      NETWORK(DENSE("in", 5) "," DENSE("y", 6),
+              BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"z\",\"input\":\"in\",\"size\":6},"
+                        "{\"kind\":\"product\",\"name\":\"p\",\"inputs\":[\"x\",\"z\"],"
+                        "\"scale\":3},{\"kind\":\"fc\",\"name\":\"w\",\"input\":\"in\","
+                        "\"size\":1},{\"kind\":\"product\",\"name\":\"o\",\"inputs\":[\"w\","
+                        "\"p\"],\"scale\":2}",
+              ERROR_OF("o")) },
+    { "dotmul, and of one weight",
+      NETWORK(DENSE("in", 5) "," DENSE("y", 6),
+              BEFORE(6) ",{\"kind\":\"dotmul\",\"name\":\"d\"},{\"kind\":\"dotmul\",\"name\":"
+                        "\"e\",\"scalar\":true},{\"kind\":\"dotmul\",\"name\":\"o\",\"scalar\":"
+                        "true,\"param\":{\"name\":\"_e.w0\"}}",
+              ERROR_OF("o")) },
+    { "shift, and of channels",
+      NETWORK(IMAGE("in", 2, 2, 2, 8) "," DENSE("y", 8),
+              BEFORE(8) ",{\"kind\":\"shift\",\"name\":\"s\"},{\"kind\":\"shift\",\"name\":\"o\","
+                        "\"channels\":2,\"activation\":\"tanh\"}",
+              ERROR_OF("o")) },
+    { "slice and repeat_row",
+      NETWORK(DENSE("in", 5) "," DENSE("y", 9),
+              BEFORE(6) ",{\"kind\":\"slice\",\"offset\":2,\"size\":3},{\"kind\":\"repeat_row\","
+                        "\"name\":\"o\",\"size\":9}",
+              ERROR_OF("o")) },
+    { "expand, and seqpool first, last and square_root",
+      NETWORK(SEQUENCE("ids", 7) "," DENSE("in", 5) "," DENSE("y", 6),
+              "{\"kind\":\"fc\",\"name\":\"x\",\"input\":\"in\",\"size\":2},{\"kind\":\"table\","
+              "\"name\":\"t\",\"input\":\"ids\",\"size\":2},{\"kind\":\"expand\",\"name\":\"e\","
+              "\"inputs\":[\"x\",\"t\"]},{\"kind\":\"product\",\"name\":\"p\",\"inputs\":[\"e\","
+              "\"t\"]},{\"kind\":\"seqpool\",\"name\":\"f\",\"input\":\"p\",\"pooling\":\"first\"},"
+              "{\"kind\":\"seqpool\",\"name\":\"l\",\"input\":\"p\",\"pooling\":\"last\"},"
+              "{\"kind\":\"seqpool\",\"name\":\"r\",\"input\":\"p\",\"pooling\":"
+              "\"square_root\"},{\"kind\":\"concat\",\"name\":\"o\",\"inputs\":[\"f\",\"l\","
+              "\"r\"]}",
+              ERROR_OF("o")) },
+    { "expand by ids",
+      NETWORK(SEQUENCE("ids", 7) "," DENSE("in", 5) "," DENSE("y", 2),
+              "{\"kind\":\"fc\",\"name\":\"x\",\"input\":\"in\",\"size\":2},{\"kind\":"
+              "\"expand\",\"inputs\":[\"x\",\"ids\"]},{\"kind\":\"seqpool\",\"name\":\"o\","
+              "\"pooling\":\"sum\"}",
+              ERROR_OF("o")) },
+    { "conv in groups, with other sides",
+      NETWORK(IMAGE("in", 4, 5, 6, 120) "," DENSE("y", 5),
+              "{\"kind\":\"conv\",\"input\":\"in\",\"filter\":2,\"filter_y\":3,\"filters\":4,"
+              "\"padding\":1,\"padding_y\":0,\"stride\":2,\"stride_y\":1,\"groups\":2,"
+              "\"activation\":\"tanh\"},{\"kind\":\"conv\",\"filter\":1,\"filter_y\":2,"
+              "\"filters\":6,\"groups\":2,\"activation\":\"linear\"},{\"kind\":\"pool\","
+              "\"filter\":2,\"filter_y\":1,\"stride\":2,\"stride_y\":1},{\"kind\":\"fc\","
+              "\"name\":\"o\",\"size\":5}",
+              ERROR_OF("o")) },
+    { "deconv",
+      NETWORK(IMAGE("in", 2, 2, 3, 12) "," DENSE("y", 5),
+              "{\"kind\":\"deconv\",\"input\":\"in\",\"filter\":3,\"stride\":2,\"padding\":1,"
+              "\"filters\":3,\"activation\":\"tanh\"},{\"kind\":\"deconv\",\"filter\":2,"
+              "\"filter_y\":1,\"filters\":2,\"bias\":false,\"activation\":\"linear\"},{\"kind\":"
+              "\"fc\",\"name\":\"o\",\"size\":5}",
+              ERROR_OF("o")) },
+    { "map_norm, maxout, pad",
+      NETWORK(IMAGE("in", 1, 4, 4, 16) "," DENSE("y", 5),
+              "{\"kind\":\"conv\",\"input\":\"in\",\"filter\":3,\"filters\":6,\"activation\":"
+              "\"linear\"},{\"kind\":\"map_norm\",\"size\":3,\"scale\":0.5,\"power\":0.75},"
+              "{\"kind\":\"pad\",\"pad\":[0,2,1,0,0,1]},{\"kind\":\"maxout\",\"groups\":2},"
+              "{\"kind\":\"fc\",\"name\":\"o\",\"size\":5}",
+              ERROR_OF("o")) },
+    { "batch_norm without a bias",
+      NETWORK(IMAGE("in", 1, 4, 4, 16) "," DENSE("y", 32),
+              "{\"kind\":\"conv\",\"input\":\"in\",\"filter\":3,\"filters\":2,\"padding\":1,"
+              "\"activation\":\"linear\"},{\"kind\":\"batch_norm\",\"name\":\"o\",\"bias\":false,"
+              "\"batch_statistics\":true,\"activation\":\"tanh\"}",
+              ERROR_OF("o")) },
+    { "costs of pairs, with weights",
+      NETWORK(
+          DENSE("in", 5) "," DENSE("y", 6) "," DENSE("w", 1),
+          BEFORE(6) ",{\"kind\":\"slope\",\"name\":\"s\",\"activation\":\"sigmoid\"},{\"kind\":"
+                    "\"slope\",\"name\":\"l\",\"input\":\"x\",\"slope\":3},{\"kind\":\"slope\","
+                    "\"name\":\"r\",\"input\":\"x\"}",
+          "[" COST("binary_cross_entropy", "s", "") "," COST(
+              "smooth_l1", "l",
+              ",\"weight\":\"w\"") "," COST("rank", "r",
+                                            ",\"weight\":\"w\",\"coeff\":0.5") ","
+                                                                               "{\"kind\":\"sum\","
+                                                                               "\"input\":\"x\","
+                                                                               "\"coeff\":2}]") },
+    { "weights of square error and cross entropy",
+      NETWORK(
+          DENSE("in", 5) "," DENSE("y", 6) "," DENSE("w", 1) "," ID("c", 3),
+          BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":\"softmax\"}",
+          "[" COST("square_error", "x",
+                   ",\"weight\":\"w\",\"coeff\":3") ",{\"kind\":"
+                                                    "\"cross_entropy\",\"input\":\"o\",\"label\":"
+                                                    "\"c\",\"weight\":\"w\",\"coeff\":"
+                                                    "0.5}]") },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

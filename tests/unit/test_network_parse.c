@@ -71,7 +71,7 @@ static const struct {
     { "{" IN "\"layers\":[" ONE "]}", "cost: is missing", NULL },
     { "{" IN "\"layers\":[" ONE "],\"cost\":[]}", "there must be at least one", NULL },
     { "{" IN "\"layers\":[" ONE "],\"cost\":{\"kind\":\"fc\",\"label\":\"y\"}}",
-      "must be cross_entropy or square_error", NULL },
+      "there is no such cost; there are: cross_entropy square_error", NULL },
     { "{" IN "\"layers\":[" ONE "],\"cost\":{\"kind\":\"square_error\"}}", "label: is missing",
       NULL },
     { "{\"inputs\":[{\"name\":\"c\",\"type\":\"integer\",\"size\":3}],\"layers\":[{\"kind\":\"fc\","
@@ -108,7 +108,7 @@ static const struct {
     { "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":4}],\"layers\":[{\"kind\":\"conv\","
       "\"input\":\"x\",\"filter\":3,\"filters\":1}],\"cost\":{\"kind\":\"square_error\",\"label\":"
       "\"x\"}}",
-      "a window of 3 is larger than the image of 2 x 2", NULL },
+      "a window of 3 x 3 is larger than the image of 2 x 2", NULL },
     { "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":4}],\"layers\":[{\"kind\":\"fc\","
       "\"input\":\"x\",\"size\":4,\"param\":{\"name\":\"../w\"}}],\"cost\":{\"kind\":"
       "\"square_error\",\"label\":\"x\"}}",

@@ -190,7 +190,7 @@ TEST(test_dropout)
     machine_open(&m, network, tensor_ops_f64(), 4, 7);
     assert_int_equal(plan_batch(m.plan, batch, NULL), 0);
     plan_forward(m.plan, m.params, true, 3, &result);
-    out = plan_output(m.plan, &rows);
+    out = plan_output(m.plan, 0, &rows);
     assert_int_equal(rows, 4);
     for (size_t i = 0; i < 256; i++) {
         assert_true(out[i] == 0 || out[i] == (double)x[i]);
@@ -223,7 +223,7 @@ TEST(test_batch_norm)
     assert_true(*(double *)m.params[param_of(network, "_o.w0")] == 1);
     assert_int_equal(plan_batch(m.plan, &batch, NULL), 0);
     plan_forward(m.plan, m.params, true, 0, &result);
-    out = plan_output(m.plan, &rows);
+    out = plan_output(m.plan, 0, &rows);
     for (size_t i = 0; i < 4; i++)
         assert_float_equal(out[i], ((double)x[i] - 3) / sqrt(3.5 + 1e-5), 1e-12);
     assert_float_equal(*(double *)m.params[param_of(network, "_o.w1")], 0.3, 1e-6);
@@ -249,7 +249,7 @@ TEST(test_start_of_recommendation)
     machine_open(&m, network, tensor_ops_f32(), 64, 7);
     assert_int_equal(plan_batch(m.plan, batch, NULL), 0);
     plan_forward(m.plan, m.params, false, 0, &result);
-    out = plan_output(m.plan, &rows);
+    out = plan_output(m.plan, 0, &rows);
     for (size_t i = 0; i < rows; i++) {
         assert_true(fabsf(out[i]) <= 5.0f);
         squares += pow((double)batch->slots[7].values[i] - (double)out[i], 2);

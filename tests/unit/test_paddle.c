@@ -300,7 +300,9 @@ TEST(test_what_a_trainer_cannot_do)
         const char *words[2], *text;
     } cases[] = {
         { { "--port=1", "--comment=x" }, "--config is missing" },
-        { { "--config=x", "--job=time" }, "--job is \"time\"" },
+        { { "--config=x", "--job=tim" },
+          "--job is \"tim\"; train, test, checkgrad and time there are" },
+        { { "--config=x", "--predict_output_dir=y" }, "--predict_output_dir is for --job=test" },
     };
 
     for (size_t i = 0; i < ELEMENTS(cases); i++) {

@@ -15,12 +15,8 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
                                  "%s has %u values a row, but %s has %u: they cannot be added",
                                  in->name, in->shape.size, first->name, first->shape.size);
     }
-    if (r >= 0) {
-        layer->shape.size = first->shape.size;
-        layer->shape.channels = first->shape.channels;
-        layer->shape.height = first->shape.height;
-        layer->shape.width = first->shape.width;
-    }
+    if (r >= 0)
+        layer_take_shape(layer, first);
     return r;
 }
 

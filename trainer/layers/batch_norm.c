@@ -31,14 +31,8 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
     if (r < 0)
         return r;
     layer->n_weights = 3;
-    layer->shape.size = in->shape.size;
-    layer->shape.channels = in->shape.channels;
-    layer->shape.height = in->shape.height;
-    layer->shape.width = in->shape.width;
-    r = network_add_bias(network, layer, channels, 1.0f, error);
-    if (r >= 0 && layer->bias == PARAM_NONE)
-        r = network_error(network, layer, "bias", error, "batch_norm always has one");
-    return r;
+    layer_take_shape(layer, in);
+    return network_add_bias(network, layer, channels, 1.0f, error);
 }
 
 static size_t channels_of(const struct network_layer *layer)
@@ -52,14 +46,23 @@ static void *statistic(const struct layer_run *run, int which)
     return (char *)run->kept + (size_t)which * channels_of(run->layer) * run->ops->element_bytes;
 }
 
+/* The bias; without one zeros, which lie in scratch. */
+static const void *shift_of(const struct layer_run *run, size_t C)
+{
+    if (run->layer->bias != PARAM_NONE)
+        return run->params[run->layer->bias];
+    run->ops->zero(run->scratch, C);
+    return run->scratch;
+}
+
 static void forward(const struct layer_run *run)
 {
     const struct network_layer *layer = run->layer;
     const size_t C = channels_of(layer), P = layer->shape.size / C;
     void *moving[] = { run->params[layer->weights[1]], run->params[layer->weights[2]] };
-    const void *gain = run->params[layer->weights[0]], *shift = run->params[layer->bias];
+    const void *gain = run->params[layer->weights[0]], *shift = shift_of(run, C);
 
-    if (!run->training) {
+    if (!run->training && !layer->options.batch_statistics) {
         run->ops->norm_forward(run->in[0].value, moving[MEAN], moving[VARIANCE], gain, shift,
                                EPSILON, run->rows, C, P, run->out);
         return;
@@ -68,7 +71,7 @@ static void forward(const struct layer_run *run)
                               statistic(run, VARIANCE));
     run->ops->norm_forward(run->in[0].value, statistic(run, MEAN), statistic(run, VARIANCE), gain,
                            shift, EPSILON, run->rows, C, P, run->out);
-    for (int i = MEAN; i <= VARIANCE; i++)
+    for (int i = MEAN; run->training && i <= VARIANCE; i++)
         run->ops->move_towards(statistic(run, i), C, (double)layer->options.moving_average,
                                moving[i]);
 }
@@ -78,12 +81,13 @@ static void backward(const struct layer_run *run)
     const struct network_layer *layer = run->layer;
     const size_t C = channels_of(layer), P = layer->shape.size / C;
     const uint32_t params[] = { layer->weights[0], layer->bias };
+    const int n = layer->bias == PARAM_NONE ? 1 : 2;
     char *scratch[] = { run->scratch, (char *)run->scratch + C * run->ops->element_bytes };
 
     run->ops->norm_backward(run->in[0].value, statistic(run, MEAN), statistic(run, VARIANCE),
                             run->params[params[0]], run->out_gradient, EPSILON, run->rows, C, P,
                             scratch[0], scratch[1], run->in[0].gradient);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < n; i++) {
         if (layer_adds(run, params[i]))
             run->ops->add(scratch[i], C, run->gradients[params[i]]);
         else

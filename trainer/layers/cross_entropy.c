@@ -4,6 +4,9 @@
  * Inputs: the layer with the softmax, and the class. The softmax is computed here, together with
  * the cost, in that layer's own values; its gradient takes their place in the backward pass. So no
  * other layer may read them. */
+#include <errno.h>
+
+#include "trainer/layers/cost_weight.h"
 #include "trainer/layers/layer.h"
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
@@ -28,6 +31,8 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
                              "%s has a row for each place of a "
                              "sequence, but the class is one a sample; pool it first",
                              in->name);
+    if (cost_weight_shape(network, layer, error) < 0)
+        return -EINVAL;
     in->taken_in = true;
     layer->shape = (struct layer_shape){ .size = 1 };
     return 0;
@@ -35,11 +40,17 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
 
 static void forward(const struct layer_run *run)
 {
-    uint32_t errors = 0;
+    const size_t rows = cost_is_weighted(run) ? 1 : run->rows;
 
-    *run->cost += run->ops->softmax_xent_forward((void *)run->in[0].value, run->in[1].targets,
-                                                 run->rows, run->in[0].size, &errors);
-    *run->errors += errors;
+    for (size_t row = 0; row < run->rows; row += rows) {
+        uint32_t errors = 0;
+        const double cost =
+            run->ops->softmax_xent_forward((void *)cost_row(run, 0, row), run->in[1].targets + row,
+                                           rows, run->in[0].size, &errors);
+
+        cost_add(run, cost, cost_weight(run, row));
+        *run->errors += errors;
+    }
     *run->counted += (double)run->rows;
 }
 
@@ -48,12 +59,13 @@ static void backward(const struct layer_run *run)
 {
     run->ops->softmax_xent_backward(run->in[0].gradient, run->in[1].targets, run->rows,
                                     run->in[0].size);
+    cost_scale(run, run->in[0].gradient);
 }
 
 const struct layer_kind layer_cross_entropy = { .name = "cross_entropy",
                                                 .unnamed = "__cost_%u__",
                                                 .inputs_min = 2,
-                                                .inputs_max = 2,
+                                                .inputs_max = 3,
                                                 .takes_ids = true,
                                                 .is_cost = true,
                                                 .reads_inputs = true,

@@ -66,8 +66,11 @@ struct layer_kind {
 };
 
 extern const struct layer_kind layer_input, layer_table, layer_fc, layer_concat, layer_addition,
-    layer_dropout, layer_seqpool, layer_context, layer_conv, layer_pool, layer_batch_norm,
-    layer_cos_sim, layer_cross_entropy, layer_square_error;
+    layer_dropout, layer_seqpool, layer_context, layer_conv, layer_deconv, layer_pool,
+    layer_batch_norm, layer_cos_sim, layer_slope, layer_product, layer_dotmul, layer_shift,
+    layer_slice, layer_repeat, layer_expand, layer_map_norm, layer_maxout, layer_maxid, layer_pad,
+    layer_cross_entropy, layer_square_error, layer_binary_cross_entropy, layer_rank,
+    layer_smooth_l1, layer_sum;
 
 /* layer_kind_find - by its name in the file; NULL: no such kind */
 const struct layer_kind *layer_kind_find(const char *name);
@@ -86,6 +89,10 @@ int layer_want_values(const struct network *network, const struct network_layer 
  */
 int layer_want_rows(const struct network *network, struct network_layer *layer,
                     struct edl_error *error);
+/* layer_take_shape - size and image of another layer; not whose rows it has */
+void layer_take_shape(struct network_layer *layer, const struct network_layer *from);
+/* layer_same_shape - the shape of the only input, which has values (a kind's shape) */
+int layer_same_shape(struct network *network, struct network_layer *layer, struct edl_error *error);
 /* layer_want_size - the key must be in the file */
 int layer_want_size(const struct network *network, const struct network_layer *layer,
                     const char *key, uint32_t value, struct edl_error *error);

@@ -6,10 +6,21 @@
 #include "trainer/layers/layer.h"
 
 static const struct layer_kind *const kinds[] = {
-    &layer_table,        &layer_fc,         &layer_concat,  &layer_addition,
-    &layer_dropout,      &layer_seqpool,    &layer_context, &layer_conv,
-    &layer_pool,         &layer_batch_norm, &layer_cos_sim, &layer_cross_entropy,
-    &layer_square_error,
+    &layer_table,        &layer_fc,
+    &layer_concat,       &layer_addition,
+    &layer_dropout,      &layer_seqpool,
+    &layer_context,      &layer_conv,
+    &layer_deconv,       &layer_pool,
+    &layer_batch_norm,   &layer_cos_sim,
+    &layer_slope,        &layer_product,
+    &layer_dotmul,       &layer_shift,
+    &layer_slice,        &layer_repeat,
+    &layer_expand,       &layer_map_norm,
+    &layer_maxout,       &layer_maxid,
+    &layer_pad,          &layer_cross_entropy,
+    &layer_square_error, &layer_binary_cross_entropy,
+    &layer_rank,         &layer_smooth_l1,
+    &layer_sum,
 };
 
 const struct layer_kind *layer_kind_at(size_t i)
@@ -63,6 +74,23 @@ int layer_want_rows(const struct network *network, struct network_layer *layer,
                                  first->name, in->name);
     }
     layer->shape = (struct layer_shape){ .sequence = first->shape.sequence };
+    return r;
+}
+
+void layer_take_shape(struct network_layer *layer, const struct network_layer *from)
+{
+    layer->shape.size = from->shape.size;
+    layer->shape.channels = from->shape.channels;
+    layer->shape.height = from->shape.height;
+    layer->shape.width = from->shape.width;
+}
+
+int layer_same_shape(struct network *network, struct network_layer *layer, struct edl_error *error)
+{
+    int r = layer_want_rows(network, layer, error);
+
+    if (r >= 0)
+        layer_take_shape(layer, layer_in(network, layer, 0));
     return r;
 }
 

@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* square_error.c - the cost of a regression: the sum of (y - t)^2, without a half */
+#include "trainer/layers/cost_weight.h"
 #include "trainer/layers/layer.h"
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
 {
-    const struct network_layer *y = layer_in(network, layer, 0), *t = layer_in(network, layer, 1);
-    int r = layer_want_rows(network, layer, error);
+    const struct network_layer *y = layer_in(network, layer, 0);
+    int r = cost_shape(network, layer, error);
 
-    if (r < 0)
-        return r;
-    if (y->shape.size != t->shape.size)
-        return network_error(network, layer, "label", error,
-                             "%s has %u values a row, but %s has %u", t->name, t->shape.size,
-                             y->name, y->shape.size);
-    if (layer->shape.sequence > 0)
+    if (r >= 0 && y->shape.sequence > 0)
         return network_error(network, layer, "input", error,
                              "%s has a row for each place of a sequence; pool it first", y->name);
-    layer->shape.size = 1;
-    return 0;
+    return r;
 }
 
 static void forward(const struct layer_run *run)
 {
-    *run->cost += run->ops->square_error_forward(run->in[0].value, run->in[1].value,
-                                                 run->rows * run->in[0].size);
+    const size_t rows = cost_is_weighted(run) ? 1 : run->rows;
+
+    for (size_t row = 0; row < run->rows; row += rows)
+        cost_add(run,
+                 run->ops->square_error_forward(cost_row(run, 0, row), cost_row(run, 1, row),
+                                                rows * run->in[0].size),
+                 cost_weight(run, row));
 }
 
 static void backward(const struct layer_run *run)
 {
     const size_t n = run->rows * run->in[0].size;
 
-    if (run->in[0].gradient != NULL)
-        run->ops->square_error_backward(run->in[0].value, run->in[1].value, n, run->in[0].gradient);
-    if (run->in[1].gradient != NULL)
-        run->ops->square_error_backward(run->in[1].value, run->in[0].value, n, run->in[1].gradient);
+    for (int i = 0; i < 2; i++)
+        if (run->in[i].gradient != NULL) {
+            run->ops->square_error_backward(run->in[i].value, run->in[1 - i].value, n,
+                                            run->in[i].gradient);
+            cost_scale(run, run->in[i].gradient);
+        }
 }
 
 const struct layer_kind layer_square_error = { .name = "square_error",
                                                .unnamed = "__square_error_cost_%u__",
                                                .inputs_min = 2,
-                                               .inputs_max = 2,
+                                               .inputs_max = 3,
                                                .is_cost = true,
                                                .reads_inputs = true,
                                                .shape = shape,

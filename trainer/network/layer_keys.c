@@ -14,10 +14,12 @@
 #include "trainer/network/json_lines.h"
 #include "trainer/network/parser.h"
 
-#define WINDOWS " conv pool "
+#define WINDOWS " conv deconv pool "
+#define COSTS " cross_entropy square_error binary_cross_entropy rank smooth_l1 sum "
 #define COMPOSED "text_conv_pool"
 #define ACTIVE                                                                                     \
-    " fc concat addition dropout seqpool conv pool batch_norm " COMPOSED " " /* has_activation */
+    " fc concat addition dropout seqpool conv deconv pool batch_norm slope product dotmul shift "  \
+    "slice repeat_row expand map_norm maxout pad " COMPOSED " " /* has_activation */
 #define OF(member) offsetof(struct layer_options, member)
 #define SIZE_MAX_OF_LAYER (1 << 26)
 
@@ -26,26 +28,42 @@ static const struct key layer_keys[] = {
     { "name", VALUE_OTHER, 0, 0, 0, NULL },
     { "input", VALUE_OTHER, 0, 0, 0, NULL },
     { "inputs", VALUE_OTHER, 0, 0, 0, NULL },
-    { "label", VALUE_OTHER, 0, 0, 0, " cross_entropy square_error " },
-    { "param", VALUE_OTHER, 0, 0, 0, " fc table conv batch_norm " COMPOSED " " },
+    { "label", VALUE_OTHER, 0, 0, 0,
+      " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
+    { "weight", VALUE_OTHER, 0, 0, 0,
+      " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
+    { "coeff", VALUE_REAL, OF(coeff), -1e6, 1e6, COSTS },
+    { "param", VALUE_OTHER, 0, 0, 0, " fc table conv deconv batch_norm dotmul " COMPOSED " " },
     { "params", VALUE_OTHER, 0, 0, 0, " fc " },
-    { "bias_param", VALUE_OTHER, 0, 0, 0, " fc conv batch_norm " COMPOSED " " },
-    { "bias", VALUE_FLAG, OF(bias), 0, 0, " fc conv " COMPOSED " " },
+    { "bias_param", VALUE_OTHER, 0, 0, 0, " fc conv deconv batch_norm shift " COMPOSED " " },
+    { "bias", VALUE_FLAG, OF(bias), 0, 0, " fc conv deconv batch_norm " COMPOSED " " },
     { "activation", VALUE_ACTIVATION, OF(activation), 0, 0, ACTIVE },
     { "dropout", VALUE_REAL, OF(dropout), 0, 0.9999, ACTIVE },
-    { "size", VALUE_COUNT, OF(size), 1, SIZE_MAX_OF_LAYER, " fc table " COMPOSED " " },
+    { "size", VALUE_COUNT, OF(size), 1, SIZE_MAX_OF_LAYER,
+      " fc table slice repeat_row map_norm " COMPOSED " " },
+    { "offset", VALUE_COUNT, OF(offset), 0, SIZE_MAX_OF_LAYER, " slice " },
+    { "scalar", VALUE_FLAG, OF(scalar), 0, 0, " dotmul " },
     { "transposed", VALUE_FLAG, OF(transposed), 0, 0, " fc " },
     { "filter", VALUE_COUNT, OF(filter), 1, 1024, WINDOWS },
-    { "filters", VALUE_COUNT, OF(filters), 1, 65536, " conv " },
-    { "channels", VALUE_COUNT, OF(channels), 1, 65536, WINDOWS },
+    { "filter_y", VALUE_COUNT, OF(filter_y), 1, 1024, WINDOWS },
+    { "filters", VALUE_COUNT, OF(filters), 1, 65536, " conv deconv " },
+    { "groups", VALUE_COUNT, OF(groups), 1, 65536, " conv maxout " },
+    { "channels", VALUE_COUNT, OF(channels), 1, 65536, WINDOWS " shift map_norm maxout pad " },
     { "stride", VALUE_COUNT, OF(stride), 1, 1024, WINDOWS },
+    { "stride_y", VALUE_COUNT, OF(stride_y), 1, 1024, WINDOWS },
     { "padding", VALUE_COUNT, OF(padding), 0, 1023, WINDOWS },
+    { "padding_y", VALUE_COUNT, OF(padding_y), 0, 1023, WINDOWS },
+    { "pad", VALUE_OTHER, 0, 0, 0, " pad " },
     { "ceil", VALUE_FLAG, OF(ceil), 0, 0, " pool " },
     { "pooling", VALUE_POOLING, OF(pooling), 0, 0, " pool seqpool " COMPOSED " " },
     { "context", VALUE_COUNT, OF(context), 1, 1024, " context " COMPOSED " " },
     { "context_start", VALUE_PLACE, OF(context_start), -1024, 1024, " context " COMPOSED " " },
-    { "scale", VALUE_REAL, OF(scale), -1e6, 1e6, " cos_sim " },
+    { "scale", VALUE_REAL, OF(scale), -1e6, 1e6, " cos_sim product map_norm " },
+    { "power", VALUE_REAL, OF(power), -1e3, 1e3, " map_norm " },
+    { "slope", VALUE_REAL, OF(slope), -1e6, 1e6, " slope " },
+    { "intercept", VALUE_REAL, OF(intercept), -1e9, 1e9, " slope " },
     { "moving_average", VALUE_REAL, OF(moving_average), 0, 1, " batch_norm " },
+    { "batch_statistics", VALUE_FLAG, OF(batch_statistics), 0, 0, " batch_norm " },
 };
 
 #undef OF
@@ -304,6 +322,10 @@ static int take_name(struct parser *parser, const json_t *object, const char *un
 static struct layer_options default_options(const struct layer_kind *kind)
 {
     return (struct layer_options){ .scale = 1.0f,
+                                   .slope = 1.0f,
+                                   .power = 0.75f,
+                                   .coeff = 1.0f,
+                                   .groups = 1,
                                    .moving_average = 0.9f,
                                    .pooling = POOL_MAX,
                                    .bias = kind->has_bias,
@@ -358,7 +380,7 @@ static const struct layer_kind *find_kind(const char *name, size_t *ret)
 
 static int unknown_kind(struct parser *parser, const json_t *object, const char *name)
 {
-    const char *known[40] = { COMPOSED, "repeat" }, *near;
+    const char *known[64] = { COMPOSED, "repeat" }, *near;
     size_t n = 1;
 
     for (size_t i = 0; layer_kind_at(i) != NULL; i++)
@@ -382,6 +404,30 @@ static int check_inputs(struct parser *parser, const json_t *object, const char 
                        min == max ? "there are %u, not %u"
                                   : "there are %u; at least %u and at most %u are possible",
                        draft->layer.n_inputs, min, max);
+}
+
+/* Of a pad: before and behind channels, rows and columns. */
+static int read_pad(struct parser *parser, const json_t *object, const char *where, uint32_t *ret)
+{
+    const json_t *all = json_object_get(object, "pad");
+    int r = 0;
+
+    if (all == NULL)
+        return 0;
+    if (json_array_size(all) != 6)
+        return parser_fail(parser, object, where, "pad",
+                           "must be an array of 6 numbers: zeros before and behind the channels, "
+                           "the rows and the columns");
+    for (size_t i = 0; r >= 0 && i < 6; i++) {
+        double number = 0;
+
+        r = parser_number(parser, object, where, "pad", json_array_get(all, i), &number);
+        if (r >= 0 && !(number >= 0 && number <= 8192 && number == floor(number)))
+            r = parser_fail(parser, object, where, "pad", "%g is no whole number from 0 to 8192",
+                            number);
+        ret[i] = (uint32_t)number;
+    }
+    return r;
 }
 
 static int read_layer(struct parser *parser, const json_t *object)
@@ -415,6 +461,9 @@ static int read_layer(struct parser *parser, const json_t *object)
     r = parser_object(parser, object, where, layer_keys, ELEMENTS(layer_keys), name,
                       &layer->options);
     layer->options.has_context_start = json_object_get(object, "context_start") != NULL;
+    layer->options.has_padding_y = json_object_get(object, "padding_y") != NULL;
+    if (r >= 0)
+        r = read_pad(parser, object, where, layer->options.pad);
     if (r >= 0)
         r = read_inputs(parser, object, where, &draft);
     if (r >= 0)
@@ -472,16 +521,20 @@ int parser_layers(struct parser *parser, const json_t *array, unsigned depth)
 static int read_cost_inputs(struct parser *parser, const json_t *object, struct draft *draft)
 {
     const json_t *label = json_object_get(object, "label");
+    const json_t *weight = json_object_get(object, "weight");
     int r = read_inputs(parser, object, "cost", draft);
 
     if (r >= 0 && draft->layer.n_inputs != 1)
         r = parser_fail(parser, object, "cost", "inputs", "one layer, and a label beside it");
-    if (r >= 0 && label == NULL)
-        r = parser_fail(parser, object, "cost", "label",
-                        "is missing: the input that it is to come near to");
-    if (r >= 0)
-        r = read_input(parser, object, "cost", "label", label, draft->inputs[1]);
-    draft->layer.n_inputs = 2;
+    if (r < 0 || draft->layer.kind->inputs_max == 1)
+        return r;
+    if (label == NULL)
+        return parser_fail(parser, object, "cost", "label",
+                           "is missing: the input that it is to come near to");
+    r = read_input(parser, object, "cost", "label", label, draft->inputs[1]);
+    if (r >= 0 && weight != NULL)
+        r = read_input(parser, object, "cost", "weight", weight, draft->inputs[2]);
+    draft->layer.n_inputs = weight != NULL ? 3 : 2;
     return r;
 }
 
@@ -496,7 +549,8 @@ static int read_cost(struct parser *parser, const json_t *object)
         return parser_fail(parser, object, "cost", NULL, "must be an object or an array of them");
     draft.layer.kind = name != NULL ? find_kind(name, &which) : NULL;
     if (draft.layer.kind == NULL || !draft.layer.kind->is_cost)
-        return parser_fail(parser, object, "cost", "kind", "must be cross_entropy or square_error");
+        return parser_fail(parser, object, "cost", "kind",
+                           "there is no such cost; there are:" COSTS);
     draft.layer.line = json_lines_of(parser->lines, object, NULL);
     draft.layer.options = default_options(draft.layer.kind);
     r = take_name(parser, object, draft.layer.kind->unnamed, which, draft.layer.name);
@@ -513,6 +567,9 @@ int parser_costs(struct parser *parser, const json_t *root)
     const json_t *cost = json_object_get(root, "cost");
     int r = 0;
 
+    if (cost == NULL && json_object_get(root, "outputs") != NULL)
+        return 0;
+    parser->network->has_cost = true;
     if (cost == NULL)
         return parser_fail(parser, root, NULL, "cost",
                            "is missing: {\"kind\": \"cross_entropy\", \"input\": LAYER, \"label\": "

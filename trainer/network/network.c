@@ -184,6 +184,16 @@ int network_may_share(const struct network *network, struct edl_error *error)
                                    "without servers");
 }
 
+int network_may_train(const struct network *network, struct edl_error *error)
+{
+    if (network->has_cost)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "%s has outputs, but no cost: there is nothing to train",
+                        network->file);
+    return edl_error_remedy(error, "add one (classification_cost or regression_cost in a program "
+                                   "in Python), or print the outputs: edl-trainer infer");
+}
+
 uint64_t network_values(const struct network *network)
 {
     uint64_t n = 0;

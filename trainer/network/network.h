@@ -22,6 +22,7 @@ struct layer_kind;
 #define NETWORK_PARAMS_MAX 2048u
 #define NETWORK_VALUES_MAX (UINT64_C(1) << 28) /* of one parameter */
 #define NETWORK_ROW_MAX (UINT64_C(1) << 26)    /* of one row of a layer */
+#define NETWORK_OUTPUTS_MAX 64
 #define LAYER_INPUTS_MAX 32
 #define LAYER_NAME_BYTES 56 /* with the end; a parameter's name is longer by "_" and ".wbias" */
 #define PARAM_NONE UINT32_MAX
@@ -32,6 +33,13 @@ enum activation {
     ACTIVATION_TANH,
     ACTIVATION_RELU,
     ACTIVATION_SOFTMAX,
+    ACTIVATION_EXPONENTIAL,
+    ACTIVATION_LOG,
+    ACTIVATION_ABS,
+    ACTIVATION_SQUARE,
+    ACTIVATION_BRELU,
+    ACTIVATION_SOFTRELU,
+    ACTIVATION_STANH,
     ACTIVATIONS,
     ACTIVATION_UNSET /* the kind's own */
 };
@@ -51,11 +59,13 @@ struct param_options {
 struct layer_options {
     uint32_t size;
     uint32_t filter, filters, channels, stride, padding; /* of windows */
+    uint32_t filter_y, stride_y, padding_y, groups;
+    uint32_t offset, pad[6];
     uint32_t context;
     int32_t context_start;
-    float scale, dropout, moving_average;
+    float scale, dropout, moving_average, slope, intercept, power, coeff;
     enum pooling pooling;
-    bool bias, ceil, transposed, has_context_start;
+    bool bias, ceil, transposed, has_context_start, has_padding_y, scalar, batch_statistics;
     enum activation activation;
     struct param_options weights[LAYER_INPUTS_MAX], bias_param;
 };
@@ -104,7 +114,9 @@ struct network {
     uint32_t n_layers;
     struct network_param *params;
     uint32_t n_params;
-    uint32_t output; /* layer */
+    uint32_t output; /* layer: the first of outputs */
+    uint32_t outputs[NETWORK_OUTPUTS_MAX], n_outputs;
+    bool has_cost; /* without one it can be run, but not trained */
     struct network_settings settings;
 };
 
@@ -118,6 +130,12 @@ struct network *network_free(struct network *network);
 
 /* network_may_share - whether its trainers may push to parameter servers on their own; -EINVAL */
 int network_may_share(const struct network *network, struct edl_error *error);
+
+/* network_is_output - a layer is one of the outputs */
+bool network_is_output(const struct network *network, uint32_t layer);
+
+/* network_may_train - whether there is a cost; -EINVAL */
+int network_may_train(const struct network *network, struct edl_error *error);
 
 /* network_values - the floats of all parameters; static ones not counted */
 uint64_t network_values(const struct network *network);

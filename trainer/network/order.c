@@ -50,7 +50,9 @@ static int unknown_name(const struct ordering *o, const struct network_layer *la
 
 static const char *input_key(const struct network_layer *layer, uint32_t i)
 {
-    return layer->kind->is_cost && i == 1 ? "label" : layer->n_inputs > 1 ? "inputs" : "input";
+    if (layer->kind->is_cost && i > 0)
+        return i == 1 ? "label" : "weight";
+    return layer->n_inputs > 1 ? "inputs" : "input";
 }
 
 static int resolve(struct ordering *o)
@@ -125,7 +127,8 @@ static int check_used(const struct ordering *o)
     bool *used = xcalloc(network->n_layers, sizeof *used);
     int r = 0;
 
-    used[network->output] = true;
+    for (uint32_t i = 0; i < network->n_outputs; i++)
+        used[network->outputs[i]] = true;
     for (uint32_t i = network->n_layers; i > 0; i--) {
         const struct network_layer *layer = &network->layers[i - 1];
 
@@ -193,25 +196,65 @@ static int shape_all(const struct ordering *o)
     return r;
 }
 
-/* The output is the file's, else what the first cost takes. */
-static int find_output(const struct ordering *o, const json_t *root, const char *output)
+/* One of the outputs, by its name. */
+static int add_output(const struct ordering *o, const json_t *root, const char *key,
+                      const char *name)
 {
     struct network *network = o->network;
 
-    for (uint32_t i = 0; i < network->n_layers; i++) {
-        if (*output == '\0' && network->layers[i].kind->is_cost) {
-            network->output = network->layers[i].inputs[0];
-            return 0;
-        }
-        if (*output != '\0' && streq(network->layers[i].name, output)) {
-            network->output = i;
+    if (network->n_outputs == NETWORK_OUTPUTS_MAX)
+        return parser_fail(o->parser, root, NULL, key, "more than %d", NETWORK_OUTPUTS_MAX);
+    for (uint32_t i = 0; i < network->n_layers; i++)
+        if (streq(network->layers[i].name, name)) {
+            network->outputs[network->n_outputs++] = i;
             return network->layers[i].kind->is_cost || network->layers[i].kind == &layer_input
-                       ? parser_fail(o->parser, root, NULL, "output", "%s is no layer with values",
-                                     output)
+                       ? parser_fail(o->parser, root, NULL, key, "%s is no layer with values", name)
                        : 0;
         }
+    return parser_fail(o->parser, root, NULL, key, "there is no layer \"%s\"", name);
+}
+
+static int add_outputs(const struct ordering *o, const json_t *root, const json_t *names)
+{
+    int r = 0;
+
+    if (!json_is_array(names) || json_array_size(names) == 0)
+        return parser_fail(o->parser, root, NULL, "outputs", "must be an array of layers' names");
+    for (size_t i = 0; r >= 0 && i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+
+        r = name != NULL ? add_output(o, root, "outputs", name)
+                         : parser_fail(o->parser, root, NULL, "outputs", "must be names");
     }
-    return parser_fail(o->parser, root, NULL, "output", "there is no layer \"%s\"", output);
+    return r;
+}
+
+/* The outputs are those of the file, else what the first cost takes. */
+static int find_outputs(const struct ordering *o, const json_t *root, const char *output)
+{
+    const json_t *names = json_object_get(root, "outputs");
+    struct network *network = o->network;
+    int r = 0;
+
+    if (*output != '\0' && names != NULL)
+        return parser_fail(o->parser, root, NULL, "outputs", "and output exclude each other");
+    if (*output != '\0')
+        r = add_output(o, root, "output", output);
+    else if (names != NULL)
+        r = add_outputs(o, root, names);
+    for (uint32_t i = 0; r >= 0 && network->n_outputs == 0 && i < network->n_layers; i++)
+        if (network->layers[i].kind->is_cost)
+            network->outputs[network->n_outputs++] = network->layers[i].inputs[0];
+    network->output = network->outputs[0];
+    return r;
+}
+
+bool network_is_output(const struct network *network, uint32_t layer)
+{
+    for (uint32_t i = 0; i < network->n_outputs; i++)
+        if (network->outputs[i] == layer)
+            return true;
+    return false;
 }
 
 static int order(struct ordering *o, const json_t *root, const char *output)
@@ -221,7 +264,7 @@ static int order(struct ordering *o, const json_t *root, const char *output)
     for (uint32_t d = 0; r >= 0 && d < o->parser->n_drafts; d++)
         r = visit(o, d);
     if (r >= 0)
-        r = find_output(o, root, output);
+        r = find_outputs(o, root, output);
     if (r >= 0)
         r = shape_all(o);
     if (r >= 0)

@@ -27,6 +27,7 @@ static const struct key heading_keys[] = {
     { "inputs", VALUE_OTHER, 0, 0, 0, NULL },
     { "layers", VALUE_OTHER, 0, 0, 0, NULL },
     { "cost", VALUE_OTHER, 0, 0, 0, NULL },
+    { "outputs", VALUE_OTHER, 0, 0, 0, NULL },
     { "output", VALUE_TEXT, OF(output), 0, LAYER_NAME_BYTES, NULL },
     { "training", VALUE_OTHER, 0, 0, 0, NULL },
 };

@@ -23,7 +23,7 @@ struct parser {
     struct draft *drafts;
     uint32_t n_drafts, room;
     uint32_t rounds;      /* of repetitions so far */
-    uint32_t unnamed[32]; /* of each kind, then of compositions */
+    uint32_t unnamed[64]; /* of each kind, then of compositions */
 };
 
 /* ---- values.c ---- */

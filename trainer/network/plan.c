@@ -174,23 +174,42 @@ static bool blames_params(struct plan *plan, void *const *arrays, const char *wh
 
 /* ---- forward ---- */
 
-static void activate(const struct tensor_ops *ops, enum activation activation, size_t rows,
-                     size_t size, void *x)
+/* The activations that are curves. */
+static const enum curve curves[ACTIVATIONS] = {
+    [ACTIVATION_EXPONENTIAL] = CURVE_EXPONENTIAL,
+    [ACTIVATION_LOG] = CURVE_LOG,
+    [ACTIVATION_ABS] = CURVE_ABS,
+    [ACTIVATION_SQUARE] = CURVE_SQUARE,
+    [ACTIVATION_BRELU] = CURVE_BRELU,
+    [ACTIVATION_SOFTRELU] = CURVE_SOFTRELU,
+    [ACTIVATION_STANH] = CURVE_STANH,
+};
+
+static void activate(const struct tensor_ops *ops, const struct step *step)
 {
-    switch (activation) {
+    const struct network_layer *layer = step->run.layer;
+    const size_t n = step->run.rows * layer->shape.size;
+    void *x = step->place.raw;
+
+    switch (layer->options.activation) {
+    case ACTIVATION_LINEAR:
+        break;
     case ACTIVATION_SIGMOID:
-        ops->sigmoid_forward(x, rows * size, x);
+        ops->sigmoid_forward(x, n, x);
         break;
     case ACTIVATION_TANH:
-        ops->tanh_forward(x, rows * size, x);
+        ops->tanh_forward(x, n, x);
         break;
     case ACTIVATION_RELU:
-        ops->relu_forward(x, rows * size, x);
+        ops->relu_forward(x, n, x);
         break;
     case ACTIVATION_SOFTMAX:
-        ops->softmax_forward(x, rows, size, x);
+        ops->softmax_forward(x, step->run.rows, layer->shape.size, x);
         break;
     default:
+        if (step->place.before != NULL)
+            ops->copy(x, n, step->place.before);
+        ops->curve_forward(curves[layer->options.activation], x, n, x);
         break;
     }
 }
@@ -216,8 +235,7 @@ static void forward_layer(struct plan *plan, struct step *step, bool training, u
     step->run.scratch = step->place.scratch_forward;
     layer->kind->forward(&step->run);
     if (!layer->taken_in)
-        activate(ops, layer->options.activation, step->run.rows, layer->shape.size,
-                 step->place.raw);
+        activate(ops, step);
     if (rate > 0 && training)
         ops->dropout_forward(step->place.raw, n, rate, seed_of(step, seed), step->place.mask,
                              step->place.value);
@@ -262,23 +280,31 @@ void plan_forward(struct plan *plan, void *const *params, bool training, uint64_
 
 /* ---- backward ---- */
 
-static void deactivate(const struct tensor_ops *ops, enum activation activation, size_t rows,
-                       size_t size, const void *y, void *dy)
+static void deactivate(const struct tensor_ops *ops, const struct step *step)
 {
-    switch (activation) {
+    const struct network_layer *layer = step->run.layer;
+    const size_t n = step->run.rows * layer->shape.size;
+    const void *y = step->place.raw;
+    void *dy = step->place.gradient;
+
+    switch (layer->options.activation) {
+    case ACTIVATION_LINEAR:
+        break;
     case ACTIVATION_SIGMOID:
-        ops->sigmoid_backward(y, dy, rows * size, dy);
+        ops->sigmoid_backward(y, dy, n, dy);
         break;
     case ACTIVATION_TANH:
-        ops->tanh_backward(y, dy, rows * size, dy);
+        ops->tanh_backward(y, dy, n, dy);
         break;
     case ACTIVATION_RELU:
-        ops->relu_backward(y, dy, rows * size, dy);
+        ops->relu_backward(y, dy, n, dy);
         break;
     case ACTIVATION_SOFTMAX:
-        ops->softmax_backward(y, dy, rows, size, dy);
+        ops->softmax_backward(y, dy, step->run.rows, layer->shape.size, dy);
         break;
     default:
+        ops->curve_backward(curves[layer->options.activation],
+                            step->place.before != NULL ? step->place.before : y, dy, n, dy);
         break;
     }
 }
@@ -292,8 +318,7 @@ static void backward_layer(struct plan *plan, struct step *step)
     if (layer->options.dropout > 0)
         ops->multiply(step->place.gradient, step->place.mask, n, step->place.gradient);
     if (!layer->taken_in)
-        deactivate(ops, layer->options.activation, step->run.rows, layer->shape.size,
-                   step->place.raw, step->place.gradient);
+        deactivate(ops, step);
     step->run.scratch = step->place.scratch_backward;
     layer->kind->backward(&step->run);
     for (uint32_t k = 0; k < layer->n_inputs; k++)
@@ -358,9 +383,9 @@ bool plan_blame(struct plan *plan, void *const *params, uint64_t seed, void *con
     return ret_text[0] != '\0';
 }
 
-const void *plan_output(const struct plan *plan, size_t *ret_rows)
+const void *plan_output(const struct plan *plan, uint32_t which, size_t *ret_rows)
 {
-    const struct step *step = &plan->steps[plan->config.network->output];
+    const struct step *step = &plan->steps[plan->config.network->outputs[which]];
 
     *ret_rows = step->run.rows;
     return step->place.value;

@@ -59,8 +59,8 @@ void plan_step(struct plan *plan, void *const *params, uint64_t seed, void *cons
 void plan_forward(struct plan *plan, void *const *params, bool training, uint64_t seed,
                   struct plan_result *ret);
 
-/* plan_output - [rows, size] of the network's output after plan_forward */
-const void *plan_output(const struct plan *plan, size_t *ret_rows);
+/* plan_output - [rows, size] of one of the network's outputs after plan_forward */
+const void *plan_output(const struct plan *plan, uint32_t which, size_t *ret_rows);
 
 /* plan_blame - which layer or parameter made a cost or a gradient that is not finite
  * Runs the step once more with a look at every layer. false: all are finite. */

@@ -9,6 +9,7 @@
 struct place {
     void *value;    /* what others read: [rows, size] */
     void *raw;      /* before the dropout; without one the same as value */
+    void *before;   /* the activation, where its derivative needs that */
     void *mask;     /* of the dropout */
     void *gradient; /* of value, then of raw, then of what the activation took */
     void *kept, *scratch_forward, *scratch_backward;
@@ -53,6 +54,13 @@ struct plan {
 
 /* plan_lay_out - the arena for so many rows of a sequence; an older one is released; -ENOMEM */
 int plan_lay_out(struct plan *plan, size_t rows_max, struct edl_error *error);
+
+/* plan_keeps_before - a value does not tell what its activation took */
+static inline bool plan_keeps_before(const struct network_layer *layer)
+{
+    return layer->options.activation == ACTIVATION_ABS ||
+           layer->options.activation == ACTIVATION_SQUARE;
+}
 
 /* plan_size_of - elements of a layer's output in the batch that is remembered */
 static inline size_t plan_elements(const struct plan *plan, const struct step *step)

@@ -11,7 +11,7 @@
 #include "trainer/network/arena.h"
 #include "trainer/network/plan_internal.h"
 
-#define PIECES_MAX 7 /* of a layer, but for its spills */
+#define PIECES_MAX 8 /* of a layer, but for its spills */
 #define ARENA_BYTES_MAX ((double)(UINT64_C(1) << 42))
 
 struct layout {
@@ -54,7 +54,7 @@ static uint32_t value_dead(const struct layout *l, uint32_t i, bool activation_r
                 dead = MAX_OF(dead, network->layers[u].kind->reads_inputs ? 2 * n - 1 - u : u);
     if (activation_reads || layer->taken_in || layer->kind->reads_output)
         dead = MAX_OF(dead, 2 * n - 1 - i);
-    return network->output == i ? 2 * n : dead;
+    return network_is_output(network, i) ? 2 * n : dead;
 }
 
 static void ask_spills(struct layout *l, uint32_t i)
@@ -94,6 +94,7 @@ static void ask_layer(struct layout *l, uint32_t i)
 
     ask(l, &place->value, n, i, value_dead(l, i, activates && !drops));
     ask(l, &place->raw, drops ? n : 0, i, back);
+    ask(l, &place->before, plan_keeps_before(layer) ? n : 0, i, back);
     ask(l, &place->mask, drops ? n : 0, i, back);
     ask(l, &place->gradient, step->trains && !layer->taken_in ? n : 0,
         2 * network->n_layers - 1 - step->last_reader, back);

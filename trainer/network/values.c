@@ -13,13 +13,16 @@
 #include "trainer/network/parser.h"
 
 static const char *const activations[ACTIVATIONS] = {
-    [ACTIVATION_LINEAR] = "linear", [ACTIVATION_SIGMOID] = "sigmoid", [ACTIVATION_TANH] = "tanh",
-    [ACTIVATION_RELU] = "relu",     [ACTIVATION_SOFTMAX] = "softmax",
+    [ACTIVATION_LINEAR] = "linear",     [ACTIVATION_SIGMOID] = "sigmoid",
+    [ACTIVATION_TANH] = "tanh",         [ACTIVATION_RELU] = "relu",
+    [ACTIVATION_SOFTMAX] = "softmax",   [ACTIVATION_EXPONENTIAL] = "exponential",
+    [ACTIVATION_LOG] = "log",           [ACTIVATION_ABS] = "abs",
+    [ACTIVATION_SQUARE] = "square",     [ACTIVATION_BRELU] = "brelu",
+    [ACTIVATION_SOFTRELU] = "softrelu", [ACTIVATION_STANH] = "stanh",
 };
 static const char *const poolings[] = {
-    [POOL_SUM] = "sum",
-    [POOL_AVERAGE] = "average",
-    [POOL_MAX] = "max",
+    [POOL_SUM] = "sum",     [POOL_AVERAGE] = "average", [POOL_MAX] = "max",
+    [POOL_FIRST] = "first", [POOL_LAST] = "last",       [POOL_SQUARE_ROOT] = "square_root",
 };
 
 int parser_fail(const struct parser *parser, const json_t *object, const char *where,

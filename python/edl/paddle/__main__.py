@@ -7,6 +7,7 @@ import runpy
 import sys
 
 from . import ConfigError, install
+from ._python2 import python2_error
 
 
 def main() -> int:
@@ -24,6 +25,12 @@ def main() -> int:
         runpy.run_path(program, run_name="__main__")
     except ConfigError as error:
         print(error, file=sys.stderr)
+        return 1
+    except Exception as error:  # pylint: disable=broad-except
+        old = python2_error(error)
+        if old is None:
+            raise
+        print(old, file=sys.stderr)
         return 1
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional, Sequence, Union
 
-from ._errors import ConfigError, checked, refused
+from ._errors import ConfigError, checked, refused, without_effect
 
 Json = Dict[str, Any]
 
@@ -20,9 +20,8 @@ class ParameterAttribute:
                  l2_rate: Optional[float] = None, learning_rate: Optional[float] = None,
                  momentum: Optional[float] = None, gradient_clipping_threshold: Optional[float] = None,
                  sparse_update: bool = False, is_static: bool = False) -> None:
-        if is_static:
-            raise ConfigError("is_static=True is not supported: every parameter is trained",
-                              "learning_rate=0 keeps a parameter as it starts")
+        if is_static:  # as good: no gradient and no decay moves it
+            learning_rate = 0.0
         if (initial_max is None) != (initial_min is None):
             raise ConfigError("ParamAttr has one of initial_min and initial_max", "give both: even values between them")
         if initial_max is not None and (initial_std is not None or initial_mean is not None):
@@ -55,7 +54,13 @@ class ExtraLayerAttribute:
     """What a layer has beside its parameters."""
 
     @checked
-    def __init__(self, drop_rate: Optional[float] = None) -> None:
+    def __init__(self, error_clipping_threshold: Optional[float] = None, drop_rate: Optional[float] = None,
+                 device: Optional[int] = None) -> None:
+        if error_clipping_threshold:
+            raise ConfigError("ExtraAttr with an error_clipping_threshold is not supported",
+                              "gradient_clipping_threshold of settings or of a ParamAttr bounds gradients")
+        if device not in (None, -1):
+            without_effect("ExtraAttr: device", "one device computes all layers")
         self.drop_rate = drop_rate
 
 
@@ -101,11 +106,42 @@ class ReluActivation(BaseActivation):
 
 
 LinearActivation = IdentityActivation
+
+
+class ExpActivation(BaseActivation):
+    word = "exponential"
+
+
+class LogActivation(BaseActivation):
+    word = "log"
+
+
+class AbsActivation(BaseActivation):
+    word = "abs"
+
+
+class SquareActivation(BaseActivation):
+    word = "square"
+
+
+class BReluActivation(BaseActivation):
+    word = "brelu"
+
+
+class SoftReluActivation(BaseActivation):
+    word = "softrelu"
+
+
+class STanhActivation(BaseActivation):
+    word = "stanh"
+
+
 ACTIVATIONS = {"Tanh": TanhActivation, "Sigmoid": SigmoidActivation, "Softmax": SoftmaxActivation,
-               "Identity": IdentityActivation, "Linear": IdentityActivation, "Relu": ReluActivation}
+               "Identity": IdentityActivation, "Linear": IdentityActivation, "Relu": ReluActivation, "Exp": ExpActivation, "Log": LogActivation,
+               "Abs": AbsActivation, "Square": SquareActivation, "BRelu": BReluActivation,
+               "SoftRelu": SoftReluActivation, "STanh": STanhActivation}
 NO_ACTIVATIONS = {name: refused(f"{name}Activation", "there are: " + ", ".join(sorted(ACTIVATIONS)))
-                  for name in ("BRelu", "SoftRelu", "STanh", "Abs", "Square", "Exp", "Log", "Sqrt",
-                               "Reciprocal", "SequenceSoftmax")}
+                  for name in ("Sqrt", "Reciprocal", "SequenceSoftmax")}
 
 
 class BasePoolingType:
@@ -116,17 +152,23 @@ class BasePoolingType:
 class MaxPooling(BasePoolingType):
     word = "max"
 
+    @checked
+    def __init__(self, output_max_index: Optional[bool] = None) -> None:
+        if output_max_index:
+            raise ConfigError("MaxPooling(output_max_index=True) is not supported", "leave it out: values are pooled")
+
 
 class AvgPooling(BasePoolingType):
     STRATEGY_AVG = "average"
     STRATEGY_SUM = "sum"
+    STRATEGY_SQROOTN = "squarerootn"
+    WORDS = {STRATEGY_AVG: "average", STRATEGY_SUM: "sum", STRATEGY_SQROOTN: "square_root"}
 
     @checked
     def __init__(self, strategy: str = STRATEGY_AVG) -> None:
-        if strategy not in (self.STRATEGY_AVG, self.STRATEGY_SUM):
-            raise ConfigError(f"AvgPooling has no strategy {strategy!r} here",
-                              "there are: average, sum")
-        self.word = strategy
+        if strategy not in self.WORDS:
+            raise ConfigError(f"AvgPooling has no strategy {strategy!r} here", "there are: " + ", ".join(self.WORDS))
+        self.word = self.WORDS[strategy]
 
 
 class SumPooling(AvgPooling):
@@ -134,9 +176,23 @@ class SumPooling(AvgPooling):
         super().__init__(AvgPooling.STRATEGY_SUM)
 
 
-POOLINGS = {"Max": MaxPooling, "Avg": AvgPooling, "Sum": SumPooling}
-NO_POOLINGS = {name: refused(f"{name}Pooling", "there are: Avg, Max, Sum")
-               for name in ("SquareRootN", "CudnnMax", "CudnnAvg")}
+class SquareRootNPooling(AvgPooling):
+    def __init__(self) -> None:
+        super().__init__(AvgPooling.STRATEGY_SQROOTN)
+
+
+class CudnnMaxPooling(MaxPooling):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class CudnnAvgPooling(AvgPooling):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+POOLINGS = {"Max": MaxPooling, "Avg": AvgPooling, "Sum": SumPooling, "SquareRootN": SquareRootNPooling,
+            "CudnnMax": CudnnMaxPooling, "CudnnAvg": CudnnAvgPooling}
 
 
 def one_of(value: Any, base: type, default: type, argument: str) -> Any:

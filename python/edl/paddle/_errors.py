@@ -7,9 +7,10 @@ import functools
 import inspect
 import os
 import sys
-from typing import Any, Callable, Iterable, Optional, Set, TypeVar
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Set, TypeVar
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LISTED_MAX = 40
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -35,10 +36,12 @@ class ConfigError(Exception):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A remedy: the known name that is like this one, else all of them."""
+    """A remedy: the known name that is like this one, else all of them, or the page that has them."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {near[0]}?" if near else "there are: " + ", ".join(names)
+    if near:
+        return f"did you mean {near[0]}?"
+    return "there are: " + ", ".join(names) if len(names) <= LISTED_MAX else "edl-trainer-config(5) lists the names"
 
 
 _told: Set[str] = set()
@@ -79,4 +82,11 @@ def refused(name: str, remedy: str) -> Callable[..., Any]:
         raise ConfigError(f"{name} is not supported", remedy)
 
     call.__name__ = name
+    call.is_refused = True  # type: ignore[attr-defined]
     return call
+
+
+def working(names: Mapping[str, Any]) -> List[str]:
+    """Those of the names that do something: an error proposes no other."""
+    return [name for name, value in names.items()
+            if not name.startswith("_") and not getattr(value, "is_refused", False)]

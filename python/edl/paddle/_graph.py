@@ -6,7 +6,7 @@ import itertools
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from ._attributes import Json, ParameterAttribute
-from ._errors import ConfigError
+from ._errors import ConfigError, nearest
 
 IMAGE = Tuple[int, int, int]  # channels, height, width
 
@@ -30,8 +30,10 @@ class Layer:
         self.entries: List[Json] = []
         self.parameters: List[Parameter] = []
         self.image: Optional[IMAGE] = None
+        self.num_filters: Optional[int] = None
         self.input_type: Any = None
         self.label: Optional["Layer"] = None
+        self.classes = 0  # of an input that is a label: how many there may be
         self.activation = "linear"
         self.serial = next(graph.serials)
 
@@ -53,8 +55,11 @@ class Graph:
         self.counts: Dict[str, int] = {}
         self.names: Dict[str, Layer] = {}
         self.settings: Json = {}
-        self.outputs: List[Layer] = []
+        self.outputs: List[Any] = []  # layers; names of layers until settle()
+        self.inputs: List[Any] = []  # as inputs() names them: the order of the data
+        self.defaults: Json = {}  # of settings, from default_momentum() and its like
         self.sources: Any = None
+        self.old_data = ""  # the word that named data which nothing here reads
         self.arguments: Dict[str, str] = {}
 
     def name(self, given: Optional[str], word: str) -> str:
@@ -71,6 +76,20 @@ class Graph:
         layer = Layer(self, kind, name, list(inputs), size)
         self.names[name] = layer
         return layer
+
+
+    def settle(self) -> None:
+        """Names become layers, and defaults settings, once the program has run."""
+        def found(item: Any) -> Layer:
+            if isinstance(item, Layer):
+                return item
+            if item not in self.names:
+                raise ConfigError(f"there is no layer {item}", nearest(str(item), self.names), "")
+            return self.names[item]
+
+        self.outputs = [found(item) for item in self.outputs]
+        self.inputs = [found(item) for item in self.inputs]
+        self.settings = {**self.defaults, **self.settings}
 
 
 GRAPH = Graph()

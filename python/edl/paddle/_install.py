@@ -6,47 +6,25 @@ import sys
 from types import ModuleType
 from typing import Any, Dict, List, Mapping, Tuple
 
-from . import _attributes, _images, _layers, _mixed, _provider, _settings, _types, _v2
-from ._errors import ConfigError, nearest, refused
+from . import (_attributes, _costs, _evaluators, _image_networks, _images, _layers, _mixed, _program_words, _provider,
+               _refused, _sequences, _settings, _types, _v2, _values)
+from ._errors import ConfigError, nearest, working
 from ._graph import GRAPH
 
-V1_LAYERS: Dict[str, Any] = {
-    "data_layer": _layers.data_layer, "fc_layer": _layers.fc_layer,
-    "embedding_layer": _layers.embedding_layer, "mixed_layer": _mixed.mixed_layer,
-    "pooling_layer": _layers.pooling_layer, "concat_layer": _layers.concat_layer,
-    "addto_layer": _layers.addto_layer, "dropout_layer": _layers.dropout_layer,
-    "cos_sim": _layers.cos_sim, "img_conv_layer": _images.img_conv_layer,
-    "img_pool_layer": _images.img_pool_layer, "batch_norm_layer": _images.batch_norm_layer,
-    "regression_cost": _layers.regression_cost, "square_error_cost": _layers.regression_cost,
-    "mse_cost": _layers.regression_cost, "classification_cost": _layers.classification_cost,
-    "cross_entropy": _layers.cross_entropy, "table_projection": _mixed.table_projection,
-    "full_matrix_projection": _mixed.full_matrix_projection,
-    "trans_full_matrix_projection": _mixed.trans_full_matrix_projection,
-    "identity_projection": _mixed.identity_projection,
-    "context_projection": _mixed.context_projection,
-}
-NETWORKS: Dict[str, Any] = {
-    "sequence_conv_pool": _layers.sequence_conv_pool, "text_conv_pool": _layers.sequence_conv_pool,
-    "simple_img_conv_pool": _images.simple_img_conv_pool, "img_conv_group": _images.img_conv_group,
-}
+V1_LAYERS: Dict[str, Any] = {**_layers.LAYERS, **_mixed.LAYERS, **_sequences.LAYERS, **_values.LAYERS, **_images.LAYERS,
+                             **_costs.LAYERS}
+NETWORKS: Dict[str, Any] = {"sequence_conv_pool": _layers.sequence_conv_pool, "text_conv_pool": _layers.sequence_conv_pool,
+                            **_image_networks.NETWORKS}
 MORE_V1: Dict[str, Any] = {
     "settings": _settings.settings, "get_config_arg": _settings.get_config_arg,
-    "define_py_data_sources2": _provider.define_py_data_sources2, "outputs": _layers.outputs,
-    "L2Regularization": _settings.L2Regularization, "ModelAverage": _settings.ModelAverage,
+    "define_py_data_sources2": _provider.define_py_data_sources2, **_program_words.NAMES, **_evaluators.NAMES,
+    "L2Regularization": _settings.L2Regularization, "L1Regularization": _settings.L1Regularization,
+    "ModelAverage": _settings.ModelAverage,
     "ParamAttr": _attributes.ParamAttr, "ParameterAttribute": _attributes.ParamAttr,
     "ExtraAttr": _attributes.ExtraAttr, "ExtraLayerAttribute": _attributes.ExtraAttr,
-    "BaseSGDOptimizer": _settings.BaseSGDOptimizer,
+    "BaseSGDOptimizer": _settings.BaseSGDOptimizer, **_sequences.NAMES,
 }
-PARTS = ("layers", "networks", "attrs", "activations", "poolings", "optimizers", "data_sources")
-UNSUPPORTED = (
-    "lstmemory", "grumemory", "simple_lstm", "simple_gru", "bidirectional_lstm", "recurrent_layer",
-    "recurrent_group", "memory", "first_seq", "last_seq", "expand_layer", "maxid_layer", "hsigmoid",
-    "nce_layer", "crf_layer", "crf_decoding_layer", "ctc_layer", "rank_cost", "huber_cost",
-    "multi_binary_label_cross_entropy", "dotmul_projection", "dotmul_operator", "conv_operator",
-    "scaling_layer", "interpolation_layer", "power_layer", "slope_intercept_layer", "tensor_layer",
-    "selective_fc_layer", "sampling_id_layer", "maxout_layer", "img_cmrnorm_layer", "small_vgg",
-    "vgg_16_network", "beam_search", "eos_layer", "classification_error_evaluator", "auc_evaluator",
-    "sum_evaluator", "define_py_data_sources")
+PARTS = ("layers", "networks", "attrs", "activations", "poolings", "optimizers", "data_sources", "evaluators")
 
 
 def _module(name: str, names: Dict[str, Any], text: str) -> ModuleType:
@@ -58,8 +36,7 @@ def _module(name: str, names: Dict[str, Any], text: str) -> ModuleType:
     def absent(item: str) -> Any:
         if item.startswith("__"):
             raise AttributeError(item)
-        raise ConfigError(f"{name} has no {item}",
-                          nearest(item, [key for key in names if key not in UNSUPPORTED]))
+        raise ConfigError(f"{name} has no {item}", nearest(item, working(names)))
 
     module.__dict__["__getattr__"] = absent
     sys.modules[name] = module
@@ -71,12 +48,10 @@ def _module(name: str, names: Dict[str, Any], text: str) -> ModuleType:
 
 def v1_names() -> Dict[str, Any]:
     """What `from paddle.trainer_config_helpers import *` gives."""
-    names = {**V1_LAYERS, **NETWORKS, **MORE_V1}
-    names.update({name: refused(name, "edl-trainer-config(5) lists what there is") for name in UNSUPPORTED})
+    names = {**_refused.NAMES, **V1_LAYERS, **NETWORKS, **MORE_V1}
     tables: List[Tuple[Mapping[str, Any], str]] = [
         (_attributes.ACTIVATIONS, "Activation"), (_attributes.NO_ACTIVATIONS, "Activation"),
-        (_attributes.POOLINGS, "Pooling"), (_attributes.NO_POOLINGS, "Pooling"),
-        (_settings.OPTIMIZERS, "Optimizer")]
+        (_attributes.POOLINGS, "Pooling"), (_settings.OPTIMIZERS, "Optimizer")]
     for table, suffix in tables:
         names.update({name + suffix: value for name, value in table.items()})
     return names
@@ -97,12 +72,15 @@ def install(version: int) -> None:
     helpers.__path__ = []
     for part in PARTS:
         _module(f"paddle.trainer_config_helpers.{part}", v1_names(), "names of trainer_config.py")
+    for math in ("math", "layer_math"):
+        _module(f"paddle.trainer_config_helpers.{math}", dict(_values.MATH), "functions of layers")
+    helpers.__dict__.update({"layer_math": sys.modules["paddle.trainer_config_helpers.layer_math"]})
     trainer = _module("paddle.trainer", {}, "data providers")
     trainer.__path__ = []
-    data = {**_types.SUPPORTED, **_types.REFUSED, "provider": _provider.provider,
+    data = {**_types.SUPPORTED, **_types.CONSTANTS, **_types.REFUSED, "provider": _provider.provider,
             "CacheType": _provider.CacheType}
     _module("paddle.trainer.PyDataProvider2", data, "data providers")
+    _module("paddle.trainer.config_parser", v1_names(), "names of trainer_config.py")
     _module("paddle.v2", dict(_v2.TOP), "paddle.v2").__path__ = []
-    absent = {name: v1_names()[name] for name in UNSUPPORTED}
-    for name, inside in _v2.modules(V1_LAYERS, NETWORKS, absent).items():
+    for name, inside in _v2.modules(V1_LAYERS, NETWORKS, _refused.NAMES).items():
         _module(f"paddle.v2.{name}", inside, "names of paddle.v2").__path__ = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of the old names that are not about images, and the costs."""
+"""The layers of the old names that are neither about images nor about sequences."""
 from __future__ import annotations
 
 from typing import Any, Optional
@@ -8,7 +8,7 @@ from ._attributes import BasePoolingType, MaxPooling, TanhActivation, extra_of, 
 from ._errors import ConfigError, checked
 from ._graph import GRAPH, Layer, as_layer, as_layers
 from ._mixed import concat_projections, is_projections
-from ._parts import bias, finish, weights
+from ._parts import bias, finish, finish_biased, weights
 from ._types import InputType
 
 
@@ -78,45 +78,33 @@ def sequence_conv_pool(input: Any, context_len: int, hidden_size: int, name: Opt
 
 
 @checked
-def pooling_layer(input: Any, pooling_type: Any = None, name: Optional[str] = None,
-                  bias_attr: Any = False, agg_level: Any = None, layer_attr: Any = None) -> Layer:
-    if bias_attr not in (False, None) or agg_level not in (None, 0):
-        raise ConfigError("pooling_layer with a bias or an agg_level is not supported", "leave them out")
-    source = as_layer(input)
-    layer = GRAPH.add("seqpool", GRAPH.name(name, "seq_pooling"), [source], source.size)
-    word = one_of(pooling_type, BasePoolingType, MaxPooling, "pooling_type").word
-    return finish(layer, {"inputs": [source.name], "pooling": word}, extra=layer_attr)
-
-
-@checked
 def concat_layer(input: Any, act: Any = None, name: Optional[str] = None, layer_attr: Any = None,
                  bias_attr: Any = None) -> Layer:
     values = list(input) if isinstance(input, (list, tuple)) else [input]
     if is_projections(values):
         return concat_projections(values, act, name, bias_attr, layer_attr)
     inputs = as_layers(values)
-    if bias_attr not in (False, None):
-        raise ConfigError("concat_layer with a bias is not supported", "bias_attr=False")
     layer = GRAPH.add("concat", GRAPH.name(name, "concat"), inputs, sum(item.size for item in inputs))
-    return finish(layer, {"inputs": [item.name for item in inputs]}, act, extra=layer_attr)
+    images = [item.image for item in inputs]
+    if images[0] is not None and all(image is not None and image[1:] == images[0][1:] for image in images):
+        layer.image = (sum(image[0] for image in images if image is not None), *images[0][1:])
+    return finish_biased(layer, {"inputs": [item.name for item in inputs]}, bias_attr or False, act, layer_attr)
 
 
 @checked
 def addto_layer(input: Any, act: Any = None, name: Optional[str] = None, bias_attr: Any = None,
                 layer_attr: Any = None) -> Layer:
     inputs = as_layers(input)
-    if bias_attr not in (False, None):
-        raise ConfigError("addto_layer with a bias is not supported", "bias_attr=False")
     layer = GRAPH.add("addition", GRAPH.name(name, "addto"), inputs, inputs[0].size)
-    layer.image = inputs[0].image
-    return finish(layer, {"inputs": [item.name for item in inputs]}, act, extra=layer_attr)
+    layer.image, layer.num_filters = inputs[0].image, inputs[0].num_filters
+    return finish_biased(layer, {"inputs": [item.name for item in inputs]}, bias_attr or False, act, layer_attr)
 
 
 @checked
 def dropout_layer(input: Any, dropout_rate: float, name: Optional[str] = None) -> Layer:
     source = as_layer(input)
     layer = GRAPH.add("dropout", GRAPH.name(name, "dropout"), [source], source.size)
-    layer.image = source.image
+    layer.image, layer.num_filters = source.image, source.num_filters
     return finish(layer, {"inputs": [source.name], "dropout": dropout_rate})
 
 
@@ -131,44 +119,5 @@ def cos_sim(a: Any, b: Any, scale: Optional[float] = None, size: int = 1, name: 
     return finish(layer, {"inputs": [first.name, second.name], "scale": scale}, extra=layer_attr)
 
 
-def _cost(kind: str, word: str, input: Any, label: Any, name: Optional[str], coeff: float,
-          weight: Any, layer_attr: Any) -> Layer:
-    extra_of(layer_attr, False, "a cost")
-    if coeff != 1 or weight is not None:
-        raise ConfigError("a cost with coeff or weight is not supported", "leave them out")
-    source, target = as_layer(input), as_layer(label, "label")
-    if target.kind != "data":
-        raise ConfigError(f"label is {target.name}, which is computed", "a data layer is possible")
-    if kind == "cross_entropy" and source.activation != "softmax":
-        raise ConfigError(f"{source.name} has activation {source.activation}, but this cost needs a "
-                          "softmax", "give it act=SoftmaxActivation()")
-    layer = GRAPH.add(kind, GRAPH.name(name, word), [source, target], 1)
-    layer.label = target
-    layer.entries.append({"kind": kind, "name": layer.name, "input": source.name, "label": target.name})
-    return layer
-
-
-@checked
-def regression_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
-                    coeff: float = 1.0, layer_attr: Any = None) -> Layer:
-    return _cost("square_error", "square_error_cost", input, label, name, coeff, weight, layer_attr)
-
-
-@checked
-def classification_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
-                        evaluator: Any = None, layer_attr: Any = None, coeff: float = 1.0) -> Layer:
-    if evaluator is not None:
-        raise ConfigError("classification_cost with an evaluator is not supported",
-                          "leave it out: the error of classification is told anyway")
-    return _cost("cross_entropy", "cost", input, label, name, coeff, weight, layer_attr)
-
-
-@checked
-def cross_entropy(input: Any, label: Any, name: Optional[str] = None, coeff: float = 1.0,
-                  weight: Any = None, layer_attr: Any = None) -> Layer:
-    return _cost("cross_entropy", "cross_entropy", input, label, name, coeff, weight, layer_attr)
-
-
-def outputs(layers: Any, *more: Any) -> None:
-    """What the configuration is for: its costs."""
-    GRAPH.outputs = as_layers(layers, "outputs") + [as_layer(item, "outputs") for item in more]
+LAYERS = {"data_layer": data_layer, "fc_layer": fc_layer, "embedding_layer": embedding_layer, "concat_layer": concat_layer,
+          "addto_layer": addto_layer, "dropout_layer": dropout_layer, "cos_sim": cos_sim}

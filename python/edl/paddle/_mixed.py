@@ -6,8 +6,8 @@ from typing import Any, List, Optional, Tuple
 
 from ._attributes import IdentityActivation, Json, ParameterAttribute, extra_of
 from ._errors import ConfigError, checked
-from ._graph import GRAPH, Layer, as_layer
-from ._parts import bias, finish, weights
+from ._graph import GRAPH, IMAGE, Layer, as_layer
+from ._parts import bias, finish, finish_biased, weights
 
 
 class Projection:
@@ -17,6 +17,7 @@ class Projection:
         self.kind, self.source, self.size = kind, source, size
         self.attribute: Optional[ParameterAttribute] = attribute
         self.more = more
+        self.image: Optional[IMAGE] = None
 
 
 @checked
@@ -36,10 +37,44 @@ def trans_full_matrix_projection(input: Any, size: int = 0, param_attr: Any = No
 
 @checked
 def identity_projection(input: Any, offset: Optional[int] = None) -> Projection:
-    if offset is not None:
-        raise ConfigError("identity_projection with an offset is not supported", "leave it out")
     source = as_layer(input)
-    return Projection("identity", source, source.size)
+    if offset is None:
+        return Projection("identity", source, source.size)
+    if not 0 <= offset < source.size:
+        raise ConfigError(f"identity_projection: offset is {offset}", f"{source.name} has the values 0 to {source.size - 1}")
+    return Projection("slice", source, 0, offset=offset)
+
+
+@checked
+def dotmul_projection(input: Any, param_attr: Any = None) -> Projection:
+    source = as_layer(input)
+    return Projection("dotmul", source, source.size, param_attr)
+
+
+@checked
+def scaling_projection(input: Any, param_attr: Any = None) -> Projection:
+    source = as_layer(input)
+    return Projection("dotmul", source, source.size, param_attr, scalar=True)
+
+
+@checked
+def dotmul_operator(a: Any = None, b: Any = None, scale: float = 1.0, x: Any = None, y: Any = None) -> Projection:
+    from ._values import dotmul
+    product = dotmul(a if a is not None else x, b if b is not None else y, scale)
+    return Projection("identity", product, product.size)
+
+
+@checked
+def conv_projection(input: Any, filter_size: Any, num_filters: int, num_channels: Optional[int] = None, stride: Any = 1,
+                    padding: Any = 0, filter_size_y: Optional[int] = None, stride_y: Optional[int] = None,
+                    padding_y: Optional[int] = None, groups: int = 1, param_attr: Any = None) -> Projection:
+    from ._images import conv_keys
+    source = as_layer(input)
+    image, keys = conv_keys(source, num_channels, filter_size, filter_size_y, stride, stride_y, padding, padding_y,
+                            groups, num_filters)
+    ret = Projection("conv", source, image[0] * image[1] * image[2], param_attr, **keys)
+    ret.image = image
+    return ret
 
 
 @checked
@@ -56,7 +91,17 @@ def context_projection(input: Any, context_len: int, context_start: Optional[int
 
 def _shape(projection: Projection) -> Tuple[int, int]:
     inner = projection.source.size
+    if projection.kind == "dotmul":
+        return (1, 1) if projection.more.get("scalar") else (1, inner)
+    if projection.kind == "conv":
+        area = projection.more["channels"] // projection.more.get("groups", 1)
+        return (projection.more["filters"], area * projection.more["filter"] * projection.more.get("filter_y", projection.more["filter"]))
     return (projection.size, inner) if projection.more.get("transposed") else (inner, projection.size)
+
+
+def conv_std(keys: Json) -> float:
+    """The deviation with which the weights of a convolution start."""
+    return float((2.0 / (keys["channels"] * keys["filter"] ** 2)) ** 0.5)
 
 
 def _part(layer: Layer, projection: Projection, i: int, bias_attr: Any = False) -> str:
@@ -67,6 +112,15 @@ def _part(layer: Layer, projection: Projection, i: int, bias_attr: Any = False) 
     entry: Json = {"kind": projection.kind, "name": name, "inputs": [projection.source.name]}
     if projection.kind == "context":
         entry.update(projection.more)
+    elif projection.kind == "slice":
+        entry.update(projection.more, size=projection.size)
+    elif projection.kind in ("dotmul", "conv"):
+        entry.update(projection.more)
+        if projection.kind == "conv":
+            entry.update(bias=False, activation="linear")
+        shape = _shape(projection)
+        weights(layer, entry, [shape], projection.attribute, owner=layer.name, first=i,
+                std=conv_std(projection.more) if projection.kind == "conv" else None)
     else:
         entry["size"] = projection.size
         weights(layer, entry, [_shape(projection)], projection.attribute, owner=layer.name, first=i,
@@ -95,21 +149,24 @@ def concat_projections(values: List[Any], act: Any, name: Optional[str], bias_at
                        layer_attr: Any) -> Layer:
     """A concat of projections; a layer among them stands for itself."""
     projections = [p if isinstance(p, Projection) else identity_projection(p) for p in values]
-    if bias_attr not in (False, None):
-        raise ConfigError("concat_layer with a bias is not supported", "bias_attr=False")
     for p in projections:
         if p.size == 0:
             raise ConfigError("a projection in a concat_layer needs a size", "give size=")
     layer = GRAPH.add("concat", GRAPH.name(name, "concat"), [p.source for p in projections],
                       sum(p.size for p in projections))
-    linear = act is None and not extra_of(layer_attr).drop_rate
+    linear = act is None and not extra_of(layer_attr).drop_rate and not bias_attr
     if _shared_table(projections) and linear:
         layer.kind = "table"
         entry: Json = {"inputs": [p.source.name for p in projections], "size": projections[0].size}
         weights(layer, entry, [_shape(projections[0])], projections[0].attribute, table=True)
         return finish(layer, entry)
     names = [_part(layer, p, i) for i, p in enumerate(projections)]
-    return finish(layer, {"inputs": names}, act, extra=layer_attr)
+    images = [p.image for p in projections]
+    one = images[0]
+    if one is not None and all(image is not None and image[1:] == one[1:] for image in images):
+        layer.image = (sum(image[0] for image in images if image is not None), one[1], one[2])
+    return finish_biased(layer, {"inputs": names}, bias_attr or False, act, layer_attr,
+                         layer.image[0] if layer.image else 0)
 
 
 class MixedLayer(Layer):
@@ -171,13 +228,12 @@ class MixedLayer(Layer):
     def _emit_sum(self, act: Any, bias_attr: Any, extra: Any) -> None:
         """Terms of several kinds: a layer for each, and their sum. A bias goes into the first fc."""
         takes_bias = next((i for i, t in enumerate(self.terms) if t.kind == "fc"), None)
-        if bias_attr is not False and takes_bias is None:
-            raise ConfigError(f"{self.name} has a bias, but no full_matrix_projection to carry it",
-                              "bias_attr=False")
         self.kind = "addition"
+        self.image = self.terms[0].image
         names = [_part(self, t, i, bias_attr if i == takes_bias else False)
                  for i, t in enumerate(self.terms)]
-        finish(self, {"inputs": names}, act, extra=extra)
+        finish_biased(self, {"inputs": names}, bias_attr if takes_bias is None else False, act, extra,
+                      self.image[0] if self.image else 0)
 
 
 @checked
@@ -189,3 +245,11 @@ def mixed_layer(size: int = 0, input: Any = None, name: Optional[str] = None, ac
             layer += term
         layer.complete()
     return layer
+
+
+LAYERS = {
+    "mixed_layer": mixed_layer, "table_projection": table_projection, "full_matrix_projection": full_matrix_projection,
+    "trans_full_matrix_projection": trans_full_matrix_projection, "identity_projection": identity_projection,
+    "context_projection": context_projection, "dotmul_projection": dotmul_projection, "conv_projection": conv_projection,
+    "scaling_projection": scaling_projection, "dotmul_operator": dotmul_operator,
+}

@@ -11,12 +11,25 @@ from ._graph import Layer, behind
 from ._types import InputType, dense_vector, integer_value, integer_value_sequence
 
 POOLS = ("text_conv_pool", "seqpool")  # make one row of a sequence
-COSTS = ("cross_entropy", "square_error")
+COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum")
 
 
 def inputs_of(layers: Sequence[Layer]) -> List[Layer]:
-    """The data layers among them, in the order in which the costs need them."""
-    return [layer for layer in layers if layer.kind == "data"]
+    """The data layers among them, in the order of inputs(), else in that in which the outputs need them."""
+    found = [layer for layer in layers if layer.kind == "data"]
+    order = {layer.serial: i for i, layer in enumerate(found[0].graph.inputs if found else [])}
+    if not order:
+        return found
+    missing = next((layer.name for layer in found if layer.serial not in order), None)
+    if missing is not None:
+        raise ConfigError(f"inputs() leaves out {missing}, which the outputs need", f"inputs(..., {missing})", "")
+    return sorted(found, key=lambda layer: order[layer.serial])
+
+
+def fed_of(layers: Sequence[Layer]) -> List[Layer]:
+    """What a sample has values of: all of inputs(), also those that nothing needs."""
+    needed = inputs_of(layers)
+    return list(needed[0].graph.inputs or needed) if needed else []
 
 
 def _takes_ids(layer: Layer) -> List[Layer]:
@@ -38,23 +51,37 @@ def _sequences(layers: Sequence[Layer]) -> Dict[int, Layer]:
         if layer.kind == "data":
             found[layer.serial] = layer
         elif layer.kind not in POOLS:
-            for item in layer.inputs:
+            for item in layer.inputs[1:] if layer.kind == "expand" else layer.inputs:
                 back(item)
 
     for layer in layers:
-        if layer.kind in POOLS or any(entry["kind"] == "context" for entry in layer.entries):
+        kinds = {entry["kind"] for entry in layer.entries}
+        if layer.kind in POOLS or kinds & {"seqpool", "context"}:
             for item in layer.inputs:
                 back(item)
+        elif layer.kind == "expand":
+            back(layer.inputs[1])
     return found
+
+
+def _check_classes(layer: Layer) -> None:
+    """A label has the classes of its data; where nothing tells them, as many as its softmax has outputs."""
+    if layer.input_type is None:
+        layer.input_type = integer_value(layer.size if 1 < layer.size <= layer.classes else layer.classes)
+    if layer.input_type.kind != "integer" or layer.input_type.dim > layer.classes:
+        raise ConfigError(f"the label {layer.name} is {layer.input_type}, but its layer has {layer.classes} outputs",
+                          f"integer_value({layer.classes})", "")
+    layer.size = layer.input_type.dim
 
 
 def settle_types(layers: Sequence[Layer]) -> None:
     """Gives each data layer without a type the one that its use tells: ids, a sequence, values."""
     ids = {item.serial for layer in layers for item in _takes_ids(layer)}
-    ids |= {layer.label.serial for layer in layers if layer.kind == "cross_entropy" and layer.label}
     sequences = _sequences(layers)
     for layer in inputs_of(layers):
-        if layer.input_type is None:
+        if layer.classes:
+            _check_classes(layer)
+        elif layer.input_type is None:
             if layer.serial not in ids:
                 layer.input_type = dense_vector(layer.size)
             elif layer.serial in sequences:
@@ -65,12 +92,12 @@ def settle_types(layers: Sequence[Layer]) -> None:
 
 def check_types(layers: Sequence[Layer], types: Sequence[InputType]) -> None:
     """Takes the types of the data; an error where a layer has another size."""
-    inputs = inputs_of(layers)
+    inputs = fed_of(layers)
     if len(types) != len(inputs):
         raise ConfigError(f"the data have {len(types)} inputs, but the network has {len(inputs)}: " +
                           ", ".join(layer.name for layer in inputs), "one type for each", "")
     for layer, kind in zip(inputs, types):
-        if kind.dim != layer.size:
+        if kind.dim != layer.size and not layer.classes:
             raise ConfigError(f"data layer {layer.name} has size {layer.size}, but its data are {kind}",
                               "give both the same size", "")
         layer.input_type = kind
@@ -84,18 +111,21 @@ def _input(layer: Layer) -> Json:
 
 
 def network(outputs: Sequence[Layer], training: Json, name: str) -> Json:
-    """The network whose costs are the outputs. Every data layer has its type already."""
+    """The network of these outputs: costs, and layers whose values are wanted. Every data layer has its type."""
     costs = [layer for layer in outputs if layer.kind in COSTS]
-    if len(costs) != len(outputs) or not costs:
-        other = next((layer.name for layer in outputs if layer.kind not in COSTS), "nothing")
-        raise ConfigError(f"outputs() has {other}, which is no cost: there is nothing to train",
-                          "name classification_cost(...) or regression_cost(...)", "")
+    values = [layer for layer in outputs if layer.kind not in COSTS]
+    if any(layer.kind == "data" for layer in values):
+        raise ConfigError("outputs() has a data_layer, which computes nothing", "name a layer behind it", "")
     layers = behind(outputs)
     entries = [entry for layer in sorted(layers, key=lambda item: item.serial)
                if layer.kind not in COSTS for entry in layer.entries]
     texts = [cost.entries[0] for cost in costs]
-    return {"name": name, "inputs": [_input(layer) for layer in inputs_of(layers)], "layers": entries,
-            "cost": texts[0] if len(texts) == 1 else texts, "training": training}
+    ret: Json = {"name": name, "inputs": [_input(layer) for layer in inputs_of(layers)], "layers": entries}
+    if values:
+        ret["outputs"] = [layer.name for layer in values]
+    if texts:
+        ret["cost"] = texts[0] if len(texts) == 1 else texts
+    return {**ret, "training": training}
 
 
 def to_text(value: Json) -> str:

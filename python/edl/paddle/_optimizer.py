@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._errors import ConfigError, nearest
+from ._errors import ConfigError, nearest, without_effect
 from . import _settings as v1
 
 
@@ -12,14 +12,14 @@ class Optimizer:
     """`training`: what a network says of it."""
 
     def __init__(self, method: v1.BaseSGDOptimizer, **rates: Any) -> None:
-        if "batch_size" in rates:
-            raise ConfigError("an optimizer has no batch_size here", "paddle.batch(reader, batch_size) makes batches")
+        if rates.pop("batch_size", None) is not None:
+            without_effect("optimizer: batch_size", "paddle.batch(reader, batch_size) makes the batches")
         self.training = v1.training(None, learning_method=method, **rates)
 
 
 RATES = ("learning_rate", "learning_rate_decay_a", "learning_rate_decay_b", "learning_rate_schedule",
          "learning_rate_args", "regularization", "is_async", "model_average", "gradient_clipping_threshold",
-         "batch_size")
+         "batch_size", "average_window", "max_average_window", "do_average_in_cpu")
 
 
 def _kind(name: str, method: type) -> type:
@@ -39,4 +39,4 @@ def _kind(name: str, method: type) -> type:
 
 
 NAMES = {**{name: _kind(name, method) for name, method in v1.OPTIMIZERS.items()}, "Optimizer": Optimizer,
-         "L2Regularization": v1.L2Regularization, "ModelAverage": v1.ModelAverage}
+         "L2Regularization": v1.L2Regularization, "L1Regularization": v1.L1Regularization, "ModelAverage": v1.ModelAverage}

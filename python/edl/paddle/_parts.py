@@ -11,12 +11,15 @@ from ._errors import ConfigError
 from ._graph import Layer, Parameter
 
 
+NO_ACTIVATION = ("table", "context", "cos_sim", "maxid")
+
+
 def finish(layer: Layer, entry: Json, act: Any = None, default: type = IdentityActivation,
            extra: Any = None) -> Layer:
     """Puts the entry of a layer behind those of its parts, with its activation and its dropout."""
     word = one_of(act, BaseActivation, default, "act").word
     entry = {"kind": layer.kind, "name": layer.name, **entry}
-    if layer.kind not in ("table", "context", "cos_sim"):
+    if layer.kind not in NO_ACTIVATION:
         entry["activation"] = word
         layer.activation = word
     elif word != "linear":
@@ -24,12 +27,27 @@ def finish(layer: Layer, entry: Json, act: Any = None, default: type = IdentityA
                           "put an addto_layer with the activation behind it")
     extra = extra_of(extra)
     if extra.drop_rate:
-        if layer.kind in ("table", "context", "cos_sim"):
+        if layer.kind in NO_ACTIVATION:
             raise ConfigError(f"{layer.name} has a drop_rate, but a {layer.kind} has none",
                               "put a dropout_layer behind it")
         entry["dropout"] = extra.drop_rate
     layer.entries.append(entry)
     return layer
+
+
+def finish_biased(layer: Layer, entry: Json, bias_attr: Any, act: Any = None, extra: Any = None,
+                  channels: int = 0) -> Layer:
+    """The same for a layer whose kind has no bias: where one is wanted, it is added behind the layer's own values.
+
+    channels: it is one for each of them, not one for each value."""
+    if bias_attr is False:
+        return finish(layer, entry, act, extra=extra)
+    inner = f"{layer.name}_values"
+    layer.entries.append({"kind": layer.kind, "name": inner, **entry})
+    layer.kind = "shift"
+    behind: Json = {"inputs": [inner], **({"channels": channels} if channels else {})}
+    bias(layer, behind, channels or layer.size, bias_attr)
+    return finish(layer, behind, act, extra=extra)
 
 
 def _no_rows(layer: Layer, text: Json) -> None:

@@ -6,11 +6,12 @@ import importlib
 import inspect
 import logging
 import os
+import shutil
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union
 
 from ._errors import ConfigError, checked, without_effect
 from ._graph import GRAPH, Layer, behind
-from ._network import check_types, inputs_of
+from ._network import check_types, fed_of, inputs_of, settle_types
 from ._records import write_description, write_file
 from ._types import InputType
 
@@ -166,9 +167,14 @@ def _part(part: str, listed: Any, folder: str, layers: Sequence[Layer]) -> int:
     settings = found.open(files, is_train, dict(sources.args or {}))
     if is_train and found.should_shuffle is False:
         GRAPH.settings["shuffle"] = 0
-    inputs = inputs_of(layers)
-    check_types(layers, _in_order(settings.input_types or [], inputs))
-    return write_file(folder, part, inputs, _samples(found, settings, files, inputs))
+    fed, inputs = fed_of(layers), inputs_of(layers)
+    check_types(layers, _in_order(settings.input_types or [], fed))
+    settle_types(layers)
+    places = [fed.index(layer) for layer in inputs]
+    samples = _samples(found, settings, files, fed)
+    if len(fed) > len(inputs):
+        samples = ([sample[place] for place in places] for sample in samples)
+    return write_file(folder, part, inputs, samples)
 
 
 def write_sources(folder: str) -> Dict[str, int]:
@@ -179,5 +185,8 @@ def write_sources(folder: str) -> Dict[str, int]:
     for part, listed in (("train", GRAPH.sources.train), ("test", GRAPH.sources.test)):
         if listed is not None:
             counts[f"{part}_samples"] = _part(part, listed, folder, layers)
+    if "train_samples" not in counts and counts:  # a data set has samples to train as well
+        shutil.copy(os.path.join(folder, "test-00000-of-00001.recordio"),
+                    os.path.join(folder, "train-00000-of-00001.recordio"))
     write_description(folder, inputs_of(layers), counts)
     return counts

@@ -6,7 +6,7 @@ import functools
 from typing import Any, Dict, Optional
 
 from ._attributes import Json
-from ._errors import ConfigError, checked, refused
+from ._errors import ConfigError, checked, refused, without_effect
 from ._graph import GRAPH
 
 
@@ -80,7 +80,14 @@ class L2Regularization:
         self.rate = rate
 
 
+class L1Regularization:
+    @checked
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+
 ModelAverage = refused("ModelAverage", "leave model_average out")
+REGULARIZATIONS = {"L2Regularization": (L2Regularization, "l2"), "L1Regularization": (L1Regularization, "l1")}
 _SCHEDULES = ("constant", "poly", "caffe_poly", "exp", "discexp", "linear", "manual", "pass_manual")
 
 
@@ -104,7 +111,8 @@ def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
              learning_rate_decay_b: float = 0.0, learning_rate_schedule: Optional[str] = "poly",
              learning_rate_args: str = "", learning_method: Optional[BaseSGDOptimizer] = None,
              regularization: Any = None, is_async: Optional[bool] = None, model_average: Any = None,
-             gradient_clipping_threshold: Optional[float] = None) -> Json:
+             gradient_clipping_threshold: Optional[float] = None, average_window: float = 0,
+             max_average_window: Optional[int] = None, do_average_in_cpu: bool = False) -> Json:
     """What a network's training says. is_async=False: an error where several trainers share servers."""
     method = MomentumOptimizer() if learning_method is None else learning_method
     if isinstance(method, type):
@@ -114,23 +122,31 @@ def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
                           "there are: " + ", ".join(f"{name}Optimizer" for name in OPTIMIZERS))
     if model_average is not None:
         raise ConfigError("model_average is not supported", "leave it out")
+    if average_window:
+        raise ConfigError("average_window is not supported", "leave it out")
+    for name, value in (("max_average_window", max_average_window), ("do_average_in_cpu", do_average_in_cpu)):
+        if value:
+            without_effect(f"settings: {name}", "there is no average_window")
     rules = regularization if isinstance(regularization, (list, tuple)) else [regularization]
     ret: Json = {**method.keys, "learning_rate": learning_rate}
     if batch_size is not None:
         ret["batch_size"] = batch_size
     for rule in rules:
-        if isinstance(rule, L2Regularization):
-            ret["l2"] = rule.rate
+        key = next((key for kind, key in REGULARIZATIONS.values() if isinstance(rule, kind)), "")
+        if key:
+            ret[key] = rule.rate
         elif rule is not None:
-            raise ConfigError(f"regularization is {rule!r}", "there is: L2Regularization(rate)")
+            raise ConfigError(f"regularization is {rule!r}", "there are: " + ", ".join(REGULARIZATIONS))
     if gradient_clipping_threshold:
         ret["clipping"] = gradient_clipping_threshold
     ret.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a, learning_rate_decay_b,
                          learning_rate_args))
     if is_async is not None:
         ret["asynchronous"] = int(bool(is_async))
-    if ret.get("l2") and not method.decays:
-        raise ConfigError(f"{type(method).__name__} takes no L2 into account", "leave regularization out")
+    if (ret.get("l2") or ret.get("l1")) and not method.decays:
+        for key in ("l1", "l2"):
+            ret.pop(key, None)
+        without_effect("regularization", f"{type(method).__name__} takes none into account, as in PaddlePaddle")
     if "schedule" in ret and not method.follows:
         raise ConfigError(f"{type(method).__name__} follows no schedule", "leave learning_rate_schedule and the numbers "
                           "of its decay out")

@@ -23,8 +23,22 @@ class InputType:
         return f"{self.form}({self.dim})"
 
 
+class SequenceType:
+    """What an input type may be given as seq_type."""
+    NO_SEQUENCE = 0
+    SEQUENCE = 1
+    SUB_SEQUENCE = 2
+
+
+def _one(form: str, seq_type: int) -> None:
+    """An error for a sequence of what comes alone here."""
+    if seq_type != SequenceType.NO_SEQUENCE:
+        raise ConfigError(f"{form} with seq_type={seq_type!r} is not supported", "sequences are of ids: integer_value_sequence")
+
+
 def _type(kind: str, form: str) -> Callable[..., InputType]:
-    def make(dim: int) -> InputType:
+    def make(dim: int, seq_type: int = SequenceType.NO_SEQUENCE) -> InputType:
+        _one(form, seq_type)
         if form.startswith("sparse") and isinstance(dim, int) and dim > SPARSE_MAX:
             raise ConfigError(f"{form}({dim}): more than {SPARSE_MAX} values",
                               "give the ids as integer_value_sequence, and pool a table of them")
@@ -34,7 +48,10 @@ def _type(kind: str, form: str) -> Callable[..., InputType]:
     return make
 
 
-def integer_value(value_range: int) -> InputType:
+def integer_value(value_range: int, seq_type: int = SequenceType.NO_SEQUENCE) -> InputType:
+    if seq_type == SequenceType.SEQUENCE:
+        return integer_value_sequence(value_range)
+    _one("integer_value", seq_type)
     return InputType("integer", value_range, "integer_value")
 
 
@@ -54,6 +71,7 @@ SUPPORTED: Dict[str, Any] = {
         "integer_value", "integer_value_sequence", "dense_vector", "sparse_binary_vector",
         "sparse_float_vector", "sparse_vector", "dense_slot", "index_slot", "integer_sequence",
         "sparse_non_value_slot", "sparse_value_slot")}
+CONSTANTS: Dict[str, Any] = {"SequenceType": SequenceType}
 REFUSED = {name: refused(name, "there are: " + ", ".join(sorted(SUPPORTED))) for name in (
     "dense_vector_sequence", "dense_vector_sub_sequence", "integer_value_sub_sequence",
     "sparse_binary_vector_sequence", "sparse_binary_vector_sub_sequence",

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The costs of the old names."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ._attributes import extra_of
+from ._errors import ConfigError, checked
+from ._evaluators import check_evaluator
+from ._graph import GRAPH, Layer, as_layer
+from ._values import difference
+
+
+def _weight(entry: Any, layer: Layer, coeff: float, weight: Any) -> None:
+    """What the cost of a sample is multiplied with."""
+    if coeff != 1:
+        entry["coeff"] = coeff
+    if weight is None:
+        return
+    factor = as_layer(weight, "weight")
+    if factor.kind != "data" or factor.size != 1:
+        raise ConfigError(f"weight is {factor.name}, of {factor.size} values", "a data_layer of size 1: a factor for each sample")
+    layer.inputs.append(factor)
+    entry["weight"] = factor.name
+
+
+def _cost(kind: str, word: str, source: Layer, label: Any, name: Optional[str], coeff: float = 1.0,
+          weight: Any = None, layer_attr: Any = None) -> Layer:
+    extra_of(layer_attr, False, "a cost")
+    target = as_layer(label, "label")
+    if target.kind != "data":
+        raise ConfigError(f"label is {target.name}, which is computed", "a data layer is possible")
+    layer = GRAPH.add(kind, GRAPH.name(name, word), [source, target], 1)
+    layer.label = target
+    entry = {"kind": kind, "name": layer.name, "input": source.name, "label": target.name}
+    _weight(entry, layer, coeff, weight)
+    layer.entries.append(entry)
+    return layer
+
+
+def _of_classes(word: str, input: Any, label: Any, name: Optional[str], coeff: float, weight: Any, layer_attr: Any) -> Layer:
+    source, target = as_layer(input), as_layer(label, "label")
+    if source.activation != "softmax":
+        raise ConfigError(f"{source.name} has activation {source.activation}, but this cost needs a "
+                          "softmax", "give it act=SoftmaxActivation()")
+    layer = _cost("cross_entropy", word, source, target, name, coeff, weight, layer_attr)
+    target.classes = source.size
+    return layer
+
+
+@checked
+def regression_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
+                    coeff: float = 1.0, layer_attr: Any = None) -> Layer:
+    return _cost("square_error", "square_error_cost", as_layer(input), label, name, coeff, weight, layer_attr)
+
+
+@checked
+def classification_cost(input: Any, label: Any, weight: Any = None, name: Optional[str] = None,
+                        evaluator: Any = None, layer_attr: Any = None, coeff: float = 1.0) -> Layer:
+    check_evaluator(evaluator)
+    return _of_classes("cost", input, label, name, coeff, weight, layer_attr)
+
+
+@checked
+def cross_entropy(input: Any, label: Any, name: Optional[str] = None, coeff: float = 1.0,
+                  weight: Any = None, layer_attr: Any = None) -> Layer:
+    return _of_classes("cross_entropy", input, label, name, coeff, weight, layer_attr)
+
+
+@checked
+def multi_binary_label_cross_entropy(input: Any, label: Any, name: Optional[str] = None, coeff: float = 1.0,
+                                     layer_attr: Any = None) -> Layer:
+    source = as_layer(input)
+    if source.activation != "sigmoid":
+        raise ConfigError(f"{source.name} has activation {source.activation}, but this cost needs values between 0 and 1",
+                          "give it act=SigmoidActivation()")
+    return _cost("binary_cross_entropy", "multi_binary_label_cross_entropy", source, label, name, coeff, None, layer_attr)
+
+
+@checked
+def rank_cost(left: Any, right: Any, label: Any, weight: Any = None, name: Optional[str] = None, coeff: float = 1.0,
+              layer_attr: Any = None) -> Layer:
+    return _cost("rank", "rank_cost", difference(as_layer(left, "left"), as_layer(right, "right")), label, name, coeff,
+                 weight, layer_attr)
+
+
+@checked
+def smooth_l1_cost(input: Any, label: Any, name: Optional[str] = None, coeff: float = 1.0, layer_attr: Any = None) -> Layer:
+    return _cost("smooth_l1", "smooth_l1_cost", as_layer(input), label, name, coeff, None, layer_attr)
+
+
+@checked
+def sum_cost(input: Any, name: Optional[str] = None, layer_attr: Any = None) -> Layer:
+    extra_of(layer_attr, False, "a cost")
+    source = as_layer(input)
+    layer = GRAPH.add("sum", GRAPH.name(name, "sum_cost"), [source], 1)
+    layer.entries.append({"kind": "sum", "name": layer.name, "input": source.name})
+    return layer
+
+
+LAYERS = {
+    "regression_cost": regression_cost, "square_error_cost": regression_cost, "mse_cost": regression_cost,
+    "classification_cost": classification_cost, "cross_entropy": cross_entropy, "rank_cost": rank_cost,
+    "multi_binary_label_cross_entropy": multi_binary_label_cross_entropy, "smooth_l1_cost": smooth_l1_cost,
+    "sum_cost": sum_cost,
+}

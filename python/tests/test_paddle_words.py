@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of a configuration as public ones use them: order of inputs, outputs without a cost, defaults, operators."""
+import contextlib
+import io
+import os
+import unittest
+
+from edl.paddle import ConfigError, _errors
+from tests.test_trainer_config import CLASSES, Case
+
+SOFTMAX = "y = fc_layer(input=x, size=10, act=SoftmaxActivation())\n"
+X = "x, z = data_layer('x', 6), data_layer('z', 6)\n"
+
+
+class Words(Case):
+    def told(self, text):
+        _errors._told.clear()
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            network = self.network(text)
+        return network, said.getvalue()
+
+    def test_order_of_inputs(self):
+        text = X + "label = data_layer('label', 10)\ny = fc_layer(input=[x, z], size=10, act=SoftmaxActivation())\n"
+        text += "inputs(label, z, x)\noutputs(classification_cost(input=y, label=label))\n"
+        self.assertEqual([item["name"] for item in self.network(text)["inputs"]], ["label", "z", "x"])
+        self.refused(text.replace("(label, z, x)", "(label, z)"), "inputs() leaves out x")
+        named = text.replace("inputs(label, z, x)", "Inputs('label', 'z', 'x')")
+        self.assertEqual([item["name"] for item in self.network(named)["inputs"]], ["label", "z", "x"])
+
+    def test_defaults(self):
+        text = "default_momentum(0.9)\ndefault_decay_rate(1e-3)\nSettings(batch_size=4)\n" + X + SOFTMAX + CLASSES
+        self.assertEqual(self.network(text)["training"], {"method": "momentum", "momentum": 0.9, "l2": 1e-3,
+                                                          "learning_rate": 1e-3, "batch_size": 4})
+
+    def test_words_without_effect(self):
+        plain = self.network(X + SOFTMAX + CLASSES)
+        for word in ("default_initial_std", "default_initial_mean", "default_device", "default_num_batches_regularization",
+                     "model_type", "sum_evaluator", "chunk_evaluator"):
+            network, said = self.told(f"{word}(0)\n" + X + SOFTMAX + CLASSES)
+            self.assertEqual(network, plain)
+            self.assertIn(f"{word} is without effect here", said)
+        network, said = self.told(X + "classification_error_evaluator(x, z)\n" + SOFTMAX + CLASSES)
+        self.assertEqual(network, plain)
+        self.assertIn("classification_error_evaluator of x is without effect here", said)
+
+    def test_evaluators(self):
+        plain = self.network(X + SOFTMAX + CLASSES)
+        text = X + SOFTMAX + "label = data_layer('label', 10)\nclassification_error_evaluator(input=y, label=label)\n"
+        network, said = self.told(text + CLASSES.replace("data_layer('label', 10)", "label, evaluator=classification_error_evaluator"))
+        self.assertEqual((network, said), (plain, ""))
+
+    def test_operators(self):
+        layers = self.network(X + "y = 1 - 2 * x + z\n" + SOFTMAX.replace("=x,", "=y,") + CLASSES)["layers"]
+        self.assertEqual([(item["kind"], item.get("slope"), item.get("intercept")) for item in layers[:3]],
+                         [("slope", 2.0, 0.0), ("slope", -1.0, 1.0), ("addition", None, None)])
+        self.refused(X + "x * z\n", "neither has a single value")
+        for form in ("a=x, b=z", "x=x, y=z"):
+            layers = self.network(X + f"y = mixed_layer(input=dotmul_operator({form}))\n" + SOFTMAX.replace("=x,", "=y,") + CLASSES)
+            self.assertEqual(layers["layers"][0]["inputs"], ["x", "z"])
+
+    def test_functions_of_layers(self):
+        for module in ("math", "layer_math"):
+            text = f"from paddle.trainer_config_helpers import {module}\n" + X + f"x = {module}.square(x)\n" + SOFTMAX + CLASSES
+            self.assertEqual(self.network(text)["layers"][0]["activation"], "square")
+
+    def test_types_of_sequences(self):
+        text = ("from paddle.trainer.PyDataProvider2 import *\nassert integer_value(5, seq_type=SequenceType.SEQUENCE).kind == "
+                "'integer_sequence'\nassert integer_value(5, SequenceType.NO_SEQUENCE).kind == 'integer'\n")
+        self.network(text + X + SOFTMAX + CLASSES)
+        self.refused(text + "dense_vector(5, seq_type=SequenceType.SEQUENCE)\n", "seq_type=1")
+
+    def test_a_bias_of_a_layer_without_one(self):
+        layers = self.network(X + "x = addto_layer([x, z], bias_attr=True, act=TanhActivation())\n" + SOFTMAX + CLASSES)["layers"]
+        self.assertEqual([(item["kind"], item["name"], item.get("activation")) for item in layers[:2]],
+                         [("addition", "__addto_0___values", None), ("shift", "__addto_0__", "tanh")])
+
+    def test_the_classes_of_a_label(self):
+        for size, classes in (("1", 10), ("7", 7), ("10", 10), ("50", 10)):
+            network = self.network(X + SOFTMAX + CLASSES.replace("10)", size + ")"))
+            self.assertEqual(network["inputs"][-1], {"name": "label", "type": "integer", "size": classes})
+
+    def test_networks_of_images(self):
+        for word, layers in (("small_vgg", 29), ("vgg_16_network", 21)):
+            text = f"y = {word}(input_image=data_layer('image', 3072), num_channels={{}}, num_classes=10)\n" + CLASSES
+            network = self.network(text.format(3))
+            self.assertEqual(len(network["layers"]), layers)
+            self.assertEqual(network["inputs"][0]["channels"], 3)
+            self.refused(text.format(5), "no 5 square images")
+
+    def test_old_data(self):
+        text = "TrainData(SimpleData(files='list'), async_load_data=False)\n" + X + SOFTMAX + CLASSES
+        self.network(text)
+        os.rename("out", "before")
+        self.refused(text, "TrainData(...) names data that nothing here reads", "--data", with_data=True)
+
+
+class Outputs(Case):
+    def test_values_without_a_cost(self):
+        network = self.network(X + SOFTMAX + "outputs(maxid_layer(y), y)\n")
+        self.assertNotIn("cost", network)
+        self.assertEqual(network["outputs"], ["__maxid_layer_0__", "__fc_layer_0__"])
+        self.assertEqual([item["name"] for item in network["inputs"]], ["x"])
+
+    def test_values_beside_a_cost(self):
+        network = self.network(X + SOFTMAX + "h = fc_layer(input=y, size=2)\n" + CLASSES.replace("))\n", "), h)\n"))
+        self.assertEqual((network["outputs"], network["cost"]["kind"]), (["__fc_layer_1__"], "cross_entropy"))
+
+    def test_names(self):
+        network = self.network("Outputs('__fc_layer_0__')\n" + X + SOFTMAX)
+        self.assertEqual(network["outputs"], ["__fc_layer_0__"])
+        self.refused("Outputs('__fc_layr_0__')\n" + X + SOFTMAX, "no layer __fc_layr_0__", "did you mean __fc_layer_0__?")
+        self.refused("outputs(data_layer('a', 5))\n", "outputs() has a data_layer")
+
+
+class Errors(Case):
+    def test_no_error_proposes_what_does_not_work(self):
+        self.refused("lstmemery(input=1)\n", "no name lstmemery", "edl-trainer-config(5) lists the names")
+        with self.assertRaises(ConfigError) as caught:
+            self.network("lstmemery(input=1)\n")
+        self.assertNotIn("lstmemory", str(caught.exception).partition(";")[2])
+        self.refused("import paddle.trainer_config_helpers as h\nh.lstmemory_grup\n", "has no lstmemory_grup; edl-trainer-config(5)")
+
+    def test_python_2(self):
+        for line in ("print 'x'", "import sys; print >>sys.stderr, 'x'", "except ValueError, e:", "xrange(3)", "unicode('x')", "raise E, 'x'", "0777",
+                     "{}.iteritems()", "import cPickle", "from itertools import izip"):
+            text = f"try:\n    pass\n{line}\n    pass\n" if line.startswith("except") else line + "\n"
+            with self.subTest(line=line):
+                self.refused(text, "config.py", "this is Python 2: 2to3 -w config.py")
+        self.file("old.py", "def f():\n    print 'x'\n")
+        self.refused("import old\n", "old.py:2: this is Python 2: 2to3 -w", "old.py")
+
+
+if __name__ == "__main__":
+    unittest.main()
