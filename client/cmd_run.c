@@ -325,24 +325,48 @@ static int run_on(struct server *server, struct run_job *job)
     return status == STATUS_OK ? submit(server, job) : status;
 }
 
+/* The folder is elsewhere on the hosts: absolute paths into it are those of the copy. *ret: strings
+ * that flags have now, n_flags of them or NULL. */
+static void flags_of_copy(const char *package, char **flags, size_t n_flags, char **ret)
+{
+    _cleanup_free_ char *real = realpath(package, NULL);
+    const char *const folders[] = { package, real };
+
+    for (size_t i = 0; i < n_flags; i++)
+        for (size_t k = 0; k < ELEMENTS(folders) && ret[i] == NULL; k++) {
+            if (folders[k] == NULL || folders[k][0] != '/')
+                continue;
+            ret[i] = run_flag_in_copy(flags[i], folders[k]);
+            if (ret[i] == NULL)
+                continue;
+            report_note("%s is %s of the copy", flags[i], ret[i]);
+            flags[i] = ret[i];
+        }
+}
+
 static int run_parsed(const struct run_options *options, char **flags, size_t n_flags)
 {
     struct host_list list = { 0 };
     struct edl_error error = { 0 };
     struct server server;
     struct run_job job = { .options = options, .list = &list, .flags = flags, .n_flags = n_flags };
+    _cleanup_free_ char **of_copy = xcalloc(n_flags + 1, sizeof *of_copy);
     int status = STATUS_OK;
 
     if (run_check(options, &error) < 0 || run_check_text(options, flags, n_flags, &error) < 0 ||
         (options->package != NULL && check_package(options->package, &error) < 0) ||
         host_list_load(conf_file(options), &list, &error) < 0)
         status = report_error(&error);
+    if (status == STATUS_OK && options->package != NULL)
+        flags_of_copy(options->package, flags, n_flags, of_copy);
     if (status == STATUS_OK)
         status = server_open(&options->common, &server);
     if (status == STATUS_OK) {
         status = run_on(&server, &job);
         server_clear(&server);
     }
+    for (size_t i = 0; i < n_flags; i++)
+        free(of_copy[i]);
     host_list_clear(&list);
     return status;
 }

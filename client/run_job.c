@@ -126,6 +126,19 @@ int run_check(const struct run_options *options, struct edl_error *error)
     return 0;
 }
 
+char *run_flag_in_copy(const char *flag, const char *folder)
+{
+    const char *value = strchr(flag, '=');
+    size_t size = strlen(folder);
+
+    while (size > 1 && folder[size - 1] == '/')
+        size--;
+    if (value == NULL || strncmp(value + 1, folder, size) != 0 || size < 2 ||
+        (value[1 + size] != '/' && value[1 + size] != '\0'))
+        return NULL;
+    return text_format("%.*s=.%s", (int)(value - flag), flag, value + 1 + size);
+}
+
 /* Is `word` one of the words of `list`? */
 static bool has_word(const char *list, const char *word)
 {

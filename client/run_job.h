@@ -39,6 +39,12 @@ int run_check(const struct run_options *options, struct edl_error *error);
 int run_check_text(const struct run_options *options, char *const *flags, size_t n_flags,
                    struct edl_error *error);
 
+/* run_flag_in_copy - a flag whose value is a path into a folder that is sent to the hosts, with the
+ * path that the file has in the copy: "--config=/home/ann/demo/trainer_config.py" is
+ * "--config=./trainer_config.py" of /home/ann/demo. A new string; NULL: it is none
+ * folder: absolute */
+char *run_flag_in_copy(const char *flag, const char *folder);
+
 /* run_find_nodes - the node of each host: by its name, its name without a domain, or one of its
  * addresses. nodes: of the answer to GET /nodes. addresses[i]: of host i, as name services tell, in
  * digits, and the name behind an alias; separated by blanks; NULL: none. ret: room for

@@ -58,6 +58,11 @@ done
 for pid in "${pids[@]}"; do wait "$pid" || fail "one of two at once fails: $(cat err-?)"; done
 [ "$(sed -n 's/.*, in \(.*\/JOB[0-9]\{14\}\)$/\1/p' err-? | sort -u | wc -l)" = 2 ] || fail "runs share a folder: $(cat err-?)"
 
+# absolute paths into the folder that is sent are those of the copy
+mine --job_dispatch_package="$work/here/recommendation" --config="$work/here/recommendation/train.sh" --num_passes=1 >out 2>err || fail "a path into the copy: $(cat out err)"
+grep -q ' --config=./train.sh --num_passes=1 ' out || fail "it is told the path of this machine: $(grep commandline out)"
+grep -q -e "--config=$work/here/recommendation/train.sh is --config=./train.sh of the copy" err || fail "it is not told: $(cat err)"
+
 # 2: the same folder again, and nothing is sent
 uploads() { grep -c 'workspace .* bytes' "$work"/state/scheduler.log || true; }
 before=$(uploads)

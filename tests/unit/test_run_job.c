@@ -101,6 +101,32 @@ TEST(test_one_way_to_a_workspace)
     }
 }
 
+TEST(test_paths_into_the_copy)
+{
+    static const struct {
+        const char *flag, *folder, *text;
+    } cases[] = {
+        { "--config=/home/ann/demo/trainer_config.py", "/home/ann/demo",
+          "--config=./trainer_config.py" },
+        { "--config=/home/ann/demo/trainer_config.py", "/home/ann/demo//",
+          "--config=./trainer_config.py" },
+        { "--save_dir=/home/ann/demo", "/home/ann/demo", "--save_dir=." },
+        { "--save_dir=/home/ann/demo2/x", "/home/ann/demo", NULL },
+        { "--save_dir=./output", "/home/ann/demo", NULL },
+        { "--local", "/home/ann/demo", NULL },
+        { "--config=/etc/x", "/", NULL },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        _cleanup_free_ char *text = run_flag_in_copy(cases[i].flag, cases[i].folder);
+
+        if (cases[i].text == NULL)
+            assert_null(text);
+        else
+            assert_string_equal(text, cases[i].text);
+    }
+}
+
 TEST(test_what_is_no_utf8_is_refused)
 {
     char *good[] = { (char *)"--save_dir=./caf\xc3\xa9" },
