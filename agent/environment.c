@@ -46,7 +46,8 @@ static void add_language(json_t *env)
 }
 
 /* Gloo otherwise takes the address that the machine's own name has, which is 127.0.1.1 on a Debian,
- * and NCCL the first interface: neither need be the way to the other nodes. */
+ * and NCCL the first interface: neither need be the way to the other nodes. A parameter server of
+ * PaddlePaddle that a program starts listens there. */
 static void add_interface(json_t *env)
 {
     char name[IF_NAMESIZE], exactly[IF_NAMESIZE + 1];
@@ -55,6 +56,7 @@ static void add_interface(json_t *env)
         return;
     (void)snprintf(exactly, sizeof exactly, "=%s", name);
     set_default(env, "GLOO_SOCKET_IFNAME", name);
+    set_default(env, "PADDLE_INIT_NICS", name);
     set_default(env, "NCCL_SOCKET_IFNAME", exactly);
 }
 

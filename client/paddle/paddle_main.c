@@ -307,7 +307,9 @@ static int pserver(const struct paddle_flags *flags, struct edl_error *error)
     if (of_job)
         return serve_job(flags, error);
     n = paddle_pserver_check(flags, error);
-    r = n < 0 ? n : paddle_nics_address(flags->values[FLAG_NICS], address, error);
+    r = n < 0
+            ? n
+            : paddle_nics_address(flags->values[FLAG_NICS], getenv("EDL_ADDRESS"), address, error);
     return r < 0 ? r : serve_ports(flags, address, (unsigned)n, error);
 }
 

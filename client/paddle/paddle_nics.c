@@ -12,6 +12,7 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/own_address.h"
 
 static bool is_named(const struct ifaddrs *one, const char *name, size_t size)
 {
@@ -51,7 +52,33 @@ static int none(const struct ifaddrs *all, const char *nics, struct edl_error *e
     return edl_error_remedy(error, "there are:%s", names);
 }
 
-int paddle_nics_address(const char *nics, char ret[PADDLE_ADDRESS_SIZE], struct edl_error *error)
+static bool has_word(const char *list, const char *word)
+{
+    const size_t size = strlen(word);
+
+    for (const char *at = list; *at != '\0'; at += *at == ',') {
+        const size_t n = strcspn(at, ",");
+
+        if (n == size && strncmp(at, word, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool is_preferred(const char *nics, const char *preferred, const char *found)
+{
+    char name[IF_NAMESIZE];
+
+    if (preferred == NULL || *preferred == '\0')
+        return false;
+    if (strncmp(preferred, "127.", 4) == 0)
+        return strncmp(found, "127.", 4) == 0;
+    return own_interface(preferred, name) && has_word(nics, name);
+}
+
+int paddle_nics_address(const char *nics, const char *preferred, char ret[PADDLE_ADDRESS_SIZE],
+                        struct edl_error *error)
 {
     struct ifaddrs *all = NULL;
     bool found = false;
@@ -71,6 +98,8 @@ int paddle_nics_address(const char *nics, char ret[PADDLE_ADDRESS_SIZE], struct 
     }
     if (!found)
         r = none(all, nics, error);
+    else if (is_preferred(nics, preferred, ret))
+        (void)snprintf(ret, PADDLE_ADDRESS_SIZE, "%s", preferred);
     freeifaddrs(all);
     return r;
 }

@@ -106,25 +106,44 @@ static bool has_port(const char *word, int length)
     return colon != NULL && (colon == last || (word[0] == '[' && last[-1] == ']'));
 }
 
-/* add_ports - trainers and servers find the same blocks and rows by them; named: a list that names
- * ports, so that each server is one of its own */
-static void add_ports(const struct paddle_flags *flags, bool named, struct paddle_command *ret)
+/* add_ports - trainers and servers find the same blocks and rows by them; single: each server of
+ * the list is one of its own */
+static void add_ports(const struct paddle_flags *flags, bool single, struct paddle_command *ret)
 {
-    add(ret, "--ports_num=%s", named ? "1" : flags->values[FLAG_PORTS_NUM]);
-    add(ret, "--ports_num_for_sparse=%s", named ? "0" : flags->values[FLAG_PORTS_NUM_FOR_SPARSE]);
+    add(ret, "--ports_num=%s", single ? "1" : flags->values[FLAG_PORTS_NUM]);
+    add(ret, "--ports_num_for_sparse=%s", single ? "0" : flags->values[FLAG_PORTS_NUM_FOR_SPARSE]);
 }
 
-/* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... One that has a
- * port, as a job may tell it, stands as it is */
+/* is_single - a job tells this list, and gives each of its servers one port */
+static bool is_single(const struct paddle_flags *flags)
+{
+    const char *list = flags->values[FLAG_PSERVERS];
+
+    return !flags->typed[FLAG_PSERVERS] && has_port(list, (int)strcspn(list, ","));
+}
+
+/* first_port - of a word of the list: its own, else --port; *length becomes that of the address */
+static uint64_t first_port(const struct paddle_flags *flags, const char *word, int *length)
+{
+    const char *colon;
+
+    if (!has_port(word, *length))
+        return paddle_flag_count(flags, FLAG_PORT);
+    colon = memrchr(word, ':', (size_t)*length);
+    *length = (int)(colon - word);
+    return strtoull(colon + 1, NULL, 10);
+}
+
+/* add_servers - each address with each of its ports: 10.0.0.1:7164,10.0.0.1:7165,... One may have a
+ * first port of its own, as a job tells it */
 static int add_servers(const struct paddle_flags *flags, struct paddle_command *ret,
                        struct edl_error *error)
 {
-    const unsigned ports = ports_of(flags);
-    const uint64_t port = paddle_flag_count(flags, FLAG_PORT);
+    const bool single = is_single(flags);
+    const unsigned ports = single ? 1 : ports_of(flags);
     const char *separator = "";
     size_t size = 0;
     char *list = NULL;
-    bool named = false;
     FILE *out;
     int r = check_servers(flags, error);
 
@@ -134,21 +153,18 @@ static int add_servers(const struct paddle_flags *flags, struct paddle_command *
     if (out == NULL)
         abort();
     for (const char *word = flags->values[FLAG_PSERVERS]; *word != '\0';) {
-        int length = (int)strcspn(word, ",");
+        const size_t whole = strcspn(word, ",");
+        int length = (int)whole;
+        const uint64_t port = first_port(flags, word, &length);
 
-        if (has_port(word, length)) {
-            (void)fprintf(out, "%s%.*s", separator, length, word);
-            separator = ",";
-            named = true;
-        }
-        for (unsigned i = 0; !has_port(word, length) && i < ports; i++, separator = ",")
+        for (unsigned i = 0; i < ports; i++, separator = ",")
             (void)fprintf(out, "%s%.*s:%" PRIu64, separator, length, word, port + i);
-        word += length;
+        word += whole;
         word += *word == ',';
     }
     (void)fclose(out);
     add(ret, "--servers=%s", list);
-    add_ports(flags, named, ret);
+    add_ports(flags, single, ret);
     free(list);
     return 0;
 }

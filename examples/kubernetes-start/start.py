@@ -34,7 +34,7 @@ def number(name: str, default: int) -> int:
 
 def read_command(arguments: List[str]) -> Tuple[List[str], List[str], List[str]]:
     """The server, the trainer, and what is for the trainer alone."""
-    programs = {"server": "paddle pserver", "trainer": "paddle train"}
+    programs = {"server": "edl-paddle pserver", "trainer": "edl-paddle train"}
     flags = []
     for argument in arguments:
         name, equals, value = argument.partition("=")
@@ -92,7 +92,8 @@ def prepare(job_path: str, node: Nodes) -> str:
 
 
 def common_flags(node: Nodes) -> List[str]:
-    return [f"--nics={os.environ.get('CONF_PADDLE_NIC', 'eth0')}", f"--port={node.port}", f"--ports_num={node.ports_num}",
+    nics = os.environ.get("CONF_PADDLE_NIC") or os.environ.get("PADDLE_INIT_NICS") or "eth0"
+    return [f"--nics={nics}", f"--port={node.port}", f"--ports_num={node.ports_num}",
             f"--ports_num_for_sparse={node.sparse_num}",
             f"--num_gradient_servers={number('CONF_PADDLE_GRADIENT_NUM', node.size)}", MARK]
 

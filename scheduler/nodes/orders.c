@@ -72,6 +72,14 @@ static uint32_t passes_of(const struct job *job)
     return job->queue != NULL ? task_queue_passes(job->queue) : job_spec_passes(job->spec);
 }
 
+/* devices_of - what one process computes with: its GPUs, else its cores, rounded up */
+static uint64_t devices_of(const struct role_spec *role)
+{
+    const uint64_t cores = (role->cpu_millicores + 999) / 1000;
+
+    return role->gpus > 0 ? role->gpus : cores > 0 ? cores : 1;
+}
+
 /* Upstream's list, with values that are true of this job. */
 static void add_upstream(json_t *env, const struct process *process)
 {
@@ -94,7 +102,7 @@ static void add_upstream(json_t *env, const struct process *process)
      * however many run when one of them starts */
     set_number(env, "PADDLE_INIT_TRAINER_COUNT", trainer->min);
     if (job_spec_role(spec, "trainer") >= 0)
-        set_number(env, "TRAINER_COUNT", trainer->min);
+        set_number(env, "TRAINER_COUNT", devices_of(trainer));
     order_servers(env, process);
     set_number(env, "PADDLE_INIT_NUM_GRADIENT_SERVERS", trainer->min);
     set_number(env, "PADDLE_INIT_NUM_PASSES", passes_of(process->job));

@@ -57,7 +57,7 @@ workspace=$(edl workspace add "$example")
 submit() { # NAME [SED-EXPRESSION]
     sed -e "s|WORKSPACE|$workspace|; s|/shared/recommendation|$shared|; s|: recommendation|: $1|; s|min: 3|min: 2|; s|max: 3|max: 2|" \
         -e "s|cpu: \"4\"|cpu: \"1\"|; s|8Gi|64Mi|; s|python3, start.py|$python, start.py, --server=$work/server, --trainer=$work/trainer|" \
-        -e "s|^mode: collective|&\nrestart: {max: 0}|" -e "s|^env:|env:\n  PYTHONPATH: $EDL_SOURCE_DIR/python\n  PYTHONDONTWRITEBYTECODE: \"1\"\n  JOB_NAME: $1|; ${2:-}" \
+        -e "s|^mode: collective|&\nrestart: {max: 0}|" -e "s|^env:|env:\n  PYTHONPATH: $EDL_SOURCE_DIR/python\n  PYTHONDONTWRITEBYTECODE: \"1\"\n  CONF_PADDLE_NIC: lo\n  JOB_NAME: $1|; ${2:-}" \
         "$example/job.yaml" | edl submit - >/dev/null
 }
 log() { cat "$shared/output/node_$1/$2.log" 2>/dev/null; } # ID KIND
@@ -80,7 +80,7 @@ list="127.0.0.10:$(port 0),127.0.0.9:$(port 1)"
 [ "$(told 0 .data) $(told 1 .data)" = 'zero one' ] || fail "each has the other's data: $(told 0 .data) $(told 1 .data)"
 for id in 0 1; do
     log $id train | holds --arg list "$list" --arg id $id --arg save "$shared/output" '.flags == {pservers: $list, trainer_id: $id,
-        trainer_count: "4", save_dir: $save, config: "trainer_config.py", num_passes: "10", dot_period: "10", nics: "eth0", port: .flags.port,
+        trainer_count: "4", save_dir: $save, config: "trainer_config.py", num_passes: "10", dot_period: "10", nics: "lo", port: .flags.port,
         ports_num: "2", ports_num_for_sparse: "2", num_gradient_servers: "2", comment: "paddle_process_by_paddle"} and .config == "settings"' ||
         fail "flags of $id: $(told $id .flags), wanted list $list"
     log $id train | holds --arg list "$list" --arg id $id '.env.PADDLE_INIT_TRAINER_ID == $id and .env.PADDLE_INIT_PSERVERS == $list and
@@ -89,8 +89,42 @@ for id in 0 1; do
 done
 [ "$(edl logs first | grep -c '"trainer_id"')" = 2 ] || fail "what trainers say is not in the job's output: $(edl logs first)"
 
+# with EDL's own programs, as the README has it: a configuration and its data are all that is added
+rm -r "$shared"
+mkdir -p "$shared/0/data" "$shared/1/data" "$shared/config"
+for id in 0 1; do seq 1 24 >"$shared/$id/data/numbers"; done
+cat >"$shared/config/reads.py" <<'PY'
+from paddle.trainer.PyDataProvider2 import *
+@provider(input_types=[dense_vector(2), dense_vector(1)])
+def process(settings, name):
+    with open(name) as lines:
+        for n in map(int, lines):
+            yield [n % 2, n % 3], [float(n % 2)]
+PY
+cat >"$shared/config/trainer_config.py" <<'PY'
+from paddle.trainer_config_helpers import *
+with open('files', 'w') as files:
+    files.write('data/numbers\n')
+define_py_data_sources2('files', 'files', module='reads', obj='process')
+settings(batch_size=8, learning_rate=0.01)
+outputs(regression_cost(input=fc_layer(input=data_layer('x', 2), size=1, act=LinearActivation()), label=data_layer('y', 1)))
+PY
+sed -e "s|WORKSPACE|$(edl workspace add "$example")|; s|/shared/recommendation|$shared|; s|: recommendation|: real|; s|min: 3|min: 2|; s|max: 3|max: 2|" \
+    -e "s|cpu: \"4\"|cpu: \"1\"|; s|8Gi|512Mi|; s|python3,|$python,|; s|^mode: collective|&\nrestart: {max: 0}|" \
+    -e "s|^env:|env:\n  PYTHONPATH: $EDL_SOURCE_DIR/python\n  PYTHONDONTWRITEBYTECODE: \"1\"\n  EDL_PYTHON: $python\n  HOME: $work\n  CONF_PADDLE_NIC: lo|" \
+    "$example/job.yaml" | edl submit - >/dev/null
+await 120 'it ends' ended real
+[ "$(job real .state)" = succeeded ] || fail "$(job real .reason) $(edl logs real) $(log 0 server) $(log 1 server)"
+ls "$shared/output/pass-00009/done" >/dev/null || fail "nothing is saved: $(find "$shared/output") $(log 0 train)"
+grep -q 'connected to 8 parameter servers\|connected to 2 parameter servers' "$shared/output/node_1/train.log" || fail "node 1 trained alone: $(log 1 train)"
+rm -r "$shared"
+mkdir -p "$shared/0/data" "$shared/1/data" "$shared/config"
+printf zero >"$shared/0/data/part"
+printf one >"$shared/1/data/part"
+printf settings >"$shared/config/trainer_config.py"
+
 # what is missing is told, with what to do
-rm -r "$shared/1/data" "$shared/output"
+rm -r "$shared/1/data"
 submit missing
 await 120 'it ends' ended missing
 edl logs missing | grep -q "start.py: $shared/1/data is no folder on .*: the data of 2 nodes belongs into $shared/0/data to $shared/1/data" ||

@@ -50,7 +50,7 @@ for process in many-trainer-0 many-trainer-1 many-pserver-0 many-pserver-1; do
     finds $process PADDLE_INIT_PORTS_NUM 1
     finds $process PADDLE_INIT_PORTS_NUM_FOR_SPARSE 0
     finds $process PADDLE_INIT_NUM_GRADIENT_SERVERS 2
-    finds $process TRAINER_COUNT 2
+    finds $process TRAINER_COUNT 1
     finds $process PADDLE_INIT_TRAINER_COUNT 2
     finds $process PADDLE_INIT_TRAINER_ID "${process##*-}"
     absent $process LD_LIBRARY_PATH

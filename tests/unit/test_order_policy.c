@@ -204,11 +204,13 @@ TEST(test_the_interface_of_the_address_is_told)
         gloo = json_string_value(json_object_get(env, "GLOO_SOCKET_IFNAME"));
         nccl = json_string_value(json_object_get(env, "NCCL_SOCKET_IFNAME"));
         if (rows[i].gloo == NULL) {
+            assert_null(json_object_get(env, "PADDLE_INIT_NICS"));
             assert_null(gloo);
             assert_null(nccl);
         } else {
             assert_non_null(gloo);
             assert_non_null(nccl);
+            assert_string_equal(text_at(env, "PADDLE_INIT_NICS"), "lo");
             assert_string_equal(gloo, rows[i].gloo);
             assert_string_equal(nccl, rows[i].nccl);
         }

@@ -222,7 +222,7 @@ TEST(test_a_trainer_of_two_machines)
     paddle_command_done(&command);
 }
 
-/* A job whose servers have different ports tells them. */
+/* A list may have the first port of each server. */
 TEST(test_servers_with_ports)
 {
     struct paddle_command command = { 0 };
@@ -232,8 +232,17 @@ TEST(test_servers_with_ports)
     PARSE(&flags, "--config=x", "--pservers=10.0.0.1:7,[fd00::1]:8,fd00::2", "--port=9",
           "--ports_num=2");
     assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
-    assert_true(has(&command, "--servers=10.0.0.1:7,[fd00::1]:8,fd00::2:9,fd00::2:10"));
-    assert_true(has(&command, "--ports_num=1")); /* each server is one of its own */
+    assert_true(has(&command, "--servers=10.0.0.1:7,10.0.0.1:8,[fd00::1]:8,[fd00::1]:9,fd00::2:9,"
+                              "fd00::2:10"));
+    assert_true(has(&command, "--ports_num=2"));
+    paddle_command_done(&command);
+
+    /* each server of a list that a job tells is one of its own, whatever is typed */
+    PARSE(&flags, "--config=x", "--ports_num=2", "--pservers=10.0.0.1:7,10.0.0.1:9");
+    flags.typed[FLAG_PSERVERS] = false;
+    assert_int_equal(paddle_train(&flags, "/agent", NULL, &command, &error), 0);
+    assert_true(has(&command, "--servers=10.0.0.1:7,10.0.0.1:9"));
+    assert_true(has(&command, "--ports_num=1"));
     assert_true(has(&command, "--ports_num_for_sparse=0"));
     paddle_command_done(&command);
 }
@@ -495,11 +504,15 @@ TEST(test_interfaces)
     char address[PADDLE_ADDRESS_SIZE];
     struct edl_error error = { 0 };
 
-    assert_int_equal(paddle_nics_address("", address, &error), 0);
+    assert_int_equal(paddle_nics_address("", "10.0.0.1", address, &error), 0);
     assert_string_equal(address, "127.0.0.1");
-    assert_int_equal(paddle_nics_address("no-such-nic,lo", address, &error), 0);
+    assert_int_equal(paddle_nics_address("no-such-nic,lo", NULL, address, &error), 0);
     assert_string_equal(address, "127.0.0.1");
-    assert_int_equal(paddle_nics_address("no-such-nic", address, &error), -EINVAL);
+    assert_int_equal(paddle_nics_address("no-such-nic,lo", "127.0.0.9", address, &error), 0);
+    assert_string_equal(address, "127.0.0.9");
+    assert_int_equal(paddle_nics_address("no-such-nic,lo", "192.0.2.1", address, &error), 0);
+    assert_string_equal(address, "127.0.0.1");
+    assert_int_equal(paddle_nics_address("no-such-nic", "127.0.0.9", address, &error), -EINVAL);
     assert_non_null(strstr(error.remedy, " lo"));
 }
 
