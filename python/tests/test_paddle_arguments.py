@@ -351,7 +351,7 @@ class V2Names(test_paddle_v2.Case):
         self.told(lambda: reader.creator.recordio("x", buf_size=3), "creator.recordio: buf_size")
         self.told(lambda: reader.creator.cloud_reader("x", "etcd", 3, 4), "creator.cloud_reader: etcd_endpoints",
                   "creator.cloud_reader: timeout_sec", "creator.cloud_reader: buf_size")
-        known = dict(batch=("reader", "batch_size"), shuffle=("reader", "buf_size"), buffered=("reader", "size"),
+        known = dict(batch=("reader", "batch_size"), batched=("reader", "batch_size"), shuffle=("reader", "buf_size"), buffered=("reader", "size"),
                      firstn=("reader", "n"), chain=(), map_readers=("func",),
                      xmap_readers=("mapper", "reader", "process_num", "buffer_size", "order"), cache=("reader",),
                      compose=("check_alignment",), ComposeNotAligned=(), np_array=("x",), text_file=("path",),

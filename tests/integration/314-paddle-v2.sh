@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python TMPDIR=$work/tmp
 mkdir "$work/tmp"
-(cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_paddle_v2.py)
+(cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_paddle_v2.py tests/test_paddle_sets.py)
 "$python" -c 'import numpy' 2>/dev/null || {
     echo "there is no numpy for $python (python3-numpy)"
     exit 77

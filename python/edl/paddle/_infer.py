@@ -79,3 +79,20 @@ def infer(output_layer: Any, parameters: Parameters, input: Sequence[Any], feedi
         values = numpy.array(_rows(as_layer(layer), parameters, list(input), feeding), dtype="float32")
         found.append(values.argmax(axis=1) if field == "id" else values)
     return found if many else found[0]
+
+
+class Inference:
+    """What a layer gives, for one batch of samples after another."""
+
+    @checked
+    def __init__(self, output_layer: Any, parameters: Parameters) -> None:
+        self.output_layer, self.parameters = output_layer, parameters
+
+    @checked
+    def infer(self, input: Sequence[Any], field: Any = "value", flatten_result: bool = True, feeding: Any = None) -> Any:
+        if not flatten_result:
+            raise ConfigError("Inference.infer with flatten_result=False is not supported", "leave it out")
+        return infer(self.output_layer, self.parameters, input, feeding, field)
+
+
+NAMES = {"infer": infer, "Inference": Inference}

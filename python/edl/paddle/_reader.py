@@ -127,7 +127,7 @@ def cloud_reader(paths: Any, etcd_endpoints: Any = None, timeout_sec: float = 5,
     return edl.cloud_reader(paths, kind="recordio", decode=edl.dataset.load)
 
 
-DECORATORS = {"batch": batch, "shuffle": shuffle, "buffered": buffered, "firstn": firstn, "chain": chain,
+DECORATORS = {"batch": batch, "batched": batch, "shuffle": shuffle, "buffered": buffered, "firstn": firstn, "chain": chain,
               "map_readers": map_readers, "xmap_readers": xmap_readers, "cache": cache, "compose": compose,
               "ComposeNotAligned": ComposeNotAligned}
 CREATORS = {"np_array": np_array, "text_file": text_file, "recordio": checked(recordio),
