@@ -434,6 +434,8 @@ int network_learner_train_until(struct network_learner *l, const struct sample_s
         n_pushed = end - *position;
         *position = end;
         r = explain(l, swap_group(l, n_pushed, true, error), error);
+        if (r >= 0 && l->config.on_update != NULL)
+            l->config.on_update(l->config.update_userdata);
         if (r >= 0 && stopping && end < n_samples)
             return -EINTR;
         end = next;

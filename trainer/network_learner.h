@@ -33,6 +33,8 @@ struct network_learner_config {
     void *exchange_userdata;
     learner_batch_fn on_batch; /* may be NULL; its cost is the mean of the batch */
     void *batch_userdata;
+    void (*on_update)(void *userdata); /* may be NULL; network_learner_values are those behind it */
+    void *update_userdata;
 };
 
 /* network_declaration - the network's trained parameters, under the optimizer of its file

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "trainer/data/sample_set.h"
 #include "trainer/layers/layer.h"
 #include "trainer/local_sgd.h"
+#include "trainer/model_average.h"
 #include "trainer/network/network.h"
 #include "trainer/network_begin.h"
 #include "trainer/network_learner.h"
@@ -35,6 +37,7 @@ void study_close(struct study *s)
 {
     network_saves_close(&s->saves);
     s->learner = network_learner_free(s->learner);
+    s->average = model_average_free(s->average);
     if (s->table != NULL)
         s->table = table_free(s->table);
     s->local = local_sgd_free(s->local);
@@ -163,6 +166,38 @@ static void tell_batch(double cost, uint32_t errors, uint32_t samples, void *use
     progress_done(&s->progress, samples);
 }
 
+/* Each of the network's parameters but the averages of batches, which are means already. */
+static int open_average(struct study *s, struct edl_error *error)
+{
+    const struct network_settings *settings = &s->network->settings;
+    _cleanup_free_ size_t *sizes = xcalloc(s->network->n_params, sizeof *sizes);
+
+    if (s->job->servers != NULL)
+        return network_may_share(s->network, error);
+    for (uint32_t p = 0; p < s->network->n_params; p++) {
+        const struct param_spec *spec = &s->network->params[p].spec;
+
+        if (spec->sparse) {
+            (void)edl_error_set(error, -EINVAL,
+                                "average_window and the sparse parameter %s exclude each other",
+                                spec->name);
+            return edl_error_remedy(error, "leave one of them out");
+        }
+        sizes[p] = s->network->params[p].is_static ? 0 : (size_t)spec->rows * spec->columns;
+    }
+    s->average =
+        model_average_new(settings->average_window, (uint64_t)fmax(settings->max_average_window, 0),
+                          sizes, s->network->n_params);
+    return 0;
+}
+
+static void add_to_average(void *userdata)
+{
+    struct study *s = userdata;
+
+    model_average_add(s->average, network_learner_values(s->learner));
+}
+
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
@@ -191,7 +226,12 @@ static int open_learner(struct study *s, struct edl_error *error)
         config.exchange = table_exchange;
         config.exchange_userdata = s->table;
     }
-    return network_learner_new(&config, &s->learner, error);
+    if (s->network->settings.average_window > 0) {
+        r = open_average(s, error);
+        config.on_update = add_to_average;
+        config.update_userdata = s;
+    }
+    return r < 0 ? r : network_learner_new(&config, &s->learner, error);
 }
 
 /* has_saved - whether the values of a saved pass are in this process: with servers trainer 0 alone
@@ -385,6 +425,21 @@ static int pull(struct study *s, struct edl_error *error)
     return r;
 }
 
+/* pull_to_use - the values that are tested and saved; put_back: those that are trained */
+static int pull_to_use(struct study *s, struct edl_error *error)
+{
+    int r = pull(s, error);
+
+    if (r >= 0 && s->average != NULL)
+        model_average_apply(s->average, network_learner_values(s->learner));
+    return r;
+}
+
+static int put_back(struct study *s, struct edl_error *error)
+{
+    return s->average != NULL ? pull(s, error) : 0;
+}
+
 /* piece_of - how many samples lie between two saves or tests within a pass, each after so many
  * batches: whole groups. All of them where there are none; the flags are bounded (network_main.c),
  * so that no product wraps */
@@ -437,11 +492,13 @@ static int train_samples(struct study *s, uint64_t pass, struct edl_error *error
             break;
         r = check_stop(s, error);
         if (r >= 0)
-            r = pull(s, error);
+            r = pull_to_use(s, error);
         if (r >= 0 && position % test_each == 0)
             r = test(s, error);
         if (r >= 0 && position % save_each == 0)
             r = save(s, pass, ++inner, error);
+        if (r >= 0)
+            r = put_back(s, error);
     }
     return r;
 }
@@ -481,12 +538,12 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
     if (r < 0)
         return r;
     progress_end(&s->progress);
-    r = pull(s, error);
+    r = pull_to_use(s, error);
     if (r >= 0 && tests_behind_pass(s))
         r = test(s, error);
     if (r >= 0 && saves(s) && ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
         r = save(s, pass, 0, error);
-    return r;
+    return r < 0 ? r : put_back(s, error);
 }
 
 static void describe(const struct study *s)

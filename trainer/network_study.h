@@ -11,6 +11,7 @@
 
 struct edl_error;
 struct local_sgd;
+struct model_average;
 struct network;
 struct network_job;
 struct network_learner;
@@ -28,6 +29,7 @@ struct study {
     struct local_sgd *local;         /* here between meetings on these */
     uint64_t servers_wait_us;
     struct network_learner *learner;
+    struct model_average *average; /* tested and saved in the place of the values, NULL: none */
     struct network_saves saves;
     struct progress progress;
 };

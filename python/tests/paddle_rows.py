@@ -85,7 +85,7 @@ def rows_of_more_words(call, acts, refused, told, elsewhere):
             learning_rate_decay_b=acts("0.5", learning_rate_schedule="'exp'", learning_rate_decay_a="0.5"),
             learning_rate_schedule=acts("'pass_manual'", learning_rate_args="'1:1,2:0.5'"),
             learning_rate_args=refused("'1:1'", "learning_rate_args"), learning_method=acts("'adam'"),
-            average_window=refused("0.5", "average_window"), max_average_window=told("7"),
+            average_window=acts("0.5"), max_average_window=acts("7", average_window="0.5"),
             gradient_clipping_threshold=acts("5")), "y = x\n" + end, ""),
         "default_momentum": default("momentum"), "default_decay_rate": default("l2"),
         "default_gradient_clipping_threshold": default("clipping"), "default_initial_std": idle("std"),
@@ -98,6 +98,9 @@ def rows_of_more_words(call, acts, refused, told, elsewhere):
             weight=refused("x", "weight"), top_k=refused("5", "top_k"), threshold=refused("0.5", "threshold")),
             "y = x\n" + end, ""),
         "L1Regularization": call(dict(rate="0.5"), dict(rate=acts("0.25")), "settings(batch_size=1, regularization=y)\ny = x\n" + end),
+        "ModelAverage": call(dict(average_window="0.5"), dict(
+            average_window=acts("0.25"), max_average_window=acts("7"), do_average_in_cpu=told("True")),
+            "settings(batch_size=1, model_average=y)\ny = x\n" + end),
         "MaxPooling": call({}, dict(output_max_index=refused("True", "output_max_index")), "y = pooling_layer(rows, pooling_type=y)\n" + end),
     }
     return ret

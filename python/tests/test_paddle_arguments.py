@@ -152,7 +152,8 @@ V1 = {
         learning_rate_args=Refused("'1:1'", "learning_rate_args"), learning_method=Acts("AdamOptimizer()"),
         regularization=Acts("L2Regularization(0.5)"), is_async=Acts("False"),
         model_average=Refused("1", "model_average"), gradient_clipping_threshold=Acts("5"),
-        average_window=Refused("0.5", "average_window"), max_average_window=Told("7"), do_average_in_cpu=Told("True")),
+        average_window=Acts("0.5"), max_average_window=Acts("7", average_window="0.5"),
+        do_average_in_cpu=Refused("True", "do_average_in_cpu")),
         "y = x\n" + END, ""),
     "ParameterAttribute": Call({}, dict(
         name=Acts("'own'"), initial_std=Acts("0.5"), initial_mean=Acts("0.5"),
@@ -317,9 +318,10 @@ class V2Names(test_paddle_v2.Case):
         self.assertEqual(sorted(RATES), sorted(name for name in arguments(_settings.settings) if name != "learning_method"))
         plain = self.optimizer()
         for name, value in dict(learning_rate=0.5, regularization=self.paddle.optimizer.L2Regularization(0.5),
-                                is_async=False, gradient_clipping_threshold=5.0).items():
+                                is_async=False, gradient_clipping_threshold=5.0, average_window=0.5,
+                                model_average=self.paddle.optimizer.ModelAverage(0.5, 100)).items():
             self.assertNotEqual(self.optimizer(**{name: value}), plain, name)
-        for name, value in dict(model_average=1, learning_rate_args="1:1", average_window=0.5).items():
+        for name, value in dict(model_average=1, learning_rate_args="1:1", do_average_in_cpu=True).items():
             with self.assertRaisesRegex(_errors.ConfigError, name):
                 self.optimizer(**{name: value})
         for kind in ("Adam", "Adamax", "AdaGrad"):

@@ -174,6 +174,14 @@ struct network *network_free(struct network *network)
 
 int network_may_share(const struct network *network, struct edl_error *error)
 {
+    if (network->settings.average_window > 0) {
+        (void)edl_error_set(error, -EINVAL,
+                            "%s: training, average_window: a mean over updates is of a trainer "
+                            "that is alone, without parameter servers",
+                            network->file);
+        return edl_error_remedy(error, "leave it out (model_average in a program in Python), or "
+                                       "train without servers: --local");
+    }
     if (network->settings.asynchronous != 0)
         return 0;
     (void)edl_error_set(error, -EINVAL,

@@ -54,6 +54,8 @@ static const struct key training_keys[] = {
     { "clipping", VALUE_DOUBLE, OF(clipping), 0, FLT_MAX, NULL },
     { "shuffle", VALUE_DOUBLE, OF(shuffle), 0, 1, NULL },
     { "asynchronous", VALUE_DOUBLE, OF(asynchronous), 0, 1, NULL },
+    { "average_window", VALUE_DOUBLE, OF(average_window), 0, 1, NULL },
+    { "max_average_window", VALUE_DOUBLE, OF(max_average_window), 0, 1e15, NULL },
 };
 #undef OF
 

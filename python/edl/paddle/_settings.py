@@ -6,7 +6,7 @@ import functools
 from typing import Any, Dict, Optional
 
 from ._attributes import Json
-from ._errors import ConfigError, checked, refused, without_effect
+from ._errors import ConfigError, checked, without_effect
 from ._graph import GRAPH
 
 
@@ -86,7 +86,19 @@ class L1Regularization:
         self.rate = rate
 
 
-ModelAverage = refused("ModelAverage", "leave model_average out")
+class ModelAverage:
+    """What is tested and saved is the mean of the values over the last updates, not the last values."""
+
+    @checked
+    def __init__(self, average_window: float, max_average_window: Optional[int] = None,
+                 do_average_in_cpu: bool = False) -> None:
+        if do_average_in_cpu:
+            without_effect("ModelAverage: do_average_in_cpu", "the average is always in the program's memory")
+        self.keys: Json = {"average_window": average_window}
+        if max_average_window is not None:
+            self.keys["max_average_window"] = max_average_window
+
+
 REGULARIZATIONS = {"L2Regularization": (L2Regularization, "l2"), "L1Regularization": (L1Regularization, "l1")}
 _SCHEDULES = ("constant", "poly", "caffe_poly", "exp", "discexp", "linear", "manual", "pass_manual")
 
@@ -120,13 +132,13 @@ def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
     if not isinstance(method, BaseSGDOptimizer):
         raise ConfigError(f"learning_method is {method!r}",
                           "there are: " + ", ".join(f"{name}Optimizer" for name in OPTIMIZERS))
-    if model_average is not None:
-        raise ConfigError("model_average is not supported", "leave it out")
     if average_window:
-        raise ConfigError("average_window is not supported", "leave it out")
-    for name, value in (("max_average_window", max_average_window), ("do_average_in_cpu", do_average_in_cpu)):
-        if value:
-            without_effect(f"settings: {name}", "there is no average_window")
+        model_average = ModelAverage(average_window, max_average_window, do_average_in_cpu)
+    elif max_average_window or do_average_in_cpu:
+        raise ConfigError("max_average_window and do_average_in_cpu are about an average, and there is no average_window",
+                          "average_window=0.5")
+    if model_average is not None and not isinstance(model_average, ModelAverage):
+        raise ConfigError(f"model_average is {model_average!r}", "there is: ModelAverage(average_window)")
     rules = regularization if isinstance(regularization, (list, tuple)) else [regularization]
     ret: Json = {**method.keys, "learning_rate": learning_rate}
     if batch_size is not None:
@@ -137,6 +149,8 @@ def training(batch_size: Optional[int], learning_rate: float = 1e-3, learning_ra
             ret[key] = rule.rate
         elif rule is not None:
             raise ConfigError(f"regularization is {rule!r}", "there are: " + ", ".join(REGULARIZATIONS))
+    if model_average is not None:
+        ret.update(model_average.keys)
     if gradient_clipping_threshold:
         ret["clipping"] = gradient_clipping_threshold
     ret.update(_schedule(learning_rate_schedule or "constant", learning_rate_decay_a, learning_rate_decay_b,
