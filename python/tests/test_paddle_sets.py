@@ -106,6 +106,7 @@ class Sets(Case):
         self.assertEqual(words, {"good": 0, "film": 1, "<unk>": 2})
         self.assertEqual(list(self.sets.imdb.train(words)()), [([0, 0, 1], 0), ([2, 2, 1], 1), ([0], 0)])
         self.assertEqual(list(self.sets.imdb.test(words)()), [([2], 1)])
+        self.assertEqual(list(self.sets.imdb.test(words)), [([2], 1)])
 
     def test_movielens(self):
         with zipfile.ZipFile(f"{self.folder('movielens')}/ml-1m.zip", "w") as zipped:

@@ -132,6 +132,18 @@ def imdb_word_dict() -> Dict[str, int]:
     return imdb_build_dict(r"aclImdb/(train|test)/(pos|neg)/.*\.txt$", 150)
 
 
+class Both:
+    """A reader that is its samples as well, as PaddlePaddle 0.10 had it."""
+
+    def __init__(self, read: Reader) -> None:
+        self.read = read
+
+    def __call__(self) -> Iterator[Any]:
+        return self.read()
+
+    __iter__ = __call__
+
+
 def _imdb(part: str) -> Callable[[Dict[str, int]], Reader]:
     def reader(word_idx: Dict[str, int]) -> Reader:
         file_of("imdb", "aclImdb_v1.tar.gz")
@@ -145,7 +157,7 @@ def _imdb(part: str) -> Callable[[Dict[str, int]], Reader]:
             end = object()
             for pair in itertools.zip_longest(ids("pos", 0), ids("neg", 1), fillvalue=end):
                 yield from (sample for sample in pair if sample is not end)
-        return read
+        return Both(read)
     return reader
 
 
