@@ -120,7 +120,7 @@ TEST(test_no_more_is_lost_than_a_task_has)
         error = (struct edl_error){ 0 };
         assert_int_equal(task_queue_end(queue, &finish, 1, 0, NULL, &error), -EINVAL);
         assert_string_equal(error.pointer, "/lost");
-        assert_non_null(strstr(error.text, "task 0 has 10 records in 1 chunk"));
+        assert_non_null(strstr(error.text, "task 0, which has 10 records in 1 chunk,"));
         assert_int_equal(task->state, TASK_LEASED);
     }
     assert_lost(queue, 0, 0, 0);
