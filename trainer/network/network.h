@@ -102,7 +102,8 @@ struct network_settings {
         schedule_a, schedule_b, nesterov, passes;
     double shuffle;      /* 0: samples in the order of the data */
     double asynchronous; /* 0: trainers must not push on their own */
-    double average_window, max_average_window; /* of updates whose mean is tested and saved; 0: none */
+    double average_window,
+        max_average_window; /* of updates whose mean is tested and saved; 0: none */
 };
 
 struct network {
