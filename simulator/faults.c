@@ -238,9 +238,9 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     spec->keep_cut_off = random_below(&random, 6) == 0;
     random = stream_of(seed, "parking", number);
     spec->parking = random_below(&random, 4) == 0 ? JOB_PARKING_NEVER : JOB_PARKING_ALLOWED;
-    if (random_below(&random, 2) == 0) { /* where all nodes see it; the rest live in their tasks */
+    if (random_below(&random, 4) > 0) { /* where all nodes see it; the rest live in their tasks */
         spec->checkpoint_path = xstrdup("/shared");
-        if (random_below(&random, 3) > 0) /* else nobody knows how often it is saved */
+        if (random_below(&random, 6) > 0) /* else nobody knows how often it is saved */
             spec->checkpoint_period_us = between(&random, 100, 2000) * USEC_PER_MSEC;
     }
     if (random_below(&random, 3) == 0)

@@ -55,12 +55,21 @@ static void set_identity(const struct agent *a, json_t *body)
         (void)json_object_set_new(body, "machine_id", json_string(a->machine_id));
 }
 
+/* An address that this machine has still is kept: a connection may come from another one of it
+ * each time. */
+static bool has_still(const char *address)
+{
+    char interface[IF_NAMESIZE];
+
+    return own_address_serves(address) && own_interface(address, interface);
+}
+
 void agent_on_address(const char *address, void *userdata)
 {
     struct agent *a = userdata;
 
     if (a->options->address != NULL || streq(address, a->member.address) ||
-        !own_address_serves(address))
+        !own_address_serves(address) || has_still(a->member.address))
         return;
     log_info("this node is reached at %s from now on, no longer at %s", address, a->member.address);
     membership_move(&a->member, a->layout.state_dir, address);
