@@ -67,6 +67,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
     figures_init(&cluster->figures);
     deadlines_init(&cluster->deadlines);
     cluster->planner = planner_new(config);
+    cluster->planner->cluster = cluster;
     cluster->planner->rooms.find = find_room;
     cluster->planner->offered.find = find_empty_room;
     cluster->planner->rooms.userdata = cluster->planner->offered.userdata = cluster;

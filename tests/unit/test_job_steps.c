@@ -373,7 +373,7 @@ TEST(test_slow_one_is_found_though_all_finish_alike)
     /* the curve is that of even nodes */
     assert_near(goodput_learn_unit_s(&program.job->learned->told, 4) / model_unit_s(&program, 4), 1,
                 0.1);
-    assert_true(slow->node->room->speed[SPEED_CPU] < 0);
+    assert_true(slow->node->levels[SPEED_CPU] < 0);
     end(&p);
 }
 

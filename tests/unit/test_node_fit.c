@@ -8,6 +8,7 @@
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
 #include "shared/macro.h"
@@ -108,6 +109,7 @@ TEST(test_agrees_with_the_plan)
         bool could = job_could_be_complete(cluster, job);
         size_t n = gang_demands_of_job(job, demands);
 
+        rooms_look(cluster->planner);
         if (could != (demands_fit_ever(cluster, demands, n) != FIT_NEVER))
             fail_msg("round %u: %s", i, could ? "the plan says never" : "the model says never");
         n_could += could;
@@ -126,6 +128,7 @@ TEST(test_agrees_about_one_instance)
         const struct job *job = some_job(cluster);
         const struct node *node;
 
+        rooms_look(cluster->planner);
         for (node = cluster->nodes; node != NULL; node = node->hh.next)
             for (uint32_t r = 0; r < job->spec->n_roles; r++) {
                 const struct want any = want_of(job, r);

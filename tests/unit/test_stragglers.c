@@ -191,8 +191,8 @@ TEST(test_node_is_seen_to_be_slow)
     assert_near(speed_of(&p, 0), (double)FAST / SLOW, 0.1);
     for (uint32_t i = 1; i < 4; i++)
         assert_near(speed_of(&p, i), 1, 0.1);
-    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
-    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_GPU], 0);
+    assert_true(node_at(&p, 0)->levels[SPEED_CPU] < 0);
+    assert_int_equal(node_at(&p, 0)->levels[SPEED_GPU], 0);
     assert_int_equal(n_moved(&p), 0);
     /* three and a quarter of four */
     assert_near(p.job->learned->evenness, (3 + 0.25) / 4, 0.02);
@@ -217,24 +217,24 @@ TEST(test_speed_is_forgotten)
 
     begin(&p, 3, 3, 4);
     work_s(&p, 100);
-    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    assert_true(node_at(&p, 0)->levels[SPEED_CPU] < 0);
     p.w->agents[0].offer.memory_bytes *= 2; /* it was rebuilt */
     world_second(p.w);
     world_second(p.w);
     assert_int_equal(node_at(&p, 0)->speeds[SPEED_CPU].rounds, 0);
-    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    assert_int_equal(node_at(&p, 0)->levels[SPEED_CPU], 0);
     work_s(&p, 60);
-    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    assert_true(node_at(&p, 0)->levels[SPEED_CPU] < 0);
     p.w->agents[0].boot++;
     world_second(p.w);
-    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    assert_int_equal(node_at(&p, 0)->levels[SPEED_CPU], 0);
     work_s(&p, 100);
-    assert_true(node_at(&p, 0)->room->speed[SPEED_CPU] < 0);
+    assert_true(node_at(&p, 0)->levels[SPEED_CPU] < 0);
     for (unsigned i = 0; i < 31 * 6; i++) { /* nobody finishes anything any more */
         world_advance(p.w, 10 * USEC_PER_SEC);
         world_run(p.w, 1);
     }
-    assert_int_equal(node_at(&p, 0)->room->speed[SPEED_CPU], 0);
+    assert_int_equal(node_at(&p, 0)->levels[SPEED_CPU], 0);
     end(&p);
 }
 
@@ -248,15 +248,15 @@ TEST(test_each_kind_is_forgotten_by_itself)
     node = node_at(&p, 1);
     for (int i = 0; i < 4; i++)
         node_note_speed(p.w->cluster, node, SPEED_GPU, log(0.2), p.w->now);
-    assert_true(node->room->speed[SPEED_GPU] < 0);
+    assert_true(node->levels[SPEED_GPU] < 0);
     for (unsigned i = 0; i < 31 * 6; i++) {
         world_advance(p.w, 10 * USEC_PER_SEC);
         node_note_speed(p.w->cluster, node, SPEED_CPU, log(0.2), p.w->now);
         world_run(p.w, 1);
     }
-    assert_int_equal(node->room->speed[SPEED_GPU], 0);
+    assert_int_equal(node->levels[SPEED_GPU], 0);
     assert_int_equal(node->speeds[SPEED_GPU].rounds, 0);
-    assert_true(node->room->speed[SPEED_CPU] < 0);
+    assert_true(node->levels[SPEED_CPU] < 0);
     end(&p);
 }
 

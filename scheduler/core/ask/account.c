@@ -29,6 +29,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/start.h"
 #include "shared/macro.h"
 
@@ -377,6 +378,7 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     size_t n = 0;
 
     *ret = (struct job_account){ .change = CHANGE_NONE };
+    rooms_look(cluster->planner);
     if (job->n_waits > 0) {
         say_after(cluster, job, ret);
         return;

@@ -22,6 +22,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/policy/deadline_share.h"
 #include "scheduler/core/policy/limits.h"
 #include "scheduler/core/policy/policy.h"
@@ -239,9 +240,10 @@ static int64_t places_in(const struct resources *total, const struct role_spec *
 
 static int64_t places_on(const struct node *node, const struct role_spec *role)
 {
-    if (role->selector != NULL && !labels_cover(&node->offer.labels, role->selector))
-        return 0;
-    return places_in(&node->counted_total, role);
+    const struct resources empty = resources_of_offer(&node->offer);
+    bool carries = role->selector == NULL || labels_cover(&node->offer.labels, role->selector);
+
+    return carries ? places_in(&empty, role) : 0;
 }
 
 /* As if all nodes were one: that much is known without a look at them, and a job that promises
@@ -681,6 +683,7 @@ void cluster_admission(const struct cluster *cluster, const struct job_spec *spe
     bool has_deadline = spec->deadline_us != 0 || spec->deadline_wall_us != 0;
     const char *unsure;
 
+    rooms_look(cluster->planner);
     *ret = (struct admission){ .verdict = has_deadline ? ADMISSION_UNKNOWN : ADMISSION_NO_DEADLINE,
                                .least_s = INFINITY,
                                .most_s = INFINITY };

@@ -15,6 +15,7 @@
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/policy/policy.h"
 #include "scheduler/core/speed/measure.h"
 #include "shared/job_spec.h"
@@ -117,6 +118,7 @@ char *cluster_explain_growth(const struct cluster *cluster, const struct job *jo
     char why[240];
 
     buffer[0] = '\0';
+    rooms_look(cluster->planner);
     if (elastic < 0 || job->finishing || !(job->state == JOB_RUNNING || job->state == JOB_RESIZING))
         return buffer;
     growth.role = &job->spec->roles[elastic];

@@ -17,6 +17,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/model/states.h"
 
 #define ULL(value) ((unsigned long long)(value))
@@ -261,6 +262,7 @@ int cluster_check(const struct cluster *cluster, struct edl_error *error)
 
     if (*cluster->unlisted != '\0')
         return BROKEN("a move that no table lists: %s", cluster->unlisted);
+    rooms_look(cluster->planner);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         r = check_node(node, error);
         if (r == 0)

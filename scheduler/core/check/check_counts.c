@@ -203,9 +203,10 @@ int check_node_counts(const struct node *node, struct edl_error *error)
 /* One that came when the table was full is of no type of its own. */
 static bool has_its_type(const struct cluster *cluster, const struct node *node)
 {
-    uint8_t type = node->room->gpu_type;
+    uint8_t type = node->gpu_type;
 
-    if (node->empty_room->gpu_type != type || (type == GPU_TYPE_NONE) != (node->offer.gpus == 0))
+    if (node->room == NULL || node->room->gpu_type != type || node->empty_room->gpu_type != type ||
+        (type == GPU_TYPE_NONE) != (node->offer.gpus == 0))
         return false;
     return type == GPU_TYPE_NONE || type == GPU_TYPE_OTHER ||
            gpu_types_lookup(&cluster->gpu_types, &node->offer.labels) == type;
@@ -220,9 +221,9 @@ static int check_types(const struct cluster *cluster, struct edl_error *error)
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         if (!has_its_type(cluster, node))
             return BROKEN("node %s: its rooms are not of its type of GPU", node->name);
-        gpu_types_count(&counted, node->room->gpu_type, 1);
+        gpu_types_count(&counted, node->gpu_type, 1);
         if (node->speeds[SPEED_GPU].rounds > 0)
-            gpu_types_count_speed(&counted, node->room->gpu_type, node->speeds[SPEED_GPU].log, 1);
+            gpu_types_count_speed(&counted, node->gpu_type, node->speeds[SPEED_GPU].log, 1);
     }
     if (memcmp(counted.n_nodes, kept->n_nodes, sizeof counted.n_nodes) != 0 ||
         memcmp(counted.n_known, kept->n_known, sizeof counted.n_known) != 0 ||
@@ -244,9 +245,9 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
 
     for (node = cluster->nodes; node != NULL; node = node->hh.next) {
         n_unheard += node->state != NODE_LOST && node->ever_reported && !node->heard;
-        resources_add(&total, &node->counted_total, 1);
-        resources_add(&requested, &node->counted_requested, 1);
-        resources_add(&stopping, &node->counted_stopping, 1);
+        resources_add(&total, &node->room->total, 1);
+        resources_add(&requested, &node->room->requested, 1);
+        resources_add(&stopping, &node->room->stopping, 1);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
         resources_add(&requested, &job->plan.lack, 1);

@@ -134,7 +134,7 @@ static void take_foreign_gpus(struct cluster *cluster, struct node *node, uint64
     if (node->gpus_foreign == mask)
         return;
     node->gpus_foreign = mask;
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     cluster->plan_wanted = true;
 }
 
@@ -313,7 +313,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
         returned(cluster, node, now);
     if (!node->ever_reported) {
         node->ever_reported = true;
-        node_refresh(cluster, node);
+        node_changed(cluster, node);
         cluster->plan_wanted = true;
         effect_save_node(cluster, node);
     }
@@ -341,7 +341,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     if (report->complete && (node->n_stale != n_stale || !node->heard)) {
         node->heard = true;
         node->n_stale = n_stale;
-        node_refresh(cluster, node);
+        node_changed(cluster, node);
         cluster->plan_wanted = true;
     }
     return 0;

@@ -26,7 +26,6 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/gpu_types.h"
 #include "shared/job_spec.h"
@@ -109,7 +108,7 @@ static double bias_on(const struct cluster *cluster, const struct type_bias *bia
 
 bool job_knows_type(const struct cluster *cluster, const struct job *job, const struct node *node)
 {
-    return type_is_known(&cluster->gpu_types, &job->learned->bias, node->room->gpu_type);
+    return type_is_known(&cluster->gpu_types, &job->learned->bias, node->gpu_type);
 }
 
 /* --- where it goes
@@ -136,7 +135,7 @@ static double level_of(const struct cluster *cluster, const struct node *node, e
                        bool by_type)
 {
     return by_type && node->speeds[kind].rounds == 0
-               ? gpu_types_typical(&cluster->gpu_types, node->room->gpu_type)
+               ? gpu_types_typical(&cluster->gpu_types, node->gpu_type)
                : node->speeds[kind].log;
 }
 
@@ -146,10 +145,10 @@ void job_expect_node(const struct cluster *cluster, const struct job *job, uint3
     enum speed_kind kind = speed_kind_of(&job->spec->roles[role]);
     const struct type_bias *bias = &job->learned->bias;
     bool counts = kind == SPEED_GPU && bias->clear &&
-                  type_is_known(&cluster->gpu_types, bias, stay->node->room->gpu_type);
+                  type_is_known(&cluster->gpu_types, bias, stay->node->gpu_type);
 
     stay->level = level_of(cluster, stay->node, kind, counts);
-    stay->bias = counts ? bias->log[stay->node->room->gpu_type] : 0;
+    stay->bias = counts ? bias->log[stay->node->gpu_type] : 0;
 }
 
 /* Whether it differs clearly or not: as far as it is known. */
@@ -158,10 +157,9 @@ static double expected_log(const struct cluster *cluster, const struct process *
 {
     enum speed_kind kind = speed_kind_of(&process->job->spec->roles[process->role]);
     const struct type_bias *bias = &process->job->learned->bias;
-    bool known =
-        kind == SPEED_GPU && type_is_known(&cluster->gpu_types, bias, node->room->gpu_type);
+    bool known = kind == SPEED_GPU && type_is_known(&cluster->gpu_types, bias, node->gpu_type);
 
-    return level_of(cluster, node, kind, known) + (known ? bias->log[node->room->gpu_type] : 0);
+    return level_of(cluster, node, kind, known) + (known ? bias->log[node->gpu_type] : 0);
 }
 
 double process_gain_log(const struct cluster *cluster, const struct process *process,
@@ -224,7 +222,7 @@ static int compare_numbers(const void *a, const void *b)
 static double log_s_of_type(const struct cluster *cluster, const struct node_stay *stay)
 {
     const struct node_speed *speed = &stay->node->speeds[SPEED_GPU];
-    double typical = gpu_types_typical(&cluster->gpu_types, stay->node->room->gpu_type);
+    double typical = gpu_types_typical(&cluster->gpu_types, stay->node->gpu_type);
 
     return stay->log_s + (speed->rounds > 0 ? speed->log - typical : 0);
 }
@@ -237,7 +235,7 @@ static bool median_on(const struct cluster *cluster, const struct node_stay *sta
     size_t n_found = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (stays[i].node->room->gpu_type == type)
+        if (stays[i].node->gpu_type == type)
             found[n_found++] = log_s_of_type(cluster, &stays[i]);
     qsort(found, n_found, sizeof *found, compare_numbers);
     if (n_found > 0)
@@ -303,8 +301,8 @@ size_t cluster_job_gpu_types(const struct cluster *cluster, const struct job *jo
     for (uint32_t i = 0; i < job->n_slots[role]; i++) {
         const struct process *process = job->slots[role][i].live;
 
-        if (process != NULL && process->node->room->gpu_type != GPU_TYPE_NONE)
-            instances[process->node->room->gpu_type]++;
+        if (process != NULL && process->node->gpu_type != GPU_TYPE_NONE)
+            instances[process->node->gpu_type]++;
     }
     speeds = goodput_family_speeds(cluster->families, job->learned->family);
     for (uint32_t t = 0; speeds != NULL && t < GPU_TYPES_MAX; t++)

@@ -16,7 +16,6 @@
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_gpu_type.h"
-#include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/speed/pace.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
@@ -59,7 +58,7 @@ static void set_level(struct node *node, enum speed_kind kind)
 
     if (kind == SPEED_CPU && node->offer.gpus > 0 && level > 0)
         level = 0;
-    node->room->speed[kind] = level;
+    node->levels[kind] = level;
 }
 
 static void watch(struct cluster *cluster, struct node *node)
@@ -92,7 +91,7 @@ void node_note_speed(struct cluster *cluster, struct node *node, enum speed_kind
     if (!changed)
         return;
     set_level(node, kind);
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     effect_event(cluster, now, NULL, node->name, "node-speed",
                  "jobs %s GPUs run %.2g times as fast there as on other nodes",
                  kind == SPEED_GPU ? "with" : "without", exp(node->speeds[kind].log));
@@ -104,11 +103,11 @@ static void forget_until(struct cluster *cluster, struct node *node, uint64_t un
     for (int kind = 0; kind < _SPEED_KINDS; kind++)
         if (node->speeds[kind].until_us <= until_us) {
             node->speeds[kind] = (struct node_speed){ 0 };
-            node->room->speed[kind] = 0;
+            node->levels[kind] = 0;
         }
     node_count_type_speed(cluster, node, 1);
     watch(cluster, node);
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
 }
 
 void node_speed_fell_due(struct cluster *cluster, struct node *node, struct instant now)

@@ -11,6 +11,7 @@
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster_config.h"
 #include "scheduler/core/model/figures.h"
+#include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/holdings.h"
 
 struct cluster {
@@ -61,6 +62,9 @@ struct cluster {
     struct job *touched,
         *lacking; /* lists: what a plan has to look at; started, and short of something */
     bool plan_wanted;
+    struct group_sum groups[GROUPS_MAX + 1]; /* nothing when there are no groups */
+    bool groups_changed;                     /* since planning looked at them */
+    struct node *changed;                    /* list: since planning looked at them */
     struct node *removed; /* list: that planning may still speak of, until the next plan; owned */
     bool files_changed;   /* some job came to wait to be started, or does so no longer */
     bool queue_moves; /* something might fit that did not when the queue was last gone through */

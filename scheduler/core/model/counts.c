@@ -22,8 +22,6 @@
 #include "scheduler/core/model/node_gpu_type.h"
 #include "scheduler/core/model/node_pick.h"
 #include "scheduler/core/model/process.h"
-#include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/planner.h"
 #include "shared/job_spec.h"
 
 struct resources resources_of_role(const struct role_spec *role)
@@ -193,7 +191,7 @@ static void add_yield(struct cluster *cluster, struct job *job, uint32_t role, i
             continue;
         held.ports = node_ports_of(process->node, process);
         resources_add(&process->node->yield, &held, sign);
-        node_refresh(cluster, process->node);
+        node_changed(cluster, process->node);
     }
 }
 
@@ -282,42 +280,6 @@ struct room_facts node_facts(const struct node *node)
     return facts;
 }
 
-/* The figures for the policy: only nodes that take processes, so a process on a cordoned node is
- * neither offered nor requested; a stopping one is not requested any more. */
-static void count_totals(struct planner *planner, struct node *node)
-{
-    struct resources total = { 0 };
-    struct resources requested = { 0 };
-    struct resources stopping = { 0 };
-
-    if (node_takes_processes(node)) {
-        total = resources_of_offer(&node->offer);
-        requested = (struct resources){
-            .cpu_millicores = (int64_t)(node->cpu_granted_millicores + node->foreign_planned_cpu),
-            .memory_bytes = (int64_t)(node->memory_granted_bytes + node->foreign_planned_memory),
-            .gpus = node->gpus_granted + node_gpus_withheld(node),
-            .ports = node->ports_held + node_ports_withheld(node)
-        };
-        stopping = node->stopping;
-        resources_add(&requested, &stopping, -1);
-    }
-    planner->groups_changed =
-        planner->groups_changed || !resources_equal(&total, &node->counted_total);
-    resources_add(&planner->total, &node->counted_total, -1);
-    resources_add(&planner->total, &total, 1);
-    resources_add(&planner->requested, &node->counted_requested, -1);
-    resources_add(&planner->requested, &requested, 1);
-    resources_add(&planner->stopping, &node->counted_stopping, -1);
-    resources_add(&planner->stopping, &stopping, 1);
-    resources_add(&planner->held, &node->counted_requested, -1);
-    resources_add(&planner->held, &node->counted_stopping, -1);
-    resources_add(&planner->held, &requested, 1);
-    resources_add(&planner->held, &stopping, 1);
-    node->counted_stopping = stopping;
-    node->counted_total = total;
-    node->counted_requested = requested;
-}
-
 static void note_unheard(struct cluster *cluster, struct node *node)
 {
     bool unheard = node->state != NODE_LOST && node->ever_reported && !node->heard;
@@ -331,35 +293,17 @@ uint32_t cluster_unheard_nodes(const struct cluster *cluster)
     return cluster->n_unheard;
 }
 
-void node_refresh(struct cluster *cluster, struct node *node)
+void node_changed(struct cluster *cluster, struct node *node)
 {
-    struct planner *planner = cluster->planner;
-    struct room_facts facts = node_facts(node);
-    bool listed = node_takes_processes(node);
+    const struct room_facts facts = node_facts(node);
 
-    if (listed && capacity_set(&planner->rooms, node->room, &facts))
-        cluster->queue_moves = true;
-    if (!listed && room_is_listed(node->room)) {
-        capacity_unlist(&planner->rooms, node->room);
-        cluster->queue_moves = true; /* a reservation there has to go elsewhere */
-    }
-    count_totals(planner, node);
     note_unheard(cluster, node);
     /* a closed node's own services come first as well */
     node->owes = node->state != NODE_LOST && node->heard && resources_owe(&facts.later);
-}
-
-void node_list_offer(struct cluster *cluster, struct node *node)
-{
-    struct room_facts empty = { .now = resources_of_offer(&node->offer) };
-
-    empty.later = empty.now;
-    (void)capacity_set(&cluster->planner->offered, node->empty_room, &empty);
-}
-
-void node_unlist_offer(struct cluster *cluster, struct node *node)
-{
-    capacity_unlist(&cluster->planner->offered, node->empty_room);
+    if (node->changed)
+        return;
+    node->changed = true;
+    LL_PREPEND2(cluster->changed, node, changed_next);
 }
 
 void node_offer_changed(struct cluster *cluster, struct node *node)
@@ -367,7 +311,7 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
     const struct process *process;
 
     node_set_gpu_type(cluster, node, true);
-    node_list_offer(cluster, node);
+    node->offer_changed = true;
     cluster->offers_version++;
     /* the range of ports may have moved: the held part of it is summed up afresh */
     node->ports_held = 0;
@@ -383,5 +327,5 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
         else if (process->job->plan.yield_role == process->role + 1)
             node->yield.ports += ports;
     }
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
 }

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/figures.h"
 
 struct cluster;
 struct job;
 struct node;
 struct node_offer;
-struct planner;
 struct process;
 struct role_spec;
 struct slot;
@@ -50,18 +50,20 @@ void job_recount(struct job *job);
 /* job_touch - something of it changed: the next plan looks at it */
 void job_touch(struct cluster *cluster, struct job *job);
 
-/* node_refresh - something of it changed: its room, its part of the totals. O(log nodes) */
-void node_refresh(struct cluster *cluster, struct node *node);
+/* node_changed - something of it changed: the next search for room looks at it. O(1) */
+void node_changed(struct cluster *cluster, struct node *node);
 
-/* node_list_offer - its room when nothing runs there; node_unlist_offer - it was removed.
- * O(log nodes) */
-void node_list_offer(struct cluster *cluster, struct node *node);
-void node_unlist_offer(struct cluster *cluster, struct node *node);
-
-/* node_offer_changed - the same as node_refresh when it is new or offers something else */
+/* node_offer_changed - the same when it is new or offers something else */
 void node_offer_changed(struct cluster *cluster, struct node *node);
 struct resources resources_of_role(const struct role_spec *role);
 struct resources resources_of_offer(const struct node_offer *offer);
+
+/* The facts of a node itself, before any plan takes something. */
+struct room_facts {
+    struct resources now, later;
+    struct resources yield; /* held by instances that could be shrunk away; at most so much */
+    struct resources most;  /* the offer, less foreign load: when all has ended */
+};
 
 /* what a node has free, as its counters say */
 struct room_facts node_facts(const struct node *node);

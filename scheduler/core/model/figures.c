@@ -12,7 +12,6 @@
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/plan/planner.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 

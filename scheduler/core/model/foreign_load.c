@@ -17,7 +17,7 @@ void node_plan_with_foreign(struct cluster *cluster, struct node *node, uint64_t
     deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
     node->foreign_planned_cpu = cpu_millicores;
     node->foreign_planned_memory = memory_bytes;
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     cluster->plan_wanted = true;
 }
 

@@ -15,7 +15,6 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/waiting.h"
-#include "scheduler/core/plan/planner.h"
 
 struct member {
     char *user; /* owned */
@@ -102,12 +101,6 @@ uint32_t group_table_index(const struct group_table *table, const char *user)
 
 /* --- the sums of each --- */
 
-void group_use(struct policy_group *group, const struct resources *what, int sign)
-{
-    group->cpu_millicores += sign * what->cpu_millicores;
-    group->gpus += sign * what->gpus;
-}
-
 struct resources wanted_of_job(const struct job *job)
 {
     struct resources wanted = { 0 };
@@ -123,43 +116,33 @@ struct resources wanted_of_job(const struct job *job)
     return wanted;
 }
 
+static bool has_groups(const struct cluster *cluster)
+{
+    return cluster->config.groups != NULL && cluster->config.groups->n > 1;
+}
+
+static void add(struct group_sum *sum, const struct resources *what, int64_t times)
+{
+    sum->cpu_millicores += times * what->cpu_millicores;
+    sum->gpus += times * what->gpus;
+}
+
 void group_count(struct cluster *cluster, struct job *job)
 {
-    struct planner *planner = cluster->planner;
-    struct policy_group *group = &planner->groups[job->plan.group];
+    struct group_sum *sum = &cluster->groups[job->plan.group];
     struct resources used;
 
-    if (planner->n_groups <= 1)
+    if (!has_groups(cluster))
         return;
     used = wanted_of_job(job);
     if (resources_equal(&used, &job->plan.used))
         return;
-    group_use(group, &job->plan.used, -1);
-    group_use(group, &used, 1);
+    add(sum, &job->plan.used, -1);
+    add(sum, &used, 1);
     job->plan.used = used;
     /* going through the queue takes promises away and gives them again: that is no news to it */
     if (job->state != JOB_QUEUED)
-        planner->groups_changed = true;
-}
-
-void group_give(struct planner *planner, const struct process *process, int sign)
-{
-    const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
-
-    group_use(&planner->groups[process->job->plan.group], &held, -sign);
-}
-
-void groups_init(struct planner *planner, const struct group_table *table)
-{
-    memset(planner->groups, 0, sizeof planner->groups);
-    planner->n_groups = table != NULL ? (uint32_t)table->n : 1;
-    planner->groups[0].name = "";
-    planner->groups[0].weight = 1;
-    for (uint32_t i = 1; i < planner->n_groups; i++)
-        planner->groups[i] =
-            (struct policy_group){ .name = table->items[i].name,
-                                   .guaranteed_permille = table->items[i].guaranteed_permille,
-                                   .weight = table->items[i].weight };
+        cluster->groups_changed = true;
 }
 
 /* cluster_set_groups - see groups.h */
@@ -169,7 +152,7 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
 
     cluster->config.groups = table;
     cluster->groups_version++;
-    groups_init(cluster->planner, table);
+    memset(cluster->groups, 0, sizeof cluster->groups);
     DL_FOREACH2(cluster->active, job, active_next)
     {
         job->plan.used = (struct resources){ 0 };

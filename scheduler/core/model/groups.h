@@ -11,8 +11,6 @@
 
 struct cluster;
 struct job;
-struct planner;
-struct policy_group;
 struct process;
 struct resources;
 
@@ -33,6 +31,11 @@ struct group_member {
 
 struct group_table;
 
+/* What a group holds. */
+struct group_sum {
+    int64_t cpu_millicores, gpus;
+};
+
 /* group_table_new - everything is copied; the guarantees of at most GROUPS_MAX specs come to 1000
  * at most. Their order does not matter. */
 struct group_table *group_table_new(const struct group_spec *specs, size_t n_specs,
@@ -49,15 +52,6 @@ struct resources wanted_of_job(const struct job *job);
 
 /* group_count - its part of what its group holds, afresh. O(roles) */
 void group_count(struct cluster *cluster, struct job *job);
-
-/* the planner's groups, which hold nothing yet */
-void groups_init(struct planner *planner, const struct group_table *table);
-
-/* group_use - the group holds so much more (1), or less (-1) */
-void group_use(struct policy_group *group, const struct resources *what, int sign);
-
-/* its group gives the process away (1), in a search for victims, or has it again (-1) */
-void group_give(struct planner *planner, const struct process *process, int sign);
 
 /* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,
  * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps

@@ -28,7 +28,6 @@
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/capacity.h"
 
 #define REASON_QUARANTINED                                                                         \
     "three different jobs could not be started there and none could; set it ready when it is "     \
@@ -46,17 +45,6 @@ struct node_offer node_offer_bounded(const struct node_offer *offer)
     return bounded;
 }
 
-static struct room *room_new(struct node *node)
-{
-    struct room *room = xcalloc(1, sizeof *room);
-
-    room->node = node;
-    room->name = node->name;
-    room->labels = &node->offer.labels;
-    room->gpu_type = GPU_TYPE_NONE;
-    return room;
-}
-
 struct node *node_new(struct cluster *cluster, const char *name, enum node_state state,
                       const struct node_offer *offer)
 {
@@ -67,8 +55,7 @@ struct node *node_new(struct cluster *cluster, const char *name, enum node_state
     node->admin_state = state == NODE_LOST ? NODE_READY : state;
     node->offer = node_offer_bounded(offer);
     node->port_next = offer->port_first;
-    node->room = room_new(node);
-    node->empty_room = room_new(node);
+    node->gpu_type = GPU_TYPE_NONE;
     HASH_ADD_STR(cluster->nodes, name, node);
     node_offer_changed(cluster, node);
     return node;
@@ -89,8 +76,8 @@ void node_remove(struct cluster *cluster, struct node *node)
     unfit_forget_node(cluster, node);
     node_set_gpu_type(cluster, node, false);
     node->state = NODE_LOST; /* takes nothing, drains nothing, counts for nothing */
-    node_refresh(cluster, node);
-    node_unlist_offer(cluster, node);
+    node->removed = true;
+    node_changed(cluster, node);
     deadline_set(&cluster->deadlines, &node->foreign_falls, DEADLINE_FOREIGN, NEVER_US);
     deadline_set(&cluster->deadlines, &node->speed_forgotten, DEADLINE_SPEED, NEVER_US);
     node_forget_machine(cluster, node);
@@ -163,7 +150,7 @@ void node_set_state(struct cluster *cluster, struct node *node, enum node_state 
     job_touch(cluster, process->job);
     node->n_start_failures = 0;
     node->waits[0] = '\0';
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
     cluster->plan_wanted = true;

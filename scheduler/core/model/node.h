@@ -134,10 +134,15 @@ struct node {
     struct resources yield;                   /* held by those whose jobs are above their minimum */
     struct machine_nodes *machine;            /* NULL: it did not say (this run) */
     struct node *machine_next, *machine_prev; /* of machine */
-    struct room *room;       /* in the index of the nodes that take processes; owned */
-    struct room *empty_room; /* in the index of what all nodes offer; owned */
-    struct resources counted_total, counted_requested, counted_stopping; /* in policy's totals */
-    bool unheard;                                                        /* it is counted as such */
+    uint8_t gpu_type;                         /* GPU_TYPE_NONE: it has no GPU */
+    int8_t levels[_SPEED_KINDS];              /* of its speeds, as planning shall see them */
+    /* of plans (plan/rooms.c), owned; NULL: no plan has seen it: among the nodes that take
+     * processes, and among all, as if nothing ran there */
+    struct room *room, *empty_room;
+    struct resources promised_now, promised_later; /* of its room, by the last plan */
+    bool changed, offer_changed, removed;          /* since planning looked at it */
+    struct node *changed_next;                     /* cluster->changed */
+    bool unheard;                                  /* it is counted as such */
     bool owes; /* more than it has, its own services included, when what stops is gone */
     struct node *lease_next, *lease_prev; /* cluster->leases, or starting */
     struct node *removed_next;            /* cluster->removed */

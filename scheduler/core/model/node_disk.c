@@ -18,7 +18,7 @@ void node_take_disk(struct cluster *cluster, struct node *node, bool full, struc
     if (node->disk_full == full)
         return;
     node->disk_full = full;
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     cluster->plan_wanted = true;
     effect_event(cluster, now, NULL, node->name, full ? "node-disk-full" : "node-disk-has-room",
                  "%s: %s", node->name, full ? REASON_DISK_FULL : "there is room on its disk again");

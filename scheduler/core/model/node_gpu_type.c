@@ -6,7 +6,6 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/node.h"
-#include "scheduler/core/plan/capacity.h"
 
 /* Its known speed is part of that of its type. */
 void node_count_type_speed(struct cluster *cluster, const struct node *node, int sign)
@@ -14,16 +13,16 @@ void node_count_type_speed(struct cluster *cluster, const struct node *node, int
     const struct node_speed *speed = &node->speeds[SPEED_GPU];
 
     if (speed->rounds > 0)
-        gpu_types_count_speed(&cluster->gpu_types, node->room->gpu_type, speed->log, sign);
+        gpu_types_count_speed(&cluster->gpu_types, node->gpu_type, speed->log, sign);
 }
 
 static void set_type(struct cluster *cluster, struct node *node, uint8_t type)
 {
-    if (node->room->gpu_type == type)
+    if (node->gpu_type == type)
         return;
     node_count_type_speed(cluster, node, -1);
-    gpu_types_count(&cluster->gpu_types, node->room->gpu_type, -1);
-    node->room->gpu_type = node->empty_room->gpu_type = type;
+    gpu_types_count(&cluster->gpu_types, node->gpu_type, -1);
+    node->gpu_type = type;
     gpu_types_count(&cluster->gpu_types, type, 1);
     node_count_type_speed(cluster, node, 1);
 }
@@ -33,8 +32,8 @@ void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there)
     struct gpu_types *types = &cluster->gpu_types;
     bool has = there && node->offer.gpus > 0;
 
-    if (has && node->room->gpu_type != GPU_TYPE_NONE && node->room->gpu_type != GPU_TYPE_OTHER &&
-        node->room->gpu_type == gpu_types_lookup(types, &node->offer.labels))
+    if (has && node->gpu_type != GPU_TYPE_NONE && node->gpu_type != GPU_TYPE_OTHER &&
+        node->gpu_type == gpu_types_lookup(types, &node->offer.labels))
         return;
     set_type(cluster, node, GPU_TYPE_NONE); /* its entry may be free for the new name now */
     if (has)
@@ -44,8 +43,9 @@ void node_set_gpu_type(struct cluster *cluster, struct node *node, bool there)
 /* One that came when the table was full is of no type of its own still. */
 void node_copy_gpu_type(struct cluster *copy, struct node *to, const struct node *from)
 {
-    if (to->room->gpu_type == from->room->gpu_type)
+    if (to->gpu_type == from->gpu_type)
         return;
-    set_type(copy, to, from->room->gpu_type);
-    node_list_offer(copy, to);
+    set_type(copy, to, from->gpu_type);
+    to->offer_changed = true;
+    node_changed(copy, to);
 }

@@ -69,7 +69,7 @@ void node_take_foreign_ports(struct cluster *cluster, struct node *node, const u
         memcpy(node->ports_foreign, ports, n * sizeof *ports);
     }
     node->n_ports_foreign = n;
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     cluster->plan_wanted = true;
 }
 

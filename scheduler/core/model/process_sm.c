@@ -151,7 +151,7 @@ static void detach(struct cluster *cluster, struct process *process)
     node->gpus_used = 0;
     DL_FOREACH2(node->processes, other, node_next)
     node->gpus_used |= other->gpu_mask;
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     job_touch(cluster, process->job);
     effect_orders(cluster, node);
 }
@@ -221,7 +221,7 @@ bool process_set_state(struct cluster *cluster, struct process *process, enum pr
     if (process->node != NULL) {
         process_count(process, 1);
         if (to == PROCESS_STOPPING)
-            node_refresh(cluster, process->node);
+            node_changed(cluster, process->node);
     }
     job_touch(cluster, process->job);
     if (to == PROCESS_RUNNING && process->started_wall_us == 0)
@@ -263,7 +263,7 @@ bool process_assign(struct cluster *cluster, struct job *job, uint32_t role, uin
     memcpy(process->ports, ports, n_ports * sizeof *ports);
     history_add(process);
     process_attach(process, node);
-    node_refresh(cluster, node);
+    node_changed(cluster, node);
     job_touch(cluster, job);
     cluster->figures.processes[PROCESS_ASSIGNED]++;
     cluster->figures.process_starts[job->slots[role][index].due ? START_AGAIN : START_NEW]++;

@@ -13,16 +13,17 @@
 #include "scheduler/core/model/node_fit.h"
 #include "scheduler/core/model/node_starts.h"
 #include "scheduler/core/model/process.h"
-#include "scheduler/core/plan/capacity.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"
 
 static bool has_room(const struct node *node, const struct role_spec *role)
 {
     const struct resources need = resources_of_role(role);
+    struct room_facts facts = node_facts(node);
 
-    return room_is_listed(node->room) && resources_fit(&node->room->later, &need) &&
-           resources_fit(&node->room->now, &need);
+    resources_add(&facts.later, &node->promised_later, -1);
+    resources_add(&facts.now, &node->promised_now, -1);
+    return resources_fit(&facts.later, &need) && resources_fit(&facts.now, &need);
 }
 
 /* A node is large enough on which its job did not fail to start. at_once: and has room now. Of an

@@ -26,17 +26,11 @@
 #include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/base/tree.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "shared/label.h"
 
 struct node;
-
-/* The facts of a node itself, before anything is taken. */
-struct room_facts {
-    struct resources now, later;
-    struct resources yield; /* held by instances that could be shrunk away; at most so much */
-    struct resources most;  /* the offer, less foreign load: when all has ended */
-};
 
 /* The most that rooms have, of each kind. */
 struct room_extent {
@@ -59,7 +53,8 @@ struct room {
     uint8_t gpu_type;           /* the same for that; GPU_TYPE_NONE: it has none */
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     struct room_extent own, all; /* of this one, when it was listed; of the subtree */
-    uint32_t noted;              /* by the caller of a search: its facts of the room */
+    struct resources total, requested, stopping; /* of the node in the figures for the policy */
+    uint32_t noted; /* by the caller of a search: its facts of the room */
 };
 
 struct take {

@@ -31,6 +31,7 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/tasks.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/pins.h"
 #include "scheduler/core/plan/placement.h"
@@ -75,8 +76,7 @@ static bool bring_one(struct plan *plan, struct job *job, uint32_t role, const s
     if (job->spec->roles[role].nodes != NULL)
         return pins_fill(plan, job, role, 1) > 0;
     room = index < 0 ? NULL : place_slot(plan, job, &job->slots[role][index], want);
-    return room != NULL &&
-           process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now);
+    return room != NULL && plan_assign(plan, job, role, (uint32_t)index, room->node);
 }
 
 static void bring_others(struct plan *plan, struct job *job, uint32_t role,
@@ -107,8 +107,7 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
             continue;
         spare -= process->state == PROCESS_RUNNING;
         job_decided(job, RESIZE_DRAIN, "node %s is being emptied", process->node->name);
-        process_stop(plan->cluster, process, false, CAUSE_DRAINED,
-                     "shrunk: its node is being drained", plan->now);
+        plan_stop(plan, process, false, CAUSE_DRAINED, "shrunk: its node is being drained");
     }
 }
 
@@ -141,8 +140,7 @@ static void move_fixed(struct plan *plan, struct process *process)
     if (room == NULL)
         return;
     capacity_take(&plan->planner->rooms, room, &want.need, false);
-    process_stop(plan->cluster, process, true, CAUSE_DRAINED, "its node is being drained",
-                 plan->now);
+    plan_stop(plan, process, true, CAUSE_DRAINED, "its node is being drained");
     job_set_lacking(plan->cluster, job, true); /* touched jobs were examined before */
     queue_might_move(plan->cluster);
 }
@@ -417,7 +415,7 @@ static bool relieve(struct plan *plan, struct node *node)
     describe_debt(node, debt, sizeof debt);
     (void)snprintf(reason, sizeof reason, "shrunk: %.140s", debt);
     job_decided(best->job, RESIZE_FOREIGN_LOAD, "%s", debt);
-    process_stop(plan->cluster, best, false, CAUSE_OWN_SERVICES, reason, plan->now);
+    plan_stop(plan, best, false, CAUSE_OWN_SERVICES, reason);
     return true;
 }
 

@@ -28,6 +28,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
@@ -83,7 +84,7 @@ static struct process *best_of(const struct plan *plan, struct job *job,
         double theirs;
 
         left -= other != NULL;
-        if (other == NULL || other->node->room->gpu_type == process->node->room->gpu_type ||
+        if (other == NULL || other->node->gpu_type == process->node->gpu_type ||
             !process_can_move(other))
             continue;
         own = gain_of(plan, process, other);
@@ -151,10 +152,10 @@ static void leave(struct plan *plan, struct process *process, const struct proce
                 other->job->spec->name);
     plan->cluster->figures.instances_exchanged++;
     process_tell_move(plan, process, "process-exchanged", what);
-    process_stop(plan->cluster, process, true, CAUSE_MOVED, what, plan->now);
+    plan_stop(plan, process, true, CAUSE_MOVED, what);
     slot->not_before_us =
         plan->now.now_us + WAITS_US + MAX_OF(job->spec->grace_us, other->job->spec->grace_us);
-    job_touch(plan->cluster, job);
+    plan_touch(plan->cluster, job);
 }
 
 /* The gain of both over the rest of their jobs is worth twice their cost. */
@@ -189,7 +190,7 @@ static void let_go(struct cluster *cluster, struct job *job, struct instant now)
     if (slot == NULL)
         return;
     slot->not_before_us = now.now_us;
-    job_touch(cluster, job);
+    plan_touch(cluster, job);
 }
 
 /* Of the job that it exchanges places with, which does so with it; NULL: not any more */
@@ -224,7 +225,7 @@ static bool take_place(struct plan *plan, struct job *job, struct node *node)
 
     return node != NULL && node_takes_processes(node) &&
            room_fits(&plan->planner->rooms, node->room, &want, true) &&
-           process_assign(plan->cluster, job, exchange->role, exchange->index, node, plan->now);
+           plan_assign(plan, job, exchange->role, exchange->index, node);
 }
 
 static void settle(struct plan *plan, struct job *job, struct node *node)

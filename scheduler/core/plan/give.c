@@ -21,6 +21,7 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/tasks.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
@@ -70,6 +71,6 @@ bool plan_give(struct plan *plan, struct job *job)
     if (victim == NULL || !process_holds_task(victim))
         return false;
     job->plan.gives++;
-    job_touch(plan->cluster, job);
+    plan_touch(plan->cluster, job);
     return true;
 }

@@ -11,6 +11,13 @@ struct planner;
 struct process;
 struct resources;
 
+/* groups_look - their table and sums, as the model has them */
+void groups_look(struct planner *planner);
+
+/* group_give - its group gives the process away (1), in a search for victims, or has it again (-1)
+ */
+void group_give(struct planner *planner, const struct process *process, int sign);
+
 /* as policy_group_level */
 int64_t group_level(const struct planner *planner, uint32_t group);
 bool group_is_below(const struct planner *planner, uint32_t group);

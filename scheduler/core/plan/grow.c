@@ -22,6 +22,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/give.h"
 #include "scheduler/core/plan/hold.h"
@@ -251,7 +252,7 @@ static bool shrink(void *userdata, uint64_t id)
             return false;
         (void)snprintf(reason, sizeof reason, "shrunk by the policy %s: %s",
                        plan->cluster->config.policy->name, plan->load);
-        process_stop(plan->cluster, victim, false, CAUSE_SHRUNK, reason, plan->now);
+        plan_stop(plan, victim, false, CAUSE_SHRUNK, reason);
     }
     decided_by_policy(plan, job, RESIZE_SHRUNK);
     return true;
@@ -277,7 +278,7 @@ static bool keep(void *userdata, uint64_t id)
     if (job == NULL || job->plan.gives == 0)
         return false;
     job->plan.gives--;
-    job_touch(plan->cluster, job);
+    plan_touch(plan->cluster, job);
     decided_by_policy(plan, job, RESIZE_GROWN);
     return true;
 }

@@ -34,6 +34,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/rooms.h"
 
 /* So long, and two leases at least, a node has to come back, or another in its stead. */
 #define HALF_GANG_HOLD_US (60 * USEC_PER_SEC)
@@ -189,6 +190,7 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
             "not find room; %u are enough",
             job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
             jobs[i]->servers_min);
+        rooms_look(plan->planner);
         job_set_lacking(plan->cluster, jobs[i], false);
         queue_might_move(plan->cluster);
         return true;
@@ -216,6 +218,7 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
                      "room for its minimum",
                      jobs[i]->spec->name,
                      (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
+            rooms_look(plan->planner);
             job_set_lacking(plan->cluster, donors[d], false);
         }
         if (n_donors > 0) {

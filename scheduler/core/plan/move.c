@@ -17,6 +17,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
@@ -61,7 +62,7 @@ bool plan_move(struct plan *plan, struct job *job, const struct want *want)
             (void)snprintf(reason, sizeof reason,
                            "moved: it fits elsewhere, and another process of its job only on %s",
                            process->node->name);
-            process_stop(plan->cluster, process, true, CAUSE_MOVED, reason, plan->now);
+            plan_stop(plan, process, true, CAUSE_MOVED, reason);
             capacity_take(rooms, room, &want->need, false);
             return true;
         }

@@ -43,6 +43,7 @@
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/rooms.h"
 
 #define LOOKS_IN_A_TURN 60
 #define GANGS_LOOKED_AT 4
@@ -257,6 +258,7 @@ static void park(struct look *look, const struct waiter *waiter, const struct st
     job_stop(plan->cluster, job, plan->now, INTENT_REQUEUED, CAUSE_PARKED,
              "parked for job %s (%llu), which %s; it keeps its state and is queued again",
              waiter->job->spec->name, (unsigned long long)waiter->job->id, why);
+    rooms_look(plan->planner);
 }
 
 /* Before all others, until it starts. */

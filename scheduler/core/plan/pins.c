@@ -12,6 +12,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
@@ -108,7 +109,7 @@ static bool fill(struct plan *plan, struct job *job, uint32_t role, uint32_t ind
 
     want->only = role_node(&job->spec->roles[role], index);
     room = capacity_best_fit(&plan->planner->rooms, want, true);
-    return room != NULL && process_assign(plan->cluster, job, role, index, room->node, plan->now);
+    return room != NULL && plan_assign(plan, job, role, index, room->node);
 }
 
 uint32_t pins_fill(struct plan *plan, struct job *job, uint32_t role, uint32_t n)

@@ -38,6 +38,7 @@
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/reserve.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/start.h"
 #include "scheduler/core/plan/straggler.h"
 
@@ -49,7 +50,8 @@ struct planner *planner_new(const struct cluster_config *config)
     capacity_init(&planner->offered);
     queue_init(&planner->queue, config->policy->by_turn, !config->first_come);
     planner->policy = config->policy->new ();
-    groups_init(planner, config->groups);
+    planner->n_groups = 1;
+    planner->groups_version = UINT64_MAX; /* of none */
     return planner;
 }
 
@@ -161,11 +163,9 @@ static void note_groups(struct cluster *cluster)
 /* Everything is looked at, whatever events have said of it. */
 static void look_at_all(struct cluster *cluster, struct instant now)
 {
-    struct node *node;
-
+    rooms_look(cluster->planner);
     forget_removed_nodes(cluster);
-    for (node = cluster->nodes; node != NULL; node = node->hh.next)
-        node_refresh(cluster, node);
+    rooms_look_at_all(cluster->planner);
     queue_might_move(cluster);
     queue_file(cluster, now);
 }
@@ -189,11 +189,13 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     plan_queue(&plan);
     plan_park(&plan);
     learn_take(cluster);
+    rooms_look(plan.planner);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     plan_stragglers(&plan);
     changed = finish(&plan);
     plan_drain_tell(&plan);
+    rooms_tell(plan.planner);
     plan_queue_release(&plan);
     note_groups(cluster);
     /* the decisions since may make room for waiting jobs, and stand in for processes that leave

@@ -12,6 +12,7 @@
 #include "scheduler/core/policy/policy.h"
 
 struct planner {
+    struct cluster *cluster;                     /* borrowed: its own */
     struct capacity rooms;                       /* of the nodes that take processes */
     struct capacity offered;                     /* of all nodes, as if nothing ran there */
     struct resources total, requested, stopping; /* the figures for the policy */
@@ -23,6 +24,7 @@ struct planner {
     struct queue queue;
     struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */
     uint32_t n_groups;                             /* with the one without a name: 1 or more */
+    uint64_t groups_version;                       /* of the model's table */
     bool groups_changed;                           /* their sums, since the queue was wanted */
     bool park_due;       /* whether jobs give way is looked at by the next plan */
     uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */

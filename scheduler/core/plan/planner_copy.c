@@ -12,6 +12,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/rooms.h"
 
 /* Where room is being made for it: chosen anew it might be elsewhere, at others' cost. None where a
  * node was removed since: the original makes them afresh as well. */
@@ -71,6 +72,7 @@ void planner_copy(struct cluster *copy, const struct cluster *cluster)
     struct planner *to = copy->planner;
     const struct job *job;
 
+    rooms_look(to);
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         copy_job(copy, cluster, job);
     to->moved_us = from->moved_us;
@@ -81,4 +83,5 @@ void planner_copy(struct cluster *copy, const struct cluster *cluster)
     to->queue.groups_version = from->queue.groups_version;
     shares_copy(&to->queue, &from->queue);
     copy_promises(copy, cluster);
+    rooms_look(to);
 }

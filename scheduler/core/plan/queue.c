@@ -21,6 +21,7 @@
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/waiting.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/reason.h"
@@ -276,7 +277,7 @@ void queue_promise(struct cluster *cluster, struct job *job)
     queue->promised[queue->n_promised++] = job;
     job->plan.promised = true;
     queue_open(queue, job->plan.queue_class, job->plan.class_next);
-    job_touch(cluster, job);
+    plan_touch(cluster, job);
 }
 
 void queue_set_never(struct cluster *cluster, struct queue_class *class)
@@ -308,7 +309,7 @@ void queue_reset(struct cluster *cluster)
         struct job *job = queue->promised[i];
 
         job->plan.promised = false;
-        job_touch(cluster, job);
+        plan_touch(cluster, job);
     }
     for (size_t i = 0; i < queue->n_promised; i++) {
         struct queue_class *class = queue->promised[i]->plan.queue_class;

@@ -30,6 +30,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/queue.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/servers.h"
 #include "scheduler/core/plan/start.h"
 #include "scheduler/core/policy/policy.h"
@@ -100,6 +101,7 @@ bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
 {
     struct demand demands[JOB_ROLES_MAX];
 
+    rooms_look(cluster->planner);
     return demands_fit_ever(cluster, demands, gang_demands(spec, demands)) != FIT_NEVER;
 }
 
@@ -432,10 +434,12 @@ static size_t say_share(const struct planner *planner, const struct job *job, ch
 bool cluster_never_fits(const struct cluster *cluster, const struct job *job, char *buffer,
                         size_t size)
 {
-    const struct queue_class *class = queue_class_like(&cluster->planner->queue, job);
+    struct planner *planner = cluster->planner;
+    const struct queue_class *class = queue_class_like(&planner->queue, job);
     bool known = class != NULL && class->fits_version == cluster->offers_version;
 
-    if (job->state != JOB_QUEUED || capacity_n_rooms(&cluster->planner->offered) == 0 ||
+    rooms_look(planner);
+    if (job->state != JOB_QUEUED || capacity_n_rooms(&planner->offered) == 0 ||
         (known ? class->fits_ever != FIT_NEVER : spec_fits_ever(cluster, job->spec)))
         return false;
     explain_never(cluster, job->spec, buffer, size);
@@ -666,6 +670,7 @@ const char *cluster_explain_code(const struct cluster *cluster, const struct job
 {
     if (job->state != JOB_QUEUED || job->n_waits > 0)
         return job->reason_code;
+    rooms_look(cluster->planner);
     return cause_to_string(cause_of(cluster, job, verdict_now(job)));
 }
 
@@ -676,6 +681,7 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
     struct pin_wait pin;
 
     buffer[0] = '\0';
+    rooms_look(cluster->planner);
     if (job->state == JOB_STOPPING)
         return explain_stuck(job, buffer, size);
     if (job->state != JOB_QUEUED && job->waits_for_room && pin_wait_of_job(cluster, job, &pin))

@@ -16,6 +16,7 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/node_starts.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/give.h"
 #include "scheduler/core/plan/half_gangs.h"
@@ -29,6 +30,7 @@
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reserve.h"
 #include "scheduler/core/plan/room.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/victims.h"
 
 /* Linear in the job's slots, and only when something of the role broke down. */
@@ -115,8 +117,7 @@ uint32_t fill_role(struct plan *plan, struct job *job, uint32_t role, uint32_t w
         if (index < 0)
             break;
         room = place_slot(plan, job, &job->slots[role][index], &want);
-        if (room == NULL ||
-            !process_assign(plan->cluster, job, role, (uint32_t)index, room->node, plan->now))
+        if (room == NULL || !plan_assign(plan, job, role, (uint32_t)index, room->node))
             break;
     }
     return wanted > held ? wanted - held : 0;
@@ -130,6 +131,7 @@ static void trim(struct plan *plan, struct job *job, uint32_t role, uint32_t kee
         if (!slot->due || slot->live != NULL || (slot->not_before_us <= plan->now.now_us) != ready)
             continue;
         slot_set_due(plan->cluster, job, role, i, false);
+        rooms_look(plan->planner);
         effect_save_job(plan->cluster, job);
     }
 }
@@ -187,8 +189,8 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
     for (; counted > most; counted--) {
         if (job->plan.why == NULL)
             job_decided(job, RESIZE_BOUNDS, "%u are enough", most);
-        process_stop(plan->cluster, next_victim(job, role, false), false, CAUSE_SHRUNK,
-                     "shrunk: its job wants fewer instances", plan->now);
+        plan_stop(plan, next_victim(job, role, false), false, CAUSE_SHRUNK,
+                  "shrunk: its job wants fewer instances");
     }
     trim_due(plan, job, role, most - counted);
 }
@@ -347,7 +349,7 @@ static void repair(struct plan *plan, struct job *job)
     plan_reserve_end(plan);
     plan_note_stuck(plan, job, stuck);
     if (waited != job->waits_for_room)
-        job_touch(plan->cluster, job);
+        plan_touch(plan->cluster, job);
     job_set_lacking(plan->cluster, job, lacks(job));
 }
 
@@ -433,5 +435,5 @@ void plan_finish(struct plan *plan, struct job *job)
         job->waits_for_room = false;
     if (is_leaving(job))
         queue_might_move(plan->cluster); /* it changed since it was examined */
-    job_settle(plan->cluster, job, plan->now);
+    plan_settle_job(plan, job);
 }

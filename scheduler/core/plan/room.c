@@ -21,6 +21,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/placement.h"
@@ -239,7 +240,7 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
         struct process *process = victims->items[i];
 
         job_decided(process->job, RESIZE_MAKE_ROOM, "%s", text);
-        process_stop(plan->cluster, process, false, CAUSE_MAKES_ROOM, text, plan->now);
+        plan_stop(plan, process, false, CAUSE_MAKES_ROOM, text);
     }
 }
 

@@ -29,6 +29,7 @@
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/room.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/policy/limits.h"
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/servers.h"
@@ -440,6 +441,7 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
                                     job_program(job));
     }
     job_fix_servers(plan->cluster, job, choice->placed);
+    rooms_look(plan->planner);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)
         note_try(plan->cluster, job, choice->placed);
     if (is_learnt(plan->cluster, job))

@@ -25,6 +25,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process_sm.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/drain.h"
@@ -37,6 +38,7 @@
 #include "scheduler/core/plan/reason.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/room.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/servers.h"
 #include "scheduler/core/policy/limits.h"
 
@@ -69,12 +71,12 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
     job->goes_first = false;
     (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
     learn_take(plan->cluster); /* this plan gives it what its family makes of more */
+    rooms_look(plan->planner);
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
         job_set_target(plan->cluster, job, r, job->spec->roles[r].min, plan->now);
     for (size_t i = 0; i < n; i++)
         /* room has counted ports and devices: this cannot fail */
-        (void)process_assign(plan->cluster, job, placed[i].role, next[placed[i].role]++,
-                             placed[i].room->node, plan->now);
+        (void)plan_assign(plan, job, placed[i].role, next[placed[i].role]++, placed[i].room->node);
 }
 
 /* With so much more, but not any more when all that is being stopped is gone. */

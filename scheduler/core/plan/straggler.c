@@ -28,6 +28,7 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/tasks.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/placement_types.h"
@@ -178,7 +179,7 @@ void process_tell_move(struct plan *plan, struct process *process, const char *e
 static bool is_slow(const struct cluster *cluster, const struct process *process)
 {
     const struct node_speed *speed = &process->node->speeds[SPEED_GPU];
-    double typical = gpu_types_typical(&cluster->gpu_types, process->node->room->gpu_type);
+    double typical = gpu_types_typical(&cluster->gpu_types, process->node->gpu_type);
 
     if (process->speed <= 0 || process->speed >= PROCESS_STRAGGLES)
         return false;
@@ -194,8 +195,7 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
     char reason[sizeof process->reason];
     bool slow = is_slow(plan->cluster, process);
     int index = next_slot(job, process->role, plan->now);
-    bool placed = index >= 0 && process_assign(plan->cluster, job, process->role, (uint32_t)index,
-                                               room->node, plan->now);
+    bool placed = index >= 0 && plan_assign(plan, job, process->role, (uint32_t)index, room->node);
 
     process_name(process, name, sizeof name);
     if (slow)
@@ -213,7 +213,7 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
         job_decided(job, RESIZE_MOVED, "%s is %s %s", name,
                     slow ? "slow on" : "faster elsewhere than on", from->name);
     job->learned->moving = !placed;
-    process_stop(plan->cluster, process, !placed, CAUSE_MOVED, reason, plan->now);
+    plan_stop(plan, process, !placed, CAUSE_MOVED, reason);
 }
 
 /* Its slot is free again. */

@@ -53,7 +53,7 @@ static int speed_of(const struct process *process)
 {
     enum speed_kind kind = speed_kind_of(&process->job->spec->roles[process->role]);
     const struct job_learned *learned = process->job->learned;
-    uint8_t type = process->node->room->gpu_type;
+    uint8_t type = process->node->gpu_type;
 
     if (process->speed > 0)
         return node_speed_level(log((double)process->speed));

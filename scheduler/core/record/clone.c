@@ -104,7 +104,7 @@ static void copy_node(struct cluster *copy, const struct node *node)
     to->processes = NULL; /* the same ones, in the order of the original */
     DL_FOREACH2(node->processes, process, node_next)
     DL_APPEND2(to->processes, same_process(copy, process), node_prev, node_next);
-    node_refresh(copy, to);
+    node_changed(copy, to);
 }
 
 /* Leases in the order of the original; each keeps its deadline. */

@@ -154,7 +154,7 @@ void restore_links(struct cluster *cluster, struct instant now)
     ended_restored(cluster);
     for (node = cluster->nodes; node != NULL; node = node->hh.next) { /* once, with all it holds */
         node_measure_offer(node);
-        node_refresh(cluster, node);
+        node_changed(cluster, node);
     }
 }
 
