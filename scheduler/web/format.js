@@ -44,18 +44,23 @@ export function percent(part) {
     return Math.round(part * 100) + " %";
 }
 
+/** "1 job", "0 jobs", "2 jobs"; a text as it is: "1.5 cores" */
+export function count(n, noun) {
+    return `${n} ${noun}${String(n) === "1" ? "" : "s"}`;
+}
+
 /** Cores, memory, GPUs of an amount that is not nothing: "1.5 cores, 2 GiB, 1 GPU" */
 export function amounts(what) {
     const said = [];
 
     if (what.cpu_millicores > 0)
-        said.push(cores(what.cpu_millicores) + " cores");
+        said.push(count(cores(what.cpu_millicores), "core"));
     if (what.memory_bytes > 0)
         said.push(bytes(what.memory_bytes));
     if (what.gpus > 0)
-        said.push(what.gpus + (what.gpus === 1 ? " GPU" : " GPUs"));
+        said.push(count(what.gpus, "GPU"));
     if (what.ports > 0)
-        said.push(what.ports + " ports");
+        said.push(count(what.ports, "port"));
     return said.join(", ");
 }
 
@@ -80,9 +85,7 @@ export function progress(job) {
 
 /** What of its data is damaged and was not trained; "": nothing */
 export function lost(job) {
-    const chunks = job.chunks_lost === 1 ? "1 damaged chunk" : `${job.chunks_lost} damaged chunks`;
-
-    return job.chunks_lost > 0 ? `${job.records_lost} records in ${chunks}` : "";
+    return job.chunks_lost > 0 ? `${count(job.records_lost, "record")} in ${count(job.chunks_lost, "damaged chunk")}` : "";
 }
 
 /** Passes are counted from 0, and people begin at 1. */

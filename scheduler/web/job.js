@@ -2,7 +2,7 @@
 // job.js - one job: what it is, why it is so, its processes, its log as it is written, and what happened to it
 import { get } from "./api.js";
 import { byId, element, fill, setText, show } from "./dom.js";
-import { ago, amounts, bytes, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { ago, amounts, bytes, count, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
 import { addEvents, fillEvents } from "./overview.js";
 import { insist } from "./stream.js";
 
@@ -23,10 +23,10 @@ function facts(job, nowUs) {
     for (const role of job.roles)
         said.push([role.role, `${roleSize(role)}, ${role.target} wanted`]);
     if (done !== null)
-        said.push(["Trained", `${percent(done)}: ${job.records_total} records, ${passOf(job)}`]);
+        said.push(["Trained", `${percent(done)}: ${count(job.records_total, "record")}, ${passOf(job)}`]);
     if (lost(job) !== "")
         said.push(["Skipped", lost(job)]);
-    said.push(["Resized", job.resizes === 1 ? "once" : job.resizes + " times"]);
+    said.push(["Resized", job.resizes === 1 ? "once" : count(job.resizes, "time")]);
     return said;
 }
 

@@ -2,7 +2,7 @@
 // overview.js - the cluster in a sentence, its nodes, its jobs, and what happened last
 import { get } from "./api.js";
 import { bar, byId, element, fill, said, setText, show, time } from "./dom.js";
-import { ago, amounts, bytes, cores, mood, nodeStoodStill, passOf, percent, progress, roleSize, shares, span } from "./format.js";
+import { ago, amounts, bytes, cores, count, mood, nodeStoodStill, passOf, percent, progress, roleSize, shares, span } from "./format.js";
 
 const JOBS_PAGE = 100;
 const NODES_SHOWN = 100;
@@ -58,7 +58,7 @@ function showNodes(nodes, nowUs) {
 
     fill(byId("nodes"), shown.map((node) => nodeModel(node, nowUs)), (node) => node.name, nodeRow);
     show(more, shown.length < nodes.length);
-    setText(more.firstElementChild, `All ${nodes.length} nodes`);
+    setText(more.firstElementChild, `All ${count(nodes.length, "node")}`);
 }
 
 // --- jobs ---
@@ -174,9 +174,9 @@ function sentence(cluster) {
     const busy = percent(cluster.utilisation);
     const waiting = cluster.pending_jobs > 0 ? `, ${cluster.pending_jobs} waiting` : "";
 
-    return `${cluster.nodes_ready} of ${cluster.nodes} nodes ready, ` +
+    return `${cluster.nodes_ready} of ${count(cluster.nodes, "node")} ready, ` +
         `${amounts({ cpu_millicores: cluster.cpu_millicores, memory_bytes: cluster.memory_bytes })}, ${busy} in use; ` +
-        `${cluster.submitted_jobs} jobs${waiting}; policy ${cluster.policy}`;
+        `${count(cluster.submitted_jobs, "job")}${waiting}; policy ${cluster.policy}`;
 }
 
 /** The sentence at the top, whatever is below it. */

@@ -46,6 +46,8 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.equal(format.progress(job), 0.5);
     assert.equal(format.lost(job), "10 records in 1 damaged chunk");
     assert.equal(format.lost({ ...job, chunks_lost: 2 }), "10 records in 2 damaged chunks");
+    assert.equal(format.lost({ ...job, records_lost: 1 }), "1 record in 1 damaged chunk");
+    assert.deepEqual([0, 1, 2, "1.5", "1"].map((n) => format.count(n, "job")), ["0 jobs", "1 job", "2 jobs", "1.5 jobs", "1 job"]);
     assert.equal(format.lost({ ...job, records_lost: 0, chunks_lost: 0 }), "");
 }
 
