@@ -28,10 +28,10 @@ int block_placement_check(const struct block_placement *placement, uint32_t n_se
     if (n_servers % (dense + sparse) == 0)
         return 0;
     (void)edl_error_set(error, -EINVAL,
-                        "%u servers are not whole hosts of --ports_num=%u and "
-                        "--ports_num_for_sparse=%u ports",
-                        n_servers, dense, sparse);
-    return edl_error_remedy(error, "list each host with all its %u ports", dense + sparse);
+                        "%u server%s not whole hosts of --ports_num=%u and "
+                        "--ports_num_for_sparse=%u",
+                        n_servers, n_servers == 1 ? " is" : "s are", dense, sparse);
+    return edl_error_remedy(error, "list each host with all of its %u ports", dense + sparse);
 }
 
 struct block_placement_role block_placement_role(const struct block_placement *placement,

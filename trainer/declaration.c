@@ -72,8 +72,9 @@ int declaration_check(const struct declaration *declaration, struct edl_error *e
     int r;
 
     if (declaration->n_params == 0 || declaration->n_params > DECLARATION_PARAMS_MAX)
-        return edl_error_set(error, -EINVAL, "%u parameters declared; 1 to %u are possible",
-                             declaration->n_params, DECLARATION_PARAMS_MAX);
+        return edl_error_set(error, -EINVAL, "%u parameter%s declared; 1 to %u are possible",
+                             declaration->n_params, PLURAL(declaration->n_params),
+                             DECLARATION_PARAMS_MAX);
     if (declaration->awaits_values > 1)
         return edl_error_set(error, -EINVAL, "awaits_values is %u, not 0 or 1",
                              declaration->awaits_values);

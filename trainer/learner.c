@@ -115,8 +115,8 @@ int learner_new(const struct learner_config *config, struct learner **ret, struc
     learner->row_bytes = model.embedding * sizeof(float);
     r = ngram_model_new(&model, learner->backend, &learner->model, error);
     if (r >= 0 && !allocate(learner))
-        r = edl_error_set(error, -ENOMEM, "no memory (%s) for the parameters of %u words",
-                          learner->backend->name, model.vocabulary);
+        r = edl_error_set(error, -ENOMEM, "no memory (%s) for the parameters of %u word%s",
+                          learner->backend->name, model.vocabulary, PLURAL(model.vocabulary));
     if (r < 0) {
         (void)learner_free(learner);
         return r;

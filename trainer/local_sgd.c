@@ -132,7 +132,8 @@ static int half(struct local_sgd *local, const struct exchange *exchange, bool p
     struct exchange part = *exchange;
 
     if (exchange->n_rows > ELEMENTS(rows))
-        return edl_error_set(error, -EINVAL, "%u parameters are exchanged", exchange->n_rows);
+        return edl_error_set(error, -EINVAL, "more parameters are exchanged than may be: %u",
+                             exchange->n_rows);
     part.push = push;
     part.rows = rows;
     part.dense_gradients = push ? exchange->dense_gradients : NULL;

@@ -256,7 +256,8 @@ int model_file_read(const char *path, float *ret, size_t n, struct edl_error *er
         return edl_error_errno(error, r, "cannot read %s", path);
     if (header.version != 0 || header.value_bytes != sizeof(float) || header.count != n ||
         (uint64_t)status.st_size != sizeof header + n * sizeof(float))
-        return edl_error_set(error, EDL_ECORRUPT, "%s is not a parameter of %zu values", path, n);
+        return edl_error_set(error, EDL_ECORRUPT, "%s is not a parameter of %zu value%s", path, n,
+                             PLURAL(n));
     r = file_read_all(fd, ret, n * sizeof(float));
     if (r < 0)
         return edl_error_errno(error, r, "cannot read %s", path);

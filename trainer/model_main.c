@@ -76,8 +76,10 @@ static void print_report(const json_t *report)
                  "L2", "LARGEST", "MEAN");
     for (size_t i = 0; i < json_array_size(params); i++)
         print_param(json_array_get(params, i));
-    (void)printf("%zu parameters, %lld values, %lld bytes%s%s\n", json_array_size(params),
+    (void)printf("%zu parameter%s, %lld value%s, %lld bytes%s%s\n", json_array_size(params),
+                 PLURAL(json_array_size(params)),
                  json_integer_value(json_object_get(report, "values")),
+                 PLURAL(json_integer_value(json_object_get(report, "values"))),
                  json_integer_value(json_object_get(report, "bytes")),
                  network != NULL ? "; network: " : "", network != NULL ? network : "");
     (void)fflush(stdout);
@@ -189,7 +191,7 @@ static int run_command(const struct request *request, struct edl_error *error)
             if (request->words.n_args == commands[i].n_words)
                 return commands[i].run(request, error);
             (void)edl_error_set(error, -EINVAL, "model %s takes %zu word%s, not %zu", name,
-                                commands[i].n_words - 1, commands[i].n_words > 2 ? "s" : "",
+                                commands[i].n_words - 1, PLURAL(commands[i].n_words - 1),
                                 request->words.n_args - 1);
             return edl_error_remedy(error, "edl-trainer model %s", commands[i].example);
         }

@@ -127,8 +127,9 @@ int ngram_model_new(const struct ngram_config *config, const struct edl_backend 
     m->backend = backend;
     if (!allocate(m)) {
         ngram_model_free(m);
-        return edl_error_set(error, -ENOMEM, "no memory (%s) for a batch of %u over %u words",
-                             backend->name, config->batch_max, config->vocabulary);
+        return edl_error_set(error, -ENOMEM, "no memory (%s) for a batch of %u over %u word%s",
+                             backend->name, config->batch_max, config->vocabulary,
+                             PLURAL(config->vocabulary));
     }
     *ret = m;
     return 0;
@@ -162,8 +163,8 @@ static int check_batch(const struct ngram_model *m, const int32_t *samples, uint
     const size_t n = m->config.ngram, total = (size_t)batch * n;
 
     if (batch == 0 || batch > m->config.batch_max)
-        return edl_error_set(error, -EINVAL, "a batch of %u samples, but 1 to %u fit", batch,
-                             m->config.batch_max);
+        return edl_error_set(error, -EINVAL, "a batch of %u sample%s, but 1 to %u fit", batch,
+                             PLURAL(batch), m->config.batch_max);
     for (size_t i = 0; i < total; i++)
         if ((uint32_t)samples[i] >= m->config.vocabulary) /* a negative id is a large one */
             return edl_error_set(error, -EINVAL,

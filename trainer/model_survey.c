@@ -78,8 +78,8 @@ static bool header_holds(const struct survey *s, const char *name,
              header->version, header->value_bytes);
     else if (bytes % sizeof(float) != 0 || header->count != bytes / sizeof(float))
         tell(s, s->problems, name,
-             "its header counts %" PRIu64 " values, but %" PRIu64 " bytes follow", header->count,
-             bytes);
+             "its header counts %" PRIu64 " value%s, but %" PRIu64 " bytes follow", header->count,
+             PLURAL(header->count), bytes);
     else
         return true;
     return false;

@@ -127,8 +127,8 @@ static int take_shape(const json_t *param, uint64_t columns, struct model_table 
                                 "network: --config_args NAME=NUMBER");
     }
     if (table->columns > COLUMNS_MAX || values % table->columns != 0)
-        return edl_error_set(error, -EINVAL, "--columns is %zu, and %s has %zu values",
-                             table->columns, table->name, values);
+        return edl_error_set(error, -EINVAL, "--columns is %zu, and %s has %zu value%s",
+                             table->columns, table->name, values, PLURAL(values));
     table->rows = values / table->columns;
     return 0;
 }

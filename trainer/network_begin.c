@@ -167,8 +167,9 @@ static int mixed(const struct ps_client *client, struct edl_error *error)
 {
     (void)edl_error_set(error, EDL_ESTALE,
                         "%s was started again and has no values, and another one has %" PRIu64
-                        " updates",
-                        ps_client_awaits(client), ps_client_most_updates(client));
+                        " update%s",
+                        ps_client_awaits(client), ps_client_most_updates(client),
+                        PLURAL(ps_client_most_updates(client)));
     return edl_error_remedy(error, "restart all servers and trainers, behind the last saved pass: "
                                    "--start_pass");
 }

@@ -75,7 +75,7 @@ int network_checkgrad(const struct network_job *job, struct edl_error *error)
         r = checkgrad_step(&s, batch, &stuck, error);
     failed += stuck;
     if (r >= 0 && failed > 0)
-        r = edl_error_set(error, -EDOM, "%u comparisons do not hold, marked ***", failed);
+        r = edl_error_set(error, -EDOM, "comparisons that do not hold, marked ***: %u", failed);
     else if (r >= 0)
         printf("all gradients of %s hold\n", job->source != NULL ? job->source : s.file.path);
     (void)random_batch_free(batch);

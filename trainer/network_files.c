@@ -242,8 +242,8 @@ int network_fits_data(const struct network *network, const struct input_spec *da
     };
 
     if (network->n_inputs != n_data)
-        return edl_error_set(error, -EINVAL, "%s has %u inputs, but the data have %u",
-                             network->file, network->n_inputs, n_data);
+        return edl_error_set(error, -EINVAL, "%s has %u input%s, but the data have %u",
+                             network->file, network->n_inputs, PLURAL(network->n_inputs), n_data);
     for (uint32_t i = 0; i < n_data; i++)
         if (network->inputs[i].kind != data[i].kind || network->inputs[i].size != data[i].size) {
             (void)edl_error_set(error, -EINVAL,

@@ -553,9 +553,11 @@ static void describe(const struct study *s)
     printf("The input order is [");
     for (uint32_t i = 0; i < s->network->n_inputs; i++)
         printf("%s%s", i > 0 ? ", " : "", s->network->inputs[i].name);
-    printf("]\n%s: %u parameters, %" PRIu64 " values; %zu samples to train, %zu to test\n",
+    printf("]\n%s: %u parameter%s, %" PRIu64 " value%s; %zu sample%s to train, %zu to test\n",
            s->job->source != NULL ? s->job->source : s->file.path, s->network->n_params,
-           network_values(s->network), sample_set_n(s->data.train), sample_set_n(s->data.test));
+           PLURAL(s->network->n_params), network_values(s->network),
+           PLURAL(network_values(s->network)), sample_set_n(s->data.train),
+           PLURAL(sample_set_n(s->data.train)), sample_set_n(s->data.test));
     if (floor != NULL)
         printf("The floor of these data: %s\n", floor);
     free(floor);
@@ -587,8 +589,8 @@ int network_train(const struct network_job *job, struct edl_error *error)
         shuffle(&s, pass);
     if (r >= 0 && job->test_period > batches_of_pass(&s))
         log_warning("--test_period is %" PRIu64 ", and a pass has %" PRIu64
-                    " batches: there is no test but the one before",
-                    job->test_period, batches_of_pass(&s));
+                    " batch%s: there is no test but the one before",
+                    job->test_period, batches_of_pass(&s), PLURAL_ES(batches_of_pass(&s)));
     if (r >= 0)
         progress_ahead(&s.progress, passes_of(&s) - job->start_pass, sample_set_n(s.data.train));
     for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
@@ -686,8 +688,8 @@ int network_time(const struct network_job *job, struct edl_error *error)
         const double ms =
             (double)(clock_read_us(CLOCK_MONOTONIC) - before_us) / 1e3 / (double)batches;
 
-        printf("%" PRIu64 " batches of %" PRIu64 ": %.3f ms a batch, %.0f samples/s\n", batches,
-               batch_of(&s), ms, (double)batch_of(&s) / ms * 1e3);
+        printf("%" PRIu64 " batch%s of %" PRIu64 ": %.3f ms a batch, %.0f samples/s\n", batches,
+               PLURAL_ES(batches), batch_of(&s), ms, (double)batch_of(&s) / ms * 1e3);
     }
     study_close(&s);
     return r;

@@ -117,7 +117,7 @@ int network_servers_again(struct network_servers *servers, struct edl_error *err
     bool late;
     int r;
 
-    (void)snprintf(what, sizeof what, "%u parameter servers", servers->n);
+    (void)snprintf(what, sizeof what, "%u parameter server%s", servers->n, PLURAL(servers->n));
     r = servers_wait(&wait, &late, error);
     if (late)
         return too_late(servers, error);
@@ -127,8 +127,9 @@ int network_servers_again(struct network_servers *servers, struct edl_error *err
     if (r >= 0)
         r = check_kept(servers, error);
     if (r >= 0)
-        log_info("connected to %u parameter servers (%" PRIu64 " updates so far)", servers->n,
-                 ps_client_updates(servers->client));
+        log_info("connected to %u parameter server%s (%" PRIu64 " update%s so far)", servers->n,
+                 PLURAL(servers->n), ps_client_updates(servers->client),
+                 PLURAL(ps_client_updates(servers->client)));
     return r;
 }
 
@@ -156,9 +157,9 @@ int network_servers_open(const struct network_servers_config *config,
     if (r >= 0)
         r = network_servers_again(servers, error);
     if (r >= 0 && ps_client_updates(servers->client) > 0)
-        log_warning("goes on with %" PRIu64 " updates that the servers have; restart them for "
+        log_warning("goes on with %" PRIu64 " update%s of the servers; restart them for "
                     "another training",
-                    ps_client_updates(servers->client));
+                    ps_client_updates(servers->client), PLURAL(ps_client_updates(servers->client)));
     if (r < 0) {
         (void)network_servers_free(servers);
         return r;

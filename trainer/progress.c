@@ -108,9 +108,10 @@ void progress_end(struct progress *progress)
     }
     seconds = (double)(clock_read_us(CLOCK_BOOTTIME) - progress->started_us) / USEC_PER_SEC;
     fprintf(progress->out,
-            "Pass %" PRId64 " done here: %" PRIu64 " batches, mean Cost %f, "
+            "Pass %" PRId64 " done here: %" PRIu64 " batch%s, mean Cost %f, "
             "{'classification_error_evaluator': %.6g}, %.0f samples/s\n",
-            progress->pass, progress->batches, progress->cost_sum / (double)progress->samples,
+            progress->pass, progress->batches, PLURAL_ES(progress->batches),
+            progress->cost_sum / (double)progress->samples,
             (double)progress->errors / (double)progress->samples,
             (double)progress->samples / MAX_OF(seconds, 1e-6));
     (void)fflush(progress->out);

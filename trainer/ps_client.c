@@ -32,8 +32,8 @@ int ps_client_new(const struct ps_client_config *config, struct ps_client **ret,
     if (!job_secret_is_set(config->secret))
         return edl_error_set(error, -EINVAL, "the trainer was given no secret of its job");
     if (config->n_servers == 0 || config->n_servers > SHARDS_MAX)
-        return edl_error_set(error, -EINVAL, "%u parameter servers; 1 to %u are possible",
-                             config->n_servers, SHARDS_MAX);
+        return edl_error_set(error, -EINVAL, "%u parameter server%s; 1 to %u are possible",
+                             config->n_servers, PLURAL(config->n_servers), SHARDS_MAX);
     client = xcalloc(1, sizeof *client);
     client->config = *config;
     if (client->config.timeout_us == 0)

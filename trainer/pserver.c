@@ -133,9 +133,10 @@ static int check_proof(const struct pserver *server, const struct ps_peer *peer,
     if (server->table != NULL && table_shape(server->table)->n_shards != hello->n_shards)
         return edl_error_set(
             error, -EINVAL,
-            "the parameters lie on %u servers, not %u: start all trainers with the "
+            "the parameters lie on %u server%s, not %u: start all trainers with the "
             "same --pservers, --ports_num and --ports_num_for_sparse",
-            table_shape(server->table)->n_shards, hello->n_shards);
+            table_shape(server->table)->n_shards, PLURAL(table_shape(server->table)->n_shards),
+            hello->n_shards);
     if (hello->trainer >= PSERVER_TRAINERS_MAX)
         return edl_error_set(error, -EINVAL, "trainer index %u is too large", hello->trainer);
     if (hello->trainer < server->n_trainers &&
@@ -183,7 +184,8 @@ static int create(struct pserver *server, const struct declaration *declaration,
     if (r < 0)
         return r;
     server->config.index = hello->shard;
-    log_info("%zu parameters created", table_shape(server->table)->total_values);
+    log_info("%zu parameter%s created", table_shape(server->table)->total_values,
+             PLURAL(table_shape(server->table)->total_values));
     if (table_shape(server->table)->total_values == 0)
         log_warning("this server has none: --ports_num or --ports_num_for_sparse is more than this "
                     "training needs");
@@ -292,10 +294,10 @@ static int seed(struct pserver *server, const struct ps_peer *peer,
     if (wish == WISH_VALUES)
         recovery_seeded(&server->recovery, &peer->past, now.updates);
     server->saved_updates = UINT64_MAX;
-    log_info("trainer-%u has given back values after %" PRIu64 " updates; %" PRIu64 " of %" PRIu64
-             " rows are start values",
-             peer->trainer, peer->past.updates, table_rows_missing(server->table),
-             table_rows(server->table));
+    log_info("trainer-%u has given back values after %" PRIu64
+             " update%s; rows with start values: %" PRIu64 " of %" PRIu64,
+             peer->trainer, peer->past.updates, PLURAL(peer->past.updates),
+             table_rows_missing(server->table), table_rows(server->table));
     tell_recovery(server);
     return 0;
 }
@@ -424,8 +426,8 @@ static void tell_left(const struct pserver *server, uint32_t trainer)
     const struct lag_record *lag = &server->trainers[trainer].lag;
 
     if (server->config.lag_threshold > 0)
-        log_info("trainer-%u has left: %" PRIu64 " pushes committed, %" PRIu64 " discarded",
-                 trainer, lag->committed, lag->discarded);
+        log_info("trainer-%u has left: %" PRIu64 " push%s committed, %" PRIu64 " discarded",
+                 trainer, lag->committed, PLURAL_ES(lag->committed), lag->discarded);
     else
         log_info("trainer-%u has left", trainer);
 }
@@ -462,7 +464,7 @@ static int on_listen(sd_event_source *source, int fd, uint32_t revents, void *us
 
     (void)revents;
     if (server->n_connections == CONNECTIONS_MAX) {
-        log_warning("%d connections: no more until one ends", CONNECTIONS_MAX);
+        log_warning("at most %d connections: no more until one ends", CONNECTIONS_MAX);
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
     }
     peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -121,7 +121,8 @@ static int serve(sd_event *event, const struct settings *settings, struct edl_er
     else
         r = pserver_checkpoint_now(server, error);
     if (r >= 0)
-        log_info("stopped after %llu updates", (unsigned long long)pserver_updates(server));
+        log_info("stopped after %llu update%s", (unsigned long long)pserver_updates(server),
+                 PLURAL(pserver_updates(server)));
     (void)pserver_report_free(report);
     (void)pserver_free(server);
     return r;

@@ -10,6 +10,7 @@
 
 #include "shared/error.h"
 #include "shared/log.h"
+#include "shared/macro.h"
 #include "trainer/checkpoint.h"
 #include "trainer/pserver_internal.h"
 #include "trainer/table.h"
@@ -131,8 +132,9 @@ int pserver_load(struct pserver *server, struct edl_error *error)
         return r;
     }
     server->saved_updates = table_updates(server->table);
-    log_info("restored %zu parameters after %" PRIu64 " updates from %s",
-             table_shape(server->table)->total_values, server->saved_updates,
-             server->checkpoint_path);
+    log_info("restored %zu parameter%s after %" PRIu64 " update%s from %s",
+             table_shape(server->table)->total_values,
+             PLURAL(table_shape(server->table)->total_values), server->saved_updates,
+             PLURAL(server->saved_updates), server->checkpoint_path);
     return 0;
 }

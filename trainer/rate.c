@@ -113,7 +113,8 @@ int rate_parse(uint32_t schedule, double base, double a, double b, const char ar
         return edl_error_set(error, -EINVAL, "learning_rate is %g, not a number of at least 0",
                              base);
     if (memchr(args, '\0', RATE_ARGS_SIZE) == NULL)
-        return edl_error_set(error, -EINVAL, "learning_rate_args has no end within %d characters",
+        return edl_error_set(error, -EINVAL,
+                             "learning_rate_args has no end within at most %d characters",
                              RATE_ARGS_SIZE - 1);
     r = check_number(names[schedule], "a", a, bounds[schedule].a_above, error);
     if (r >= 0)

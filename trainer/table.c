@@ -128,8 +128,9 @@ int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_
     lay_out_touched(table);
     r = prepare_optimizer(table, error);
     if (r >= 0 && !allocate(table))
-        r = edl_error_set(error, -ENOMEM, "no memory for %zu parameters and %u slots each",
-                          table->shape.total_values, table->n_slots);
+        r = edl_error_set(error, -ENOMEM, "no memory for %zu parameter%s and %u slot%s each",
+                          table->shape.total_values, PLURAL(table->shape.total_values),
+                          table->n_slots, PLURAL(table->n_slots));
     if (r < 0) {
         (void)table_free(table);
         return r;

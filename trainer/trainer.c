@@ -43,8 +43,8 @@ static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_e
     if (n_servers == 0)
         return edl_error_set(error, -EINVAL, "the job has no parameter servers");
     if (trainer->servers != NULL && trainer->n_servers != n_servers)
-        return edl_error_set(error, -EINVAL, "the job has %u parameter servers now, %u before",
-                             n_servers, trainer->n_servers);
+        return edl_error_set(error, -EINVAL, "the job has %u parameter server%s now, %u before",
+                             n_servers, PLURAL(n_servers), trainer->n_servers);
     if (trainer->servers != NULL)
         return 0;
     trainer->n_servers = n_servers;
@@ -69,7 +69,7 @@ static int try_connect(void *userdata, struct edl_error *error)
     if (r < 0)
         return r;
     if (n < want)
-        return edl_error_set(error, EDL_EUNREACHABLE, "%u of %u parameter servers are running", n,
+        return edl_error_set(error, EDL_EUNREACHABLE, "parameter servers that run: %u of %u", n,
                              want);
     r = job_api_trained(trainer->api, &leased, error);
     if (r < 0)
@@ -174,8 +174,9 @@ static int connect_servers(struct trainer *trainer, uint64_t wait_us, struct edl
     if (r >= 0)
         r = await_values(trainer, error);
     if (r >= 0)
-        log_info("connected to %u parameter servers (%" PRIu64 " updates so far)",
-                 trainer->n_servers, ps_client_updates(trainer->servers));
+        log_info("connected to %u parameter server%s (%" PRIu64 " update%s so far)",
+                 trainer->n_servers, PLURAL(trainer->n_servers),
+                 ps_client_updates(trainer->servers), PLURAL(ps_client_updates(trainer->servers)));
     return r;
 }
 
@@ -190,7 +191,8 @@ static int offer_dataset(struct trainer *trainer, struct edl_error *error)
                       error);
     if (r < 0)
         return r;
-    log_info("indexed the data set: %zu tasks", json_array_size(json_object_get(tasks, "tasks")));
+    log_info("indexed the data set: %zu task%s", json_array_size(json_object_get(tasks, "tasks")),
+             PLURAL(json_array_size(json_object_get(tasks, "tasks"))));
     r = job_api_put_dataset(trainer->api, tasks, error);
     json_decref(tasks);
     if (r == EDL_ESTALE) {

@@ -224,8 +224,8 @@ int wire_declare_decode(const uint8_t *body, size_t size, struct declaration *re
     if (bytes[3] != 0)
         return edl_error_set(error, -EINVAL, "DECLARE has %u where nothing is to be", bytes[3]);
     if (declaration.n_params > DECLARATION_PARAMS_MAX)
-        return edl_error_set(error, -EINVAL, "DECLARE has %u parameters; %u are possible",
-                             declaration.n_params, DECLARATION_PARAMS_MAX);
+        return edl_error_set(error, -EINVAL, "DECLARE has more than %u parameters: %u",
+                             DECLARATION_PARAMS_MAX, declaration.n_params);
     r = check_size("DECLARE", size,
                    WIRE_DECLARE_HEAD_BYTES + (size_t)declaration.n_params * WIRE_PARAM_BYTES,
                    error);
@@ -386,8 +386,9 @@ static int decode_sections(const uint8_t *in, const struct shard_shape *shape,
         seen[section->param] = true;
         part = &shape->params[section->param];
         if (section->n_push > part->rows || section->n_pull > part->rows)
-            return edl_error_set(error, -EINVAL, "%u rows pushed, %u pulled, but %u are here",
-                                 section->n_push, section->n_pull, part->rows);
+            return edl_error_set(error, -EINVAL, "%u row%s pushed, %u pulled, but %u are here",
+                                 section->n_push, PLURAL(section->n_push), section->n_pull,
+                                 part->rows);
         bytes += 4 * ((uint64_t)section->n_push * (1 + part->columns) + section->n_pull);
     }
     *ret_bytes = bytes;
@@ -432,7 +433,8 @@ int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_s
     if (!flags_are_valid(request.flags))
         return edl_error_set(error, -EINVAL, "PUSH_PULL with unknown flags 0x%x", request.flags);
     if (request.n_sections > DECLARATION_PARAMS_MAX)
-        return edl_error_set(error, -EINVAL, "PUSH_PULL with %u sections", request.n_sections);
+        return edl_error_set(error, -EINVAL, "PUSH_PULL with too many sections: %u",
+                             request.n_sections);
     head = WIRE_PUSH_PULL_FIXED_BYTES + (uint64_t)request.n_sections * WIRE_SECTION_BYTES;
     if (size < head)
         return check_size("PUSH_PULL", size, (size_t)head, error);

@@ -50,7 +50,7 @@ more_records() { # JOB N
 submit first
 await 120 'it has two trainers' while_job first trainers first 2
 [ "$(servers first)" = 1 ] || fail "the first one has $(servers first) servers"
-chosen first | grep -q '^1 parameter servers of 1 to 4: nothing was measured of jobs like it$' || fail "it was told: $(chosen first)"
+chosen first | grep -q '^1 parameter server of 1 to 4: nothing was measured of jobs like it$' || fail "it was told: $(chosen first)"
 more_records first 600
 
 # the second one has twice as many, and says so

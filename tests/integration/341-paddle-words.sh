@@ -62,13 +62,13 @@ grep -q 'Saving parameters to ./output/pass-00001' zero.log || fail "it does not
 
 # another training on servers that have been trained is told that it is none
 edl-paddle train "${small[@]}" --trainer_id=0 --num_passes=1 >again.log 2>&1 || fail "again: $(cat again.log)"
-grep -Eq 'goes on with [1-9][0-9]* updates that the servers have; restart them' again.log || fail "nothing says that it goes on: $(cat again.log)"
+grep -Eq 'goes on with [1-9][0-9]* updates? of the servers; restart them' again.log || fail "nothing says that it goes on: $(cat again.log)"
 
 # three ports, three processes; they end together
 [ "$(grep -c 'listens on 127.0.0.1 port' pserver.log)" = 3 ] || fail "servers: $(cat pserver.log)"
-[ "$(grep -c 'parameters created' pserver.log)" = 3 ] || fail "not all have a shard: $(cat pserver.log)"
+[ "$(grep -c 'parameters* created' pserver.log)" = 3 ] || fail "not all have a shard: $(cat pserver.log)"
 # blocks of dense parameters are on the first two ports, rows of tables on the third one, and on no other
-created() { sed -n 's/.* \([0-9]*\) parameters created$/\1/p' pserver.log | sort -n | tr '\n' ' '; }
+created() { sed -n 's/.* \([0-9]*\) parameters* created$/\1/p' pserver.log | sort -n | tr '\n' ' '; }
 values() { # of the parameters whose names match
     local bytes=0 size
     for size in $(find output/pass-00001 -name '_*' -printf '%f %s\n' | grep -E "$1" | cut -d ' ' -f 2); do

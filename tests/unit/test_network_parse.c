@@ -104,7 +104,7 @@ static const struct {
     { "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":3}],\"layers\":[{\"kind\":\"conv\","
       "\"input\":\"x\",\"filter\":2,\"filters\":1}],\"cost\":{\"kind\":\"square_error\",\"label\":"
       "\"x\"}}",
-      "x has 3 values, which are no 1 square images", NULL },
+      "x has 3 values, no whole number of square images (1)", NULL },
     { "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":4}],\"layers\":[{\"kind\":\"conv\","
       "\"input\":\"x\",\"filter\":3,\"filters\":1}],\"cost\":{\"kind\":\"square_error\",\"label\":"
       "\"x\"}}",

@@ -273,7 +273,7 @@ TEST(test_refusals)
     assert_int_equal(client_connect(two, twice, 2, &error), EDL_ESTALE);
     server_start(&twice[1], 1, 4, NULL, 0);
     assert_int_equal(client_connect(two, twice, 2, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "the parameters lie on 1 servers, not 2"));
+    assert_non_null(strstr(error.text, "the parameters lie on 1 server, not 2"));
     assert_int_equal(server_stop(&twice[1]), 0);
     server.incarnation = 5;
     assert_int_equal(client_connect(newer, &server, 1, &error), EDL_ESTALE);

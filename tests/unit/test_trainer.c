@@ -350,7 +350,7 @@ TEST(test_nobody_there)
     config.hosts_wait_us = 300 * USEC_PER_MSEC;
     world.fake.state->hosts[1].port = 0;
     assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);
-    assert_non_null(strstr(error.text, "1 of 2 parameter servers"));
+    assert_non_null(strstr(error.text, "parameter servers that run: 1 of 2"));
     config.socket_path = "/nonexistent/socket";
     config.api_retry_us = 200 * USEC_PER_MSEC;
     assert_int_equal(trainer_run(&config, &error), EDL_EUNREACHABLE);

@@ -68,8 +68,8 @@ static int check_input(const struct input_spec *input, struct edl_error *error)
 int sample_inputs_check(const struct input_spec *inputs, uint32_t n_inputs, struct edl_error *error)
 {
     if (n_inputs < 1 || n_inputs > INPUTS_MAX)
-        return edl_error_set(error, -EINVAL, "%" PRIu32 " inputs; there may be 1 to %d", n_inputs,
-                             INPUTS_MAX);
+        return edl_error_set(error, -EINVAL, "%" PRIu32 " input%s; there may be 1 to %d", n_inputs,
+                             PLURAL(n_inputs), INPUTS_MAX);
     for (uint32_t i = 0; i < n_inputs; i++) {
         int r;
 
@@ -123,8 +123,8 @@ static int encode_sequence(const struct input_spec *input, const struct sample_v
 {
     if (value->n_ids < 1 || value->n_ids > SAMPLE_SEQUENCE_MAX)
         return edl_error_set(error, -EINVAL,
-                             "input \"%s\": a sequence of %" PRIu32 " ids; it may have 1 to %d",
-                             input->name, value->n_ids, SAMPLE_SEQUENCE_MAX);
+                             "input \"%s\": a sequence of %" PRIu32 " id%s; it may have 1 to %d",
+                             input->name, value->n_ids, PLURAL(value->n_ids), SAMPLE_SEQUENCE_MAX);
     store_le32(append(record, 1), value->n_ids);
     return encode_ids(input, value->ids, value->n_ids, record, error);
 }
@@ -203,8 +203,8 @@ static int check_sequence(struct cursor *c, const struct input_spec *input, uint
     if (n < 1 || n > SAMPLE_SEQUENCE_MAX)
         return edl_error_set(c->error, EDL_ECORRUPT,
                              "input \"%s\" at byte %zu: a sequence of %" PRIu32
-                             " ids; it may have 1 to %d",
-                             input->name, c->at, n, SAMPLE_SEQUENCE_MAX);
+                             " id%s; it may have 1 to %d",
+                             input->name, c->at, n, PLURAL(n), SAMPLE_SEQUENCE_MAX);
     c->at += WORD_BYTES;
     *ret_n = n;
     return check_ids(c, input, n);

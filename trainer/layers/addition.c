@@ -2,6 +2,8 @@
 /* addition.c - the sum of its inputs; of one input the dropout or the activation alone */
 #include "trainer/layers/layer.h"
 
+#include "shared/macro.h"
+
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
 {
     const struct network_layer *first = layer_in(network, layer, 0);
@@ -12,8 +14,9 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
 
         if (in->shape.size != first->shape.size)
             return network_error(network, layer, "inputs", error,
-                                 "%s has %u values a row, but %s has %u: they cannot be added",
-                                 in->name, in->shape.size, first->name, first->shape.size);
+                                 "%s has %u value%s a row, but %s has %u: they cannot be added",
+                                 in->name, in->shape.size, PLURAL(in->shape.size), first->name,
+                                 first->shape.size);
     }
     if (r >= 0)
         layer_take_shape(layer, first);

@@ -24,7 +24,7 @@ static int check_groups(struct network *network, struct network_layer *layer,
     if (layer->window.channels % groups == 0 && layer->options.filters % groups == 0)
         return 0;
     return network_error(network, layer, "groups", error,
-                         "%u, but it must divide the %u channels and the %u filters", groups,
+                         "%u, but it must divide channels, %u, and filters, %u", groups,
                          layer->window.channels, layer->options.filters);
 }
 

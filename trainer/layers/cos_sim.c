@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cos_sim.c - the cosine of the angle between two inputs, times scale */
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
@@ -11,8 +12,8 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
         return r;
     if (a->shape.size != b->shape.size)
         return network_error(network, layer, "inputs", error,
-                             "%s has %u values a row, but %s has %u", a->name, a->shape.size,
-                             b->name, b->shape.size);
+                             "%s has %u value%s a row, but %s has %u", a->name, a->shape.size,
+                             PLURAL(a->shape.size), b->name, b->shape.size);
     layer->shape.size = 1;
     return 0;
 }

@@ -2,6 +2,7 @@
 /* cost_weight.c - what a cost is multiplied with */
 #include "trainer/layers/cost_weight.h"
 
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 enum { INPUT, LABEL, WEIGHT };
@@ -33,8 +34,8 @@ int cost_shape(struct network *network, struct network_layer *layer, struct edl_
         return r;
     if (y->shape.size != t->shape.size)
         return network_error(network, layer, "label", error,
-                             "%s has %u values a row, but %s has %u", t->name, t->shape.size,
-                             y->name, y->shape.size);
+                             "%s has %u value%s a row, but %s has %u", t->name, t->shape.size,
+                             PLURAL(t->shape.size), y->name, y->shape.size);
     layer->shape = (struct layer_shape){ .size = 1 };
     return 0;
 }

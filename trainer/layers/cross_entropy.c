@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "trainer/layers/cost_weight.h"
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
@@ -24,8 +25,9 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
                              "%s must be an input of the type integer: the class", label->name);
     if (label->shape.size > in->shape.size)
         return network_error(network, layer, "label", error,
-                             "%s has %u classes, but %s only %u outputs", label->name,
-                             label->shape.size, in->name, in->shape.size);
+                             "%s has %u class%s, but %s only %u outputs", label->name,
+                             label->shape.size, PLURAL_ES(label->shape.size), in->name,
+                             in->shape.size);
     if (in->shape.sequence > 0)
         return network_error(network, layer, "input", error,
                              "%s has a row for each place of a "

@@ -110,7 +110,7 @@ int layer_fits(const struct network *network, const struct network_layer *layer,
     if (a * b <= NETWORK_ROW_MAX && a * b * c <= NETWORK_ROW_MAX)
         return 0;
     return network_error(network, layer, key, error,
-                         "%llu x %llu x %llu values are too many; %llu are possible",
+                         "%llu x %llu x %llu are too many values; %llu are possible",
                          (unsigned long long)a, (unsigned long long)b, (unsigned long long)c,
                          (unsigned long long)NETWORK_ROW_MAX);
 }

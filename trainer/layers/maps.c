@@ -86,8 +86,8 @@ static int maxout_shape(struct network *network, struct network_layer *layer,
 
     if (r >= 0 && (groups < 2 || layer->window.channels % groups != 0))
         r = network_error(network, layer, "groups", error,
-                          "%u, but it must be 2 or more and divide the %u channels", groups,
-                          layer->window.channels);
+                          "%u, but it must be 2 or more and divide the number of channels, %u",
+                          groups, layer->window.channels);
     if (r >= 0)
         take_image(layer, layer->window.channels / groups, layer->window.height,
                    layer->window.width);

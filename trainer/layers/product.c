@@ -3,6 +3,8 @@
  * the whole row of the second */
 #include "trainer/layers/layer.h"
 
+#include "shared/macro.h"
+
 enum { FIRST, SECOND };
 
 static bool is_factor(const struct network *network, const struct network_layer *layer)
@@ -19,9 +21,10 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
     if (r < 0)
         return r;
     if (!is_factor(network, layer) && a->shape.size != b->shape.size)
-        return network_error(network, layer, "inputs", error,
-                             "%s has %u values a row, but %s has %u: the first has as many, or one",
-                             a->name, a->shape.size, b->name, b->shape.size);
+        return network_error(
+            network, layer, "inputs", error,
+            "%s has %u value%s a row, but %s has %u: the first has as many, or one", a->name,
+            a->shape.size, PLURAL(a->shape.size), b->name, b->shape.size);
     layer_take_shape(layer, b);
     return 0;
 }

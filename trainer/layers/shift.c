@@ -12,7 +12,7 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
         return r;
     if (channels > 0 && layer->shape.size % channels != 0)
         return network_error(network, layer, "channels", error,
-                             "%u do not divide the %u values of a row", channels,
+                             "%u does not divide the number of values in a row, %u", channels,
                              layer->shape.size);
     return network_add_bias(network, layer, channels > 0 ? channels : layer->shape.size, 1.0f,
                             error);

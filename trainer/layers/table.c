@@ -3,6 +3,7 @@
  *
  * out[row, input * size ..] = table[id]. Of a sparse table the gradient has only the rows of the
  * batch, and ids are places among them. */
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
@@ -24,8 +25,9 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
                                  in->name);
         if (in->shape.size != first->shape.size)
             return network_error(network, layer, "inputs", error,
-                                 "%s has %u ids, but %s has %u: they cannot share a table",
-                                 in->name, in->shape.size, first->name, first->shape.size);
+                                 "%s has %u id%s, but %s has %u: they cannot share a table",
+                                 in->name, in->shape.size, PLURAL(in->shape.size), first->name,
+                                 first->shape.size);
         if (layer->n_inputs > 1 && in->shape.sequence > 0)
             return network_error(network, layer, "inputs", error,
                                  "%s is a sequence: it must be the only input of a table",

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 /* An input that says nothing of its image is a square one of the channels that the layer names. */
@@ -26,15 +27,16 @@ int window_image(const struct network *network, const struct network_layer *laye
     ret->padding_y = o->has_padding_y ? o->padding_y : ret->padding;
     if (ret->channels > 0 && layer->options.channels > 0 &&
         layer->options.channels != ret->channels)
-        return network_error(network, layer, "channels", error, "%u, but %s has %u channels",
-                             layer->options.channels, in->name, ret->channels);
+        return network_error(network, layer, "channels", error, "%u, but %s has %u channel%s",
+                             layer->options.channels, in->name, ret->channels,
+                             PLURAL(ret->channels));
     if (ret->channels > 0)
         return 0;
     if ((uint64_t)side * side * channels != in->shape.size)
         return network_error(network, layer, "channels", error,
-                             "%s has %u values, which are no %u square images; give the input "
-                             "channels, height and width",
-                             in->name, in->shape.size, channels);
+                             "%s has %u value%s, no whole number of square images (%u); give the "
+                             "input channels, height and width",
+                             in->name, in->shape.size, PLURAL(in->shape.size), channels);
     ret->channels = channels;
     ret->height = ret->width = side;
     return 0;

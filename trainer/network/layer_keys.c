@@ -146,7 +146,7 @@ static int read_params(struct parser *parser, const json_t *object, const char *
     if (all != NULL && json_array_size(all) != draft->layer.n_inputs)
         return parser_fail(parser, object, where, "params",
                            "must be an array with one for each "
-                           "of the %u inputs",
+                           "input: %u",
                            draft->layer.n_inputs);
     for (uint32_t i = 0; r >= 0 && i < draft->layer.n_inputs; i++)
         if (all != NULL || one != NULL)

@@ -190,8 +190,8 @@ static int shape_all(const struct ordering *o)
         if (layer->kind->shape != NULL)
             r = layer->kind->shape(network, layer, o->parser->error);
         if (r >= 0 && layer->shape.size > NETWORK_ROW_MAX)
-            r = network_error(network, layer, NULL, o->parser->error,
-                              "%u values a row are too many", layer->shape.size);
+            r = network_error(network, layer, NULL, o->parser->error, "too many values a row: %u",
+                              layer->shape.size);
     }
     return r;
 }

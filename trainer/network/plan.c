@@ -101,8 +101,8 @@ int plan_new(const struct plan_config *config, struct plan **ret, struct edl_err
     if (r < 0)
         return r;
     if (config->batch_max == 0 || config->batch_max > 1u << 20)
-        return edl_error_set(error, -EINVAL, "a batch of %u samples; 1 to %u are possible",
-                             config->batch_max, 1u << 20);
+        return edl_error_set(error, -EINVAL, "a batch of %u sample%s; 1 to %u are possible",
+                             config->batch_max, PLURAL(config->batch_max), 1u << 20);
     plan = xcalloc(1, sizeof *plan);
     plan->config = *config;
     plan->steps = xcalloc(network->n_layers, sizeof *plan->steps);

@@ -36,8 +36,8 @@ static int check_starts(const struct input_spec *spec, const struct batch_slot *
                                  "sequence",
                                  spec->name, i);
     if (slot->starts[n] > INT_MAX)
-        return edl_error_set(error, -EINVAL, "input %s: %u ids in one batch are too many",
-                             spec->name, slot->starts[n]);
+        return edl_error_set(error, -EINVAL, "input %s: too many ids in one batch: %u", spec->name,
+                             slot->starts[n]);
     return 0;
 }
 
@@ -74,11 +74,11 @@ static int check_batch(const struct plan *plan, const struct batch *batch, struc
     int r = 0;
 
     if (batch->n == 0 || batch->n > plan->config.batch_max)
-        return edl_error_set(error, -EINVAL, "a batch of %u samples, but 1 to %u fit", batch->n,
-                             plan->config.batch_max);
+        return edl_error_set(error, -EINVAL, "a batch of %u sample%s, but 1 to %u fit", batch->n,
+                             PLURAL(batch->n), plan->config.batch_max);
     if (batch->n_slots != network->n_inputs)
-        return edl_error_set(error, -EINVAL, "samples of %u inputs, but the network has %u",
-                             batch->n_slots, network->n_inputs);
+        return edl_error_set(error, -EINVAL, "samples of %u input%s, but the network has %u",
+                             batch->n_slots, PLURAL(batch->n_slots), network->n_inputs);
     for (uint32_t i = 0; r >= 0 && i < network->n_inputs; i++)
         r = check_slot(&network->inputs[i], &batch->slots[i], batch->n, error);
     return r;

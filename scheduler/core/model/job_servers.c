@@ -152,7 +152,9 @@ char *job_describe_servers(const struct job *job, char *buffer, size_t size)
 {
     buffer[0] = '\0';
     if (job_servers(job) > 0)
-        (void)snprintf(buffer, size, "%u parameter servers of %u to %u, chosen when it was started",
-                       job_servers(job), job->servers_min, job->servers_max);
+        (void)snprintf(buffer, size,
+                       "%u parameter server%s of %u to %u, chosen when it was started",
+                       job_servers(job), PLURAL(job_servers(job)), job->servers_min,
+                       job->servers_max);
     return buffer;
 }

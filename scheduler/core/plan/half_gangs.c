@@ -35,6 +35,7 @@
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/rooms.h"
+#include "shared/macro.h"
 
 /* So long, and two leases at least, a node has to come back, or another in its stead. */
 #define HALF_GANG_HOLD_US (60 * USEC_PER_SEC)
@@ -186,10 +187,10 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
             continue;
         job_stop(
             plan->cluster, jobs[i], plan->now, INTENT_REQUEUED, CAUSE_SERVERS_NO_ROOM,
-            "gave up its %u parameter servers, chosen when it was started: for %llu s they did "
-            "not find room; %u are enough",
-            job_servers(jobs[i]), (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC),
-            jobs[i]->servers_min);
+            "gave up its %u parameter server%s, chosen when it was started: for %llu s there was "
+            "no room; %u would do",
+            job_servers(jobs[i]), PLURAL(job_servers(jobs[i])),
+            (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC), jobs[i]->servers_min);
         rooms_look(plan->planner);
         job_set_lacking(plan->cluster, jobs[i], false);
         queue_might_move(plan->cluster);

@@ -34,6 +34,7 @@
 #include "scheduler/core/speed/family.h"
 #include "scheduler/core/speed/servers.h"
 #include "shared/clock.h"
+#include "shared/macro.h"
 
 /* The room that is free on a node, or could be: elastic jobs give way down to their minima. */
 static void add_node(struct resources *sum, const struct node *node)
@@ -453,6 +454,6 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
     if (choice->placed < choice->wanted.pservers)
         (void)snprintf(room, sizeof room, "; %u find room now", choice->placed);
     effect_event(plan->cluster, plan->now, job, "", "pservers-chosen",
-                 "%u parameter servers of %u to %u: %s%s", choice->placed, job->servers_min,
-                 job->servers_max, why, room);
+                 "%u parameter server%s of %u to %u: %s%s", choice->placed, PLURAL(choice->placed),
+                 job->servers_min, job->servers_max, why, room);
 }
