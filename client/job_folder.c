@@ -27,7 +27,7 @@
 
 enum folder_use job_folder_use(const struct folder_facts *facts)
 {
-    if (!facts->elsewhere || facts->shared || facts->above)
+    if (!facts->elsewhere || facts->shared || facts->system)
         return FOLDER_THERE;
     if (facts->home)
         return FOLDER_PRIVATE;
@@ -42,6 +42,17 @@ static bool is_below(const char *path, const char *folder)
     while (n > 0 && folder[n - 1] == '/')
         n--;
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+bool job_folder_is_system(const char *folder)
+{
+    static const char *const folders[] = { "/bin",  "/boot", "/dev",  "/etc", "/lib", "/lib64",
+                                           "/proc", "/run",  "/sbin", "/sys", "/usr", "/var" };
+
+    for (size_t i = 0; i < ELEMENTS(folders); i++)
+        if (is_below(folder, folders[i]))
+            return true;
+    return streq(folder, "/");
 }
 
 /* unescape - "\040" is how a table of mounts or exports writes a blank */
@@ -173,10 +184,8 @@ static void look_at_home(const char *here, struct folder_facts *ret)
         if (streq(home, here))
             ret->home = true;
         else
-            ret->above = true;
+            ret->system = true;
     }
-    if (streq(here, "/"))
-        ret->above = true;
 }
 
 void job_folder_look(struct server *server, const char *here, struct folder_facts *ret)
@@ -187,6 +196,7 @@ void job_folder_look(struct server *server, const char *here, struct folder_fact
     if (ret->shared)
         return;
     look_at_home(here, ret);
-    ret->own = stat(here, &st) == 0 && st.st_uid == geteuid();
+    ret->system = ret->system || job_folder_is_system(here);
+    ret->own = stat(here, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
     ret->elsewhere = job_folder_elsewhere(server);
 }

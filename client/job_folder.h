@@ -19,9 +19,9 @@ enum folder_use {
 struct folder_facts {
     bool elsewhere; /* other machines may run the job */
     bool shared;    /* those have the folder: it is on a network file system, or exported by NFS */
-    bool own;       /* it is the caller's */
+    bool own;       /* it is the caller's, and nobody else may write into it */
     bool home;      /* it is the caller's home, with much that is private */
-    bool above;     /* the caller's home is below it: a folder of the system */
+    bool system;    /* it is the system's: all machines have one, with secrets of its own */
 };
 
 /* job_folder_use - the rule (pure) */
@@ -38,6 +38,9 @@ bool job_folder_elsewhere(struct server *server);
 /* job_folder_look - of the current folder, for jobs of that server; asks it for its nodes unless
  * the folder is shared */
 void job_folder_look(struct server *server, const char *here, struct folder_facts *ret);
+
+/* job_folder_is_system - a folder of the system, as hier(7) names them (pure) */
+bool job_folder_is_system(const char *folder);
 
 /* job_folder_exported - whether a folder, or one above it, is in a table of exports (exportfs(8))
  */

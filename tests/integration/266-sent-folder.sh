@@ -58,6 +58,11 @@ cd "$work/home"
 submit 0 -- sh -c 'ls -a | wc -l'
 says 'is your home folder, and not sent'
 says '[trainer-0] 2' out
+mkdir -m 777 "$work/open"
+cd "$work/open"
+touch of-others
+submit 0 -- ls
+keeps_quiet '^note: sent'
 cd "$work/home/project"
 truncate -s 2G large
 submit 1 -- sh main.sh

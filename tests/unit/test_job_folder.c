@@ -25,7 +25,7 @@ TEST(test_a_folder_is_sent_where_others_lack_it)
         { { .elsewhere = true, .own = true, .shared = true }, FOLDER_THERE },
         { { .elsewhere = true, .own = true, .home = true, .shared = true }, FOLDER_THERE },
         /* /, /home, /tmp */
-        { { .elsewhere = true, .above = true, .own = true }, FOLDER_THERE },
+        { { .elsewhere = true, .system = true, .own = true }, FOLDER_THERE },
         { { .elsewhere = true }, FOLDER_THERE },
     };
 
@@ -56,6 +56,18 @@ TEST(test_what_this_machine_exports_others_have)
         if (job_folder_exported(etab, cases[i].folder) != cases[i].exported)
             fail_msg("%s", cases[i].folder);
     }
+}
+
+TEST(test_folders_of_the_system_are_not_sent)
+{
+    static const char *const systems[] = { "/", "/etc", "/etc/edl", "/var/lib", "/usr/local/src" };
+    static const char *const others[] = { "/etcetera", "/root/project", "/home/ann/etc",
+                                          "/tmp/x",    "/srv",          "/opt/lab" };
+
+    for (size_t i = 0; i < ELEMENTS(systems); i++)
+        assert_true(job_folder_is_system(systems[i]));
+    for (size_t i = 0; i < ELEMENTS(others); i++)
+        assert_false(job_folder_is_system(others[i]));
 }
 
 TEST(test_addresses_of_this_machine)
