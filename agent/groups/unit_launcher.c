@@ -364,7 +364,7 @@ static int on_disconnected(sd_bus_message *message, void *userdata, sd_bus_error
     {
         struct edl_error why = { 0 };
 
-        (void)edl_error_set(&why, -EPIPE, "the connection to systemd was lost, up to %d times",
+        (void)edl_error_set(&why, -EPIPE, "the connection to systemd was lost in all of %d tries",
                             TRIES);
         if (launch->tries >= TRIES)
             finish(launch, 0, -1, &why);

@@ -169,7 +169,7 @@ static void server_lost(struct spawner *s)
     log_warning("the spawn server is gone; processes are not touched by that");
     if (s->launches == NULL)
         return; /* the next start brings the next one */
-    (void)edl_error_set(&why, -EPIPE, "edl-supervisor --serve ended, up to %d times", TRIES);
+    (void)edl_error_set(&why, -EPIPE, "edl-supervisor --serve ended in all of %d tries", TRIES);
     if (start_server(s, &why) < 0)
         s->fd = -1;
     DL_FOREACH_SAFE(s->launches, launch, next)

@@ -312,7 +312,7 @@ TEST(test_server_that_does_not_stay_is_given_up)
     await(f, 0, RUNTIME_EXITED);
     assert_int_equal(f->list[0].state.exit_code, -1);
     assert_string_equal(f->list[0].state.reason,
-                        "cannot start: edl-supervisor --serve ended 2 times");
+                        "cannot start: edl-supervisor --serve ended in all of 2 tries");
 }
 
 TEST(test_server_that_is_missing_says_so)
