@@ -169,12 +169,18 @@ static int follow(struct server *server, const json_t *accepted,
     return job_exit_status(server, job);
 }
 
+/* What became of the folder of a command. */
+struct placed {
+    struct workspace_sent sent;
+    const char *upload; /* the folder that was sent; NULL: none */
+    bool everywhere;    /* each node that may run the job has the folder */
+};
+
 static int submit_text(struct server *server, const struct invocation *invocation, const char *file,
-                       const char *text, size_t size, const char *workspace)
+                       const char *text, size_t size, const char *workspace,
+                       const struct placed *placed)
 {
     const struct submit_options *options = invocation->options;
-    bool is_sent =
-        workspace != NULL && options->job.workspace == NULL && workspace_is_kept(workspace);
     _cleanup_json_ json_t *accepted = NULL;
     int status;
 
@@ -187,21 +193,22 @@ static int submit_text(struct server *server, const struct invocation *invocatio
         return status;
     }
     print_accepted(accepted, options->common.json);
-    job_note_workspace(server, &options->job, workspace);
-    job_note_virtual_env(server, &options->job, &invocation->arguments,
-                         options->upload == NULL && is_sent ? "." : options->upload);
+    if (!placed->everywhere)
+        job_note_workspace(server, &options->job, workspace);
+    job_note_virtual_env(server, &options->job, &invocation->arguments, placed->upload);
     return options->follow ? follow(server, accepted, options) : STATUS_OK;
 }
 
 static int submit_file(struct server *server, const struct invocation *invocation, const char *path)
 {
+    static const struct placed placed; /* the document says where it runs */
     _cleanup_free_ char *text = NULL;
     struct edl_error error = { 0 };
     size_t size = 0;
 
     if (job_read_document(invocation, path, &text, &size, &error) < 0)
         return report_error(&error);
-    return submit_text(server, invocation, path, text, size, NULL);
+    return submit_text(server, invocation, path, text, size, NULL, &placed);
 }
 
 /* send - a folder, with the program and the script that it may run; asked: by its name */
@@ -232,27 +239,28 @@ static int send(struct server *server, const struct option_words *arguments, con
 
 /* place - where the job runs when nobody says it: job_folder.h */
 static int place(struct server *server, const struct submit_options *options,
-                 const struct option_words *arguments, struct job_options *job,
-                 struct workspace_sent *sent)
+                 const struct option_words *arguments, struct job_options *job, struct placed *ret)
 {
     _cleanup_free_ char *here = getcwd(NULL, 0);
     struct folder_facts facts;
     int status = STATUS_OK;
 
     if (options->upload != NULL) {
-        status = send(server, arguments, options->upload, true, sent);
-        job->workspace = sent->name;
-        return status;
+        ret->upload = options->upload;
+        job->workspace = ret->sent.name;
+        return send(server, arguments, options->upload, true, &ret->sent);
     }
     if (here == NULL || options->no_upload || job->workspace != NULL)
         return STATUS_OK;
     job_folder_look(server, here, &facts);
+    ret->everywhere = !facts.elsewhere || facts.system;
     switch (job_folder_use(&facts)) {
     case FOLDER_THERE:
         break;
     case FOLDER_SENT:
-        status = send(server, arguments, here, false, sent);
-        job->workspace = sent->name;
+        ret->upload = ".";
+        job->workspace = ret->sent.name;
+        status = send(server, arguments, here, false, &ret->sent);
         break;
     case FOLDER_PRIVATE:
         report_note("%s is your home folder, and not sent: each process runs in an empty folder "
@@ -268,16 +276,16 @@ static int submit_command(struct server *server, const struct invocation *invoca
 {
     const struct submit_options *options = invocation->options;
     struct job_options job = options->job;
-    struct workspace_sent sent = { 0 };
+    struct placed placed = { 0 };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     struct edl_error error = { 0 };
-    int status = place(server, options, &invocation->arguments, &job, &sent);
+    int status = place(server, options, &invocation->arguments, &job, &placed);
 
     if (status != STATUS_OK)
         return status;
     if (job_from_command(server, &job, &invocation->arguments, &text, &workspace, &error) < 0)
         return report_error(&error);
-    return submit_text(server, invocation, NULL, text, strlen(text), workspace);
+    return submit_text(server, invocation, NULL, text, strlen(text), workspace, &placed);
 }
 
 /* Either documents or a command, not both, not none. */

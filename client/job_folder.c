@@ -149,7 +149,7 @@ static bool is_server_here(const char *base)
 /* A node at 127.0.0.1 is on its scheduler's machine. */
 bool job_folder_elsewhere(struct server *server)
 {
-    struct http_call call = { .method = "GET", .path = "/nodes?limit=100" };
+    struct http_call call = { .method = "GET", .path = "/nodes?limit=16" };
     struct http_answer answer = { 0 };
     bool here = is_server_here(server->base);
     const json_t *nodes;

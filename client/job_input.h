@@ -73,7 +73,7 @@ int job_send(struct server *server, const char *path, const char *file, const ch
 
 /* job_note_workspace - a folder of this machine, where the job may run on others: they have to have
  * it too. Better told at once than by what becomes of the job, but behind its submission: of a
- * server that dies in between nothing is lost then. Nodes that share an address are one machine.
+ * server that dies in between nothing is lost then. Whether there are others: job_folder.h.
  * workspace: NULL, of a document, which says where it runs */
 void job_note_workspace(struct server *server, const struct job_options *options,
                         const char *workspace);
