@@ -29,11 +29,11 @@
 #include <utlist.h>
 
 #include "bench/samples.h"
+#include "scheduler/core/check/spoil.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_family.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/take.h"
-#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_servers.h"
@@ -239,15 +239,16 @@ static struct job *submit(struct bench *b)
 /* Its family is faster on some types of GPU than on others. */
 static void teach_types(struct bench *b, struct job *job)
 {
-    struct gpu_speeds *speeds = goodput_family_types(b->cluster->families, job->learned->family);
+    struct gpu_speeds *speeds =
+        goodput_family_types(taught_families(b->cluster), job->learned->family);
     double log_s[GPU_TYPES_MAX];
 
     for (uint64_t t = 1; t <= b->types; t++)
         log_s[t] = 3 * random_unit(&b->types_seed);
-    gpu_speeds_current(speeds, &b->cluster->gpu_types, b->now.now_us);
+    gpu_speeds_current(speeds, taught_types(b->cluster), b->now.now_us);
     for (int round = 0; round < 2; round++)
         gpu_speeds_note(speeds, ((1U << b->types) - 1) << 1, log_s, NEVER_US);
-    b->cluster->gpu_types.learnt = true;
+    taught_types(b->cluster)->learnt = true;
     job_believe_types(b->cluster, job, b->now);
 }
 
@@ -261,7 +262,7 @@ static void teach_servers(struct bench *b, struct job *job, double each_s)
     for (uint32_t k = 1; k <= 16 && learned->program[0] != '\0'; k *= 2) {
         seen.instances = k;
         seen.measured_s = each_s / k + 0.1 * each_s * k / job_servers(job);
-        goodput_servers_note(b->cluster->families, learned->family, learned->program,
+        goodput_servers_note(taught_families(b->cluster), learned->family, learned->program,
                              job_program(job), &seen);
     }
 }
@@ -292,7 +293,7 @@ static void teach(struct bench *b, struct job *job)
     learned->units_left = exp(4 + 8 * random_unit(&b->seed));
     learned->told_us = b->now.now_us;
     job_touch(b->cluster, job);
-    b->cluster->plan_wanted = true;
+    cluster_want_plan(b->cluster);
 }
 
 static void teach_all(struct bench *b)

@@ -11,7 +11,7 @@
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/archive.h"
-#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/check/spoil.h"
 #include "scheduler/core/model/waiting.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
@@ -233,7 +233,7 @@ static void spoil(struct sim *sim)
     struct job *job;
 
     if (sim->config.mutant == SIM_MUTANT_SUM_SPOILED)
-        sim->server.cluster->figures.jobs[JOB_RUNNING]++;
+        spoil_figures(sim->server.cluster);
     if (sim->config.mutant == SIM_MUTANT_PARKED_FORGOTTEN)
         DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
     if (job->state == JOB_QUEUED && job->parked_for != 0 && job->filed)
@@ -580,31 +580,27 @@ static struct cluster_config config_of(const struct sim *sim)
 }
 
 /* Two mutants: silent nodes get no lease from a start, or one like all others. */
-static void spoil_leases(struct sim *sim)
+static void spoil_start(struct sim *sim)
 {
     uint64_t us = sim->config.mutant == SIM_MUTANT_START_GRANTS
                       ? 0
                       : sim->config.lease_us + sim->config.lease_margin_us;
-    struct node *node;
 
-    DL_FOREACH2(sim->server.cluster->starting, node, lease_next)
-    node->lease_deadline_us = sim->now_us + us;
+    spoil_leases(sim->server.cluster, sim->now_us + us);
 }
 
 /* SIM_MUTANT_AWAY_FORGOTTEN: nobody is waited for because of it */
 static void restore(struct sim *sim)
 {
     struct cluster *cluster = sim->server.cluster;
-    uint64_t away_us = cluster->away_us;
 
     if (sim->config.mutant == SIM_MUTANT_AWAY_FORGOTTEN)
-        cluster->away_us = 0;
-    cluster_restored(cluster, server_instant(sim));
-    if (sim->config.mutant == SIM_MUTANT_AWAY_FORGOTTEN && cluster->starting != NULL)
-        cluster->away_us = away_us;
+        spoil_restored(cluster, server_instant(sim));
+    else
+        cluster_restored(cluster, server_instant(sim));
     if (sim->config.mutant == SIM_MUTANT_START_GRANTS ||
         sim->config.mutant == SIM_MUTANT_START_FLOOR_SHORT)
-        spoil_leases(sim);
+        spoil_start(sim);
 }
 
 void server_start(struct sim *sim)
@@ -635,7 +631,7 @@ void server_start(struct sim *sim)
     server->up = true;
     server->timer_at_us = NEVER_US;
     TRACE(sim, "scheduler starts");
-    server->cluster->plan_wanted = true;
+    cluster_want_plan(server->cluster);
     server->planned = true;
     turn(sim);
 }

@@ -6,7 +6,7 @@
 
 #include "scheduler/core/base/queue_rules.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/check/spoil.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/cleanup.h"
 #include "simulator/internal.h"
@@ -41,7 +41,7 @@ bool server_has_news(const struct sim *sim)
 
 static bool is_ahead(const struct sim *sim)
 {
-    return has_effects(sim) || sim->server.cluster->plan_wanted;
+    return has_effects(sim) || cluster_has_news(sim->server.cluster);
 }
 
 /* An error that the core gave may speak of what is not on disk yet. */
@@ -501,8 +501,8 @@ static void on_submit(struct sim *sim, struct message *request)
     spec = job_spec_copy(sim->submissions[op->submission].spec);
     job = cluster_own_job(sim->server.cluster, user_of(sim, op->submission), spec->name);
     spoil_spec(sim, spec);
-    if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED && sim->server.cluster->next_job_id > 1)
-        sim->server.cluster->next_job_id--;
+    if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED)
+        spoil_number(sim->server.cluster);
     r = cluster_submit(sim->server.cluster, spec, user_of(sim, op->submission), server_instant(sim),
                        &job, NULL);
     if (r < 0)

@@ -229,6 +229,12 @@ void cluster_plan_took(struct cluster *cluster, struct instant now, uint64_t us)
     cluster->plan_owed_us = MIN_OF(owed_us, now.now_us + PAUSE_MOST_US);
 }
 
+/* cluster_want_plan - see core.h */
+void cluster_want_plan(struct cluster *cluster)
+{
+    cluster->plan_wanted = true;
+}
+
 /* cluster_wants_plan - see core.h */
 bool cluster_wants_plan(struct cluster *cluster)
 {

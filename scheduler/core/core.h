@@ -53,6 +53,9 @@ uint64_t cluster_next_deadline_us(const struct cluster *cluster); /* NEVER_US wh
  * A turn asks this, then plans */
 bool cluster_wants_plan(struct cluster *cluster);
 
+/* cluster_want_plan - the next turn plans */
+void cluster_want_plan(struct cluster *cluster);
+
 /* cluster_plan - if anything changed since the last plan: gang starts, shrinking, growth. Looks at
  * all jobs and nodes. While plans have had their share of the time (cluster_plan_took) it does
  * nothing and returns false; a deadline wants the plan then */

@@ -14,6 +14,7 @@
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/model/waiting.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/servers.h"
 #include "tests/unit/servers_world.h"
 #include "tests/unit/test.h"
@@ -299,7 +300,7 @@ TEST(test_promised_servers_count_as_load)
     assert_true(job->plan.promised);
     assert_int_equal(plan_promised_servers(job, 2), 3);
     for (int i = 0; i < 30 && job->state == JOB_QUEUED; i++) {
-        assert_int_equal(job->plan.lack.cpu_millicores, 5 * CORE);
+        assert_int_equal(planned_is(job)->lack.cpu_millicores, 5 * CORE);
         assert_true(job_count(other, 0, false) + 5 <= 12);
         world_second(w);
     }

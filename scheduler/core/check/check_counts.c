@@ -25,6 +25,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 
@@ -250,8 +251,8 @@ static int check_totals(const struct cluster *cluster, struct edl_error *error)
         resources_add(&stopping, &node->room->stopping, 1);
     }
     for (job = cluster->jobs; job != NULL; job = job->hh.next) {
-        resources_add(&requested, &job->plan.lack, 1);
-        resources_add(&given, &job->plan.given, 1);
+        resources_add(&requested, &planned_is(job)->lack, 1);
+        resources_add(&given, &planned_is(job)->given, 1);
     }
     if (n_unheard != cluster->n_unheard)
         return BROKEN("%u nodes have not been heard since the restart, %u are counted", n_unheard,

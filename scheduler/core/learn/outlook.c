@@ -9,7 +9,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
-#include "scheduler/core/policy/deadline_share.h"
+#include "scheduler/core/speed/curve.h"
 #include "scheduler/core/speed/measure.h"
 #include "shared/clock.h"
 #include "shared/job_spec.h"

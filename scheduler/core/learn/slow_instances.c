@@ -76,9 +76,10 @@ static size_t gather(const struct cluster *cluster, const struct job *job, const
             continue;
         left--;
         node = node_of(cluster, process);
-        if (node == NULL || !goodput_pace_is_known(&process->pace, job->learned->of.sizes))
+        if (node == NULL || process->pace == NULL ||
+            !goodput_pace_is_known(process->pace, job->learned->of.sizes))
             continue;
-        ret[n++] = (struct runner){ process, node, goodput_pace_log_s(&process->pace) };
+        ret[n++] = (struct runner){ process, node, goodput_pace_log_s(process->pace) };
     }
     return n;
 }
@@ -236,12 +237,19 @@ static bool is_compared(const struct cluster *cluster, const struct job *job)
     return job->learned != NULL && !cluster->config.ignores_speed;
 }
 
+static struct goodput_pace *pace_of(struct process *process)
+{
+    if (process->pace == NULL)
+        process->pace = xcalloc(1, sizeof *process->pace);
+    return process->pace;
+}
+
 static void note_pace(struct cluster *cluster, struct process *process, uint64_t busy_us,
                       const struct fact *fact)
 {
     struct job *job = process->job;
 
-    if (!goodput_pace_note(&process->pace, job->learned->of.sizes, (double)fact->units,
+    if (!goodput_pace_note(pace_of(process), job->learned->of.sizes, (double)fact->units,
                            (double)busy_us / USEC_PER_SEC))
         return;
     if (++job->learned->paces < MAX_OF(TASKS_PER_INSTANCE * fact->running, (uint32_t)TASKS_MIN))
@@ -252,11 +260,12 @@ static void note_pace(struct cluster *cluster, struct process *process, uint64_t
 
 void job_pace_finished(struct cluster *cluster, struct process *process, const struct fact *fact)
 {
-    struct goodput_pace *pace = &process->pace;
     uint64_t busy_us = fact->us;
+    struct goodput_pace *pace;
 
     if (!is_compared(cluster, process->job))
         return;
+    pace = pace_of(process);
     /* of two tasks that it holds it works on one after the other */
     if (pace->finished_us != 0)
         busy_us = MIN_OF(busy_us, fact->now.now_us - pace->finished_us);

@@ -26,6 +26,7 @@ void process_free(struct process *process)
 {
     free(process->stuck);
     free(process->note);
+    free(process->pace);
     free(process->steps);
     free(process);
 }
@@ -52,6 +53,7 @@ void job_free(struct job *job)
     free(job->plan.places);
     job_hasty_forget(job);
     free(job->plan.reserved);
+    free(job->planned);
     free(job->after);
     (void)job_spec_free(job->spec);
     free(job);

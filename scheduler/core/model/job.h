@@ -105,6 +105,7 @@ struct job {
     struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
     struct unfit_nodes *unfit;   /* owned; NULL: no node has refused it (this run) */
     struct job_plan plan;
+    struct planned *planned; /* of plans alone (plan/planned.h); NULL: nothing yet; owned */
     uint32_t effects_pending;
     struct job *active_next, *active_prev;         /* cluster->active */
     struct job *ended_next, *ended_prev;           /* cluster->ended */

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "scheduler/core/base/deadline.h"
-#include "scheduler/core/speed/servers.h"
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/figures.h"
 
@@ -43,14 +42,11 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool lacking; /* it is started and has less than it must have */
     bool known_to_policy;
     bool promised;      /* room is being made for its gang */
-    bool held_back;     /* it is there but for the load of stopping processes */
     bool start_failed;  /* on a node, for the fault of that; none was seen to run since */
     bool start_doubted; /* likewise, for a fault that may be its own; none was proved to run */
-    bool drain_stays;   /* the finding of drain_pass: nobody stands in for a leaving process */
     bool settled;       /* it is over, and its user's bill has all of its cost (plan/shares.c) */
     uint8_t fits_ever;  /* enum queue_fit: on empty nodes, which offer what they did in: */
     uint64_t fits_version;
-    uint32_t before;     /* so many of its class come before it */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
@@ -59,9 +55,7 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
         noted_us;   /* of a job of fixed size: the time that it has run, as its family was told */
     uint32_t gives; /* instances that go when they are done with their tasks */
     uint32_t group; /* its user's, in the table of groups */
-    struct resources lack;  /* its part of the requests that are not granted */
-    struct resources given; /* the grants of these, as the policy was told */
-    struct resources used;  /* its part of the group's sum; nothing when there are no groups */
+    struct resources used; /* its part of the group's sum; nothing when there are no groups */
     struct deadline backoff, tasks, due; /* due: when the job has to be over */
     struct deadline idle_forgotten, unfit_forgotten;
     struct deadline rest;  /* the policy moved it: until then it gives and takes nothing (grow.c) */
@@ -69,11 +63,8 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
                             * something of the nodes */
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
-    struct goodput_servers servers;  /* those that it is promised */
     uint64_t servers_until_us; /* others were asked to give way for more parameter servers, once,
                                 * and are waited for until then; 0: they were not */
-    uint64_t stuck_since_us;   /* it lacks its minimum and no room can be made; 0: not so */
-    uint64_t drain_pass;       /* the last one that looked at it */
     struct placed *places; /* where: the places that it is promised again if they can be; owned */
     size_t n_places;
     struct placed *reserved; /* of a started job: the places of its lacking instances; owned */

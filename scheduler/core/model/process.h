@@ -9,7 +9,6 @@
 #include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/speed/pace.h"
 #include "shared/job_spec.h"
 #include "shared/node_name.h"
 
@@ -58,8 +57,9 @@ struct process {
     bool at_work; /* it took a task, or is together with others; not while it waits for them */
     bool arrived; /* it waits for the next generation of its role */
     char *note;   /* that it brings there; NULL: none; owned */
-    struct goodput_pace pace;    /* of its tasks or steps, when its job learns */
-    bool runs;                   /* as the facts say that are learnt from: pace counts */
+    struct goodput_pace
+        *pace; /* of its tasks or steps, when its job learns; NULL: none yet; owned */
+    bool runs; /* as the facts say that are learnt from: pace counts */
     struct process_steps *steps; /* what it told of them; NULL: nothing, to this run; owned */
     bool idles;          /* its agent says that none of its GPUs has done anything for long */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */

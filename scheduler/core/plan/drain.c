@@ -37,6 +37,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
@@ -224,9 +225,9 @@ static bool is_first_of_job(struct plan *plan, const struct process *process)
 {
     struct job *job = process->job;
 
-    if (job->plan.drain_pass == plan->planner->drain_pass)
+    if (planned_is(job)->drain_pass == plan->planner->drain_pass)
         return false;
-    job->plan.drain_pass = plan->planner->drain_pass;
+    planned_of(job)->drain_pass = plan->planner->drain_pass;
     return true;
 }
 
@@ -327,8 +328,8 @@ static bool stays_at_minimum(struct plan *plan, const struct process *process)
     if (!leaves_by_shrinking(process))
         return true;
     if (is_first_of_job(plan, process))
-        job->plan.drain_stays = standing_of(job, role).staying < job->spec->roles[role].min;
-    return job->plan.drain_stays;
+        planned_of(job)->drain_stays = standing_of(job, role).staying < job->spec->roles[role].min;
+    return planned_is(job)->drain_stays;
 }
 
 static enum wait wait_of(struct plan *plan, const struct process *process)

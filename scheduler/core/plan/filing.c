@@ -20,6 +20,7 @@
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
@@ -171,7 +172,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
     if (class == NULL)
         class = class_new(queue, job, share, digest);
     DL_APPEND2(class->jobs, job, plan.class_prev, plan.class_next);
-    job->plan.before = class->n_jobs++;
+    planned_of(job)->before = class->n_jobs++;
     job->plan.queue_class = class;
     queue->n_jobs++;
     class->told_never = class->told_never || job->plan.verdict == VERDICT_NEVER;

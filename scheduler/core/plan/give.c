@@ -24,6 +24,7 @@
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/victims.h"
 #include "shared/clock.h"
@@ -52,9 +53,9 @@ void plan_count_gives(struct planner *planner, struct job *job)
 
         resources_add(&given, &need, job->plan.gives);
     }
-    resources_add(&planner->given, &job->plan.given, -1);
+    resources_add(&planner->given, &planned_is(job)->given, -1);
     resources_add(&planner->given, &given, 1);
-    job->plan.given = given;
+    planned_of(job)->given = given;
 }
 
 /* plan_give - one instance more goes at the end of its task; false: nothing is lost by a stop now,

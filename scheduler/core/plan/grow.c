@@ -27,6 +27,7 @@
 #include "scheduler/core/plan/give.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/servers.h"
@@ -174,9 +175,9 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     struct policy_job entry;
 
     plan_count_gives(planner, job);
-    resources_add(&planner->requested, &job->plan.lack, -1);
+    resources_add(&planner->requested, &planned_is(job)->lack, -1);
     resources_add(&planner->requested, &lack, 1);
-    job->plan.lack = lack;
+    planned_of(job)->lack = lack;
     if (entry_of(job, &entry)) {
         policy->put(planner->policy, &entry);
         job->plan.known_to_policy = true;

@@ -31,6 +31,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
@@ -52,20 +53,20 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
     uint64_t ripe_us;
 
     if (!stuck) {
-        job->plan.stuck_since_us = 0;
+        planned_of(job)->stuck_since_us = 0;
         return;
     }
-    if (job->plan.stuck_since_us == 0)
-        job->plan.stuck_since_us = plan->now.now_us;
-    ripe_us = job->plan.stuck_since_us + hold_us(plan->cluster);
+    if (planned_is(job)->stuck_since_us == 0)
+        planned_of(job)->stuck_since_us = plan->now.now_us;
+    ripe_us = planned_is(job)->stuck_since_us + hold_us(plan->cluster);
     if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
         deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
 }
 
 static bool is_ripe(const struct plan *plan, const struct job *job)
 {
-    return job->plan.stuck_since_us != 0 &&
-           plan->now.now_us - job->plan.stuck_since_us >= hold_us(plan->cluster);
+    return planned_is(job)->stuck_since_us != 0 &&
+           plan->now.now_us - planned_is(job)->stuck_since_us >= hold_us(plan->cluster);
 }
 
 /* A job that finishes, or ran and is not fault tolerant, would have to do its work again. */

@@ -11,6 +11,7 @@
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/rooms.h"
 
@@ -38,6 +39,9 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
 
     if (to == NULL)
         return; /* it is over */
+    planned_of(to)->stuck_since_us = planned_is(job)->stuck_since_us;
+    planned_of(to)->held_back = planned_is(job)->held_back;
+    planned_of(to)->servers = planned_is(job)->servers;
     to->plan.places =
         copy_places(copy, cluster, job->plan.places, job->plan.n_places, &to->plan.n_places);
     to->plan.reserved =

@@ -23,6 +23,7 @@
 #include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/reason.h"
 
@@ -244,7 +245,7 @@ void queue_open(struct queue *queue, struct queue_class *class, struct job *next
 
 uint32_t queue_before(const struct job *job)
 {
-    return job->plan.before - MIN_OF(job->plan.before, job->plan.queue_class->n_left);
+    return planned_is(job)->before - MIN_OF(planned_is(job)->before, job->plan.queue_class->n_left);
 }
 
 void queue_might_move(struct cluster *cluster)

@@ -26,6 +26,7 @@
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reserve.h"
@@ -149,7 +150,7 @@ void job_set_lacking(struct cluster *cluster, struct job *job, bool lacking)
     if (job->plan.lacking == lacking)
         return;
     job->plan.lacking = lacking;
-    job->plan.stuck_since_us = 0;
+    planned_of(job)->stuck_since_us = 0;
     if (lacking)
         DL_APPEND2(cluster->lacking, job, plan.lacking_prev, plan.lacking_next);
     else

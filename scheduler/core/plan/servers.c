@@ -26,6 +26,7 @@
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/room.h"
@@ -315,7 +316,7 @@ size_t plan_place_servers(struct plan *plan, const struct job *job, struct place
     if (!is_learnt(plan->cluster, job))
         return n;
     if (promised > 0) {
-        ret->wanted = job->plan.servers;
+        ret->wanted = planned_is(job)->servers;
         ret->placed = count_servers(job, placed, n + promised);
         return n + promised;
     }
@@ -387,7 +388,7 @@ bool plan_promise_servers(struct plan *plan, struct job *job, const struct deman
     plan->searches = searches; /* nobody else has fewer for it */
     if (promised == 0)
         return false;
-    job->plan.servers = wanted;
+    planned_of(job)->servers = wanted;
     take_spare(plan, job, promised - fewest(job));
     return true;
 }

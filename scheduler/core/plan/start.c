@@ -33,6 +33,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/reason.h"
@@ -124,7 +125,7 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     struct placed *placed;
     bool fits;
 
-    job->plan.held_back = false;
+    planned_of(job)->held_back = false;
     if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
         return false; /* most of them */
     placed = xcalloc(size + plan_more_servers(job), sizeof *placed);
@@ -137,8 +138,8 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
         memcpy(placed, job->plan.places, job->plan.n_places * sizeof *placed);
     else
         fits = place_gang(rooms, demands, n, true, placed);
-    job->plan.held_back = fits && waits_for_stops(plan, job, demands, n);
-    fits = fits && !job->plan.held_back;
+    planned_of(job)->held_back = fits && waits_for_stops(plan, job, demands, n);
+    fits = fits && !planned_is(job)->held_back;
     if (fits)
         size = plan_place_servers(plan, job, placed, size, &servers);
     if (fits) {
@@ -177,12 +178,12 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
  * goes elsewhere, else the gang would have to wait for room once the load is gone. */
 static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
 {
-    bool there = job->plan.held_back && plan_keep_places(plan, job, true);
+    bool there = planned_is(job)->held_back && plan_keep_places(plan, job, true);
     bool kept = there || plan_keep_places(plan, job, false);
 
     if (!kept && !plan_make_room(plan, job, demands, n))
         return false;
-    if (job->plan.held_back && !kept) /* by stops in places that it has no longer */
+    if (planned_is(job)->held_back && !kept) /* by stops in places that it has no longer */
         queue_might_move(plan->cluster);
     queue_tell(plan->cluster, job, there ? VERDICT_OVER_LOAD : VERDICT_PROMISED);
     queue_promise(plan->cluster, job);
@@ -432,7 +433,7 @@ void plan_queue_release(struct plan *plan)
         const struct job *job = queue->promised[i];
         struct demand demands[JOB_ROLES_MAX];
 
-        if (job->plan.held_back &&
+        if (planned_is(job)->held_back &&
             !waits_for_stops(plan, job, demands, gang_demands_of_job(job, demands)))
             queue_might_move(plan->cluster);
     }

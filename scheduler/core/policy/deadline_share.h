@@ -19,9 +19,6 @@
 
 #include "scheduler/core/speed/curve.h"
 
-/* A job is to be over in this part of the time that is left: its measurements vary. */
-#define GOODPUT_IN_TIME 0.95
-
 struct goodput_due {
     uint64_t id;                       /* of two with one deadline the lower one is first */
     const struct goodput_curve *curve; /* borrowed; speeds and costs do not fall */

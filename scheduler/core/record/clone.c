@@ -30,6 +30,7 @@
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/record/restore.h"
+#include "scheduler/core/speed/pace.h"
 #include "scheduler/core/speed/family.h"
 
 /* --- remembered facts --- */
@@ -150,9 +151,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->waits_for_room = job->waits_for_room;
     to->tells_steps = job->tells_steps;
     job_copy_unfit(copy, to, job);
-    to->plan.stuck_since_us = job->plan.stuck_since_us;
     to->plan.verdict = job->plan.verdict;
-    to->plan.held_back = job->plan.held_back;
     to->plan.settled = job->plan.settled;
     to->plan.fits_ever = job->plan.fits_ever;
     to->plan.fits_version = job->plan.fits_version;
@@ -160,7 +159,6 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->plan.exchange = job->plan.exchange;
     to->plan.noted_us = job->plan.noted_us;
     to->plan.servers_until_us = job->plan.servers_until_us;
-    to->plan.servers = job->plan.servers;
     deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
                  deadline_at(&job->plan.backoff));
     deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
@@ -177,7 +175,10 @@ static void copy_job(struct cluster *copy, const struct job *job)
     DL_FOREACH2(job->processes, process, job_next)
     {
         other->reported = process->reported;
-        other->pace = process->pace;
+        if (process->pace != NULL) {
+            other->pace = xcalloc(1, sizeof *other->pace);
+            *other->pace = *process->pace;
+        }
         other->runs = process->runs;
         other->speed = process->speed;
         other->idles = process->idles;

@@ -23,6 +23,9 @@ struct goodput_point {
     double speed; /* > 0 */
 };
 
+/* A job is to be over in this part of the time that is left: its measurements vary. */
+#define GOODPUT_IN_TIME 0.95
+
 struct goodput_curve {
     struct goodput_point points[GOODPUT_POINTS_MAX];
     int n;
