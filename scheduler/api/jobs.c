@@ -21,7 +21,7 @@
 #include "scheduler/core/events/node_orders.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/job_names.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 #include "scheduler/json/admission_json.h"
 #include "scheduler/json/job_json.h"
 #include "scheduler/scheduler.h"

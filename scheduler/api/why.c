@@ -13,7 +13,7 @@
 #include "scheduler/core/learn/outlook.h"
 #include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/http_server.h"

@@ -6,6 +6,7 @@
 
 #include <utlist.h>
 
+#include "scheduler/core/ask/reason.h"
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/events/node_lost.h"
@@ -193,6 +194,7 @@ static void plan_all(struct cluster *cluster, struct instant now)
         plan_pass(cluster, i == 0, now);
     }
     learn_take(cluster);
+    reasons_tell(cluster);
 }
 
 /* Plans have had their share of the time for the moment: an event need not wait for one. */

@@ -16,7 +16,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 #include "scheduler/core/plan/start.h"
 #include "shared/error.h"
 #include "shared/macro.h"

@@ -8,7 +8,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"

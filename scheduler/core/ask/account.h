@@ -2,13 +2,13 @@
 /* account.h - why a job waits, node by node in numbers, and the changes that would start it now
  *
  * For people who ask; plans do not look at it. Linear in the nodes. Used by: scheduler (core:
- * plan/reason.c). Tests: tests/unit/test_account.c. */
+ * ask/reason.c). Tests: tests/unit/test_account.c. */
 #pragma once
 
 #include <stddef.h>
 
 #include "scheduler/core/base/resources.h"
-#include "scheduler/core/plan/node_account.h"
+#include "scheduler/core/ask/node_account.h"
 
 struct cluster;
 

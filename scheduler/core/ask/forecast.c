@@ -20,8 +20,9 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/model/waiting.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 #include "scheduler/core/submission.h"
+#include "scheduler/core/plan/fits.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 

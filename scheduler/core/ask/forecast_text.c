@@ -9,7 +9,7 @@
 #include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/unfit_nodes.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 
 #define NAMED_MAX 4 /* jobs that a sentence names */
 

@@ -23,7 +23,7 @@
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/told.h"
 #include "scheduler/core/plan/shares.h"
 
 /* --- the request of a job --- */

@@ -36,7 +36,8 @@
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/fits.h"
+#include "scheduler/core/plan/told.h"
 #include "scheduler/core/plan/room.h"
 
 #define LOOKS 4096

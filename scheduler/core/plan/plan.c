@@ -61,6 +61,7 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     capacity_done(&planner->offered);
     queue_done(&planner->queue);
     (void)policy->free(planner->policy);
+    free(planner->told);
     free(planner);
     return NULL;
 }

@@ -11,6 +11,7 @@
 struct job;
 
 struct planned {
+    bool told;               /* it is in planner->told */
     bool held_back;          /* the room is there but for the load of stopping processes */
     bool drain_stays;        /* the finding of drain_pass: nobody stands in for a leaving process */
     uint32_t before;         /* so many of its class come before it */

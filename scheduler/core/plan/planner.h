@@ -19,6 +19,8 @@ struct planner {
     struct resources given; /* of requested, the instances that jobs give up at the end of a task */
     struct resources held;  /* granted, stopping instances included, and foreign load */
     struct policy_state *policy;
+    struct job **told; /* whose standing changed in this plan; owned */
+    size_t n_told, cap_told;
     uint64_t moved_us;     /* when it moved somebody last */
     struct deadline asked; /* when it is asked again, where a plan had to wait for that */
     struct queue queue;

@@ -25,7 +25,7 @@
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/plan/told.h"
 
 int turn_compare(const struct turn *a, const struct turn *b)
 {

@@ -8,7 +8,7 @@
 
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/model/job_plan.h"
-#include "scheduler/core/plan/node_account.h"
+#include "scheduler/core/ask/node_account.h"
 
 struct demand;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pin_wait.c - see pin_wait.h */
-#include "scheduler/core/plan/pin_wait.h"
+#include "scheduler/core/ask/pin_wait.h"
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/node_account.h"
+#include "scheduler/core/ask/node_account.h"
 #include "scheduler/core/plan/pins.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"

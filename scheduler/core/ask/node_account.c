@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_account.c - see node_account.h */
-#include "scheduler/core/plan/node_account.h"
+#include "scheduler/core/ask/node_account.h"
 
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/counts.h"
@@ -8,8 +8,8 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/foreign_wait.h"
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/foreign_wait.h"
+#include "scheduler/core/ask/reason.h"
 
 static const char *const verdicts[ACCOUNT_VERDICTS] = {
     [ACCOUNT_FITS] = "fits",       [ACCOUNT_FOREIGN] = "foreign-load",

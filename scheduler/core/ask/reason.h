@@ -8,27 +8,15 @@
 #include "scheduler/core/model/job_plan.h"
 
 struct cluster;
-struct demand;
 struct job;
 struct job_spec;
-struct node;
-struct queue_class;
-
-/* spec_fits_ever - its minimum fits all nodes that are known, taken for empty and present; false:
- * it has to wait for another node or ask for less. A search in the index */
-bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec);
 
 /* explain_never - why not, in numbers, and what would change it */
 void explain_never(const struct cluster *cluster, const struct job_spec *spec, char *buffer,
                    size_t size);
 
-/* whether the class fits these nodes when they are empty; found out once per change of an offer */
-enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class);
-enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
-                                size_t n);
-
-/* tells a waiting job where it stands, if that is news */
-void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict);
+/* reasons_tell - behind a plan: the jobs that it told where they stand */
+void reasons_tell(struct cluster *cluster);
 
 /* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
  * of when it was written), or why one that stops does not end; "" when there is nothing to

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reason.c - the reasons of waiting jobs: why, in numbers, and the remedy
  *
+ * A plan finds where each job stands (enum queue_verdict), and lists the jobs of which that changed
+ * (plan/told.c). Their reasons are written here, behind it.
+ *
  * A job is told when its standing changes, not whenever a number does: each telling is a row to be
  * saved, and with thousands waiting that would be thousands of rows an event. So the numbers are
  * those of that moment; cluster_explain gives those of now. */
-#include "scheduler/core/plan/reason.h"
+#include "scheduler/core/ask/reason.h"
 
 #include <stdio.h>
 #include <utlist.h>
@@ -22,13 +25,15 @@
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/plan/foreign_wait.h"
+#include "scheduler/core/ask/foreign_wait.h"
 #include "scheduler/core/plan/group_levels.h"
-#include "scheduler/core/plan/pin_wait.h"
+#include "scheduler/core/ask/pin_wait.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/filing.h"
+#include "scheduler/core/plan/fits.h"
+#include "scheduler/core/plan/told.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/servers.h"
@@ -38,85 +43,6 @@
 #include "shared/printable.h"
 
 #define NAMES_SAID 3
-
-/* One role alone: its instances are of one size, so going greedily from node to node finds room for
- * as many as there can be. */
-static bool role_fits_alone(struct capacity *offered, const struct demand *demand)
-{
-    size_t mark = capacity_mark(offered);
-    bool fits = place_gang(offered, demand, 1, true, NULL);
-
-    capacity_roll_back(offered, mark);
-    return fits;
-}
-
-/* Linear in the nodes; for gangs that did not fit only, once per change of an offer. */
-static struct resources offered_total(const struct cluster *cluster, const struct demand *demands,
-                                      size_t n)
-{
-    struct resources total = { 0 };
-
-    for (const struct node *node = cluster->nodes; node != NULL; node = node->hh.next) {
-        bool fit = false;
-
-        for (size_t d = 0; d < n; d++)
-            fit |= !unfit_nodes_hold(demands[d].want.unfit, node, demands[d].want.unfit_roles);
-        if (fit)
-            resources_add(&total, &node->empty_room->now, 1);
-    }
-    return total;
-}
-
-/* A search that places nothing proves nothing: several sizes are packed by rules of thumb. */
-static bool cannot_fit(const struct cluster *cluster, const struct demand *demands, size_t n)
-{
-    struct capacity *offered = &cluster->planner->offered;
-    struct resources total = offered_total(cluster, demands, n);
-    struct resources need = gang_total(demands, n);
-
-    if (!pins_fit(offered, demands, n))
-        return true;
-    for (size_t d = 0; d < n; d++)
-        if (!role_fits_alone(offered, &demands[d]))
-            return true;
-    return !resources_fit(&total, &need);
-}
-
-/* Takes nodes that are away for present: "never" is a strong word. */
-enum queue_fit demands_fit_ever(const struct cluster *cluster, const struct demand *demands,
-                                size_t n)
-{
-    struct capacity *offered = &cluster->planner->offered;
-    size_t mark = capacity_mark(offered);
-    bool fits = place_gang(offered, demands, n, true, NULL);
-
-    capacity_roll_back(offered, mark);
-    if (fits)
-        return FIT_EVER;
-    return cannot_fit(cluster, demands, n) ? FIT_NEVER : FIT_UNKNOWN;
-}
-
-/* spec_fits_ever - see reason.h */
-bool spec_fits_ever(const struct cluster *cluster, const struct job_spec *spec)
-{
-    struct demand demands[JOB_ROLES_MAX];
-
-    rooms_look(cluster->planner);
-    return demands_fit_ever(cluster, demands, gang_demands(spec, demands)) != FIT_NEVER;
-}
-
-enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class *class)
-{
-    if (class->fits_version != cluster->offers_version) {
-        class->fits_ever = demands_fit_ever(cluster, class->demands, class->n_demands);
-        class->fits_version = cluster->offers_version;
-    }
-    if (class->jobs != NULL) { /* for the next plan */
-        class->jobs->plan.fits_ever = class->fits_ever;
-        class->jobs->plan.fits_version = class->fits_version;
-    }
-    return class->fits_ever;
-}
 
 static const struct kind {
     size_t offset; /* in struct resources */
@@ -201,7 +127,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        if (role_fits_alone(&cluster->planner->offered, &demands[i]))
+        if (fits_alone(&cluster->planner->offered, &demands[i]))
             continue;
         total = gang_total(&demands[i], 1);
         resources_describe(&demands[i].want.need, need, sizeof need);
@@ -214,7 +140,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
         return;
     }
     resources_describe(&total, need, sizeof need);
-    total = offered_total(cluster, demands, n);
+    total = fits_offered(cluster, demands, n);
     resources_describe(&total, all, sizeof all);
     (void)snprintf(buffer, size,
                    "its minimum of %zu process%s needs %s: the %u node%s %s and cannot hold "
@@ -405,16 +331,6 @@ static void say_yields(const struct cluster *cluster, const struct job *job, cha
                    list_say(&nodes, names, sizeof names), held->spec->name, need);
 }
 
-/* The most that others could give is their surplus beyond their guarantees, and it was not enough.
- */
-static bool has_its_share(const struct cluster *cluster, const struct job *job,
-                          enum queue_verdict verdict)
-{
-    if (verdict != VERDICT_WAITS && verdict != VERDICT_HELD && verdict != VERDICT_YIELDS)
-        return false;
-    return cluster->planner->n_groups > 1 && !group_is_below(cluster->planner, job->plan.group);
-}
-
 /* How much of the buffer it took. */
 static size_t say_share(const struct planner *planner, const struct job *job, char *buffer,
                         size_t size)
@@ -528,7 +444,7 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
         buffer += used;
         size -= used;
     }
-    if (has_its_share(cluster, job, verdict)) {
+    if (plan_has_its_share(cluster, job, verdict)) {
         size_t used = say_share(cluster->planner, job, buffer, size);
 
         buffer += used;
@@ -605,7 +521,7 @@ static enum cause cause_of(const struct cluster *cluster, const struct job *job,
     struct foreign_load foreign;
     struct pin_wait pin;
 
-    if (has_its_share(cluster, job, verdict))
+    if (plan_has_its_share(cluster, job, verdict))
         return CAUSE_GROUP_SHARE;
     if (pin_wait_of_verdict(cluster, job, verdict, &pin))
         return pin.account.verdict == ACCOUNT_UNFIT ? CAUSE_NODE_CANNOT_RUN_IT
@@ -615,18 +531,23 @@ static enum cause cause_of(const struct cluster *cluster, const struct job *job,
     return waits_for_foreign(cluster, job, verdict, &foreign) ? CAUSE_FOREIGN_LOAD : codes[verdict];
 }
 
-/* Foreign load is asked after when the standing changes, not at each look: it costs a search. */
-void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
+/* Once for each job that was told something, by its standing when the plan is ready. Foreign load
+ * is asked after then, not at each look: it costs a search. */
+void reasons_tell(struct cluster *cluster)
 {
+    size_t n;
+    struct job *const *told = plan_told(cluster->planner, &n);
     char text[JOB_REASON_SIZE];
 
-    if (job->plan.verdict == verdict &&
-        (cluster->planner->n_groups <= 1 ||
-         has_its_share(cluster, job, verdict) == (job->cause == CAUSE_GROUP_SHARE)))
-        return;
-    job->plan.verdict = verdict;
-    say(cluster, job, verdict, text, sizeof text);
-    job_set_reason(cluster, job, cause_of(cluster, job, verdict), "%s", text);
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = told[i];
+
+        if (!job->filed || job->plan.verdict == VERDICT_NONE)
+            continue; /* it was started, say */
+        say(cluster, job, job->plan.verdict, text, sizeof text);
+        job_set_reason(cluster, job, cause_of(cluster, job, job->plan.verdict), "%s", text);
+    }
+    plan_told_clear(cluster->planner);
 }
 
 /* explain_stuck - a job that stops waits for its processes to go */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* foreign_wait.c - a job that waits because other programs use the nodes */
-#include "scheduler/core/plan/foreign_wait.h"
+#include "scheduler/core/ask/foreign_wait.h"
 
 #include <stdio.h>
 
