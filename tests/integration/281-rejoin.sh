@@ -34,6 +34,7 @@ await 60 'the node is ready' is_ready
 # removed, its agent asks in vain, and says what to do
 edl node remove n1 >/dev/null
 await 60 'the agent is refused' refuses
+# shellcheck disable=SC2016
 grep -q 'run there what `edl node add n1` prints' "$work/agent.log" || fail 'the agent does not say what to do'
 line=$(edl node add n1 2>/dev/null)
 if type_line "$foreign"; then fail 'a line of another cluster was taken'; fi

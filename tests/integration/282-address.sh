@@ -11,6 +11,7 @@ as_address() {
     [ -z "${2:-}" ] || ip addr del "$2/32" dev lo
 }
 is_at() { edl nodes n1 --json | holds ".state == \"ready\" and .address == \"$1\""; }
+# shellcheck disable=SC2016
 master() { # JOB: what its one process is told
     edl submit --name "$1" --mode collective --workspace private --memory 64Mi --min 1 --max 1 --follow -- sh -c 'echo "master $MASTER_ADDR"' 2>/dev/null |
         sed -n 's/.*master //p'
