@@ -121,7 +121,6 @@ static bool is_taken(struct server *server, const char *name)
     return taken;
 }
 
-#define PORTS_TRIED 64
 #define NAMES_MAX 60 /* of one run: so many seconds may have runs already */
 
 /* Name and folder of a run, for a second. With a name of the user's own the folder has that behind
@@ -220,16 +219,18 @@ static bool is_refused(const struct http_answer *answer, const char *pointer)
            streq(json_text(first, "pointer"), pointer);
 }
 
-/* Another run has these ports on one of the hosts: this one takes those behind them. false: there
- * are none */
+/* Another run has these ports on one of the hosts: this one takes those behind them, then goes
+ * twice as far each time, as one may have many. false: there are none */
 static bool take_next_ports(struct run_job *job)
 {
     const struct host_list *list = job->list;
     uint32_t width = MAX_OF(list->ports_num + list->ports_num_for_sparse, 1U);
 
-    if (job->port + 2 * width > UINT16_MAX || job->port >= list->port + PORTS_TRIED * width)
+    uint32_t next = 2 * job->port - list->port + width;
+
+    if (next + width > UINT16_MAX)
         return false;
-    job->port += width;
+    job->port = next;
     return true;
 }
 

@@ -179,6 +179,7 @@ static void look_at_home(const char *here, struct folder_facts *ret)
     for (size_t i = 0; i < ELEMENTS(homes); i++) {
         _cleanup_free_ char *home = homes[i] != NULL ? realpath(homes[i], NULL) : NULL;
 
+        ret->below_home = ret->below_home || (home != NULL && is_below(here, home));
         if (home == NULL || !is_below(home, here))
             continue;
         if (streq(home, here))
@@ -196,7 +197,8 @@ void job_folder_look(struct server *server, const char *here, struct folder_fact
     if (ret->shared)
         return;
     look_at_home(here, ret);
-    ret->system = ret->system || job_folder_is_system(here);
     ret->own = stat(here, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) == 0;
+    /* some homes are below /var: what lies in them is nobody else's */
+    ret->system = ret->system || (!(ret->own && ret->below_home) && job_folder_is_system(here));
     ret->elsewhere = job_folder_elsewhere(server);
 }

@@ -21,7 +21,8 @@ struct folder_facts {
     bool shared;    /* those have the folder: it is on a network file system, or exported by NFS */
     bool own;       /* it is the caller's, and nobody else may write into it */
     bool home;      /* it is the caller's home, with much that is private */
-    bool system;    /* it is the system's: all machines have one, with secrets of its own */
+    bool below_home;
+    bool system; /* it is the system's: all machines have one, with secrets of its own */
 };
 
 /* job_folder_use - the rule (pure) */

@@ -159,13 +159,15 @@ struct role_share {
     uint64_t cpu_millicores, memory_bytes, gpus;
     const char *name;            /* borrowed; NULL: it is none that a role names */
     const struct labels *labels; /* borrowed; NULL: none */
+    bool away;                   /* it takes no processes now */
 };
 
 /* job_spec_ask_by_default - each role that says nothing of CPU or memory asks for some, else it
  * would be placed as if it needed none, and could take all. Of cores at most what the largest node
  * has of those that the role's document does not exclude. Without defaults->memory_bytes that is
  * its cores' part of 15/16 of a node's memory, or its GPUs', whichever is more: the least of those
- * nodes that could run it, so that all cores of each can be used. ROLE_MEMORY_DEFAULT_BYTES for
+ * nodes that could run it, so that all cores of each can be used; of those that are away only
+ * where there is no other. ROLE_MEMORY_DEFAULT_BYTES for
  * each core or GPU where there is no such node; a quarter of that at least. ret_cpu, ret_memory:
  * the roles, 1 << role. For a submission: stored jobs keep their amounts. */
 #define ROLE_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)

@@ -111,7 +111,7 @@ static uint64_t cpu_by_default(const struct role_spec *role, uint64_t millicores
 }
 
 static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_share *nodes,
-                                size_t n_nodes)
+                                size_t n_nodes, bool away)
 {
     uint64_t least = UINT64_MAX;
 
@@ -122,7 +122,7 @@ static uint64_t memory_by_nodes(const struct role_spec *role, const struct role_
                                part_of(shared, role->gpus, node->gpus));
 
         if (node->cpu_millicores >= role->cpu_millicores && node->gpus >= role->gpus &&
-            may_run_on(role, node))
+            node->away == away && may_run_on(role, node))
             least = MIN_OF(least, part);
     }
     return least;
@@ -139,7 +139,9 @@ static uint64_t memory_by_default(const struct role_spec *role,
         bytes = part_of(defaults->memory_bytes, thousandths, 1000);
         least = (uint64_t)ROLE_MEMORY_BYTES_LEAST;
     } else {
-        bytes = memory_by_nodes(role, nodes, n_nodes);
+        bytes = memory_by_nodes(role, nodes, n_nodes, false);
+        if (bytes == UINT64_MAX)
+            bytes = memory_by_nodes(role, nodes, n_nodes, true);
         if (bytes == UINT64_MAX)
             bytes = part_of(ROLE_MEMORY_DEFAULT_BYTES, thousandths, 1000);
     }

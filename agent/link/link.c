@@ -38,6 +38,7 @@ struct link {
     struct http_async *async;  /* join, report, orders: they go before all else */
     struct http_async *others; /* calls of others, among them a workspace of many GiB */
     char *credential;          /* owned; NULL: has to join */
+    char *refused;             /* owned; the last one that was */
     char *joining;             /* owned; the one that it asks to join with */
     struct link_sm sm;
     struct http_async_call *main_call; /* join or report */
@@ -228,6 +229,19 @@ static bool take_old_credential(struct link *l)
     return l->credential != NULL;
 }
 
+/* With one: somebody has joined beside this agent, with another token. */
+static bool take_new_credential(struct link *l)
+{
+    char *kept = read_secret(l->state_dir, "credential");
+
+    if (kept == NULL || l->refused == NULL || streq(kept, l->refused)) {
+        free(kept);
+        return false;
+    }
+    l->credential = kept;
+    return true;
+}
+
 static int start_join(struct link *l, const char *token, struct edl_error *error)
 {
     json_t *body;
@@ -253,7 +267,7 @@ static void join(struct link *l)
     _cleanup_free_ char *token = join_token(l);
     struct edl_error error = { 0 };
 
-    if (token == NULL && take_old_credential(l)) {
+    if (take_new_credential(l) || (token == NULL && take_old_credential(l))) {
         joined(l, LINK_TAKEN, NULL);
         return;
     }
@@ -416,7 +430,8 @@ static void poll_orders(struct link *l, const struct link_action *action)
 
 static void drop_credential(struct link *l)
 {
-    free(l->credential);
+    free(l->refused);
+    l->refused = l->credential;
     l->credential = NULL;
     l->config.on_refused(l->config.userdata);
 }
@@ -547,6 +562,7 @@ struct link *link_free(struct link *l)
     (void)http_async_free(l->async);
     (void)http_async_free(l->others);
     sd_event_unref(l->event);
+    free(l->refused);
     free(l->credential);
     free(l->joining);
     free(l->node);

@@ -234,8 +234,8 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
 static int keep(const struct kept *kept, const struct membership *m, struct edl_error *error)
 {
     _cleanup_free_ char *text = NULL;
-    json_t *json =
-        json_pack("{s:s,s:s,s:s}", "server", m->server, "node", m->node, "address", m->address);
+    json_t *json = json_pack("{s:s,s:s,s:s,s:b}", "server", m->server, "node", m->node, "address",
+                             m->address, "address_given", (int)m->address_given);
 
     text = json_dumps(json, JSON_INDENT(1));
     json_decref(json);
@@ -277,6 +277,9 @@ static int open_membership(const struct agent_options *options, const struct kep
     if (r < 0)
         return r;
     m->address = choose_address(options, kept, m->server, seen);
+    m->address_given =
+        options->address != NULL || (seen[0] == '\0' && kept->json != NULL &&
+                                     json_is_true(json_object_get(kept->json, "address_given")));
     return options->join != NULL ? keep(kept, m, error) : 0;
 }
 
@@ -300,12 +303,18 @@ int membership_open(const struct agent_options *options, const char *state_dir,
 void membership_move(struct membership *m, const char *state_dir, const char *address)
 {
     struct edl_error error = { 0 };
+    struct membership moved;
     struct kept kept;
 
     free(m->address);
     m->address = xstrdup(address);
-    if (read_kept(state_dir, &kept, NULL) == 0 && kept.json != NULL && keep(&kept, m, &error) < 0)
-        log_warning("%s", error.text);
+    if (read_kept(state_dir, &kept, NULL) == 0 && kept.json != NULL) {
+        moved = *m; /* options may say another server for this run */
+        moved.server = (char *)(kept.server != NULL ? kept.server : m->server);
+        moved.node = (char *)(kept.node != NULL ? kept.node : m->node);
+        if (keep(&kept, &moved, &error) < 0)
+            log_warning("%s", error.text);
+    }
     kept_done(&kept);
 }
 

@@ -17,7 +17,8 @@ struct membership { /* owned */
     char *address; /* where processes of this node are reached: as given, else the one from which it
                     * reached the scheduler last, else that of own_address.h for a scheduler on a
                     * Unix socket, else loopback */
-    char *ca_path; /* NULL: no https, so none is needed */
+    bool address_given; /* by an option, now or when it joined: it stays */
+    char *ca_path;      /* NULL: no https, so none is needed */
 };
 
 /* membership_open - from the options, and from what an earlier join left in the state folder

@@ -68,7 +68,7 @@ void agent_on_address(const char *address, void *userdata)
 {
     struct agent *a = userdata;
 
-    if (a->options->address != NULL || streq(address, a->member.address) ||
+    if (a->member.address_given || streq(address, a->member.address) ||
         !own_address_serves(address) || has_still(a->member.address))
         return;
     log_info("this node is reached at %s from now on, no longer at %s", address, a->member.address);

@@ -20,12 +20,12 @@ void job_defaults_apply(const struct scheduler *scheduler, struct job_spec *spec
     size_t n = 0;
 
     for (; node != NULL; node = node->hh.next)
-        if (node_takes_processes(node))
-            nodes[n++] = (struct role_share){ .cpu_millicores = node->offer.cpu_millicores,
-                                              .memory_bytes = node->offer.memory_bytes,
-                                              .gpus = node->offer.gpus,
-                                              .name = node->name,
-                                              .labels = &node->offer.labels };
+        nodes[n++] = (struct role_share){ .cpu_millicores = node->offer.cpu_millicores,
+                                          .memory_bytes = node->offer.memory_bytes,
+                                          .gpus = node->offer.gpus,
+                                          .name = node->name,
+                                          .labels = &node->offer.labels,
+                                          .away = !node_takes_processes(node) };
     job_spec_ask_by_default(spec, &scheduler->options.role_defaults, nodes, n, &ret->cpu,
                             &ret->memory);
 }

@@ -3,6 +3,7 @@
 #include "scheduler/api/job_ports.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -28,12 +29,36 @@ static uint32_t ports_end(const struct job_spec *spec)
     return spec->port + MAX_OF(spec->ports_num + spec->ports_num_for_sparse, 1U);
 }
 
-static bool share_a_node(const struct role_spec *a, const struct role_spec *b)
+/* The nodes of a role that its instances may use, in order. */
+struct names {
+    const char **items; /* owned; borrowed texts */
+    size_t n;
+};
+
+static int compare_names(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < a->n_nodes; i++)
-        for (uint32_t j = 0; j < b->n_nodes; j++)
-            if (streq(a->nodes[i], b->nodes[j]))
-                return true;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct names names_of(const struct role_spec *role)
+{
+    struct names names = { .items = xcalloc(role->n_nodes + 1U, sizeof(*names.items)),
+                           .n = MIN_OF(role->n_nodes, role->max) };
+
+    for (size_t i = 0; i < names.n; i++)
+        names.items[i] = role->nodes[i];
+    qsort(names.items, names.n, sizeof(*names.items), compare_names);
+    return names;
+}
+
+static bool share_a_node(const struct names *names, const struct role_spec *role)
+{
+    for (uint32_t i = 0; i < MIN_OF(role->n_nodes, role->max); i++) {
+        const char *name = role->nodes[i];
+
+        if (bsearch(&name, names->items, names->n, sizeof(*names->items), compare_names) != NULL)
+            return true;
+    }
     return false;
 }
 
@@ -48,6 +73,7 @@ int api_job_ports_check(const struct http_request *request, const struct cluster
     const char *given = http_request_query(request, "ports");
     const struct role_spec *role = listening_role(spec);
     const struct job *job;
+    struct names names;
 
     if (given == NULL)
         return 0;
@@ -55,18 +81,22 @@ int api_job_ports_check(const struct http_request *request, const struct cluster
         (void)edl_error_set(error, -EINVAL, "ports=%s is not known", given);
         return edl_error_remedy(error, "ports=own, or leave it out");
     }
+    if (role == NULL)
+        return 0;
+    names = names_of(role);
     DL_FOREACH2(cluster_active_jobs(cluster), job, active_next)
     {
         const struct role_spec *other = listening_role(job->spec);
 
-        if (role == NULL || other == NULL || !share_a_port(spec, job->spec) ||
-            !share_a_node(role, other))
+        if (other == NULL || !share_a_port(spec, job->spec) || !share_a_node(&names, other))
             continue;
+        free(names.items);
         (void)edl_error_at(error, -EEXIST, "/spec/port",
                            "job %s (%llu) has ports %u to %u on a node of this one",
                            job->spec->name, (unsigned long long)job->id, job->spec->port,
                            ports_end(job->spec) - 1);
         return edl_error_remedy(error, "give another port, %u or above", ports_end(job->spec));
     }
+    free(names.items);
     return 0;
 }

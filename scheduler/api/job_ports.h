@@ -15,6 +15,6 @@ struct job_spec;
 
 /* api_job_ports_check - with ?ports=own: -EEXIST, with remedy and a pointer to /spec/port, when a
  * job that is not over has one of these ports on one of these nodes; -EINVAL: another word. Without
- * it 0. O(jobs that are not over) */
+ * it 0. O(jobs that are not over, and the nodes that they name) */
 int api_job_ports_check(const struct http_request *request, const struct cluster *cluster,
                         const struct job_spec *spec, struct edl_error *error);

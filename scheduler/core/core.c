@@ -89,6 +89,7 @@ struct cluster *cluster_free(struct cluster *cluster)
 
     if (cluster == NULL)
         return NULL;
+    (void)planner_free(cluster->planner, cluster->config.policy); /* its queue refers to jobs */
     job_names_done(cluster);
     HASH_ITER(hh, cluster->jobs, job, next_job)
     {
@@ -106,7 +107,6 @@ struct cluster *cluster_free(struct cluster *cluster)
     holdings_done(&cluster->holdings);
     free(cluster->past_refusals);
     (void)goodput_families_free(cluster->families);
-    (void)planner_free(cluster->planner, cluster->config.policy);
     free(cluster->effects);
     free(cluster->facts);
     free(cluster);

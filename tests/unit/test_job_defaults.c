@@ -69,6 +69,31 @@ TEST(test_amounts_by_default)
     }
 }
 
+/* One that is away tells how large nodes are, but its memory counts only where it is alone. */
+TEST(test_amounts_by_default_of_nodes_that_are_away)
+{
+    const struct role_share nodes[] = {
+        { .cpu_millicores = 500, .memory_bytes = UINT64_C(1) << 30, .away = true },
+        { .cpu_millicores = 4000, .memory_bytes = UINT64_C(8) << 30, .away = true },
+        { .cpu_millicores = 2000, .memory_bytes = UINT64_C(8) << 30 },
+    };
+    static const struct {
+        size_t n_nodes;
+        uint64_t millicores, mib;
+    } rows[] = { { 1, 500, 960 }, { 2, 1000, 1920 }, { 3, 1000, 3840 } };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct job_spec *spec = read_good("name: a\nroles: [{role: w, command: [x]}]\n");
+        uint32_t cpu, memory;
+
+        job_spec_ask_by_default(spec, &(struct role_defaults){ 1000, 0 }, nodes, rows[i].n_nodes,
+                                &cpu, &memory);
+        assert_int_equal(spec->roles[0].cpu_millicores, rows[i].millicores);
+        assert_int_equal(spec->roles[0].memory_bytes, rows[i].mib << 20);
+        (void)job_spec_free(spec);
+    }
+}
+
 /* Where it does not say how much it needs, a gang without devices spreads. */
 TEST(test_who_spreads_by_default)
 {

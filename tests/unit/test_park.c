@@ -333,32 +333,60 @@ TEST(test_who_bears_no_failure_is_asked)
     }
 }
 
-/* It cannot be sent back, and nobody has seen how long its program takes. Then somebody has. */
-TEST(test_nobody_borrows_on_a_word)
+/* It cannot be sent back, so its loan would have no end, whatever is told or known of its length.
+ */
+TEST(test_nobody_lends_to_a_job_that_stays)
 {
+    struct job_spec *spec = world_command(world_spec("keeps", 1, 1, 4000, 0, 0), "program");
     struct world *w = begin();
-    struct job *brief[2], *lends = NULL;
+    struct job *lends = run_long(w, long_spec("long"));
+    struct job *brief;
 
-    for (int i = 0; i < 2; i++) {
-        struct job_spec *spec = world_command(world_spec("keeps", 1, 1, 4000, 0, 0), "program");
+    spec->expected_us = 10 * USEC_PER_SEC;
+    brief = world_submit(w, spec);
+    pass(w, TURN_S);
+    assert_int_equal(lends->n_parked, 0);
+    assert_int_equal(brief->state, JOB_QUEUED);
+    end(w);
+}
 
-        spec->expected_us = 10 * USEC_PER_SEC;
-        (void)snprintf(spec->name, sizeof spec->name, "keeps-%d", i);
-        lends = i == 0 ? run_long(w, long_spec("long")) : lends;
-        brief[i] = world_submit(w, spec);
-        pass(w, TURN_S);
-        assert_int_equal(lends->n_parked, i);
-        if (i == 1)
-            break;
-        assert_int_equal(brief[i]->state, JOB_QUEUED);
-        world_exit(w, world_live(lends, "trainer", 0), 0, 0);
-        pass(w, 4);
-        assert_int_equal(brief[i]->state, JOB_RUNNING);
-        world_exit(w, world_live(brief[i], "trainer", 0), 0, 0);
-        pass(w, 4);
-        lends = run_long(w, long_spec("again"));
-    }
-    assert_int_equal(brief[1]->state, JOB_RUNNING);
+/* It asks for more than others gave way for, or gave way itself for. */
+TEST(test_place_is_lost_with_another_request)
+{
+    const struct job_change more = { .scale = true, .min = 2, .max = 2 };
+    const struct job_change same = { .scale = true, .min = 1, .max = 1 };
+    struct world *w = begin();
+    struct job *lends = run_long(w, long_spec("long"));
+    struct job *brief = submit_short(w, "short");
+
+    pass(w, 8);
+    assert_int_equal(lends->parked_for, brief->id);
+    assert_int_equal(cluster_change_job(w->cluster, lends, &same, w->now, NULL), 0);
+    assert_int_equal(lends->parked_for, brief->id);
+    lends->spec->roles[0].max = 2;
+    assert_int_equal(cluster_change_job(w->cluster, lends, &more, w->now, NULL), 0);
+    assert_int_equal(lends->parked_for, 0);
+    end(w);
+}
+
+/* A borrower of a higher priority would take the room again at once. */
+TEST(test_a_loan_to_a_higher_priority_stays)
+{
+    struct job_spec *spec = world_command(saved_spec("urgent", 4000), "urgent");
+    struct world *w = begin();
+    struct job *lends = run_long(w, long_spec("long"));
+    struct job *urgent;
+
+    pass(w, 1000);
+    spec->expected_us = 10 * USEC_PER_SEC;
+    spec->priority = 1;
+    urgent = world_submit(w, spec);
+    pass(w, 8);
+    assert_int_equal(lends->parked_for, urgent->id);
+    pass(w, 3 * TURN_S);
+    assert_int_equal(urgent->state, JOB_RUNNING);
+    assert_int_equal(urgent->n_parked, 0);
+    assert_false(lends->goes_first);
     end(w);
 }
 

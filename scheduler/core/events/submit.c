@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "scheduler/core/events/after_resolve.h"
+#include "scheduler/core/learn/job_turn.h"
 #include "scheduler/core/model/after.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
@@ -308,6 +309,17 @@ static void prioritise(struct cluster *cluster, struct job *job, int32_t priorit
     job->spec->priority = priority;
 }
 
+/* Others gave way for what it asked for then, or it for them. */
+static void lose_place(struct cluster *cluster, struct job *job)
+{
+    if (job->state != JOB_QUEUED || (!job->goes_first && job->parked_for == 0))
+        return;
+    job->goes_first = false;
+    job->parked_for = 0;
+    job_take_turn(cluster, job);
+    effect_save_job(cluster, job);
+}
+
 static int check_change(const struct job *job, const struct job_change *change, int role,
                         struct edl_error *error)
 {
@@ -330,15 +342,19 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
 {
     int role = job_spec_role(job->spec, change->role != NULL ? change->role : "trainer");
     int r = check_change(job, change, role, error);
+    bool asks_for_more;
 
     if (r < 0)
         return r;
+    asks_for_more = change->scale && change->min > job->spec->roles[role].min;
     if (job->state == JOB_QUEUED)
         job_unfile(cluster, job); /* it asks for something else from now on */
     if (change->scale)
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
+    if (change->prioritise || asks_for_more)
+        lose_place(cluster, job);
     if (job->state == JOB_QUEUED && job->n_waits == 0)
         job_file(cluster, job);
     job_touch(cluster, job);

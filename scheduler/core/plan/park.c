@@ -26,7 +26,6 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/deadline.h"
-#include "scheduler/core/learn/job_turn.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
@@ -51,7 +50,7 @@
 #define JOBS_LOOKED_AT 128 /* of a class */
 #define DONORS_MAX 16
 #define DONORS_LOOKED_AT 64 /* those that lose least */
-#define FIRST_MAX 8         /* jobs that others gave way for and that have not started */
+#define LEAVING_MAX 8       /* jobs that stop for others */
 
 struct started {
     struct job *job;
@@ -74,14 +73,14 @@ struct waiter {
     double length_s;
 };
 
-static unsigned count_first(const struct cluster *cluster)
+/* Jobs that are on their way to the queue for others. */
+static unsigned count_leaving(const struct cluster *cluster)
 {
     const struct job *job;
     unsigned n = 0;
 
     DL_FOREACH2(cluster->active, job, active_next)
-    n += job->goes_first && job->filed &&
-         (job->plan.queue_class == NULL || !job->plan.queue_class->never);
+    n += job->state == JOB_STOPPING && job->parked_for != 0;
     return n;
 }
 
@@ -303,14 +302,8 @@ static bool waits_for_ends(const struct job *job)
            job->plan.verdict == VERDICT_YIELDS;
 }
 
-/* Its loan has an end: it can be sent back, or how long its program takes has been seen. A length
- * that its owner tells is none. */
-static bool may_borrow(const struct look *look, const struct job *job)
-{
-    return may_stop(job) || job_length_is_seen(look->plan->cluster, job);
-}
-
-/* The shortest of those that ask for the same. NULL: none may borrow */
+/* The shortest of those that ask for the same and can be sent back: a loan has an end. NULL: there
+ * is none */
 static void choose_waiter(const struct look *look, const struct queue_class *class,
                           struct waiter *waiter)
 {
@@ -319,7 +312,7 @@ static void choose_waiter(const struct look *look, const struct queue_class *cla
     for (unsigned i = 0; i < JOBS_LOOKED_AT && job != NULL; i++, job = job->plan.class_next) {
         double length_s = park_length_s(look->plan, job, look->again_s);
 
-        if ((waiter->job != NULL && length_s >= waiter->length_s) || !may_borrow(look, job))
+        if ((waiter->job != NULL && length_s >= waiter->length_s) || !may_stop(job))
             continue;
         waiter->job = job;
         waiter->length_s = length_s;
@@ -393,6 +386,7 @@ static struct started *overdue(struct look *look, const struct job *lender)
     struct started *started = job != NULL ? find_started(look, job) : NULL;
 
     if (started == NULL || !stands(job) || !may_stop(job) ||
+        job->spec->priority > lender->spec->priority || job->plan.group != lender->plan.group ||
         started->facts.ran_s < park_loan_s(look->plan, job, look->again_s))
         return NULL;
     return started;
@@ -446,7 +440,7 @@ void plan_park(struct plan *plan)
     if (!planner->park_due || cluster->queue_moves)
         return;
     planner->park_due = false;
-    if (count_first(cluster) >= FIRST_MAX)
+    if (count_leaving(cluster) >= LEAVING_MAX)
         return;
     look_around(&look);
     if (call_back(&look)) {

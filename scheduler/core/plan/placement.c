@@ -302,11 +302,28 @@ void place_in(struct capacity *capacity, struct room *room, const struct demand 
     }
 }
 
-static bool is_in_use(const struct room *room, const void *userdata)
+static bool is_in_use(const struct room *room)
 {
-    (void)userdata;
     return room->later.cpu_millicores < room->facts.most.cpu_millicores ||
            room->later.memory_bytes < room->facts.most.memory_bytes;
+}
+
+/* Rooms of which nothing is taken, as many as are wanted. */
+struct idle {
+    const struct capacity *capacity; /* borrowed */
+    const struct want *want;         /* borrowed */
+    bool now;
+    struct room **rooms; /* owned */
+    uint32_t n, wanted;
+};
+
+static bool note_idle(struct room *room, void *userdata)
+{
+    struct idle *idle = userdata;
+
+    if (!is_in_use(room) && room_fits(idle->capacity, room, idle->want, idle->now))
+        idle->rooms[idle->n++] = room;
+    return idle->n < idle->wanted;
 }
 
 /* Each instance of a role that asks for it has an idle node to itself. Nothing of a node in use is
@@ -314,24 +331,24 @@ static bool is_in_use(const struct room *room, const void *userdata)
 static bool place_spread(struct capacity *capacity, const struct demand *demands, size_t n,
                          bool now, struct placed *placed)
 {
-    size_t mark = capacity_mark(capacity);
-    struct want want = demands[0].want;
+    const struct demand *demand = &demands[0];
+    struct idle idle = {
+        .capacity = capacity, .want = &demand->want, .now = now, .wanted = demand->count
+    };
 
-    if (n != 1 || !demands[0].spread || demands[0].count < 2)
+    if (n != 1 || !demand->spread || demand->count < 2)
         return false;
-    want.avoids = is_in_use;
-    for (uint32_t i = 0; i < demands[0].count; i++) {
-        struct room *room = capacity_best_fit(capacity, &want, now);
-
-        if (room == NULL) {
-            capacity_roll_back(capacity, mark);
-            return false;
-        }
-        capacity_take(capacity, room, &want.need, now);
+    idle.rooms = xcalloc(demand->count, sizeof(*idle.rooms));
+    capacity_each_open(capacity, &demand->want.need, now, note_idle, &idle);
+    for (uint32_t i = 0; idle.n == idle.wanted && i < idle.n; i++) {
+        capacity_take(capacity, idle.rooms[i], &demand->want.need, now);
         if (placed != NULL)
-            placed[i] = (struct placed){ .room = room, .role = demands[0].role, .need = want.need };
+            placed[i] = (struct placed){ .room = idle.rooms[i],
+                                         .role = demand->role,
+                                         .need = demand->want.need };
     }
-    return true;
+    free(idle.rooms);
+    return idle.n == idle.wanted;
 }
 
 static bool place_all(struct capacity *capacity, const struct demand *demands, size_t n, bool now,

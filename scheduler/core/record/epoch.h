@@ -23,7 +23,7 @@ struct epoch_numbers {
 
 /* epoch_first_job - where jobs go on at now_us of the wall clock
  * People type these numbers, so they stay short: the next round thousand behind ten times as many
- * jobs as came in an equal time before; 1000 at least, LOST_JOBS_MOST (cluster.h) at most. */
+ * jobs as came in an equal time in the mean; 1000 at least, LOST_JOBS_MOST (cluster.h) at most. */
 uint64_t epoch_first_job(const struct epoch_known *known, uint64_t now_us);
 
 /* epoch_first_incarnation - epoch: seconds. Should more jobs have come than that, the second one of
