@@ -26,6 +26,7 @@
 #include "scheduler/core/model/node_starts.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/planner_copy.h"
 #include "scheduler/core/record/clone.h"
@@ -94,6 +95,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     HASH_ITER(hh, cluster->jobs, job, next_job)
     {
         HASH_DEL(cluster->jobs, job);
+        planned_free(job);
         job_free(job);
     }
     machines_free(cluster);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/core/plan/planned.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"
@@ -52,7 +53,7 @@ static void begin(struct stage *s, const struct policy *policy)
     /* places are chosen when somebody behind it might take them */
     (void)world_submit(s->w, on_node(world_spec("behind", 1, 1, 4000, 0, 0), "x"));
     world_run(s->w, 2);
-    assert_int_equal(s->gang->plan.n_places, 1);
+    assert_int_equal(planned_is(s->gang)->n_places, 1);
 }
 
 static void end(struct stage *s)
@@ -102,7 +103,7 @@ TEST(test_who_is_there_grows_no_further)
     world_run(w, 2);
     (void)world_submit(w, world_spec("behind", 1, 1, 3000, 0, 0));
     world_run(w, 2);
-    assert_int_equal(gang->plan.n_places, 1);
+    assert_int_equal(planned_is(gang)->n_places, 1);
     assert_int_equal(cluster_scale_job(w->cluster, elastic, "trainer", 2, 8, w->now, NULL), 0);
     world_run(w, 6);
     assert_int_equal(job_count_running(elastic, 0), 2);

@@ -8,6 +8,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/planned.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -34,11 +35,11 @@ TEST(test_places_are_kept_only_while_promised)
     assert_int_equal(job_count_running(elastic, 0), 10);
     gang = world_submit(w, world_spec("gang", 1, 1, 5000, 0, 0));
     assert_true(gang->plan.promised);
-    assert_non_null(gang->plan.places);
+    assert_non_null(planned_is(gang)->places);
     w->agents[0].silent = true;
     world_advance(w, 40 * USEC_PER_SEC);
     assert_says(gang, "no-nodes", "");
-    assert_null(gang->plan.places);
+    assert_null(planned_is(gang)->places);
     assert_int_equal(cluster_remove_node(w->cluster, cluster_node(w->cluster, "node-0"), w->now,
                                          NULL),
                      0);
@@ -67,7 +68,7 @@ TEST(test_who_loses_its_promise_is_told)
     assert_false(first->plan.promised);
     assert_false(second->plan.promised);
     assert_says(second, "queued", "behind 1 job that asks for the same");
-    assert_null(second->plan.places);
+    assert_null(planned_is(second)->places);
     world_free(w);
 }
 
@@ -425,7 +426,7 @@ TEST(test_beside_what_is_kept_others_start)
     world_run(w, 2);
     five = world_submit(w, world_spec("five", 1, 1, 5000, 0, 0));
     assert_int_equal(five->state, JOB_QUEUED);
-    assert_int_equal(big->plan.n_places, 2);
+    assert_int_equal(planned_is(big)->n_places, 2);
     world_exit(w, world_live(jobs[0], "trainer", 0), 0, 0);
     world_run(w, 4);
     assert_int_equal(five->state, JOB_QUEUED);
@@ -462,9 +463,9 @@ TEST(test_hold_goes_where_it_can_work)
     small = cluster_find_job(w->cluster, "small");
     big = cluster_find_job(w->cluster, "big");
     assert_int_equal(small->state, JOB_QUEUED);
-    assert_non_null(big->plan.places);
+    assert_non_null(planned_is(big)->places);
     world_replan(w);
-    assert_int_equal(cluster_set_node_state(w->cluster, big->plan.places[0].room->node,
+    assert_int_equal(cluster_set_node_state(w->cluster, planned_is(big)->places[0].room->node,
                                             NODE_CORDONED, w->now, NULL),
                      0);
     world_run(w, 2);

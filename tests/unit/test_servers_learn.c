@@ -13,7 +13,6 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/servers.h"
 #include "tests/unit/servers_world.h"
@@ -279,7 +278,7 @@ TEST(test_searches_for_more_servers_are_not_counted)
     assert_true(plan_promise_servers(&plan, job, demands, gang_demands(job->spec, demands)));
     assert_int_equal(plan.searches, SEARCHES_MAX);
     capacity_roll_back(&w->cluster->planner->rooms, mark);
-    job_forget_places(job);
+    plan_forget_places(job);
     end(w);
 }
 

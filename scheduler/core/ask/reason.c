@@ -30,6 +30,7 @@
 #include "scheduler/core/ask/pin_wait.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/fits.h"
@@ -277,8 +278,8 @@ static struct name_list nodes_held(const struct job *held)
 {
     struct name_list nodes = { .n = 0 };
 
-    for (size_t i = 0; i < held->plan.n_places; i++)
-        list_add(&nodes, held->plan.places[i].room->name);
+    for (size_t i = 0; i < planned_is(held)->n_places; i++)
+        list_add(&nodes, planned_is(held)->places[i].room->name);
     return nodes;
 }
 
@@ -292,8 +293,8 @@ static void say_held(const struct job *job, char *buffer, size_t size)
     char job_names[96];
     size_t used = say_need(job, buffer, size);
 
-    for (size_t i = 0; i < job->plan.n_places; i++) {
-        DL_FOREACH2(job->plan.places[i].room->node->processes, process, node_next)
+    for (size_t i = 0; i < planned_is(job)->n_places; i++) {
+        DL_FOREACH2(planned_is(job)->places[i].room->node->processes, process, node_next)
         {
             if (process->job->plan.yield_role != process->role + 1)
                 list_add(&jobs, process->job->spec->name);
@@ -381,12 +382,13 @@ static uint32_t count_stopping(const struct job *job)
 {
     uint32_t n_stopping = 0;
 
-    for (size_t i = 0; i < job->plan.n_places; i++) {
-        const struct node *node = job->plan.places[i].room->node;
+    for (size_t i = 0; i < planned_is(job)->n_places; i++) {
+        const struct node *node = planned_is(job)->places[i].room->node;
         const struct process *process;
         size_t before = 0;
 
-        while (before < i && job->plan.places[before].room != job->plan.places[i].room)
+        while (before < i &&
+               planned_is(job)->places[before].room != planned_is(job)->places[i].room)
             before++;
         if (before < i)
             continue; /* counted */

@@ -346,7 +346,7 @@ static int check_queue(const struct cluster *cluster, struct edl_error *error)
         struct turn last = { 0 };
         uint32_t n = 0;
 
-        DL_FOREACH2(class->jobs, job, plan.class_next)
+        DL_FOREACH2(class->jobs, job, planned->class_next)
         {
             const struct turn turn = queue_turn(queue, job);
 
@@ -356,7 +356,7 @@ static int check_queue(const struct cluster *cluster, struct edl_error *error)
             last = turn;
             n++;
             promised += job->plan.promised;
-            if (job->plan.places != NULL && !job->plan.promised && job != queue->held)
+            if (planned_is(job)->places != NULL && !job->plan.promised && job != queue->held)
                 return BROKEN("job %s keeps places that it is not promised", job->spec->name);
         }
         if (n != class->n_jobs)

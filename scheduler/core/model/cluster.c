@@ -50,9 +50,7 @@ void job_free(struct job *job)
     free(job->dataset_digest);
     rendezvous_free(job); /* before the spec: it says how many roles there are */
     free(job->plan.why);
-    free(job->plan.places);
     job_hasty_forget(job);
-    free(job->plan.reserved);
     free(job->planned);
     free(job->after);
     (void)job_spec_free(job->spec);

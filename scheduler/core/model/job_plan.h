@@ -12,7 +12,6 @@
 
 struct hasty;
 struct job;
-struct placed;
 struct queue_class;
 
 /* The last reason of a waiting job, so that it is told again only when that changes. */
@@ -41,12 +40,10 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     bool touched; /* something of it changed since it was last looked at */
     bool lacking; /* it is started and has less than it must have */
     bool known_to_policy;
-    bool promised;      /* room is being made for its gang */
-    bool start_failed;  /* on a node, for the fault of that; none was seen to run since */
-    bool start_doubted; /* likewise, for a fault that may be its own; none was proved to run */
-    bool settled;       /* it is over, and its user's bill has all of its cost (plan/shares.c) */
-    uint8_t fits_ever;  /* enum queue_fit: on empty nodes, which offer what they did in: */
-    uint64_t fits_version;
+    bool promised;       /* room is being made for its gang */
+    bool start_failed;   /* on a node, for the fault of that; none was seen to run since */
+    bool start_doubted;  /* likewise, for a fault that may be its own; none was proved to run */
+    bool settled;        /* it is over, and its user's bill has all of its cost (plan/shares.c) */
     uint32_t surplus;    /* how many of its instances could be shrunk away */
     uint32_t yield_role; /* 1 + the role of which instances could be shrunk away; 0: none */
     enum queue_verdict verdict;
@@ -65,10 +62,6 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     struct queue_class *queue_class; /* the waiting jobs that ask for the same; NULL: not queued */
     uint64_t servers_until_us; /* others were asked to give way for more parameter servers, once,
                                 * and are waited for until then; 0: they were not */
-    struct placed *places; /* where: the places that it is promised again if they can be; owned */
-    size_t n_places;
-    struct placed *reserved; /* of a started job: the places of its lacking instances; owned */
-    size_t n_reserved;
     struct exchange exchange;
     struct hasty *hasty; /* where its processes end at once (job_hasty.c); owned */
     uint32_t n_hasty;
@@ -77,5 +70,4 @@ struct job_plan { /* the small ones first: there are as many of these as jobs wa
     char *why; /* the last decision about its size: "code: sentence"; NULL: it was told; owned */
     struct job *touched_next, *touched_prev;
     struct job *lacking_next, *lacking_prev;
-    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
 };

@@ -4,8 +4,6 @@
  * A mark on each such job and their number, and no order: a plan files them (plan/filing.c). */
 #include "scheduler/core/model/waiting.h"
 
-#include <stdlib.h>
-
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
@@ -19,13 +17,6 @@ void job_file(struct cluster *cluster, struct job *job)
         cluster->first_queued = job;
 }
 
-void job_forget_places(struct job *job)
-{
-    free(job->plan.places);
-    job->plan.places = NULL;
-    job->plan.n_places = 0;
-}
-
 void job_unfile(struct cluster *cluster, struct job *job)
 {
     if (!job->filed)
@@ -34,8 +25,6 @@ void job_unfile(struct cluster *cluster, struct job *job)
     cluster->n_filed--;
     cluster->files_changed = true;
     job->plan.verdict = VERDICT_NONE;
-    job->plan.fits_version = 0;
-    job_forget_places(job);
     if (!job->plan.promised)
         return;
     job->plan.promised = false;

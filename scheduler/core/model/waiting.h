@@ -13,6 +13,3 @@ struct job;
  * promised to it any more. Both O(1) */
 void job_file(struct cluster *cluster, struct job *job);
 void job_unfile(struct cluster *cluster, struct job *job);
-
-/* job_forget_places - where room was being made for it */
-void job_forget_places(struct job *job);

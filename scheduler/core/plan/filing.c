@@ -171,14 +171,18 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 
     if (class == NULL)
         class = class_new(queue, job, share, digest);
-    DL_APPEND2(class->jobs, job, plan.class_prev, plan.class_next);
+    if (job->plan.verdict == VERDICT_NONE) { /* what was found of it is over */
+        plan_forget_places(job);
+        planned_of(job)->fits_version = 0;
+    }
     planned_of(job)->before = class->n_jobs++;
+    DL_APPEND2(class->jobs, job, planned->class_prev, planned->class_next);
     job->plan.queue_class = class;
     queue->n_jobs++;
     class->told_never = class->told_never || job->plan.verdict == VERDICT_NEVER;
-    if (job->plan.fits_version == cluster->offers_version) {
-        class->fits_version = job->plan.fits_version;
-        class->fits_ever = job->plan.fits_ever;
+    if (planned_is(job)->fits_version == cluster->offers_version) {
+        class->fits_version = planned_is(job)->fits_version;
+        class->fits_ever = planned_is(job)->fits_ever;
     }
 }
 
@@ -189,7 +193,7 @@ static void tell_new(struct cluster *cluster, const struct queue_class *class)
     bool passed = first != NULL && first->plan.verdict == VERDICT_NONE;
     struct job *job;
 
-    DL_FOREACH2(class->jobs, job, plan.class_next)
+    DL_FOREACH2(class->jobs, job, planned->class_next)
     {
         if (job == first || job->plan.promised)
             continue;
@@ -207,7 +211,7 @@ static void open_class(struct cluster *cluster, struct queue_class *class)
     struct job *next = class->jobs;
 
     while (next != NULL && next->plan.promised)
-        next = next->plan.class_next;
+        next = next->planned->class_next;
     class->never = class->told_never && class->fits_ever == FIT_NEVER &&
                    class->fits_version == cluster->offers_version;
     queue_open(&cluster->planner->queue, class, class->never ? class->jobs : next);

@@ -12,6 +12,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/rooms.h"
 
@@ -87,8 +88,8 @@ enum queue_fit queue_fits_ever(const struct cluster *cluster, struct queue_class
         class->fits_version = cluster->offers_version;
     }
     if (class->jobs != NULL) { /* for the next plan */
-        class->jobs->plan.fits_ever = class->fits_ever;
-        class->jobs->plan.fits_version = class->fits_version;
+        planned_of(class->jobs)->fits_ever = class->fits_ever;
+        planned_of(class->jobs)->fits_version = class->fits_version;
     }
     return class->fits_ever;
 }

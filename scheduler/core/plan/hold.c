@@ -18,7 +18,6 @@
  * the gang when places are chosen, which passes by those that cannot be better than the best one so
  * far, and one change of the index for each place. Held room stays in the index between plans: a
  * switch (capacity.holding) says whether searches see it. */
-#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/hold.h"
 
 #include <stdlib.h>
@@ -34,6 +33,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/fits.h"
@@ -206,23 +206,23 @@ static bool choose(const struct plan *plan, struct job *job)
     if (size == 0 || size > SIZE_MAX_HELD || capacity_n_rooms(rooms) == 0)
         return false;
     demands_hardest_first(demands, n, packed);
-    job->plan.places = xcalloc(size, sizeof *job->plan.places);
-    job->plan.n_places = size;
-    if (!choose_among(&search, rooms, packed, n, job->plan.places))
-        job_forget_places(job);
+    planned_of(job)->places = xcalloc(size, sizeof *planned_is(job)->places);
+    planned_of(job)->n_places = size;
+    if (!choose_among(&search, rooms, packed, n, planned_is(job)->places))
+        plan_forget_places(job);
     for (size_t i = 0; i < search.n; i++)
         search.items[i].room->noted = 0;
     free(search.items);
-    return job->plan.places != NULL;
+    return planned_is(job)->places != NULL;
 }
 
 static bool is_kept_for(const struct queue *queue, const struct job *job)
 {
-    bool same = queue->n_kept == job->plan.n_places;
+    bool same = queue->n_kept == planned_is(job)->n_places;
 
     for (size_t i = 0; same && i < queue->n_kept; i++)
-        same = queue->kept[i].room == job->plan.places[i].room &&
-               resources_equal(&queue->kept[i].need, &job->plan.places[i].need);
+        same = queue->kept[i].room == planned_is(job)->places[i].room &&
+               resources_equal(&queue->kept[i].need, &planned_is(job)->places[i].need);
     return same;
 }
 
@@ -241,14 +241,14 @@ void plan_hold_drop(struct planner *planner)
 static void keep(struct planner *planner, const struct job *job)
 {
     struct queue *queue = &planner->queue;
-    size_t n = job->plan.n_places;
+    size_t n = planned_is(job)->n_places;
 
     if (is_kept_for(queue, job))
         return;
     plan_hold_drop(planner);
     queue->kept = xcalloc(n, sizeof *queue->kept);
     queue->n_kept = n;
-    memcpy(queue->kept, job->plan.places, n * sizeof *queue->kept);
+    memcpy(queue->kept, planned_is(job)->places, n * sizeof *queue->kept);
     for (size_t i = 0; i < n; i++)
         capacity_hold(&planner->rooms, queue->kept[i].room, &queue->kept[i].need, 1);
 }
@@ -268,11 +268,11 @@ static bool holds(const struct room *room, bool anew)
 
 bool plan_hold_works(struct planner *planner, const struct job *job, bool anew)
 {
-    const struct placed *places = job->plan.places;
+    const struct placed *places = planned_is(job)->places;
     bool works = true;
 
     keep(planner, job);
-    for (size_t i = 0; works && i < job->plan.n_places; i++)
+    for (size_t i = 0; works && i < planned_is(job)->n_places; i++)
         works = holds(places[i].room, anew);
     return works;
 }
@@ -319,7 +319,8 @@ void plan_hold(struct plan *plan, struct queue_class *class, const struct demand
 
     if (held == NULL || held == class->next || plan->planner->rooms.holding)
         return;
-    if (held->plan.places == NULL && !queue->hold_tried && might_start(plan, class, demands, n)) {
+    if (planned_is(held)->places == NULL && !queue->hold_tried &&
+        might_start(plan, class, demands, n)) {
         queue->hold_tried = true;
         choose_for(plan, held);
     }
@@ -330,7 +331,7 @@ void plan_hold_on(struct plan *plan)
 {
     const struct job *held = plan->planner->queue.held;
 
-    if (held == NULL || held->plan.places == NULL)
+    if (held == NULL || planned_is(held)->places == NULL)
         return;
     keep(plan->planner, held);
     plan->planner->rooms.holding = true;
@@ -344,8 +345,8 @@ void plan_hold_off(struct plan *plan)
 /* Some instance of it finds room where it is kept, elastic jobs there given way. */
 static bool is_kept(const struct job *held, const struct want *want)
 {
-    for (size_t i = 0; i < held->plan.n_places; i++) {
-        const struct room *room = held->plan.places[i].room;
+    for (size_t i = 0; i < planned_is(held)->n_places; i++) {
+        const struct room *room = planned_is(held)->places[i].room;
         struct resources have = room->later;
 
         resources_add(&have, &room->facts.yield, 1);
@@ -362,7 +363,7 @@ bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
     bool kept[JOB_ROLES_MAX];
     bool any = false;
 
-    if (held == NULL || held->plan.places == NULL)
+    if (held == NULL || planned_is(held)->places == NULL)
         return false;
     /* the room kept from it may be less by now: it was told, and that is no news */
     if (job->plan.verdict == VERDICT_YIELDS)

@@ -40,6 +40,7 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/rooms.h"
@@ -309,7 +310,7 @@ static void choose_waiter(const struct look *look, const struct queue_class *cla
 {
     struct job *job = class->next;
 
-    for (unsigned i = 0; i < JOBS_LOOKED_AT && job != NULL; i++, job = job->plan.class_next) {
+    for (unsigned i = 0; i < JOBS_LOOKED_AT && job != NULL; i++, job = job->planned->class_next) {
         double length_s = park_length_s(look->plan, job, look->again_s);
 
         if ((waiter->job != NULL && length_s >= waiter->length_s) || !may_stop(job))

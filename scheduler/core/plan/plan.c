@@ -16,7 +16,6 @@
  * times that, 2 s at most (cluster_plan_took). What costs more than a look is done for jobs that
  * were touched (job_touch), by an event or by the plan: the policy is told of them, and they are
  * settled. */
-#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/plan.h"
 
 #include <utlist.h>
@@ -34,6 +33,7 @@
 #include "scheduler/core/plan/drain.h"
 #include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/park.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/repair.h"
@@ -76,9 +76,9 @@ static void forget_removed_nodes(struct cluster *cluster)
         return;
     capacity_roll_back(&planner->rooms, 0);
     for (size_t i = 0; i < planner->queue.n_promised; i++)
-        job_forget_places(planner->queue.promised[i]);
+        plan_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
-        job_forget_places(planner->queue.held);
+        plan_forget_places(planner->queue.held);
     DL_FOREACH2(cluster->lacking, job, plan.lacking_next)
     plan_reserve_forget(job);
     plan_hold_drop(planner);

@@ -3,14 +3,23 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/speed/servers.h"
 
 struct job;
+struct placed;
 
 struct planned {
+    struct job *class_next, *class_prev; /* queue_class->jobs, by turn */
+    struct placed *places; /* where: the places that it is promised again if they can be; owned */
+    size_t n_places;
+    struct placed *reserved; /* of a started job: the places of its lacking instances; owned */
+    size_t n_reserved;
+    uint8_t fits_ever; /* enum queue_fit: on empty nodes, which offer what they did in: */
+    uint64_t fits_version;
     bool told;               /* it is in planner->told */
     bool held_back;          /* the room is there but for the load of stopping processes */
     bool drain_stays;        /* the finding of drain_pass: nobody stands in for a leaving process */
@@ -25,3 +34,8 @@ struct planned {
 /* planned_of - to change it; new if there is none. planned_is - to read it */
 struct planned *planned_of(struct job *job);
 const struct planned *planned_is(const struct job *job);
+
+/* plan_forget_places - where room was being made for it
+ * planned_free - all that is remembered of it */
+void plan_forget_places(struct job *job);
+void planned_free(struct job *job);

@@ -36,16 +36,20 @@ static struct placed *copy_places(struct cluster *copy, const struct cluster *cl
 static void copy_job(struct cluster *copy, const struct cluster *cluster, const struct job *job)
 {
     struct job *to = cluster_job(copy, job->id);
+    struct planned *its;
 
-    if (to == NULL)
-        return; /* it is over */
-    planned_of(to)->stuck_since_us = planned_is(job)->stuck_since_us;
-    planned_of(to)->held_back = planned_is(job)->held_back;
-    planned_of(to)->servers = planned_is(job)->servers;
-    to->plan.places =
-        copy_places(copy, cluster, job->plan.places, job->plan.n_places, &to->plan.n_places);
-    to->plan.reserved =
-        copy_places(copy, cluster, job->plan.reserved, job->plan.n_reserved, &to->plan.n_reserved);
+    if (to == NULL || job->planned == NULL)
+        return; /* it is over, or no plan has seen it */
+    its = planned_of(to);
+    its->stuck_since_us = job->planned->stuck_since_us;
+    its->held_back = job->planned->held_back;
+    its->servers = job->planned->servers;
+    its->fits_ever = job->planned->fits_ever;
+    its->fits_version = job->planned->fits_version;
+    its->places =
+        copy_places(copy, cluster, job->planned->places, job->planned->n_places, &its->n_places);
+    its->reserved = copy_places(copy, cluster, job->planned->reserved, job->planned->n_reserved,
+                                &its->n_reserved);
 }
 
 /* The room itself is reserved when the copy goes through its queue, which its first plan does. */

@@ -86,8 +86,12 @@ void queue_forget(struct queue *queue)
 
     HASH_ITER(hh, queue->classes, class, next)
     {
-        DL_FOREACH_SAFE2(class->jobs, job, next_job, plan.class_next)
-        job->plan.queue_class = NULL;
+        DL_FOREACH_SAFE2(class->jobs, job, next_job, planned->class_next)
+        {
+            job->plan.queue_class = NULL;
+            if (!job->filed)
+                plan_forget_places(job);
+        }
         HASH_DEL(queue->classes, class);
         free(class->demands);
         free(class);
@@ -260,13 +264,14 @@ void queue_leave(struct cluster *cluster, struct job *job)
     bool changed = cluster->files_changed;
 
     if (class->next == job)
-        queue_open(queue, class, job->plan.class_next);
-    DL_DELETE2(class->jobs, job, plan.class_prev, plan.class_next);
+        queue_open(queue, class, job->planned->class_next);
+    DL_DELETE2(class->jobs, job, planned->class_prev, planned->class_next);
     class->n_jobs--;
     class->n_left++;
     queue->n_jobs--;
     share_leave(class->share);
     job->plan.queue_class = NULL;
+    plan_forget_places(job);
     job_unfile(cluster, job);
     cluster->files_changed = changed; /* that is all of it */
 }
@@ -277,7 +282,7 @@ void queue_promise(struct cluster *cluster, struct job *job)
 
     queue->promised[queue->n_promised++] = job;
     job->plan.promised = true;
-    queue_open(queue, job->plan.queue_class, job->plan.class_next);
+    queue_open(queue, job->plan.queue_class, job->planned->class_next);
     plan_touch(cluster, job);
 }
 
@@ -288,7 +293,7 @@ void queue_set_never(struct cluster *cluster, struct queue_class *class)
     class->never = class->told_never = true;
     queue_open(&cluster->planner->queue, class, class->jobs);
     /* linear in its jobs, once: it is the truth about each of them */
-    DL_FOREACH2(class->jobs, job, plan.class_next)
+    DL_FOREACH2(class->jobs, job, planned->class_next)
     queue_tell(cluster, job, VERDICT_NEVER);
 }
 
@@ -297,7 +302,7 @@ void queue_tell_hope(struct cluster *cluster, struct queue_class *class)
     struct job *job;
 
     class->told_never = false;
-    DL_FOREACH2(class->jobs, job, plan.class_next)
+    DL_FOREACH2(class->jobs, job, planned->class_next)
     if (job != class->next)
         queue_tell(cluster, job, VERDICT_BEHIND);
 }

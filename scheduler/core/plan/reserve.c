@@ -13,18 +13,21 @@
 
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/model/job.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 
 void plan_reserve_begin(struct plan *plan, struct job *job)
 {
-    plan->before = job->plan.reserved;
-    plan->n_before = job->plan.n_reserved;
+    struct planned *its = planned_of(job);
+
+    plan->before = its->reserved;
+    plan->n_before = its->n_reserved;
     plan->at_before = 0;
-    job->plan.reserved = NULL;
-    job->plan.n_reserved = 0;
+    its->reserved = NULL;
+    its->n_reserved = 0;
 }
 
 void plan_reserve_end(struct plan *plan)
@@ -52,7 +55,7 @@ struct room *plan_reserved_before(struct plan *plan, uint32_t role, const struct
 
 void plan_reserve(struct plan *plan, struct job *job, const struct placed *place)
 {
-    struct job_plan *its = &job->plan;
+    struct planned *its = planned_of(job);
 
     capacity_take(&plan->planner->rooms, place->room, &place->need, false);
     its->reserved = xreallocarray(its->reserved, its->n_reserved + 1, sizeof *its->reserved);
@@ -61,7 +64,9 @@ void plan_reserve(struct plan *plan, struct job *job, const struct placed *place
 
 void plan_reserve_forget(struct job *job)
 {
-    free(job->plan.reserved);
-    job->plan.reserved = NULL;
-    job->plan.n_reserved = 0;
+    struct planned *its = planned_of(job);
+
+    free(its->reserved);
+    its->reserved = NULL;
+    its->n_reserved = 0;
 }

@@ -8,7 +8,7 @@
  *
  * Cost of an instance that needs victims: the index names only nodes on which those who could give
  * way hold enough; of them CANDIDATES_MAX are looked at, each with its own processes. */
-#include "scheduler/core/model/waiting.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/room.h"
 
 #include <stdio.h>
@@ -247,10 +247,10 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
 /* Places in a row, from that one on, of one role in one room: as good as one for the sum. */
 static size_t count_alike(const struct job *job, size_t first)
 {
-    const struct placed *places = job->plan.places;
+    const struct placed *places = planned_is(job)->places;
     size_t n = 1;
 
-    while (first + n < job->plan.n_places && places[first + n].room == places[first].room &&
+    while (first + n < planned_is(job)->n_places && places[first + n].room == places[first].room &&
            places[first + n].role == places[first].role &&
            resources_equal(&places[first + n].need, &places[first].need))
         n++;
@@ -265,11 +265,11 @@ bool plan_keep_places(struct plan *plan, const struct job *job, bool now)
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
     bool holding = rooms->holding;
-    bool fits = job->plan.n_places > 0;
+    bool fits = planned_is(job)->n_places > 0;
 
     rooms->holding = false;
-    for (size_t i = 0, n; fits && i < job->plan.n_places; i += n) {
-        const struct placed *place = &job->plan.places[i];
+    for (size_t i = 0, n; fits && i < planned_is(job)->n_places; i += n) {
+        const struct placed *place = &planned_is(job)->places[i];
         struct want want = want_of(job, place->role);
 
         n = count_alike(job, i);
@@ -324,9 +324,9 @@ static void keep(struct plan *plan, struct job *job, struct placed *take_placed,
     }
     for (size_t i = 0; i < size; i++)
         capacity_take(&plan->planner->rooms, take_placed[i].room, &take_placed[i].need, false);
-    job_forget_places(job);
-    job->plan.places = take_placed;
-    job->plan.n_places = size;
+    plan_forget_places(job);
+    planned_of(job)->places = take_placed;
+    planned_of(job)->n_places = size;
 }
 
 bool plan_make_room(struct plan *plan, struct job *job, const struct demand *demands, size_t n)

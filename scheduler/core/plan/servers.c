@@ -250,7 +250,9 @@ static uint32_t count_servers(const struct job *job, const struct placed *placed
 
 size_t plan_promised_servers(const struct job *job, size_t gang)
 {
-    return plan_more_servers(job) > 0 && job->plan.n_places > gang ? job->plan.n_places - gang : 0;
+    return plan_more_servers(job) > 0 && planned_is(job)->n_places > gang
+               ? planned_is(job)->n_places - gang
+               : 0;
 }
 
 struct resources plan_promised_beyond(const struct job *job, size_t gang)

@@ -15,7 +15,6 @@
  * nothing: the cost is bounded however many wait. Room that is free now is offered to those behind
  * as well. Most classes fail by sums, before anything is taken. A further pass of the plan goes
  * through it again only when something might fit that did not. */
-#include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/start.h"
 
 #include <utlist.h>
@@ -94,8 +93,8 @@ static bool is_over(const struct plan *plan, int64_t need_millicores)
 
 static bool stops_in_places(const struct job *job)
 {
-    for (size_t i = 0; i < job->plan.n_places; i++) {
-        const struct room *room = job->plan.places[i].room;
+    for (size_t i = 0; i < planned_is(job)->n_places; i++) {
+        const struct room *room = planned_is(job)->places[i].room;
 
         if (room_is_listed(room) &&
             room->facts.later.cpu_millicores > room->facts.now.cpu_millicores)
@@ -127,7 +126,7 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
     bool fits;
 
     planned_of(job)->held_back = false;
-    if (job->plan.n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
+    if (planned_is(job)->n_places == 0 && !gang_fits_by_count(rooms, demands, n, true))
         return false; /* most of them */
     placed = xcalloc(size + plan_more_servers(job), sizeof *placed);
     fits = plan_keep_places(plan, job, true);
@@ -136,7 +135,7 @@ static bool try_now(struct plan *plan, struct job *job, const struct demand *dem
         return false; /* until those who give way are gone */
     }
     if (fits)
-        memcpy(placed, job->plan.places, job->plan.n_places * sizeof *placed);
+        memcpy(placed, planned_is(job)->places, planned_is(job)->n_places * sizeof *placed);
     else
         fits = place_gang(rooms, demands, n, true, placed);
     planned_of(job)->held_back = fits && waits_for_stops(plan, job, demands, n);
@@ -163,7 +162,7 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
 
     if (fits && queue->n_promised < PROMISES_MAX && (queue->held == NULL || queue->held == job)) {
         queue->held = job;
-        if (job->plan.verdict == VERDICT_HELD && job->plan.places != NULL &&
+        if (job->plan.verdict == VERDICT_HELD && planned_is(job)->places != NULL &&
             plan_hold_works(plan->planner, job, plan->check_hold)) {
             queue_tell(plan->cluster, job, VERDICT_HELD);
             return; /* where is chosen once */
@@ -171,7 +170,7 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     } else if (fits && plan_hold_keeps_out(plan, job, demands, n)) {
         verdict = VERDICT_YIELDS;
     }
-    job_forget_places(job);
+    plan_forget_places(job);
     queue_tell(plan->cluster, job, verdict);
 }
 
@@ -215,7 +214,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
         return false;
     if (plan_promised_servers(job, gang_size(demands, n)) > 0) {
         if (plan->now.now_us >= job->plan.servers_until_us || !plan_keep_places(plan, job, false))
-            job_forget_places(job);
+            plan_forget_places(job);
         capacity_roll_back(rooms, mark);
         return false; /* as any promise, or as if there had been none */
     }
@@ -249,7 +248,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
-        job_forget_places(job);
+        plan_forget_places(job);
         queue_tell(plan->cluster, job, VERDICT_NO_NODES);
         return FAILED;
     }
@@ -261,7 +260,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     if (try_now(plan, job, demands, n))
         return STARTED;
     if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {
-        job_forget_places(job);
+        plan_forget_places(job);
         queue_set_never(plan->cluster, class);
         return FAILED;
     }
@@ -282,7 +281,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
     plan_hold(plan, class, demands, n);
-    if (!class->told_never && job->plan.n_places == 0 &&
+    if (!class->told_never && planned_is(job)->n_places == 0 &&
         !gang_fits_by_count(rooms, demands, n, true))
         return FAILED; /* most of them */
     for (size_t d = 0; d < n; d++)
@@ -327,7 +326,7 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
 
         if (class == NULL || job->plan.promised || job == plan->planner->queue.held)
             continue; /* it started, is promised room again, or its turn came */
-        job_forget_places(job);
+        plan_forget_places(job);
         if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD ||
             job->plan.verdict == VERDICT_HELD)
             queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);

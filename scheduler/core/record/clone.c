@@ -153,8 +153,6 @@ static void copy_job(struct cluster *copy, const struct job *job)
     job_copy_unfit(copy, to, job);
     to->plan.verdict = job->plan.verdict;
     to->plan.settled = job->plan.settled;
-    to->plan.fits_ever = job->plan.fits_ever;
-    to->plan.fits_version = job->plan.fits_version;
     to->plan.gives = job->plan.gives;
     to->plan.exchange = job->plan.exchange;
     to->plan.noted_us = job->plan.noted_us;
