@@ -92,6 +92,21 @@ void NAME(pad_forward)(const void *in, size_t n, const uint32_t *image, const ui
                        void *out);
 void NAME(pad_backward)(const void *dout, size_t n, const uint32_t *image, const uint32_t *pad,
                         void *din);
+void NAME(lstm_forward)(const struct lstm_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                        size_t B);
+void NAME(lstm_backward)(const struct lstm_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                         size_t B);
+void NAME(gru_reset)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                     size_t B);
+void NAME(gru_forward)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                       size_t B);
+void NAME(gru_backward)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                        size_t B);
+void NAME(gru_reset_backward)(const struct gru_cell *cell, const void *dkept, const uint32_t *rows,
+                              const uint32_t *prev, size_t B);
+void NAME(unit_forward)(enum unit unit, const uint32_t *rows, size_t B, size_t H, void *out);
+void NAME(unit_backward)(enum unit unit, const void *out, const uint32_t *rows, size_t B, size_t H,
+                         void *dout);
 void NAME(im2col)(const void *image, const struct window *window, void *columns);
 void NAME(col2im)(const void *columns, const struct window *window, void *image);
 void NAME(pool_forward)(enum pooling pooling, const void *in, const struct window *window, size_t n,

@@ -33,6 +33,33 @@ enum pair_cost {
     PAIR_SMOOTH_L1 /* d^2 / 2 where d = |y - t| is below 1, else d - 1/2 */
 };
 
+/* The functions inside of recurrent layers. */
+enum unit { UNIT_LINEAR, UNIT_SIGMOID, UNIT_TANH, UNIT_RELU };
+
+/* Arrays of all rows of a batch, [rows, H] where nothing is said; the d arrays are gradients. */
+struct lstm_cell {
+    size_t H;
+    enum unit cell, gate, shown_by;
+    const void *peepholes; /* [3, H] from the state to the gates in, forget and out; NULL: none */
+    void *gates;           /* [rows, 4H]: cell, in, forget, out; before the step what enters them */
+    void *state, *shown, *out; /* shown: of the state by its unit */
+    const void *dout;
+    void *dstate;     /* (+=) of later steps; zeros at first */
+    void *dgates;     /* [rows, 4H] of what enters them */
+    void *dpeepholes; /* (+=), NULL: none */
+};
+
+struct gru_cell {
+    size_t H;
+    enum unit cell, gate;
+    void *gates; /* [rows, 2H]: update, reset; before the step what enters them */
+    void *fresh; /* the candidate; before the step what enters it */
+    void *kept;  /* the row before times reset */
+    void *out;
+    void *dout; /* (+=) of the rows before */
+    void *dgates, *dfresh;
+};
+
 /* A window that moves over images of C channels. */
 struct window {
     uint32_t channels, height, width;     /* of what it moves over */
@@ -130,6 +157,26 @@ struct tensor_ops {
                             int32_t first, uint32_t length, void *out);
     void (*context_backward)(const void *dout, const uint32_t *starts, size_t n, size_t D,
                              int32_t first, uint32_t length, void *din);
+
+    /* ---- one step of recurrent layers: B rows, and the row before each (NULL: the first step) */
+    void (*lstm_forward)(const struct lstm_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                         size_t B);
+    void (*lstm_backward)(const struct lstm_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                          size_t B);
+    /* the gates, and kept; then, with what kept brings to fresh, the candidate and out */
+    void (*gru_reset)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                      size_t B);
+    void (*gru_forward)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                        size_t B);
+    /* the same backwards: dkept is [B, H] */
+    void (*gru_backward)(const struct gru_cell *cell, const uint32_t *rows, const uint32_t *prev,
+                         size_t B);
+    void (*gru_reset_backward)(const struct gru_cell *cell, const void *dkept, const uint32_t *rows,
+                               const uint32_t *prev, size_t B);
+    /* some rows in place: values; gradients by the values */
+    void (*unit_forward)(enum unit unit, const uint32_t *rows, size_t B, size_t H, void *out);
+    void (*unit_backward)(enum unit unit, const void *out, const uint32_t *rows, size_t B, size_t H,
+                          void *dout);
 
     /* ---- images ---- */
     /* columns[C * size * size, out pixels] of one image, zeros for the padding */

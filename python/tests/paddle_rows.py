@@ -27,6 +27,22 @@ def rows_of_more_words(call, acts, refused, told, elsewhere):
 
     conv = dict(filter_size=acts("2"), num_filters=acts("6"), stride=acts("2"), padding=acts("1"), filter_size_y=acts("2"),
                 stride_y=acts("2"), padding_y=acts("1"), groups=acts("3", num_filters="3"), param_attr=attr)
+    def of_places(input, widths, word, **more):
+        """A recurrent layer: units of it may be other ones; the input's size is that of its parts."""
+        wide = acts(f"embedding_layer(jd, size={2 * widths})")
+        return call(dict(input=f"embedding_layer(jd, size={widths})"), dict(
+            input=wide, name=name, reverse=acts("True"), act=acts("ReluActivation()"), bias_attr=bias, param_attr=attr,
+            layer_attr=extra, **more), "y = pooling_layer(y)\n" + end)
+
+    units = dict(gate_act=acts("ReluActivation()"), size=refused("7", "size is 7"))
+    inner = dict(input=acts("embedding_layer(jd, size=4)"), size=acts("3"), name=name, reverse=acts("True"),
+                 act=acts("ReluActivation()"), gate_act=acts("TanhActivation()"))
+    both = call(dict(input="rows", size="2"), dict(
+        input=acts("embedding_layer(jd, size=4)"), size=acts("3"), name=name,
+        return_seq=acts("True", end="y = pooling_layer(y)\n" + end), last_seq_attr=extra, first_seq_attr=extra, concat_attr=extra,
+        concat_act=act))
+    gru = {"input": "rows", "size": "2"}
+    pooled_end = "y = pooling_layer(y)\n" + end
     evaluator = dict(input="fc_layer(input=x, size=10, act=SoftmaxActivation())", label="label")
     ret = {
         "first_seq": pooled(stride=refused("2", "stride")), "last_seq": pooled(stride=refused("2", "stride")),
@@ -101,6 +117,19 @@ def rows_of_more_words(call, acts, refused, told, elsewhere):
         "ModelAverage": call(dict(average_window="0.5"), dict(
             average_window=acts("0.25"), max_average_window=acts("7"), do_average_in_cpu=told("True")),
             "settings(batch_size=1, model_average=y)\ny = x\n" + end),
+        "lstmemory": of_places("x", 8, "lstmemory", state_act=acts("ReluActivation()"), **units),
+        "grumemory": of_places("x", 9, "gru", **units),
+        "recurrent_layer": of_places("x", 5, "recurrent_layer"),
+        "simple_lstm": call(gru, dict(
+            inner, mat_param_attr=attr, bias_param_attr=bias, inner_param_attr=attr, state_act=acts("ReluActivation()"),
+            mixed_layer_attr=extra, lstm_cell_attr=extra), pooled_end),
+        "simple_gru": call(gru, dict(
+            inner, mixed_param_attr=attr, mixed_bias_param_attr=bias, mixed_layer_attr=extra, gru_bias_attr=bias,
+            gru_param_attr=attr, gru_layer_attr=extra), pooled_end),
+        "simple_gru2": call(gru, dict(
+            inner, mixed_param_attr=attr, mixed_bias_attr=bias, gru_param_attr=attr, gru_bias_attr=bias, mixed_layer_attr=extra,
+            gru_cell_attr=extra), pooled_end),
+        "bidirectional_lstm": both, "bidirectional_gru": both,
         "MaxPooling": call({}, dict(output_max_index=refused("True", "output_max_index")), "y = pooling_layer(rows, pooling_type=y)\n" + end),
     }
     return ret

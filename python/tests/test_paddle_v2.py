@@ -160,7 +160,7 @@ class Networks(Case):
                 (lambda: paddle.trainer.SGD(cost, parameters, adam, is_local=False, pserver_spec="x"), "pserver_spec"),
                 (lambda: paddle.trainer.SGD(cost, parameters, None), "update_equation is None"),
                 (lambda: paddle.optimizer.Adam(rate=1), "optimizer.Adam has no argument rate"),
-                (lambda: paddle.layer.lstmemory(1), "lstmemory is not supported"),
+                (lambda: paddle.layer.memory(1), "memory is not supported"),
                 (lambda: paddle.layer.fcc, "did you mean fc"),
                 (lambda: paddle.infer(cost, parameters, [], field="name"), "field is 'name'"),
                 (lambda: paddle.init(use_gpo=True), "did you mean use_gpu")):

@@ -87,6 +87,17 @@ class Words(Case):
             self.assertEqual(network["inputs"][0]["channels"], 3)
             self.refused(text.format(5), "no 5 square images")
 
+    def test_both_directions(self):
+        text = "y = embedding_layer(data_layer('words', 9), size=4)\ny = {}\ny = fc_layer(y, size=10, act=SoftmaxActivation())\n" + CLASSES
+        network = self.network(text.format("bidirectional_lstm(y, 3, name='b', fwd_act=ReluActivation())"))
+        self.assertEqual([(item["kind"], item["name"]) for item in network["layers"][1:-1]], [
+            ("fc", "lstm_transform_b_fw"), ("lstm", "b_fw"), ("fc", "lstm_transform_b_bw"), ("lstm", "b_bw"), ("seqpool", "b_fw_last"),
+            ("seqpool", "b_bw_last"), ("concat", "b")])
+        self.assertEqual([item.get("cell_activation") for item in network["layers"] if item["kind"] == "lstm"], ["relu", "tanh"])
+        self.assertEqual([item.get("reverse", False) for item in network["layers"] if item["kind"] == "lstm"], [False, True])
+        self.assertEqual(network["inputs"][0]["type"], "integer_sequence")
+        self.refused(text.format("bidirectional_gru(y, 3, fwd_ac=1)"), "no argument fwd_ac", "did you mean fwd_act?")
+
     def test_old_data(self):
         text = "TrainData(SimpleData(files='list'), async_load_data=False)\n" + X + SOFTMAX + CLASSES
         self.network(text)
@@ -114,11 +125,11 @@ class Outputs(Case):
 
 class Errors(Case):
     def test_no_error_proposes_what_does_not_work(self):
-        self.refused("lstmemery(input=1)\n", "no name lstmemery", "edl-trainer-config(5) lists the names")
+        self.refused("selectiv_fc_laye(input=1)\n", "no name selectiv_fc_laye")
         with self.assertRaises(ConfigError) as caught:
-            self.network("lstmemery(input=1)\n")
-        self.assertNotIn("lstmemory", str(caught.exception).partition(";")[2])
-        self.refused("import paddle.trainer_config_helpers as h\nh.lstmemory_grup\n", "has no lstmemory_grup; edl-trainer-config(5)")
+            self.network("selectiv_fc_laye(input=1)\n")
+        self.assertNotIn("selective_fc_layer", str(caught.exception).partition(";")[2])
+        self.refused("import paddle.trainer_config_helpers as h\nh.kmx_seq_scor\n", "has no kmx_seq_scor")
 
     def test_python_2(self):
         for line in ("print 'x'", "import sys; print >>sys.stderr, 'x'", "except ValueError, e:", "xrange(3)", "unicode('x')", "raise E, 'x'", "0777",

@@ -168,7 +168,7 @@ class Layers(Case):
 
 class Errors(Case):
     def test_unknown_names_and_arguments(self):
-        self.refused("x = 1\nlstmemory(input=x)\n", "config.py:3:", "lstmemory is not supported")
+        self.refused("x = 1\nrecurrent_group(input=x)\n", "config.py:3:", "recurrent_group is not supported")
         self.refused("fc_layr(input=1)\n", "config.py:2:", "no name fc_layr", "did you mean fc_layer?")
         self.refused("y = fc_layer(input=data_layer('a', 5), sise=3)\n", "config.py:2:",
                      "fc_layer has no argument sise", "did you mean size?")

@@ -249,6 +249,54 @@ static const struct {
                                                     "\"cross_entropy\",\"input\":\"o\",\"label\":"
                                                     "\"c\",\"weight\":\"w\",\"coeff\":"
                                                     "0.5}]") },
+    { "lstm", NETWORK(SEQUENCE("in", 7) "," DENSE("y", 3),
+                      "{\"kind\":\"table\",\"input\":\"in\",\"size\":12,\"param\":{\"initial_std\":"
+                      "1}},{\"kind\":\"lstm\",\"name\":\"r\""
+                      ",\"bias_param\":{\"initial_std\":0.5}},{\"kind\":\"lstm\",\"name\":\"q\","
+                      "\"input\":\"__embedding_0__\",\"reverse\":true,"
+                      "\"dropout\":0.2,\"bias\":false},{\"kind\":\"addition\",\"inputs\":[\"r\","
+                      "\"q\"]},{\"kind\":"
+                      "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
+                      ERROR_OF("o")) },
+    { "lstm of other units",
+      NETWORK(SEQUENCE("in", 7) "," DENSE("y", 3),
+              "{\"kind\":\"table\",\"input\":\"in\",\"size\":12,\"param\":{\"initial_std\":1}},{"
+              "\"kind\":\"lstm\",\"name\":\"r\""
+              ",\"bias_param\":{\"initial_std\":0.5},\"cell_activation\":\"relu\",\"gate_"
+              "activation\":\"tanh\",\"state_activation\":\"sigmoid\"},{\"kind\":\"lstm\",\"name\":"
+              "\"q\",\"input\":\"__embedding_0__\",\"reverse\":true,"
+              "\"dropout\":0.2,\"bias\":false},{\"kind\":\"addition\",\"inputs\":[\"r\",\"q\"]},{"
+              "\"kind\":"
+              "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
+              ERROR_OF("o")) },
+    { "gru", NETWORK(SEQUENCE("in", 7) "," DENSE("y", 3),
+                     "{\"kind\":\"table\",\"input\":\"in\",\"size\":9,\"param\":{\"initial_std\":1}"
+                     "},{\"kind\":\"gru\",\"name\":\"r\""
+                     ",\"bias_param\":{\"initial_std\":0.5}},{\"kind\":\"gru\",\"name\":\"q\","
+                     "\"input\":\"__embedding_0__\",\"reverse\":true,"
+                     "\"dropout\":0.2,\"bias\":false},{\"kind\":\"addition\",\"inputs\":[\"r\","
+                     "\"q\"]},{\"kind\":"
+                     "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
+                     ERROR_OF("o")) },
+    { "gru, linear",
+      NETWORK(SEQUENCE("in", 7) "," DENSE("y", 3),
+              "{\"kind\":\"table\",\"input\":\"in\",\"size\":9,\"param\":{\"initial_std\":1}},{"
+              "\"kind\":\"gru\",\"name\":\"r\""
+              ",\"bias_param\":{\"initial_std\":0.5},\"cell_activation\":\"linear\"},{\"kind\":"
+              "\"gru\",\"name\":\"q\",\"input\":\"__embedding_0__\",\"reverse\":true,"
+              "\"dropout\":0.2,\"bias\":false},{\"kind\":\"addition\",\"inputs\":[\"r\",\"q\"]},{"
+              "\"kind\":"
+              "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
+              ERROR_OF("o")) },
+    { "recurrent", NETWORK(SEQUENCE("in", 7) "," DENSE("y", 3),
+                           "{\"kind\":\"table\",\"input\":\"in\",\"size\":3,\"param\":{\"initial_"
+                           "std\":1}},{\"kind\":\"recurrent\",\"name\":\"r\""
+                           ",\"bias_param\":{\"initial_std\":0.5}},{\"kind\":\"recurrent\","
+                           "\"name\":\"q\",\"input\":\"__embedding_0__\",\"reverse\":true,"
+                           "\"dropout\":0.2,\"bias\":false},{\"kind\":\"addition\",\"inputs\":["
+                           "\"r\",\"q\"]},{\"kind\":"
+                           "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
+                           ERROR_OF("o")) },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

@@ -20,6 +20,7 @@
 #define ACTIVE                                                                                     \
     " fc concat addition dropout seqpool conv deconv pool batch_norm slope product dotmul shift "  \
     "slice repeat_row expand map_norm maxout pad " COMPOSED " " /* has_activation */
+#define RECURRENT " lstm gru recurrent "
 #define OF(member) offsetof(struct layer_options, member)
 #define SIZE_MAX_OF_LAYER (1 << 26)
 
@@ -33,12 +34,18 @@ static const struct key layer_keys[] = {
     { "weight", VALUE_OTHER, 0, 0, 0,
       " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
     { "coeff", VALUE_REAL, OF(coeff), -1e6, 1e6, COSTS },
-    { "param", VALUE_OTHER, 0, 0, 0, " fc table conv deconv batch_norm dotmul " COMPOSED " " },
+    { "param", VALUE_OTHER, 0, 0, 0,
+      " fc table conv deconv batch_norm dotmul " RECURRENT COMPOSED " " },
     { "params", VALUE_OTHER, 0, 0, 0, " fc " },
-    { "bias_param", VALUE_OTHER, 0, 0, 0, " fc conv deconv batch_norm shift " COMPOSED " " },
-    { "bias", VALUE_FLAG, OF(bias), 0, 0, " fc conv deconv batch_norm " COMPOSED " " },
+    { "bias_param", VALUE_OTHER, 0, 0, 0,
+      " fc conv deconv batch_norm shift " RECURRENT COMPOSED " " },
+    { "bias", VALUE_FLAG, OF(bias), 0, 0, " fc conv deconv batch_norm " RECURRENT COMPOSED " " },
     { "activation", VALUE_ACTIVATION, OF(activation), 0, 0, ACTIVE },
-    { "dropout", VALUE_REAL, OF(dropout), 0, 0.9999, ACTIVE },
+    { "dropout", VALUE_REAL, OF(dropout), 0, 0.9999, ACTIVE RECURRENT },
+    { "cell_activation", VALUE_ACTIVATION, OF(cell_activation), 0, 0, RECURRENT },
+    { "gate_activation", VALUE_ACTIVATION, OF(gate_activation), 0, 0, " lstm gru " },
+    { "state_activation", VALUE_ACTIVATION, OF(state_activation), 0, 0, " lstm " },
+    { "reverse", VALUE_FLAG, OF(reverse), 0, 0, RECURRENT },
     { "size", VALUE_COUNT, OF(size), 1, SIZE_MAX_OF_LAYER,
       " fc table slice repeat_row map_norm " COMPOSED " " },
     { "offset", VALUE_COUNT, OF(offset), 0, SIZE_MAX_OF_LAYER, " slice " },
@@ -322,6 +329,9 @@ static int take_name(struct parser *parser, const json_t *object, const char *un
 static struct layer_options default_options(const struct layer_kind *kind)
 {
     return (struct layer_options){ .scale = 1.0f,
+                                   .cell_activation = ACTIVATION_TANH,
+                                   .gate_activation = ACTIVATION_SIGMOID,
+                                   .state_activation = ACTIVATION_TANH,
                                    .slope = 1.0f,
                                    .power = 0.75f,
                                    .coeff = 1.0f,

@@ -65,8 +65,11 @@ struct layer_options {
     int32_t context_start;
     float scale, dropout, moving_average, slope, intercept, power, coeff;
     enum pooling pooling;
-    bool bias, ceil, transposed, has_context_start, has_padding_y, scalar, batch_statistics;
+    bool bias, ceil, transposed, has_context_start, has_padding_y, scalar, batch_statistics,
+        reverse;
     enum activation activation;
+    enum activation cell_activation, gate_activation,
+        state_activation; /* inside of recurrent ones */
     struct param_options weights[LAYER_INPUTS_MAX], bias_param;
 };
 

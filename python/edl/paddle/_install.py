@@ -7,14 +7,14 @@ from types import ModuleType
 from typing import Any, Dict, List, Mapping, Tuple
 
 from . import (_attributes, _costs, _evaluators, _image_networks, _images, _layers, _mixed, _program_words, _provider,
-               _refused, _sequences, _settings, _types, _v2, _values)
+               _recurrent, _refused, _sequences, _settings, _types, _v2, _values)
 from ._errors import ConfigError, nearest, working
 from ._graph import GRAPH
 
 V1_LAYERS: Dict[str, Any] = {**_layers.LAYERS, **_mixed.LAYERS, **_sequences.LAYERS, **_values.LAYERS, **_images.LAYERS,
-                             **_costs.LAYERS}
+                             **_recurrent.LAYERS, **_costs.LAYERS}
 NETWORKS: Dict[str, Any] = {"sequence_conv_pool": _layers.sequence_conv_pool, "text_conv_pool": _layers.sequence_conv_pool,
-                            **_image_networks.NETWORKS}
+                            **_image_networks.NETWORKS, **_recurrent.NETWORKS}
 MORE_V1: Dict[str, Any] = {
     "settings": _settings.settings, "get_config_arg": _settings.get_config_arg,
     "define_py_data_sources2": _provider.define_py_data_sources2, **_program_words.NAMES, **_evaluators.NAMES,

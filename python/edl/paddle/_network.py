@@ -56,7 +56,7 @@ def _sequences(layers: Sequence[Layer]) -> Dict[int, Layer]:
 
     for layer in layers:
         kinds = {entry["kind"] for entry in layer.entries}
-        if layer.kind in POOLS or kinds & {"seqpool", "context"}:
+        if layer.kind in POOLS or kinds & {"seqpool", "context", "lstm", "gru", "recurrent"}:
             for item in layer.inputs:
                 back(item)
         elif layer.kind == "expand":

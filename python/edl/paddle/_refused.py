@@ -6,12 +6,11 @@ from typing import Any, Dict
 
 from ._errors import refused
 
-RECURRENT = "recurrent layers are not there yet: pooling_layer and sequence_conv_pool work on sequences"
+RECURRENT = "lstmemory, grumemory and recurrent_layer are there, and simple_lstm, simple_gru and the bidirectional ones"
 LISTED = "edl-trainer-config(5) lists what there is"
 OLD_DATA = "give the samples with define_py_data_sources2, or with --data"
 REMEDIES = {
-    RECURRENT: "lstmemory grumemory simple_lstm simple_gru simple_gru2 bidirectional_lstm bidirectional_gru "
-               "recurrent_layer recurrent_group memory lstmemory_group lstmemory_unit gru_group gru_unit gru_step_layer "
+    RECURRENT: "recurrent_group memory lstmemory_group lstmemory_unit gru_group gru_unit gru_step_layer "
                "lstm_step_layer get_output_layer StaticInput SubsequenceInput GeneratedInput beam_search eos_layer "
                "simple_attention dot_product_attention gru_step_naive_layer BaseGeneratedInput",
     LISTED: "hsigmoid nce_layer crf_layer crf_decoding_layer ctc_layer warp_ctc_layer lambda_cost conv_operator "

@@ -62,6 +62,7 @@ def expand_layer(input: Any, expand_as: Any, name: Optional[str] = None, bias_at
     return finish_biased(layer, {"inputs": [source.name, like.name]}, bias_attr or False, extra=layer_attr)
 
 
-LAYERS = {"pooling_layer": pooling_layer, "first_seq": _end("first_seq", "first"), "last_seq": _end("last_seq", "last"),
+first_seq, last_seq = _end("first_seq", "first"), _end("last_seq", "last")
+LAYERS = {"pooling_layer": pooling_layer, "first_seq": first_seq, "last_seq": last_seq,
           "expand_layer": expand_layer}
 NAMES = {"AggregateLevel": AggregateLevel, "ExpandLevel": ExpandLevel}
