@@ -237,9 +237,10 @@ int network_file_parse(const struct network_file *file, const char *arguments,
 int network_fits_data(const struct network *network, const struct input_spec *data, uint32_t n_data,
                       struct edl_error *error)
 {
-    static const char *const kinds[] = {
-        [INPUT_INTEGER] = "integer", [INPUT_DENSE] = "dense", [INPUT_SEQUENCE] = "integer_sequence"
-    };
+    static const char *const kinds[] = { [INPUT_INTEGER] = "integer",
+                                         [INPUT_DENSE] = "dense",
+                                         [INPUT_SEQUENCE] = "integer_sequence",
+                                         [INPUT_DENSE_SEQUENCE] = "dense_sequence" };
 
     if (network->n_inputs != n_data)
         return edl_error_set(error, -EINVAL, "%s has %u input%s, but the data have %u",

@@ -67,7 +67,9 @@ class Words(Case):
         text = ("from paddle.trainer.PyDataProvider2 import *\nassert integer_value(5, seq_type=SequenceType.SEQUENCE).kind == "
                 "'integer_sequence'\nassert integer_value(5, SequenceType.NO_SEQUENCE).kind == 'integer'\n")
         self.network(text + X + SOFTMAX + CLASSES)
-        self.refused(text + "dense_vector(5, seq_type=SequenceType.SEQUENCE)\n", "seq_type=1")
+        text += "assert str(dense_vector(5, seq_type=SequenceType.SEQUENCE)) == 'dense_vector_sequence(5)'\n"
+        self.network(text + X + SOFTMAX + CLASSES)
+        self.refused(text + "dense_vector(5, seq_type=SequenceType.SUB_SEQUENCE)\n", "seq_type=2")
 
     def test_a_bias_of_a_layer_without_one(self):
         layers = self.network(X + "x = addto_layer([x, z], bias_attr=True, act=TanhActivation())\n" + SOFTMAX + CLASSES)["layers"]

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct input_spec inputs[] = {
     { "id", INPUT_INTEGER, 1000 }, { "title", INPUT_SEQUENCE, 98 },
     { "genres", INPUT_DENSE, 3 },  { "words", INPUT_SEQUENCE, 1 << 24 },
-    { "rating", INPUT_DENSE, 1 },
+    { "rating", INPUT_DENSE, 1 },  { "frames", INPUT_DENSE_SEQUENCE, 2 },
 };
 
 enum { N_INPUTS = sizeof inputs / sizeof inputs[0] };

@@ -58,3 +58,22 @@ refused '--predict_output_dir is for --job=test' edl-paddle train --config=confi
 refused 'cannot make --predict_output_dir none/x' predict --predict_output_dir=none/x
 edl-paddle train --config=config.py --job=time --test_period=20 >said 2>&1 || fail "$(cat said)"
 grep -E '^20 batches of 8: [0-9.]+ ms a batch, [0-9]+ samples/s$' said >/dev/null || fail "--job=time: $(cat said)"
+
+# sequences of values go through a recurrent layer: which of two ends is larger is learnt
+cat >frames.py <<'PY'
+from paddle.trainer.PyDataProvider2 import *
+@provider(input_types=[dense_vector_sequence(2), integer_value(2)])
+def process(settings, name):
+    for n in range(64):
+        ends = [[n % 5 / 5.0, 1.0], [n % 7 / 7.0, 0.0]]
+        yield [ends[:1] + [[0.5, 0.5]] * (n % 3) + ends[1:], int(ends[1][0] > ends[0][0])]
+PY
+cat >frames_config.py <<'PY'
+from paddle.trainer_config_helpers import *
+define_py_data_sources2('list', 'list', module='frames', obj='process')
+settings(batch_size=16, learning_rate=0.02, learning_method=AdamOptimizer())
+y = last_seq(simple_lstm(data_layer('frames', 2), size=8))
+outputs(classification_cost(input=fc_layer(input=y, size=2, act=SoftmaxActivation()), label=data_layer('label', 2)))
+PY
+edl-trainer --local --config=frames_config.py --num_passes=60 --log-period=0 >said 2>&1 || fail "$(cat said)"
+awk -F 'evaluator=' '/^Test/ { error = $2 } END { exit !(error != "" && error < 0.1) }' said || fail "it is not learnt: $(grep '^Test' said | tail -n 1)"

@@ -45,6 +45,32 @@ TEST(test_records_of_words_are_those_of_a_corpus)
     free(record.bytes);
 }
 
+/* Two places of two values: their number, and the values as they come. */
+TEST(test_a_sequence_of_values)
+{
+    const struct input_spec frames = { "frames", INPUT_DENSE_SEQUENCE, 2 };
+    const float floats[] = { 1, 2, 3, -0.5f };
+    const struct sample_value value = { .values = floats, .n_ids = 2 };
+    struct sample_record record = { 0 };
+    struct edl_error error = { 0 };
+    uint32_t count = 77;
+
+    assert_int_equal(sample_encode(&frames, 1, &value, &record, NULL), 0);
+    assert_int_equal(record.size, 4 + sizeof floats);
+    assert_int_equal(record.bytes[0], 2);
+    assert_memory_equal(record.bytes + 4, floats, sizeof floats);
+    assert_int_equal(sample_check(&frames, 1, record.bytes, record.size, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(sample_check(&frames, 1, record.bytes, record.size - 1, NULL, &error),
+                     EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "\"frames\" at byte 12 needs 8 bytes, but 7 are left"));
+    memset(record.bytes + 16, 0xff, 4);
+    assert_int_equal(sample_check(&frames, 1, record.bytes, record.size, NULL, &error),
+                     EDL_ECORRUPT);
+    assert_non_null(strstr(error.text, "is not finite"));
+    free(record.bytes);
+}
+
 static void put_word(uint8_t *record, size_t at, uint32_t value)
 {
     memcpy(record + at, &value, sizeof value);
@@ -61,9 +87,9 @@ TEST(test_every_wrong_byte_is_named)
     } wrong[] = {
         { 0, 10, 24, "input \"id\" at byte 0: id 10 is outside 0 to 9" },
         { 0, UINT32_MAX, 24, "input \"id\" at byte 0: id -1 is outside 0 to 9" },
-        { 4, 0, 24, "input \"title\" at byte 4: a sequence of 0 ids" },
-        { 4, 65537, 24, "input \"title\" at byte 4: a sequence of 65537 ids" },
-        { 4, UINT32_MAX, 24, "a sequence of 4294967295 ids" },
+        { 4, 0, 24, "input \"title\" at byte 4: a sequence of 0;" },
+        { 4, 65537, 24, "input \"title\" at byte 4: a sequence of 65537;" },
+        { 4, UINT32_MAX, 24, "a sequence of 4294967295;" },
         { 4, 5, 24, "input \"title\" at byte 8 needs 20 bytes, but 16 are left" },
         { 4, 1, 24, "a record of 24 bytes, but its sample ends at 20" },
         { 4, 3, 24, "input \"title\" at byte 16: id 1088421888 is outside 0 to 4" },
@@ -107,9 +133,9 @@ TEST(test_encode_refuses_what_no_reader_would_take)
     } wrong[] = {
         { "input \"id\": id 10 ", { { &high, 0, NULL }, { &good, 1, NULL }, { NULL, 0, finite } } },
         { "input \"id\": id -1 ", { { &low, 0, NULL }, { &good, 1, NULL }, { NULL, 0, finite } } },
-        { "input \"title\": a sequence of 0 ",
+        { "input \"title\": a sequence of 0;",
           { { &good, 0, NULL }, { &good, 0, NULL }, { NULL, 0, finite } } },
-        { "input \"title\": a sequence of 65537 ",
+        { "input \"title\": a sequence of 65537;",
           { { &good, 0, NULL }, { &good, 65537, NULL }, { NULL, 0, finite } } },
         { "input \"title\": id 10 ",
           { { &good, 0, NULL }, { &high, 1, NULL }, { NULL, 0, finite } } },

@@ -297,6 +297,11 @@ static const struct {
                            "\"r\",\"q\"]},{\"kind\":"
                            "\"seqpool\",\"name\":\"o\",\"pooling\":\"sum\"}",
                            ERROR_OF("o")) },
+    { "a sequence of values",
+      NETWORK("{\"name\":\"in\",\"type\":\"dense_sequence\",\"size\":3}," DENSE("y", 2),
+              "{\"kind\":\"fc\",\"input\":\"in\",\"size\":8},{\"kind\":\"lstm\"},{\"kind\":"
+              "\"seqpool\",\"name\":\"o\",\"pooling\":\"last\"}",
+              ERROR_OF("o")) },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

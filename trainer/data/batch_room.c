@@ -60,16 +60,18 @@ static void add_sample(struct batch_room *room, uint32_t i, const uint8_t *recor
 {
     for (uint32_t s = 0; s < room->n_inputs; s++) {
         struct slot_room *slot = &room->slots[s];
-        uint32_t n = room->inputs[s].kind == INPUT_DENSE ? room->inputs[s].size : 1;
+        const struct input_spec *input = &room->inputs[s];
+        const size_t width = input_is_dense(input->kind) ? input->size : 1;
+        uint32_t places = 1;
 
-        if (room->inputs[s].kind == INPUT_SEQUENCE) {
-            memcpy(&n, record, sizeof n);
-            record += sizeof n;
+        if (input_is_sequence(input->kind)) {
+            memcpy(&places, record, sizeof places);
+            record += sizeof places;
         }
-        copy_words(slot, record, n);
-        record += (size_t)n * WORD_BYTES;
-        if (room->inputs[s].kind == INPUT_SEQUENCE)
-            slot->starts[i + 1] = (uint32_t)slot->n_words;
+        copy_words(slot, record, places * width);
+        record += places * width * WORD_BYTES;
+        if (input_is_sequence(input->kind))
+            slot->starts[i + 1] = (uint32_t)(slot->n_words / width);
     }
 }
 
@@ -79,7 +81,7 @@ static void clear(struct batch_room *room, uint32_t n)
         struct slot_room *slot = &room->slots[s];
 
         slot->n_words = 0;
-        if (room->inputs[s].kind != INPUT_SEQUENCE)
+        if (!input_is_sequence(room->inputs[s].kind))
             continue;
         if (slot->starts_room < (size_t)n + 1) {
             slot->starts_room = (size_t)n + 1;
@@ -103,9 +105,9 @@ void sample_set_batch(const struct sample_set *set, size_t first, uint32_t n,
         const struct slot_room *slot = &room->slots[s];
 
         ret->slots[s] = (struct batch_slot){
-            .ids = room->inputs[s].kind != INPUT_DENSE ? slot->words : NULL,
-            .starts = room->inputs[s].kind == INPUT_SEQUENCE ? slot->starts : NULL,
-            .values = room->inputs[s].kind == INPUT_DENSE ? slot->words : NULL,
+            .ids = !input_is_dense(room->inputs[s].kind) ? slot->words : NULL,
+            .starts = input_is_sequence(room->inputs[s].kind) ? slot->starts : NULL,
+            .values = input_is_dense(room->inputs[s].kind) ? slot->words : NULL,
         };
     }
 }

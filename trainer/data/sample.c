@@ -22,6 +22,7 @@ static const char *const kind_names[] = {
     [INPUT_INTEGER] = "integer",
     [INPUT_DENSE] = "dense",
     [INPUT_SEQUENCE] = "integer_sequence",
+    [INPUT_DENSE_SEQUENCE] = "dense_sequence",
 };
 
 const char *input_kind_to_string(enum input_kind kind)
@@ -53,7 +54,7 @@ static void store_le32(uint8_t *p, uint32_t value)
 static int check_input(const struct input_spec *input, struct edl_error *error)
 {
     const uint32_t max =
-        input->kind == INPUT_DENSE ? SAMPLE_INPUT_DENSE_MAX : SAMPLE_INPUT_SIZE_MAX;
+        input_is_dense(input->kind) ? SAMPLE_INPUT_DENSE_MAX : SAMPLE_INPUT_SIZE_MAX;
 
     if ((size_t)input->kind >= ELEMENTS(kind_names))
         return edl_error_set(error, -EINVAL, "input \"%.63s\": kind %u is unknown", input->name,
@@ -118,17 +119,6 @@ static int encode_ids(const struct input_spec *input, const int32_t *ids, uint32
     return 0;
 }
 
-static int encode_sequence(const struct input_spec *input, const struct sample_value *value,
-                           struct sample_record *record, struct edl_error *error)
-{
-    if (value->n_ids < 1 || value->n_ids > SAMPLE_SEQUENCE_MAX)
-        return edl_error_set(error, -EINVAL,
-                             "input \"%s\": a sequence of %" PRIu32 " id%s; it may have 1 to %d",
-                             input->name, value->n_ids, PLURAL(value->n_ids), SAMPLE_SEQUENCE_MAX);
-    store_le32(append(record, 1), value->n_ids);
-    return encode_ids(input, value->ids, value->n_ids, record, error);
-}
-
 static int encode_dense(const struct input_spec *input, const float *values,
                         struct sample_record *record, struct edl_error *error)
 {
@@ -144,6 +134,23 @@ static int encode_dense(const struct input_spec *input, const float *values,
         store_le32(place + (size_t)i * WORD_BYTES, bits);
     }
     return 0;
+}
+
+static int encode_sequence(const struct input_spec *input, const struct sample_value *value,
+                           struct sample_record *record, struct edl_error *error)
+{
+    int r = 0;
+
+    if (value->n_ids < 1 || value->n_ids > SAMPLE_SEQUENCE_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "input \"%s\": a sequence of %" PRIu32 "; it may have 1 to %d",
+                             input->name, value->n_ids, SAMPLE_SEQUENCE_MAX);
+    store_le32(append(record, 1), value->n_ids);
+    if (input->kind == INPUT_SEQUENCE)
+        return encode_ids(input, value->ids, value->n_ids, record, error);
+    for (uint32_t i = 0; r == 0 && i < value->n_ids; i++)
+        r = encode_dense(input, value->values + (size_t)i * input->size, record, error);
+    return r;
 }
 
 int sample_encode(const struct input_spec *inputs, uint32_t n_inputs,
@@ -192,24 +199,6 @@ static int check_ids(struct cursor *c, const struct input_spec *input, uint32_t 
     return r;
 }
 
-static int check_sequence(struct cursor *c, const struct input_spec *input, uint32_t *ret_n)
-{
-    int r = need(c, input, 1);
-    uint32_t n;
-
-    if (r < 0)
-        return r;
-    n = load_le32(c->record + c->at);
-    if (n < 1 || n > SAMPLE_SEQUENCE_MAX)
-        return edl_error_set(c->error, EDL_ECORRUPT,
-                             "input \"%s\" at byte %zu: a sequence of %" PRIu32
-                             " id%s; it may have 1 to %d",
-                             input->name, c->at, n, PLURAL(n), SAMPLE_SEQUENCE_MAX);
-    c->at += WORD_BYTES;
-    *ret_n = n;
-    return check_ids(c, input, n);
-}
-
 static int check_dense(struct cursor *c, const struct input_spec *input)
 {
     int r = need(c, input, input->size);
@@ -225,6 +214,33 @@ static int check_dense(struct cursor *c, const struct input_spec *input)
                                  input->name, c->at, i);
     }
     return r;
+}
+
+static int check_places(struct cursor *c, const struct input_spec *input, uint32_t n)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++)
+        r = check_dense(c, input);
+    return r;
+}
+
+static int check_sequence(struct cursor *c, const struct input_spec *input, uint32_t *ret_n)
+{
+    int r = need(c, input, 1);
+    uint32_t n;
+
+    if (r < 0)
+        return r;
+    n = load_le32(c->record + c->at);
+    if (n < 1 || n > SAMPLE_SEQUENCE_MAX)
+        return edl_error_set(c->error, EDL_ECORRUPT,
+                             "input \"%s\" at byte %zu: a sequence of %" PRIu32
+                             "; it may have 1 to %d",
+                             input->name, c->at, n, SAMPLE_SEQUENCE_MAX);
+    c->at += WORD_BYTES;
+    *ret_n = n;
+    return input->kind == INPUT_SEQUENCE ? check_ids(c, input, n) : check_places(c, input, n);
 }
 
 int sample_check(const struct input_spec *inputs, uint32_t n_inputs, const uint8_t *record,

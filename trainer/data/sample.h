@@ -21,8 +21,8 @@ struct edl_error;
 /* One value of a sample that is about to be written. */
 struct sample_value {
     const int32_t *ids;  /* INTEGER, SEQUENCE */
-    uint32_t n_ids;      /* SEQUENCE */
-    const float *values; /* DENSE */
+    uint32_t n_ids;      /* SEQUENCE; DENSE_SEQUENCE: places */
+    const float *values; /* DENSE, DENSE_SEQUENCE */
 };
 
 /* Bytes to write into, reused from sample to sample. */
@@ -43,8 +43,8 @@ int sample_encode(const struct input_spec *inputs, uint32_t n_inputs,
                   struct edl_error *error);
 
 /* sample_check - record is exactly one sample
- * ret_counts, unless NULL: [n_inputs], the ids of each sequence, 0 of other inputs; written on
- * success only. Errors: EDL_ECORRUPT names the input, the byte and the value. */
+ * ret_counts, unless NULL: [n_inputs], the ids or places of each sequence, 0 of other inputs;
+ * written on success only. Errors: EDL_ECORRUPT names the input, the byte and the value. */
 int sample_check(const struct input_spec *inputs, uint32_t n_inputs, const uint8_t *record,
                  size_t size, uint32_t *ret_counts, struct edl_error *error);
 

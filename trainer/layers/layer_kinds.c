@@ -61,7 +61,7 @@ const struct network_layer *layer_in(const struct network *network,
 
 bool layer_is_ids(const struct network *network, const struct network_layer *layer)
 {
-    return layer->kind == &layer_input && network->inputs[layer->slot].kind != INPUT_DENSE;
+    return layer->kind == &layer_input && !input_is_dense(network->inputs[layer->slot].kind);
 }
 
 int layer_want_values(const struct network *network, const struct network_layer *layer,

@@ -128,6 +128,7 @@ static const char *const input_types[] = {
     [INPUT_INTEGER] = "integer",
     [INPUT_DENSE] = "dense",
     [INPUT_SEQUENCE] = "integer_sequence",
+    [INPUT_DENSE_SEQUENCE] = "dense_sequence",
 };
 
 static int check_input(struct parser *parser, const json_t *object, const struct input_fields *f,
@@ -142,14 +143,15 @@ static int check_input(struct parser *parser, const json_t *object, const struct
         return parser_fail(parser, object, where, "name", "is missing");
     if (*kind == ELEMENTS(input_types))
         return parser_fail(parser, object, where, "type",
-                           "\"%s\" is none of: integer, dense, integer_sequence", f->type);
+                           "\"%s\" is none of: integer, dense, integer_sequence, dense_sequence",
+                           f->type);
     if (f->size == 0)
         return parser_fail(parser, object, where, "size", "is missing");
     if ((f->channels | f->height | f->width) != 0 && pixels != f->size)
         return parser_fail(parser, object, where, "size",
                            "is %u, but channels x height x width is %llu", f->size,
                            (unsigned long long)pixels);
-    if (*kind == INPUT_DENSE && f->size > NETWORK_ROW_MAX)
+    if (input_is_dense((enum input_kind) * kind) && f->size > NETWORK_ROW_MAX)
         return parser_fail(parser, object, where, "size", "%u is too large for a dense input",
                            f->size);
     return 0;
@@ -179,7 +181,7 @@ static int add_input(struct parser *parser, const json_t *object, const struct i
         .channels = f->channels,
         .height = f->height,
         .width = f->width,
-        .sequence = kind == INPUT_SEQUENCE ? 1 + network->n_inputs : 0,
+        .sequence = input_is_sequence((enum input_kind)kind) ? 1 + network->n_inputs : 0,
     };
     network->n_inputs++;
     return 0;

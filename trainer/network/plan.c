@@ -77,7 +77,7 @@ static bool open_tables(struct plan *plan)
 static bool has_sequence(const struct network *network)
 {
     for (uint32_t i = 0; i < network->n_inputs; i++)
-        if (network->inputs[i].kind == INPUT_SEQUENCE)
+        if (input_is_sequence(network->inputs[i].kind))
             return true;
     return false;
 }

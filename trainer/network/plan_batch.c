@@ -47,8 +47,9 @@ static int check_values(const struct input_spec *spec, const struct batch_slot *
     for (size_t i = 0; i < (size_t)n * spec->size; i++)
         if (!isfinite(slot->values[i]))
             return edl_error_set(error, -EINVAL,
-                                 "input %s, sample %zu of the batch, value %zu: it is not finite",
-                                 spec->name, i / spec->size, i % spec->size);
+                                 "input %s, %s %zu of the batch, value %zu: it is not finite",
+                                 spec->name, input_is_sequence(spec->kind) ? "place" : "sample",
+                                 i / spec->size, i % spec->size);
     return 0;
 }
 
@@ -57,15 +58,17 @@ static int check_slot(const struct input_spec *spec, const struct batch_slot *sl
 {
     int r;
 
-    if (spec->kind == INPUT_DENSE)
-        return slot->values == NULL
-                   ? edl_error_set(error, -EINVAL, "input %s has no values", spec->name)
-                   : check_values(spec, slot, n, error);
-    if (slot->ids == NULL || (spec->kind == INPUT_SEQUENCE && slot->starts == NULL))
-        return edl_error_set(error, -EINVAL, "input %s has no ids", spec->name);
-    r = spec->kind == INPUT_SEQUENCE ? check_starts(spec, slot, n, error) : 0;
-    return r < 0 ? r
-                 : check_ids(spec, slot, spec->kind == INPUT_SEQUENCE ? slot->starts[n] : n, error);
+    const bool sequence = input_is_sequence(spec->kind), dense = input_is_dense(spec->kind);
+
+    if ((dense ? slot->values == NULL : slot->ids == NULL) || (sequence && slot->starts == NULL))
+        return edl_error_set(error, -EINVAL, "input %s has no %s", spec->name,
+                             dense ? "values" : "ids");
+    r = sequence ? check_starts(spec, slot, n, error) : 0;
+    if (r < 0)
+        return r;
+    if (sequence)
+        n = slot->starts[n];
+    return dense ? check_values(spec, slot, n, error) : check_ids(spec, slot, n, error);
 }
 
 static int check_batch(const struct plan *plan, const struct batch *batch, struct edl_error *error)
@@ -166,7 +169,7 @@ static int make_room(struct plan *plan, const struct batch *batch, struct edl_er
     int r;
 
     for (uint32_t i = 0; i < network->n_inputs; i++)
-        if (network->inputs[i].kind == INPUT_SEQUENCE)
+        if (input_is_sequence(network->inputs[i].kind))
             longest = MAX_OF(longest, (size_t)batch->slots[i].starts[batch->n]);
     if (longest <= plan->rows_max)
         return 0;

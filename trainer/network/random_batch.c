@@ -28,28 +28,28 @@ static void fill(const struct input_spec *spec, uint32_t n, uint32_t length_max,
                  struct batch_slot *slot)
 {
     uint32_t *starts = NULL;
-    size_t n_ids = n;
+    size_t rows = n;
     int32_t *ids;
 
-    if (spec->kind == INPUT_DENSE) {
-        float *values = xcalloc((size_t)n * spec->size, sizeof *values);
+    if (input_is_sequence(spec->kind)) {
+        starts = xcalloc((size_t)n + 1, sizeof *starts);
+        for (uint32_t i = 0; i < n; i++)
+            starts[i + 1] = starts[i] + 1 + (uint32_t)(random_next(state) % length_max);
+        rows = starts[n];
+        slot->starts = starts;
+    }
+    if (input_is_dense(spec->kind)) {
+        float *values = xcalloc(rows * spec->size, sizeof *values);
 
-        for (size_t i = 0; i < (size_t)n * spec->size; i++)
+        for (size_t i = 0; i < rows * spec->size; i++)
             values[i] = (float)random_normal(state);
         slot->values = values;
         return;
     }
-    if (spec->kind == INPUT_SEQUENCE) {
-        starts = xcalloc((size_t)n + 1, sizeof *starts);
-        for (uint32_t i = 0; i < n; i++)
-            starts[i + 1] = starts[i] + 1 + (uint32_t)(random_next(state) % length_max);
-        n_ids = starts[n];
-    }
-    ids = xcalloc(n_ids, sizeof *ids);
-    for (size_t i = 0; i < n_ids; i++)
+    ids = xcalloc(rows, sizeof *ids);
+    for (size_t i = 0; i < rows; i++)
         ids[i] = (int32_t)(random_next(state) % spec->size);
     slot->ids = ids;
-    slot->starts = starts;
 }
 
 struct batch *random_batch_new(const struct network *network, uint32_t n, uint32_t length_max,

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Sequence
 from ._attributes import Json
 from ._errors import ConfigError
 from ._graph import Layer, behind
-from ._types import InputType, dense_vector, integer_value, integer_value_sequence
+from ._types import InputType, dense_vector, dense_vector_sequence, integer_value, integer_value_sequence
 
 POOLS = ("text_conv_pool", "seqpool")  # make one row of a sequence
 COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum")
@@ -83,7 +83,7 @@ def settle_types(layers: Sequence[Layer]) -> None:
             _check_classes(layer)
         elif layer.input_type is None:
             if layer.serial not in ids:
-                layer.input_type = dense_vector(layer.size)
+                layer.input_type = (dense_vector_sequence if layer.serial in sequences else dense_vector)(layer.size)
             elif layer.serial in sequences:
                 layer.input_type = integer_value_sequence(layer.size)
             else:

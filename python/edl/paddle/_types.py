@@ -33,11 +33,13 @@ class SequenceType:
 def _one(form: str, seq_type: int) -> None:
     """An error for a sequence of what comes alone here."""
     if seq_type != SequenceType.NO_SEQUENCE:
-        raise ConfigError(f"{form} with seq_type={seq_type!r} is not supported", "sequences are of ids: integer_value_sequence")
+        raise ConfigError(f"{form} with seq_type={seq_type!r} is not supported", "sequences of sequences are not there")
 
 
 def _type(kind: str, form: str) -> Callable[..., InputType]:
     def make(dim: int, seq_type: int = SequenceType.NO_SEQUENCE) -> InputType:
+        if seq_type == SequenceType.SEQUENCE and kind == "dense":
+            return _type("dense_sequence", f"{form}_sequence")(dim)
         _one(form, seq_type)
         if form.startswith("sparse") and isinstance(dim, int) and dim > SPARSE_MAX:
             raise ConfigError(f"{form}({dim}): more than {SPARSE_MAX} values",
@@ -66,16 +68,19 @@ dense_slot, index_slot, integer_sequence = dense_vector, integer_value, integer_
 sparse_vector, sparse_non_value_slot, sparse_value_slot = (
     sparse_float_vector, sparse_binary_vector, sparse_float_vector)
 
+dense_vector_sequence = _type("dense_sequence", "dense_vector_sequence")
+sparse_binary_vector_sequence = _type("dense_sequence", "sparse_binary_vector_sequence")
+sparse_float_vector_sequence = _type("dense_sequence", "sparse_float_vector_sequence")
 SUPPORTED: Dict[str, Any] = {
     name: globals()[name] for name in (
         "integer_value", "integer_value_sequence", "dense_vector", "sparse_binary_vector",
         "sparse_float_vector", "sparse_vector", "dense_slot", "index_slot", "integer_sequence",
-        "sparse_non_value_slot", "sparse_value_slot")}
+        "sparse_non_value_slot", "sparse_value_slot", "dense_vector_sequence", "sparse_binary_vector_sequence",
+        "sparse_float_vector_sequence")}
 CONSTANTS: Dict[str, Any] = {"SequenceType": SequenceType}
 REFUSED = {name: refused(name, "there are: " + ", ".join(sorted(SUPPORTED))) for name in (
-    "dense_vector_sequence", "dense_vector_sub_sequence", "integer_value_sub_sequence",
-    "sparse_binary_vector_sequence", "sparse_binary_vector_sub_sequence",
-    "sparse_float_vector_sequence", "sparse_float_vector_sub_sequence")}
+    "dense_vector_sub_sequence", "integer_value_sub_sequence", "sparse_binary_vector_sub_sequence",
+    "sparse_float_vector_sub_sequence")}
 
 
 def _id(value: Any, dim: int) -> int:
@@ -116,8 +121,19 @@ def _sparse_float(value: Any, dim: int) -> bytes:
     return struct.pack(f"<{dim}f", *row)
 
 
+def _places(one: Callable[[Any, int], bytes]) -> Callable[[Any, int], bytes]:
+    def encode_places(value: Any, dim: int) -> bytes:
+        places = [one(item, dim) for item in value]
+        if not 1 <= len(places) <= SEQUENCE_MAX:
+            raise ValueError(f"a sequence of {len(places)} places; 1 to {SEQUENCE_MAX} are possible")
+        return struct.pack("<I", len(places)) + b"".join(places)
+    return encode_places
+
+
 _ENCODE = {"integer_value": _integer, "integer_value_sequence": _sequence, "dense_vector": _dense,
-           "sparse_binary_vector": _sparse_binary, "sparse_float_vector": _sparse_float}
+           "sparse_binary_vector": _sparse_binary, "sparse_float_vector": _sparse_float,
+           "dense_vector_sequence": _places(_dense), "sparse_binary_vector_sequence": _places(_sparse_binary),
+           "sparse_float_vector_sequence": _places(_sparse_float)}
 
 
 def encode(kind: InputType, value: Any) -> bytes:
