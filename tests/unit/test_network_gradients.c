@@ -302,6 +302,17 @@ static const struct {
               "{\"kind\":\"fc\",\"input\":\"in\",\"size\":8},{\"kind\":\"lstm\"},{\"kind\":"
               "\"seqpool\",\"name\":\"o\",\"pooling\":\"last\"}",
               ERROR_OF("o")) },
+    { "sequences side by side, a class at each place",
+      NETWORK(SEQUENCE("in", 7) "," SEQUENCE("in2", 5) "," SEQUENCE("c", 3),
+              "{\"kind\":\"table\",\"name\":\"a\",\"input\":\"in\",\"size\":4},{\"kind\":\"table\","
+              "\"name\":\"b\",\"input\":\"in2\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
+              "\"inputs\":[\"a\",\"b\"],\"size\":3,\"activation\":\"softmax\"}",
+              CLASS_OF("o")) },
+    { "an error at each place",
+      NETWORK(SEQUENCE("in", 7) ",{\"name\":\"y\",\"type\":\"dense_sequence\",\"size\":2}",
+              "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
+              "\"size\":2}",
+              "[" ERROR_OF("o") "," COST("smooth_l1", "o", "") "]") },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

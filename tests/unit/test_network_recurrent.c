@@ -4,6 +4,7 @@
  * Two sequences of ids, of three places and of one; layers of two values. */
 #include "tests/unit/network_case.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,4 +167,30 @@ TEST(test_recurrent_layers)
         run(kinds[i].kind, kinds[i].parts, false);
         run(kinds[i].kind, kinds[i].parts, true);
     }
+}
+
+/* Two inputs that go place by place have as many places in each sample. */
+TEST(test_sequences_side_by_side)
+{
+    static const uint32_t same[] = { 0, 3, 4 }, other[] = { 0, 2, 4 };
+    struct network *network =
+        network_of("{\"inputs\":[{\"name\":\"a\",\"type\":\"integer_sequence\",\"size\":3},"
+                   "{\"name\":\"b\",\"type\":\"integer_sequence\",\"size\":3}],\"layers\":["
+                   "{\"kind\":\"table\",\"name\":\"x\",\"input\":\"a\",\"size\":2},{\"kind\":"
+                   "\"table\",\"name\":\"y\",\"input\":\"b\",\"size\":2},{\"kind\":\"fc\","
+                   "\"name\":\"o\",\"inputs\":[\"x\",\"y\"],\"size\":2}],\"outputs\":[\"o\"]}");
+    const struct plan_config config = { network, backend_cpu(), tensor_ops_f64(), 2, true };
+    struct batch batch = { .n = 2, .n_slots = 2 };
+    struct edl_error error = { 0 };
+    struct plan *plan = NULL;
+
+    assert_int_equal(plan_new(&config, &plan, NULL), 0);
+    batch.slots[0] = (struct batch_slot){ .ids = ids, .starts = starts };
+    batch.slots[1] = (struct batch_slot){ .ids = ids, .starts = same };
+    assert_int_equal(plan_batch(plan, &batch, NULL), 0);
+    batch.slots[1].starts = other;
+    assert_int_equal(plan_batch(plan, &batch, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "sample 0 of the batch: input a has 3 places, but b has 2"));
+    plan = plan_free(plan);
+    (void)network_free(network);
 }

@@ -15,6 +15,10 @@ int cost_weight_shape(const struct network *network, const struct network_layer 
     if (layer->n_inputs <= WEIGHT)
         return 0;
     weight = layer_in(network, layer, WEIGHT);
+    if (layer_in(network, layer, INPUT)->shape.sequence > 0)
+        return network_error(network, layer, "weight", error,
+                             "is of samples, but %s has a row for each place of a sequence",
+                             layer_in(network, layer, INPUT)->name);
     if (layer_is_ids(network, weight) || weight->shape.size != 1 || weight->shape.sequence > 0)
         return network_error(network, layer, "weight", error,
                              "%s must be a dense input of size 1: a factor for each sample",
@@ -36,7 +40,7 @@ int cost_shape(struct network *network, struct network_layer *layer, struct edl_
         return network_error(network, layer, "label", error,
                              "%s has %u value%s a row, but %s has %u", t->name, t->shape.size,
                              PLURAL(t->shape.size), y->name, y->shape.size);
-    layer->shape = (struct layer_shape){ .size = 1 };
+    layer->shape.size = 1;
     return 0;
 }
 

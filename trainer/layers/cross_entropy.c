@@ -20,23 +20,28 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
                              "a cross entropy takes probabilities, but %s has no \"activation\": "
                              "\"softmax\"",
                              in->name);
-    if (!layer_is_ids(network, label) || label->shape.sequence > 0)
+    if (!layer_is_ids(network, label))
         return network_error(network, layer, "label", error,
-                             "%s must be an input of the type integer: the class", label->name);
+                             "%s must be an input of the type integer or integer_sequence: the "
+                             "class",
+                             label->name);
     if (label->shape.size > in->shape.size)
         return network_error(network, layer, "label", error,
                              "%s has %u class%s, but %s only %u outputs", label->name,
                              label->shape.size, PLURAL_ES(label->shape.size), in->name,
                              in->shape.size);
-    if (in->shape.sequence > 0)
-        return network_error(network, layer, "input", error,
-                             "%s has a row for each place of a "
-                             "sequence, but the class is one a sample; pool it first",
-                             in->name);
+    if ((in->shape.sequence > 0) != (label->shape.sequence > 0))
+        return network_error(network, layer, "label", error,
+                             "%s and %s have rows of different kinds: one a sample, or one a "
+                             "place of a sequence",
+                             label->name, in->name);
+    if (in->shape.sequence > 0 &&
+        network_align(network, layer, in->shape.sequence, label->shape.sequence, error) < 0)
+        return -EINVAL;
     if (cost_weight_shape(network, layer, error) < 0)
         return -EINVAL;
     in->taken_in = true;
-    layer->shape = (struct layer_shape){ .size = 1 };
+    layer->shape = (struct layer_shape){ .size = 1, .sequence = in->shape.sequence };
     return 0;
 }
 

@@ -85,10 +85,10 @@ bool layer_is_ids(const struct network *network, const struct network_layer *lay
 /* layer_want_values - every input has values, not ids; -EINVAL */
 int layer_want_values(const struct network *network, const struct network_layer *layer,
                       struct edl_error *error);
-/* layer_want_rows - and all have the same rows: samples, or the same sequence; sets shape.sequence
+/* layer_want_rows - and all have the same rows: samples, or sequences of the same length; sets
+ * shape.sequence
  */
-int layer_want_rows(const struct network *network, struct network_layer *layer,
-                    struct edl_error *error);
+int layer_want_rows(struct network *network, struct network_layer *layer, struct edl_error *error);
 /* layer_take_shape - size and image of another layer; not whose rows it has */
 void layer_take_shape(struct network_layer *layer, const struct network_layer *from);
 /* layer_same_shape - the shape of the only input, which has values (a kind's shape) */

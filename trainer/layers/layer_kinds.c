@@ -75,8 +75,7 @@ int layer_want_values(const struct network *network, const struct network_layer 
     return 0;
 }
 
-int layer_want_rows(const struct network *network, struct network_layer *layer,
-                    struct edl_error *error)
+int layer_want_rows(struct network *network, struct network_layer *layer, struct edl_error *error)
 {
     const struct network_layer *first = layer_in(network, layer, 0);
     int r = layer_want_values(network, layer, error);
@@ -84,7 +83,9 @@ int layer_want_rows(const struct network *network, struct network_layer *layer,
     for (uint32_t i = 1; r >= 0 && i < layer->n_inputs; i++) {
         const struct network_layer *in = layer_in(network, layer, i);
 
-        if (in->shape.sequence != first->shape.sequence)
+        if (in->shape.sequence > 0 && first->shape.sequence > 0)
+            r = network_align(network, layer, in->shape.sequence, first->shape.sequence, error);
+        else if (in->shape.sequence != first->shape.sequence)
             return network_error(network, layer, "inputs", error,
                                  "%s and %s have rows of different kinds: one a sample, or one a "
                                  "place of a sequence",

@@ -64,7 +64,8 @@ static int sum_shape(struct network *network, struct network_layer *layer, struc
 {
     int r = layer_want_values(network, layer, error);
 
-    layer->shape = (struct layer_shape){ .size = 1 };
+    layer->shape =
+        (struct layer_shape){ .size = 1, .sequence = layer_in(network, layer, 0)->shape.sequence };
     return r;
 }
 

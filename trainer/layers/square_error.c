@@ -5,13 +5,7 @@
 
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
 {
-    const struct network_layer *y = layer_in(network, layer, 0);
-    int r = cost_shape(network, layer, error);
-
-    if (r >= 0 && y->shape.sequence > 0)
-        return network_error(network, layer, "input", error,
-                             "%s has a row for each place of a sequence; pool it first", y->name);
-    return r;
+    return cost_shape(network, layer, error);
 }
 
 static void forward(const struct layer_run *run)

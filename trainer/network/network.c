@@ -192,6 +192,23 @@ int network_may_share(const struct network *network, struct edl_error *error)
                                    "without servers");
 }
 
+int network_align(struct network *network, const struct network_layer *layer, uint32_t a,
+                  uint32_t b, struct edl_error *error)
+{
+    const struct input_pair pair = { MIN_OF(a, b) - 1, MAX_OF(a, b) - 1 };
+
+    for (uint32_t i = 0; i < network->n_aligned; i++)
+        if (network->aligned[i].first == pair.first && network->aligned[i].second == pair.second)
+            return 0;
+    if (a == b)
+        return 0;
+    if (network->n_aligned == NETWORK_ALIGNED_MAX)
+        return network_error(network, layer, "inputs", error,
+                             "more than %d pairs of sequences side by side", NETWORK_ALIGNED_MAX);
+    network->aligned[network->n_aligned++] = pair;
+    return 0;
+}
+
 int network_may_train(const struct network *network, struct edl_error *error)
 {
     if (network->has_cost)

@@ -23,6 +23,7 @@ struct layer_kind;
 #define NETWORK_VALUES_MAX (UINT64_C(1) << 28) /* of one parameter */
 #define NETWORK_ROW_MAX (UINT64_C(1) << 26)    /* of one row of a layer */
 #define NETWORK_OUTPUTS_MAX 64
+#define NETWORK_ALIGNED_MAX 128
 #define LAYER_INPUTS_MAX 32
 #define LAYER_NAME_BYTES 56 /* with the end; a parameter's name is longer by "_" and ".wbias" */
 #define PARAM_NONE UINT32_MAX
@@ -109,12 +110,20 @@ struct network_settings {
         max_average_window; /* of updates whose mean is tested and saved; 0: none */
 };
 
+/* Two inputs, by their numbers. */
+struct input_pair {
+    uint32_t first, second;
+};
+
 struct network {
     char file[256];
     char name[64];
     struct arguments arguments;
     struct input_spec inputs[INPUTS_MAX];
     uint32_t n_inputs;
+    struct input_pair
+        aligned[NETWORK_ALIGNED_MAX]; /* sequences of the same length in each sample */
+    uint32_t n_aligned;
     struct network_layer *layers; /* inputs first, then each behind what it takes */
     uint32_t n_layers;
     struct network_param *params;
@@ -151,6 +160,10 @@ uint64_t network_values(const struct network *network);
 int network_error(const struct network *network, const struct network_layer *layer, const char *key,
                   struct edl_error *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* network_align - two sequences, as layer_shape has them, go place by place; -EINVAL: too many */
+int network_align(struct network *network, const struct network_layer *layer, uint32_t a,
+                  uint32_t b, struct edl_error *error);
 
 /* A parameter that a layer wants. */
 struct param_wish {

@@ -204,10 +204,31 @@ static void take_rows(struct plan *plan)
     }
 }
 
+/* Inputs that go place by place have as many places in each sample. */
+static int check_aligned(const struct network *network, const struct batch *batch,
+                         struct edl_error *error)
+{
+    for (uint32_t i = 0; i < network->n_aligned; i++) {
+        const uint32_t a = network->aligned[i].first, b = network->aligned[i].second;
+        const uint32_t *of_a = batch->slots[a].starts, *of_b = batch->slots[b].starts;
+
+        for (uint32_t k = 0; k < batch->n; k++)
+            if (of_a[k + 1] != of_b[k + 1])
+                return edl_error_set(error, -EINVAL,
+                                     "sample %u of the batch: input %s has %u places, but %s has "
+                                     "%u, and the network takes them side by side",
+                                     k, network->inputs[a].name, of_a[k + 1] - of_a[k],
+                                     network->inputs[b].name, of_b[k + 1] - of_b[k]);
+    }
+    return 0;
+}
+
 int plan_batch(struct plan *plan, const struct batch *batch, struct edl_error *error)
 {
     int r = check_batch(plan, batch, error);
 
+    if (r >= 0)
+        r = check_aligned(plan->config.network, batch, error);
     if (r >= 0)
         r = make_room(plan, batch, error);
     if (r < 0)

@@ -24,8 +24,21 @@ double random_normal(uint64_t *state)
     return sum;
 }
 
-static void fill(const struct input_spec *spec, uint32_t n, uint32_t length_max, uint64_t *state,
-                 struct batch_slot *slot)
+/* The starts of an input that goes place by place with this one, if they are there already. */
+static const uint32_t *lengths_of(const struct network *network, uint32_t input,
+                                  const struct batch *batch)
+{
+    for (uint32_t i = 0; i < network->n_aligned; i++) {
+        const struct input_pair *pair = &network->aligned[i];
+
+        if (pair->second == input && batch->slots[pair->first].starts != NULL)
+            return batch->slots[pair->first].starts;
+    }
+    return NULL;
+}
+
+static void fill(const struct input_spec *spec, uint32_t n, const uint32_t *lengths,
+                 uint32_t length_max, uint64_t *state, struct batch_slot *slot)
 {
     uint32_t *starts = NULL;
     size_t rows = n;
@@ -34,7 +47,9 @@ static void fill(const struct input_spec *spec, uint32_t n, uint32_t length_max,
     if (input_is_sequence(spec->kind)) {
         starts = xcalloc((size_t)n + 1, sizeof *starts);
         for (uint32_t i = 0; i < n; i++)
-            starts[i + 1] = starts[i] + 1 + (uint32_t)(random_next(state) % length_max);
+            starts[i + 1] = lengths != NULL
+                                ? lengths[i + 1]
+                                : starts[i] + 1 + (uint32_t)(random_next(state) % length_max);
         rows = starts[n];
         slot->starts = starts;
     }
@@ -60,7 +75,8 @@ struct batch *random_batch_new(const struct network *network, uint32_t n, uint32
     batch->n = n;
     batch->n_slots = network->n_inputs;
     for (uint32_t i = 0; i < network->n_inputs; i++)
-        fill(&network->inputs[i], n, length_max, &seed, &batch->slots[i]);
+        fill(&network->inputs[i], n, lengths_of(network, i, batch), length_max, &seed,
+             &batch->slots[i]);
     return batch;
 }
 

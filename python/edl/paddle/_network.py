@@ -64,11 +64,21 @@ def _sequences(layers: Sequence[Layer]) -> Dict[int, Layer]:
     return found
 
 
-def _check_classes(layer: Layer) -> None:
+def _has_places(layer: Layer, sequences: Dict[int, Layer]) -> bool:
+    """A layer has a row for each place of a sequence, not one a sample."""
+    if layer.kind == "data":
+        return layer.serial in sequences or (layer.input_type is not None and "sequence" in layer.input_type.kind)
+    if layer.kind in POOLS or any(entry["kind"] in POOLS for entry in layer.entries):
+        return False
+    return any(_has_places(item, sequences) for item in (layer.inputs[1:] if layer.kind == "expand" else layer.inputs))
+
+
+def _check_classes(layer: Layer, at_places: bool) -> None:
     """A label has the classes of its data; where nothing tells them, as many as its softmax has outputs."""
     if layer.input_type is None:
-        layer.input_type = integer_value(layer.size if 1 < layer.size <= layer.classes else layer.classes)
-    if layer.input_type.kind != "integer" or layer.input_type.dim > layer.classes:
+        kind = integer_value_sequence if at_places else integer_value
+        layer.input_type = kind(layer.size if 1 < layer.size <= layer.classes else layer.classes)
+    if layer.input_type.kind not in ("integer", "integer_sequence") or layer.input_type.dim > layer.classes:
         raise ConfigError(f"the label {layer.name} is {layer.input_type}, but its layer has {layer.classes} outputs",
                           f"integer_value({layer.classes})", "")
     layer.size = layer.input_type.dim
@@ -80,7 +90,8 @@ def settle_types(layers: Sequence[Layer]) -> None:
     sequences = _sequences(layers)
     for layer in inputs_of(layers):
         if layer.classes:
-            _check_classes(layer)
+            of = next((item.inputs[0] for item in layers if item.label is layer), layer)
+            _check_classes(layer, _has_places(of, sequences))
         elif layer.input_type is None:
             if layer.serial not in ids:
                 layer.input_type = (dense_vector_sequence if layer.serial in sequences else dense_vector)(layer.size)
