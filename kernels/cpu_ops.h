@@ -107,6 +107,11 @@ void NAME(gru_reset_backward)(const struct gru_cell *cell, const void *dkept, co
 void NAME(unit_forward)(enum unit unit, const uint32_t *rows, size_t B, size_t H, void *out);
 void NAME(unit_backward)(enum unit unit, const void *out, const uint32_t *rows, size_t B, size_t H,
                          void *dout);
+double NAME(crf_forward)(const void *x, const void *w, const int32_t *labels,
+                         const uint32_t *starts, size_t n, size_t S, void *alpha);
+void NAME(crf_backward)(const void *x, const void *w, const int32_t *labels, const uint32_t *starts,
+                        size_t n, size_t S, const void *alpha, void *beta, double factor, void *dx,
+                        void *dw);
 void NAME(im2col)(const void *image, const struct window *window, void *columns);
 void NAME(col2im)(const void *columns, const struct window *window, void *image);
 void NAME(pool_forward)(enum pooling pooling, const void *in, const struct window *window, size_t n,

@@ -178,6 +178,15 @@ struct tensor_ops {
     void (*unit_backward)(enum unit unit, const void *out, const uint32_t *rows, size_t B, size_t H,
                           void *dout);
 
+    /* ---- a chain of labels: x[rows, S], w[S + 2, S] of first, last and next; alpha and beta
+     * [rows, S] go from forward to backward, and within it. The cost; dx (NULL: skipped), dw (+=),
+     * both times factor */
+    double (*crf_forward)(const void *x, const void *w, const int32_t *labels,
+                          const uint32_t *starts, size_t n, size_t S, void *alpha);
+    void (*crf_backward)(const void *x, const void *w, const int32_t *labels,
+                         const uint32_t *starts, size_t n, size_t S, const void *alpha, void *beta,
+                         double factor, void *dx, void *dw);
+
     /* ---- images ---- */
     /* columns[C * size * size, out pixels] of one image, zeros for the padding */
     void (*im2col)(const void *image, const struct window *window, void *columns);

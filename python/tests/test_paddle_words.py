@@ -89,6 +89,17 @@ class Words(Case):
             self.assertEqual(network["inputs"][0]["channels"], 3)
             self.refused(text.format(5), "no 5 square images")
 
+    def test_crf(self):
+        text = ("rows = embedding_layer(data_layer('words', 9), size=4)\ntags = data_layer('tags', 4)\n"
+                "found = crf_decoding_layer(input=rows, size=4, label=tags, param_attr=ParamAttr(name='w'))\n"
+                "chunk_evaluator(input=[found, tags], chunk_scheme='IOB', num_chunk_types=2)\n")
+        network, _ = self.told(text + "outputs(crf_layer(input=rows, label=tags, param_attr=ParamAttr(name='w')))\n")
+        self.assertEqual(network["cost"], {"kind": "crf", "name": "__crf_layer_0__", "input": "__embedding_0__", "label": "tags",
+                                           "param": {"name": "w"}})
+        self.assertEqual([item["type"] for item in network["inputs"]], ["integer_sequence"] * 2)
+        self.refused(text + "outputs(found)\n", "the values of a crf_decoding_layer are not supported")
+        self.refused("crf_decoding_layer(input=data_layer('x', 5), size=4)\n", "size is 4")
+
     def test_both_directions(self):
         text = "y = embedding_layer(data_layer('words', 9), size=4)\ny = {}\ny = fc_layer(y, size=10, act=SoftmaxActivation())\n" + CLASSES
         network = self.network(text.format("bidirectional_lstm(y, 3, name='b', fwd_act=ReluActivation())"))

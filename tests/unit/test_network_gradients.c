@@ -313,6 +313,11 @@ static const struct {
               "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
               "\"size\":2}",
               "[" ERROR_OF("o") "," COST("smooth_l1", "o", "") "]") },
+    { "crf",
+      NETWORK(SEQUENCE("in", 7) "," SEQUENCE("c", 4),
+              "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
+              "\"size\":4,\"activation\":\"linear\"}",
+              "{\"kind\":\"crf\",\"input\":\"o\",\"label\":\"c\",\"coeff\":2}") },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

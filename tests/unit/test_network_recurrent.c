@@ -194,3 +194,71 @@ TEST(test_sequences_side_by_side)
     plan = plan_free(plan);
     (void)network_free(network);
 }
+
+/* The score of labels at the places from..to: w of the first, of the last and of each next one, and
+ * the table's values. */
+static double score_of(const int32_t *labels, size_t from, size_t to)
+{
+    double sum = value((size_t)labels[0]) + value(H + (size_t)labels[to - from - 1]);
+
+    for (size_t row = from; row < to; row++) {
+        const size_t k = row - from;
+
+        sum += value((size_t)ids[row] * H + (size_t)labels[k]);
+        if (k > 0)
+            sum += value((2 + (size_t)labels[k - 1]) * H + (size_t)labels[k]);
+    }
+    return sum;
+}
+
+/* The cost of labels is how unlikely they are among all that there could be. */
+static double expect_crf(const int32_t *labels)
+{
+    double cost = 0;
+
+    for (size_t s = 0; s < 2; s++) {
+        const size_t from = starts[s], to = starts[s + 1];
+        double all = 0;
+
+        for (uint32_t way = 0; way < 1u << (to - from); way++) {
+            int32_t other[ROWS];
+
+            for (size_t k = 0; k < to - from; k++)
+                other[k] = way >> k & 1;
+            all += exp(score_of(other, from, to));
+        }
+        cost += log(all) - score_of(labels + from, from, to);
+    }
+    return cost;
+}
+
+TEST(test_crf)
+{
+    static const int32_t labels[ROWS] = { 1, 0, 0, 1 };
+    struct network *network =
+        network_of("{\"inputs\":[{\"name\":\"ids\",\"type\":\"integer_sequence\",\"size\":3},"
+                   "{\"name\":\"c\",\"type\":\"integer_sequence\",\"size\":2}],\"layers\":["
+                   "{\"kind\":\"table\",\"name\":\"o\",\"input\":\"ids\",\"size\":2}],\"cost\":{"
+                   "\"kind\":\"crf\",\"label\":\"c\",\"coeff\":3}}");
+    const struct plan_config config = { network, backend_cpu(), tensor_ops_f64(), 2, true };
+    const struct batch batch = { .n = 2,
+                                 .n_slots = 2,
+                                 .slots = { { .ids = ids, .starts = starts },
+                                            { .ids = labels, .starts = starts } } };
+    double table[3 * H], weights[4 * H];
+    void *const params[] = { table, weights };
+    struct plan_result result;
+    struct plan *plan = NULL;
+
+    for (size_t i = 0; i < ELEMENTS(table); i++)
+        table[i] = value(i);
+    for (size_t i = 0; i < ELEMENTS(weights); i++)
+        weights[i] = value(i);
+    assert_int_equal(plan_new(&config, &plan, NULL), 0);
+    assert_int_equal(plan_batch(plan, &batch, NULL), 0);
+    plan_forward(plan, params, false, 0, &result);
+    if (!(fabs(result.cost - 3 * expect_crf(labels)) < 1e-9))
+        fail_msg("the cost is %.12g, not %.12g", result.cost, 3 * expect_crf(labels));
+    plan = plan_free(plan);
+    (void)network_free(network);
+}

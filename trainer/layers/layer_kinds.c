@@ -38,6 +38,7 @@ static const struct layer_kind *const kinds[] = {
     &layer_rank,
     &layer_smooth_l1,
     &layer_sum,
+    &layer_crf,
 };
 
 const struct layer_kind *layer_kind_at(size_t i)

@@ -15,7 +15,7 @@
 #include "trainer/network/parser.h"
 
 #define WINDOWS " conv deconv pool "
-#define COSTS " cross_entropy square_error binary_cross_entropy rank smooth_l1 sum "
+#define COSTS " cross_entropy square_error binary_cross_entropy rank smooth_l1 sum crf "
 #define COMPOSED "text_conv_pool"
 #define ACTIVE                                                                                     \
     " fc concat addition dropout seqpool conv deconv pool batch_norm slope product dotmul shift "  \
@@ -30,12 +30,12 @@ static const struct key layer_keys[] = {
     { "input", VALUE_OTHER, 0, 0, 0, NULL },
     { "inputs", VALUE_OTHER, 0, 0, 0, NULL },
     { "label", VALUE_OTHER, 0, 0, 0,
-      " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
+      " cross_entropy square_error binary_cross_entropy rank smooth_l1 crf " },
     { "weight", VALUE_OTHER, 0, 0, 0,
       " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
     { "coeff", VALUE_REAL, OF(coeff), -1e6, 1e6, COSTS },
     { "param", VALUE_OTHER, 0, 0, 0,
-      " fc table conv deconv batch_norm dotmul " RECURRENT COMPOSED " " },
+      " fc table conv deconv batch_norm dotmul crf " RECURRENT COMPOSED " " },
     { "params", VALUE_OTHER, 0, 0, 0, " fc " },
     { "bias_param", VALUE_OTHER, 0, 0, 0,
       " fc conv deconv batch_norm shift " RECURRENT COMPOSED " " },
@@ -567,6 +567,9 @@ static int read_cost(struct parser *parser, const json_t *object)
     if (r >= 0)
         r = parser_object(parser, object, "cost", layer_keys, ELEMENTS(layer_keys), name,
                           &draft.layer.options);
+    if (r >= 0 && json_object_get(object, "param") != NULL)
+        r = read_param(parser, json_object_get(object, "param"), "cost", "param",
+                       &draft.layer.options.weights[0]);
     if (r >= 0)
         r = read_cost_inputs(parser, object, &draft);
     return r < 0 ? r : add_draft(parser, &draft);

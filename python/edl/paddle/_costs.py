@@ -8,6 +8,7 @@ from ._attributes import extra_of
 from ._errors import ConfigError, checked
 from ._evaluators import check_evaluator
 from ._graph import GRAPH, Layer, as_layer
+from ._parts import weights
 from ._values import difference
 
 
@@ -98,7 +99,32 @@ def sum_cost(input: Any, name: Optional[str] = None, layer_attr: Any = None) -> 
     return layer
 
 
+@checked
+def crf_layer(input: Any, label: Any, size: Optional[int] = None, weight: Any = None, param_attr: Any = None,
+              name: Optional[str] = None, coeff: float = 1.0, layer_attr: Any = None) -> Layer:
+    source = as_layer(input)
+    if weight is not None:
+        raise ConfigError("crf_layer with a weight is not supported", "leave it out")
+    if size not in (None, source.size):
+        raise ConfigError(f"crf_layer: size is {size}, but {source.name} has {source.size} values", "leave it out")
+    layer = _cost("crf", "crf_layer", source, label, name, coeff, None, layer_attr)
+    weights(layer, layer.entries[0], [(source.size + 2, source.size)], param_attr)
+    as_layer(label).classes = source.size
+    return layer
+
+
+@checked
+def crf_decoding_layer(input: Any, size: int, label: Any = None, param_attr: Any = None, name: Optional[str] = None,
+                       layer_attr: Any = None) -> Layer:
+    """For evaluators, which are not told here. What needs its values is refused by network()."""
+    source = as_layer(input)
+    if size != source.size:
+        raise ConfigError(f"crf_decoding_layer: size is {size}, but {source.name} has {source.size} values", f"size={source.size}")
+    return GRAPH.add("crf_decoding", GRAPH.name(name, "crf_decoding_layer"), [source], 1)
+
+
 LAYERS = {
+    "crf_layer": crf_layer, "crf_decoding_layer": crf_decoding_layer,
     "regression_cost": regression_cost, "square_error_cost": regression_cost, "mse_cost": regression_cost,
     "classification_cost": classification_cost, "cross_entropy": cross_entropy, "rank_cost": rank_cost,
     "multi_binary_label_cross_entropy": multi_binary_label_cross_entropy, "smooth_l1_cost": smooth_l1_cost,

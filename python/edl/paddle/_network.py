@@ -11,7 +11,7 @@ from ._graph import Layer, behind
 from ._types import InputType, dense_vector, dense_vector_sequence, integer_value, integer_value_sequence
 
 POOLS = ("text_conv_pool", "seqpool")  # make one row of a sequence
-COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum")
+COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum", "crf")
 
 
 def inputs_of(layers: Sequence[Layer]) -> List[Layer]:
@@ -59,8 +59,8 @@ def _sequences(layers: Sequence[Layer]) -> Dict[int, Layer]:
         if layer.kind in POOLS or kinds & {"seqpool", "context", "lstm", "gru", "recurrent"}:
             for item in layer.inputs:
                 back(item)
-        elif layer.kind == "expand":
-            back(layer.inputs[1])
+        elif layer.kind in ("expand", "crf"):
+            back(layer.inputs[1 if layer.kind == "expand" else 0])
     return found
 
 
@@ -128,6 +128,9 @@ def network(outputs: Sequence[Layer], training: Json, name: str) -> Json:
     if any(layer.kind == "data" for layer in values):
         raise ConfigError("outputs() has a data_layer, which computes nothing", "name a layer behind it", "")
     layers = behind(outputs)
+    decoding = next((layer.name for layer in layers if layer.kind == "crf_decoding"), None)
+    if decoding is not None:
+        raise ConfigError(f"{decoding}: the values of a crf_decoding_layer are not supported", "name crf_layer for a training", "")
     entries = [entry for layer in sorted(layers, key=lambda item: item.serial)
                if layer.kind not in COSTS for entry in layer.entries]
     texts = [cost.entries[0] for cost in costs]
