@@ -112,6 +112,8 @@ double NAME(crf_forward)(const void *x, const void *w, const int32_t *labels,
 void NAME(crf_backward)(const void *x, const void *w, const int32_t *labels, const uint32_t *starts,
                         size_t n, size_t S, const void *alpha, void *beta, double factor, void *dx,
                         void *dw);
+double NAME(tree_forward)(const void *z, const int32_t *targets, size_t B, size_t D);
+void NAME(tree_backward)(const void *z, const int32_t *targets, size_t B, size_t D, void *dz);
 void NAME(im2col)(const void *image, const struct window *window, void *columns);
 void NAME(col2im)(const void *columns, const struct window *window, void *image);
 void NAME(pool_forward)(enum pooling pooling, const void *in, const struct window *window, size_t n,

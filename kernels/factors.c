@@ -92,3 +92,42 @@ void NAME(pair_backward)(enum pair_cost pair, const void *of_y, const void *of_t
     for (size_t i = 0; i < N; i++)
         dy[i] = (real)slope_of(pair, (double)y[i], (double)t[i]);
 }
+
+/* The way from the root of a binary tree to a class, whose leaves are D + 1: inner nodes and turns.
+ */
+static size_t depth_of(uint32_t code)
+{
+    return 31 - (size_t)__builtin_clz(code);
+}
+
+double NAME(tree_forward)(const void *of_z, const int32_t *targets, size_t B, size_t D)
+{
+    const real *z = of_z;
+    double cost = 0;
+
+    for (size_t b = 0; b < B; b++, z += D) {
+        const uint32_t code = (uint32_t)targets[b] + (uint32_t)D + 1;
+
+        for (size_t j = 0; j < depth_of(code); j++)
+            cost += pair_of(PAIR_RANK, (double)z[(code >> (j + 1)) - 1], (double)(code >> j & 1));
+    }
+    return cost;
+}
+
+void NAME(tree_backward)(const void *of_z, const int32_t *targets, size_t B, size_t D, void *of_dz)
+{
+    const real *z = of_z;
+    real *dz = of_dz;
+
+    for (size_t b = 0; b < B; b++, z += D, dz += D) {
+        const uint32_t code = (uint32_t)targets[b] + (uint32_t)D + 1;
+
+        for (size_t d = 0; d < D; d++)
+            dz[d] = 0;
+        for (size_t j = 0; j < depth_of(code); j++) {
+            const size_t node = (code >> (j + 1)) - 1;
+
+            dz[node] = (real)slope_of(PAIR_RANK, (double)z[node], (double)(code >> j & 1));
+        }
+    }
+}

@@ -144,6 +144,11 @@ struct tensor_ops {
     void (*cosine_backward)(const void *x, const void *y, const void *dout, size_t B, size_t D,
                             double scale, void *dx, void *dy);
 
+    /* costs of turns in a binary tree of D + 1 classes: of class t, the nodes are the bits of
+     * t + D + 1 from the second on; PAIR_RANK at each. dz[B, D] */
+    double (*tree_forward)(const void *z, const int32_t *targets, size_t B, size_t D);
+    void (*tree_backward)(const void *z, const int32_t *targets, size_t B, size_t D, void *dz);
+
     /* ---- sequences ---- */
     /* out[n, D]; at u32[n, D]: of POOL_MAX the row of the maximum, the first of equals */
     void (*sequence_pool_forward)(enum pooling pooling, const void *in, const uint32_t *starts,

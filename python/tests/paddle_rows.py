@@ -117,6 +117,9 @@ def rows_of_more_words(call, acts, refused, told, elsewhere):
         "ModelAverage": call(dict(average_window="0.5"), dict(
             average_window=acts("0.25"), max_average_window=acts("7"), do_average_in_cpu=told("True")),
             "settings(batch_size=1, model_average=y)\ny = x\n" + end),
+        "hsigmoid": call(dict(input="x", label="label"), dict(
+            input=acts("z"), label=acts("data_layer('other', 10)"), num_classes=acts("7"), name=name, bias_attr=bias, param_attr=attr,
+            layer_attr=no_extra), cost_end),
         "crf_layer": call(dict(input="rows", label="data_layer('tags', 4)"), dict(
             input=acts("embedding_layer(jd, size=4)"), label=acts("data_layer('other', 4)"), size=refused("5", "size is 5"),
             weight=refused("x", "weight"), param_attr=attr, name=name, coeff=acts("2"), layer_attr=no_extra), cost_end),

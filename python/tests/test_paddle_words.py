@@ -89,6 +89,15 @@ class Words(Case):
             self.assertEqual(network["inputs"][0]["channels"], 3)
             self.refused(text.format(5), "no 5 square images")
 
+    def test_hsigmoid(self):
+        network = self.network(X + "outputs(hsigmoid(input=[x, z], label=data_layer('label', 1), num_classes=5))\n")
+        self.assertEqual(network["layers"], [{
+            "kind": "fc", "name": "__hsigmoid_0___nodes", "inputs": ["x", "z"], "size": 4, "activation": "linear", "transposed": True,
+            "params": [{"initial_std": 0.5, "name": "___hsigmoid_0__.w0"}, {"initial_std": 0.5, "name": "___hsigmoid_0__.w1"}],
+            "bias_param": {"initial_std": 0, "name": "___hsigmoid_0__.wbias"}}])
+        self.assertEqual(network["cost"], {"kind": "class_tree", "name": "__hsigmoid_0__", "input": "__hsigmoid_0___nodes", "label": "label"})
+        self.assertEqual(network["inputs"][-1], {"name": "label", "type": "integer", "size": 5})
+
     def test_crf(self):
         text = ("rows = embedding_layer(data_layer('words', 9), size=4)\ntags = data_layer('tags', 4)\n"
                 "found = crf_decoding_layer(input=rows, size=4, label=tags, param_attr=ParamAttr(name='w'))\n"

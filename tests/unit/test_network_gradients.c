@@ -318,6 +318,11 @@ static const struct {
               "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
               "\"size\":4,\"activation\":\"linear\"}",
               "{\"kind\":\"crf\",\"input\":\"o\",\"label\":\"c\",\"coeff\":2}") },
+    { "class_tree",
+      NETWORK(DENSE("in", 5) "," ID("c", 7),
+              BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":6,\"transposed\":true,"
+                        "\"activation\":\"linear\"}",
+              "{\"kind\":\"class_tree\",\"input\":\"o\",\"label\":\"c\",\"coeff\":2}") },
     { "two costs", NETWORK(DENSE("in", 5) "," DENSE("y", 6) "," ID("c", 3),
                            BEFORE(6) ",{\"kind\":\"fc\",\"name\":\"o\",\"size\":3,\"activation\":"
                                      "\"softmax\"}",

@@ -300,3 +300,33 @@ TEST(test_outputs_without_a_cost)
     assert_non_null(strstr(error.text, "there is nothing to train"));
     (void)network_free(network);
 }
+
+/* Three classes, two nodes: -2 at the root, 3 below it. The way to class 1 turns to 0 at both. */
+TEST(test_tree_of_classes)
+{
+    static const double costs[] = { 0.1269280110429726 + 2, 0.1269280110429726 + 3.048587351573742,
+                                    0.1269280110429726 + 0.048587351573742 };
+    const float y[] = { -2, 3 };
+
+    for (int32_t class = 0; class < 3; class ++) {
+        struct network *network =
+            network_of("{\"inputs\":[{\"name\":\"y\",\"type\":\"dense\",\"size\":2},{\"name\":"
+                       "\"c\",\"type\":\"integer\",\"size\":3}],\"layers\":[{\"kind\":\"slope\","
+                       "\"name\":\"o\",\"input\":\"y\"}],\"cost\":{\"kind\":\"class_tree\","
+                       "\"label\":\"c\"}}");
+        const struct plan_config config = { network, backend_cpu(), tensor_ops_f64(), 1, true };
+        const struct batch batch = { .n = 1,
+                                     .n_slots = 2,
+                                     .slots = { { .values = y }, { .ids = &class } } };
+        struct plan_result result;
+        struct plan *plan = NULL;
+
+        assert_int_equal(plan_new(&config, &plan, NULL), 0);
+        assert_int_equal(plan_batch(plan, &batch, NULL), 0);
+        plan_forward(plan, NULL, false, 0, &result);
+        if (!(fabs(result.cost - costs[class]) < 1e-9))
+            fail_msg("class %d costs %.12g, not %.12g", class, result.cost, costs[class]);
+        plan = plan_free(plan);
+        (void)network_free(network);
+    }
+}

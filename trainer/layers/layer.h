@@ -70,7 +70,7 @@ extern const struct layer_kind layer_input, layer_table, layer_fc, layer_concat,
     layer_batch_norm, layer_cos_sim, layer_slope, layer_product, layer_dotmul, layer_shift,
     layer_slice, layer_repeat, layer_expand, layer_lstm, layer_gru, layer_recurrent, layer_map_norm,
     layer_maxout, layer_maxid, layer_pad, layer_cross_entropy, layer_square_error,
-    layer_binary_cross_entropy, layer_rank, layer_smooth_l1, layer_sum, layer_crf;
+    layer_binary_cross_entropy, layer_rank, layer_smooth_l1, layer_sum, layer_crf, layer_class_tree;
 
 /* layer_kind_find - by its name in the file; NULL: no such kind */
 const struct layer_kind *layer_kind_find(const char *name);

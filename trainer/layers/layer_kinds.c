@@ -39,6 +39,7 @@ static const struct layer_kind *const kinds[] = {
     &layer_smooth_l1,
     &layer_sum,
     &layer_crf,
+    &layer_class_tree,
 };
 
 const struct layer_kind *layer_kind_at(size_t i)

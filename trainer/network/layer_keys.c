@@ -15,7 +15,7 @@
 #include "trainer/network/parser.h"
 
 #define WINDOWS " conv deconv pool "
-#define COSTS " cross_entropy square_error binary_cross_entropy rank smooth_l1 sum crf "
+#define COSTS " cross_entropy square_error binary_cross_entropy rank smooth_l1 sum crf class_tree "
 #define COMPOSED "text_conv_pool"
 #define ACTIVE                                                                                     \
     " fc concat addition dropout seqpool conv deconv pool batch_norm slope product dotmul shift "  \
@@ -30,7 +30,7 @@ static const struct key layer_keys[] = {
     { "input", VALUE_OTHER, 0, 0, 0, NULL },
     { "inputs", VALUE_OTHER, 0, 0, 0, NULL },
     { "label", VALUE_OTHER, 0, 0, 0,
-      " cross_entropy square_error binary_cross_entropy rank smooth_l1 crf " },
+      " cross_entropy square_error binary_cross_entropy rank smooth_l1 crf class_tree " },
     { "weight", VALUE_OTHER, 0, 0, 0,
       " cross_entropy square_error binary_cross_entropy rank smooth_l1 " },
     { "coeff", VALUE_REAL, OF(coeff), -1e6, 1e6, COSTS },

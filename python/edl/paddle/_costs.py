@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ._attributes import extra_of
+from ._attributes import IdentityActivation, ParameterAttribute, attribute_list, extra_of
 from ._errors import ConfigError, checked
 from ._evaluators import check_evaluator
-from ._graph import GRAPH, Layer, as_layer
+from ._graph import GRAPH, Layer, as_layer, as_layers
+from ._layers import fc_layer
 from ._parts import weights
 from ._values import difference
 
@@ -123,7 +124,41 @@ def crf_decoding_layer(input: Any, size: int, label: Any = None, param_attr: Any
     return GRAPH.add("crf_decoding", GRAPH.name(name, "crf_decoding_layer"), [source], 1)
 
 
+@checked
+def hsigmoid(input: Any, label: Any, num_classes: Optional[int] = None, name: Optional[str] = None, bias_attr: Any = None,
+             param_attr: Any = None, layer_attr: Any = None) -> Layer:
+    """The cost of a class by the turns on the way to it in a binary tree; a weight for each of its inner nodes."""
+    target = as_layer(label, "label")
+    classes = target.size if num_classes is None else num_classes
+    if classes < 3:
+        raise ConfigError(f"hsigmoid has {classes} classes", "num_classes of 3 or more")
+    name, nodes = GRAPH.name(name, "hsigmoid"), classes - 1
+    given = attribute_list(param_attr, len(as_layers(input)))
+    turns = fc_layer(input, nodes, IdentityActivation(), f"{name}_nodes",
+                     [ParameterAttribute(initial_std=nodes ** -0.5) if item is None else item for item in given], bias_attr)
+    entry = turns.entries[0]
+    entry["transposed"] = True
+    turns.parameters = [item._replace(name=item.name.replace(f"_{name}_nodes.", f"_{name}.", 1),
+                                      shape=item.shape if item.is_bias else (item.shape[1], item.shape[0]))
+                        for item in turns.parameters]
+    _named(entry, turns)
+    layer = _cost("class_tree", "hsigmoid", turns, target, name, layer_attr=layer_attr)
+    target.classes = classes
+    return layer
+
+
+def _named(entry: Any, turns: Layer) -> None:
+    """The parameters of the layer inside are called after the cost."""
+    weight_texts = entry.pop("params", None) or [entry.pop("param", {})]
+    names = [item.name for item in turns.parameters if not item.is_bias]
+    entry["params"] = [{**text, "name": name} for text, name in zip(weight_texts, names)]
+    for item in turns.parameters:
+        if item.is_bias:
+            entry["bias_param"] = {**({"initial_std": 0} if item.attribute is None else entry.get("bias_param", {})), "name": item.name}
+
+
 LAYERS = {
+    "hsigmoid": hsigmoid,
     "crf_layer": crf_layer, "crf_decoding_layer": crf_decoding_layer,
     "regression_cost": regression_cost, "square_error_cost": regression_cost, "mse_cost": regression_cost,
     "classification_cost": classification_cost, "cross_entropy": cross_entropy, "rank_cost": rank_cost,

@@ -11,7 +11,7 @@ from ._graph import Layer, behind
 from ._types import InputType, dense_vector, dense_vector_sequence, integer_value, integer_value_sequence
 
 POOLS = ("text_conv_pool", "seqpool")  # make one row of a sequence
-COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum", "crf")
+COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smooth_l1", "sum", "crf", "class_tree")
 
 
 def inputs_of(layers: Sequence[Layer]) -> List[Layer]:

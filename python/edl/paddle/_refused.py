@@ -13,7 +13,7 @@ REMEDIES = {
     RECURRENT: "recurrent_group memory lstmemory_group lstmemory_unit gru_group gru_unit gru_step_layer "
                "lstm_step_layer get_output_layer StaticInput SubsequenceInput GeneratedInput beam_search eos_layer "
                "simple_attention dot_product_attention gru_step_naive_layer BaseGeneratedInput",
-    LISTED: "hsigmoid nce_layer ctc_layer warp_ctc_layer lambda_cost conv_operator "
+    LISTED: "nce_layer ctc_layer warp_ctc_layer lambda_cost conv_operator "
             "tensor_layer selective_fc_layer sampling_id_layer linear_comb_layer convex_comb_layer conv_shift_layer "
             "sum_to_one_norm_layer trans_layer rotate_layer repeat_layer block_expand_layer spp_layer "
             "bilinear_interp_layer row_conv_layer seq_reshape_layer seq_concat_layer print_layer printer_layer "
