@@ -2,8 +2,8 @@
 /* batch.h - the samples of one batch, input by input, as a network takes them
  *
  * A record of a data set is one sample: its inputs one after the other, little-endian. An integer
- * input is an int32, a dense one its floats, a sequence a uint32 count and so many int32, or so
- * many places of floats. The target of a regression is a dense input, a class an integer one. */
+ * input is an int32, and a dense one its floats. A sequence is a uint32 count and so many int32, or
+ * so many places of floats. The target of a regression is a dense input, a class an integer one. */
 #pragma once
 
 #include <stdbool.h>

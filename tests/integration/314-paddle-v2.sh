@@ -99,9 +99,9 @@ wait $servers || fail "the servers failed: $(cat pserver.log)"
 trap 'rm -rf "$work"' EXIT
 
 # an error tells file and line; nothing of a program that is interrupted stays
-printf 'import paddle.v2 as paddle\npaddle.layer.lstmemory()\n' >bad.py
-if "$python" -m edl.paddle bad.py >said 2>&1; then fail 'lstmemory was taken'; fi
-grep -F 'bad.py:2: lstmemory is not supported' said >/dev/null || fail "$(cat said)"
+printf 'import paddle.v2 as paddle\npaddle.layer.recurrent_group()\n' >bad.py
+if "$python" -m edl.paddle bad.py >said 2>&1; then fail 'recurrent_group was taken'; fi
+grep -F 'bad.py:2: recurrent_group is not supported' said >/dev/null || fail "$(cat said)"
 if "$python" -c 'import paddle' 2>/dev/null; then echo 'a PaddlePaddle is installed'; else
     if "$python" train_local.py >said 2>&1; then fail 'a program has the names although it was not asked for them'; fi
 fi

@@ -190,7 +190,8 @@ TEST(test_sequences_side_by_side)
     assert_int_equal(plan_batch(plan, &batch, NULL), 0);
     batch.slots[1].starts = other;
     assert_int_equal(plan_batch(plan, &batch, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "sample 0 of the batch: input a has 3 places, but b has 2"));
+    assert_non_null(
+        strstr(error.text, "takes a and b side by side, but they have places: 3 and 2"));
     plan = plan_free(plan);
     (void)network_free(network);
 }

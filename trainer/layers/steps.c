@@ -24,7 +24,7 @@ int steps_shape(struct network *network, struct network_layer *layer, uint32_t p
                              "%s has one row a sample, but this kind takes a sequence", in->name);
     if (size == 0 || in->shape.size % parts != 0)
         return network_error(network, layer, "input", error,
-                             "%s has %u values at each place, which are not %u times as many",
+                             "%s has at each place values: %u, which must be a multiple of %u",
                              in->name, in->shape.size, parts);
     layer->shape = (struct layer_shape){ .size = size, .sequence = in->shape.sequence };
     wish.start_std = wish.bare_std = layer_smart_std(size);

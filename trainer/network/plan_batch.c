@@ -215,10 +215,10 @@ static int check_aligned(const struct network *network, const struct batch *batc
         for (uint32_t k = 0; k < batch->n; k++)
             if (of_a[k + 1] != of_b[k + 1])
                 return edl_error_set(error, -EINVAL,
-                                     "sample %u of the batch: input %s has %u places, but %s has "
-                                     "%u, and the network takes them side by side",
-                                     k, network->inputs[a].name, of_a[k + 1] - of_a[k],
-                                     network->inputs[b].name, of_b[k + 1] - of_b[k]);
+                                     "sample %u of the batch: the network takes %s and %s side "
+                                     "by side, but they have places: %u and %u",
+                                     k, network->inputs[a].name, network->inputs[b].name,
+                                     of_a[k + 1] - of_a[k], of_b[k + 1] - of_b[k]);
     }
     return 0;
 }
