@@ -241,6 +241,29 @@ class Data(Case):
             self.assertIn(words, str(caught.exception))
             os.rename("out", f"out-{len(words)}-{len(sample)}")
 
+    def values(self, provider, size, listed="a\n"):
+        """The dense values of a network with one input."""
+        self.file("reads.py", "from paddle.trainer.PyDataProvider2 import *\n" + provider)
+        self.file("list", listed)
+        self.network(f"outputs(fc_layer(input=data_layer('x', {size}), size=1))\n"
+                     "define_py_data_sources2('list', None, module='reads', obj='process')\n", with_data=True)
+        with open("out/data/train-00000-of-00001.recordio", "rb") as file:
+            payload = file.read()[20:]
+        step = 4 + 4 * size
+        return [struct.unpack_from(f"<{size}f", payload, at + 4) for at in range(0, len(payload), step)]
+
+    def test_one_input_is_given_alone(self):
+        self.assertEqual(self.values("@provider(input_types=[dense_vector(2)])\ndef process(settings, name):\n"
+                                     "    yield [1, 2]\n    yield (3, 4)\n    yield {'x': [5, 6]}\n", 2), [(1, 2), (3, 4), (5, 6)])
+
+    def test_a_provider_of_before(self):
+        # as in PaddlePaddle's demo/introduction: a word of before, a line of a blank, and a list in the place of a generator
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            values = self.values("@provider(slots=[dense_vector(1)], use_seq=False)\ndef process(settings, name):\n"
+                                 "    return [[len(name)]]\n", 1, " \n\n a b \n")
+        self.assertEqual(values, [(1,), (5,)])
+        self.assertIn("@provider: use_seq is without effect here", said.getvalue())
+
     def test_no_files(self):
         self.refused(CONFIG, "cannot read the file list train.list", with_data=True)
         os.rename("out", "before")

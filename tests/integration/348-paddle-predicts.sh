@@ -21,7 +21,7 @@ def hook(settings, is_predict, **more):
 def process(settings, name):
     for n in range(40):
         x = [n % 2, 1 - n % 2]
-        yield [x] if settings.is_predict else [x, n % 2]
+        yield x if settings.is_predict else [x, n % 2]
 PY
 cat >config.py <<'PY'
 from paddle.trainer_config_helpers import *

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import logging
 import os
 import shutil
@@ -72,8 +71,8 @@ def place_of(function: Callable[..., Any]) -> str:
 def provider(input_types: Optional[Types] = None, should_shuffle: Optional[bool] = None,
              pool_size: int = -1, min_pool_size: int = -1, can_over_batch_size: bool = True,
              calc_batch_size: Any = None, cache: int = CacheType.NO_CACHE, check: bool = False,
-             check_fail_continue: bool = False, init_hook: Optional[Callable[..., None]] = None) -> Any:
-    """Says what the samples of the function below it are."""
+             check_fail_continue: bool = False, init_hook: Optional[Callable[..., None]] = None, **more: Any) -> Any:
+    """Says what the samples of the function below it are. more: names of before, of which slots are input_types."""
     if calc_batch_size is not None:
         raise ConfigError("@provider with calc_batch_size is not supported", "every sample counts as one")
     if check_fail_continue:
@@ -84,6 +83,10 @@ def provider(input_types: Optional[Types] = None, should_shuffle: Optional[bool]
                                  ("can_over_batch_size", can_over_batch_size, True)):
         if value != default:
             without_effect(f"@provider: {name}", "all samples of a pass are shuffled together, and each counts as one")
+    if input_types is None:
+        input_types = more.pop("slots", None)
+    for name in more:
+        without_effect(f"@provider: {name}", "input_types tell what the samples are")
     return lambda function: Provider(function, input_types, init_hook, should_shuffle)
 
 
@@ -112,7 +115,7 @@ def _files(listed: Any) -> List[str]:
         return [str(path) for path in listed]
     try:
         with open(listed, encoding="utf-8") as file:
-            return [line.strip() for line in file if line.strip()]
+            return [line.rstrip("\n") for line in file if line != "\n"]  # a blank may stand for data without a file
     except OSError as error:
         raise ConfigError(f"cannot read the file list {listed}: {error.strerror}",
                           "it holds the path of a data file in each line; give other samples with --data",
@@ -146,7 +149,7 @@ def _samples(found: Provider, settings: Settings, files: List[str], inputs: Sequ
     one = len(inputs) == 1
     for path in files:
         made = found.function(settings, path)
-        if not inspect.isgenerator(made):
+        if not hasattr(made, "__iter__"):
             raise ConfigError(f"the provider {found.__name__} yields nothing", "yield a sample, or many",
                               place_of(found.function))
         for sample in made:
@@ -156,7 +159,7 @@ def _samples(found: Provider, settings: Settings, files: List[str], inputs: Sequ
                     raise ConfigError(f"a sample of {path} has no {absent[0]}", "", place_of(found.function))
                 yield [sample[layer.name] for layer in inputs]
             else:
-                yield [sample] if one and not isinstance(sample, (list, tuple)) else sample
+                yield [sample] if one else sample
 
 
 def _part(part: str, listed: Any, folder: str, layers: Sequence[Layer]) -> int:
