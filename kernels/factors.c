@@ -45,13 +45,15 @@ static double log1p_exp(double x)
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
+#define LEAST 1e-20 /* of a probability: none is 0, so that costs and slopes are finite */
+
 static double pair_of(enum pair_cost pair, double y, double t)
 {
     const double d = fabs(y - t);
 
     switch (pair) {
     case PAIR_BINARY:
-        return -(t * log(y) + (1 - t) * log(1 - y));
+        return -(t * log(fmax(y, LEAST)) + (1 - t) * log(fmax(1 - y, LEAST)));
     case PAIR_RANK:
         return log1p_exp(y) - t * y;
     default:
@@ -65,7 +67,7 @@ static double slope_of(enum pair_cost pair, double y, double t)
 
     switch (pair) {
     case PAIR_BINARY:
-        return d / (y * (1 - y));
+        return d / (fmax(y, LEAST) * fmax(1 - y, LEAST));
     case PAIR_RANK:
         return 1 / (1 + exp(-y)) - t;
     default:

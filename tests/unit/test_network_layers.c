@@ -287,6 +287,23 @@ TEST(test_costs_by_hand)
     }
 }
 
+/* A sigmoid far out is 0 or 1: right ones cost nothing, wrong ones much, and all slopes are finite.
+ */
+TEST(test_certain_probabilities)
+{
+    const double y[] = { 1, 0 }, t[] = { 0, 1 };
+    double slopes[] = { NAN, NAN };
+
+    assert_float_equal(tensor_ops_f64()->pair_forward(PAIR_BINARY, y, y, 2), 0, 1e-9);
+    tensor_ops_f64()->pair_backward(PAIR_BINARY, y, y, 2, slopes);
+    assert_float_equal(slopes[0], 0, 1e-9);
+    assert_float_equal(slopes[1], 0, 1e-9);
+    assert_true(isfinite(tensor_ops_f64()->pair_forward(PAIR_BINARY, y, t, 2)));
+    tensor_ops_f64()->pair_backward(PAIR_BINARY, y, t, 2, slopes);
+    assert_true(slopes[0] > 1 && isfinite((float)slopes[0]));
+    assert_true(slopes[1] < -1 && isfinite((float)slopes[1]));
+}
+
 TEST(test_outputs_without_a_cost)
 {
     struct network *network =
