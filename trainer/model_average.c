@@ -3,6 +3,8 @@
  */
 #include "trainer/model_average.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,10 @@
 
 struct model_average {
     double window;
-    uint64_t max_window, updates;
-    uint64_t n_new, n_old; /* updates in each sum */
+    uint64_t min_window, max_window, updates;
+    uint64_t updates_before; /* this pass */
+    bool bounded;            /* by what the caller named */
+    uint64_t n_new, n_old;   /* updates in each sum */
     double **new, **old;
     size_t *sizes, n;
 };
@@ -38,7 +42,9 @@ struct model_average *model_average_new(double window, uint64_t max_window, cons
     struct model_average *average = xcalloc(1, sizeof *average);
 
     average->window = window;
-    average->max_window = max_window > 0 ? max_window : UINT64_MAX;
+    average->bounded = max_window > 0;
+    average->max_window = average->bounded ? max_window : UINT64_MAX;
+    average->min_window = MIN_OF(MODEL_AVERAGE_MIN, average->max_window);
     average->n = n;
     average->sizes = xcalloc(n + 1, sizeof *average->sizes);
     memcpy(average->sizes, sizes, n * sizeof *sizes);
@@ -61,9 +67,9 @@ struct model_average *model_average_free(struct model_average *average)
 /* The new sum is large enough to stand for all. */
 static int is_full(const struct model_average *average)
 {
-    const double wanted = (double)average->updates * average->window;
+    const double wanted = floor((double)average->updates * average->window);
 
-    return average->n_new >= MODEL_AVERAGE_MIN &&
+    return average->n_new >= average->min_window &&
            (double)average->n_new >= MIN_OF(wanted, (double)average->max_window);
 }
 
@@ -88,6 +94,14 @@ void model_average_add(struct model_average *average, float *const *values)
             average->new[i][k] += (double)values[i][k];
     if (is_full(average))
         turn(average);
+}
+
+void model_average_end_pass(struct model_average *average)
+{
+    if (!average->bounded)
+        average->max_window = average->updates - average->updates_before;
+    average->updates_before = average->updates;
+    average->min_window = MIN_OF(average->min_window, average->updates);
 }
 
 void model_average_apply(const struct model_average *average, float *const *values)

@@ -538,6 +538,8 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
     if (r < 0)
         return r;
     progress_end(&s->progress);
+    if (s->average != NULL)
+        model_average_end_pass(s->average);
     r = pull_to_use(s, error);
     if (r >= 0 && tests_behind_pass(s))
         r = test(s, error);

@@ -60,6 +60,36 @@ TEST(test_what_is_forgotten)
     (void)model_average_free(average);
 }
 
+/* Two updates are at most wanted, so two are enough to forget those before. */
+TEST(test_a_bound_below_the_least)
+{
+    struct model_average *average = model_average_new(1, 2, sizes, ELEMENTS(sizes));
+
+    add(average, 1, 10);
+    add(average, 1, 10);
+    add(average, 4, 40);
+    expect(average, 2, 20);
+    add(average, 4, 40);
+    expect(average, 4, 40);
+    (void)model_average_free(average);
+}
+
+/* Behind a pass of three updates three are enough; without a bound three are also the most. */
+TEST(test_passes_bound_the_window)
+{
+    struct model_average *average = model_average_new(1, 0, sizes, ELEMENTS(sizes));
+
+    for (int i = 0; i < 3; i++)
+        add(average, 1, 10);
+    model_average_end_pass(average);
+    for (int i = 0; i < 3; i++)
+        add(average, 3, 30);
+    expect(average, 2, 20);
+    add(average, 3, 30);
+    expect(average, 3, 30);
+    (void)model_average_free(average);
+}
+
 /* A tenth of 20,000 updates is less than the 10,000 newer ones; all of them are more. */
 TEST(test_the_window_grows_with_the_updates)
 {
