@@ -108,7 +108,7 @@ V1 = {
         input=Acts("z"), act=ACT, name=NAME, num_channels=Elsewhere("ImageSizes.test_channels_of_batch_norm", sys.modules[__name__]),
         bias_attr=BIAS, param_attr=ATTR, layer_attr=EXTRA,
         batch_norm_type=Refused("'other'", "batch_norm_type"), moving_average_fraction=Acts("0.5"),
-        use_global_stats=Refused("True", "use_global_stats"))),
+        use_global_stats=Acts("False"))),
     "regression_cost": Call(dict(input="fc_layer(input=x, size=6)", label="t"), dict(
         input=Acts("fc_layer(input=z, size=6)"), label=Acts("z"), weight=WEIGHT, name=NAME,
         coeff=Acts("2.0"), layer_attr=NO_EXTRA), COST_END),
@@ -296,8 +296,20 @@ class Provider(test_trainer_config.Case):
 
 class ImageSizes(test_trainer_config.Case):
     def test_channels_of_batch_norm(self):
-        with self.assertRaisesRegex(_errors.ConfigError, "no 5 square images"):
+        with self.assertRaisesRegex(_errors.ConfigError, "no multiple of 5 channels"):
             self.network(START + "y = batch_norm_layer(pixel, num_channels=5)\n" + END)
+        for given, channels in (("pixel", 48), ("pixel, num_channels=3", 3), ("pixel, num_channels=24", 24),
+                                ("img_conv_layer(pixel, 3, 2, num_channels=3)", 2),
+                                ("dropout_layer(img_pool_layer(pixel, 2, num_channels=3), 0.5)", 3)):
+            # a convolution beside it finds an image in its input, which changes nothing here
+            text = START + f"c = img_conv_layer(pixel, 3, 2, num_channels=3)\ny = batch_norm_layer({given})\n" + END
+            self.assertEqual(self.layer(text, "batch_norm")["channels"], channels)
+
+    def test_global_statistics(self):
+        plain, always, never = (self.network(START + f"y = batch_norm_layer(x, use_global_stats={value})\n" + END)
+                                for value in ("None", "True", "False"))
+        self.assertEqual(plain, always)
+        self.assertTrue(next(item for item in never["layers"] if item["kind"] == "batch_norm")["batch_statistics"])
 
 
 class V2Names(test_paddle_v2.Case):

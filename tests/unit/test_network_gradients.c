@@ -313,6 +313,16 @@ static const struct {
               "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
               "\"size\":2}",
               "[" ERROR_OF("o") "," COST("smooth_l1", "o", "") "]") },
+    { "the sum of a sequence",
+      NETWORK(SEQUENCE("in", 7),
+              "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","
+              "\"size\":2,\"activation\":\"tanh\"}",
+              "{\"kind\":\"sum\",\"input\":\"o\",\"coeff\":2}") },
+    { "batch_norm of the channels that it names",
+      NETWORK(DENSE("in", 5) "," DENSE("y", 6),
+              BEFORE(6) ",{\"kind\":\"batch_norm\",\"name\":\"o\",\"channels\":2,\"activation\":"
+                        "\"tanh\"}",
+              ERROR_OF("o")) },
     { "crf",
       NETWORK(SEQUENCE("in", 7) "," SEQUENCE("c", 4),
               "{\"kind\":\"table\",\"input\":\"in\",\"size\":4},{\"kind\":\"fc\",\"name\":\"o\","

@@ -2,18 +2,27 @@
 /* batch_norm.c - each channel at mean 0 and variance 1, then scaled and shifted as is learnt
  *
  * Training takes mean and variance of the batch, and moves averages towards them; testing takes
- * those averages, which are static parameters. Of an input that is no image each value is a
- * channel. */
+ * those averages, which are static parameters. A layer that names no channels takes those of its
+ * input's image. Without an image each value is a channel. */
+#include "shared/macro.h"
 #include "trainer/layers/layer.h"
 
 #define EPSILON 1e-5
 
 enum { MEAN, VARIANCE };
 
+/* Values of a channel lie side by side. */
+static uint32_t channels_of(const struct network_layer *layer, const struct layer_shape *shape)
+{
+    if (layer->options.channels > 0)
+        return layer->options.channels;
+    return shape->channels > 0 ? shape->channels : shape->size;
+}
+
 static int shape(struct network *network, struct network_layer *layer, struct edl_error *error)
 {
     const struct network_layer *in = layer_in(network, layer, 0);
-    const uint32_t channels = in->shape.channels > 0 ? in->shape.channels : in->shape.size;
+    const uint32_t channels = channels_of(layer, &in->shape);
     const struct param_wish wishes[] = {
         { .suffix = "w0", .start_mean = 1.0f, .options = &layer->options.weights[0] },
         { .suffix = "w1", .is_static = true },
@@ -21,6 +30,10 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
     };
     int r = layer_want_rows(network, layer, error);
 
+    if (r >= 0 && in->shape.size % channels != 0)
+        return network_error(network, layer, "channels", error,
+                             "is %u, but %s has %u value%s: no multiple of it", channels, in->name,
+                             in->shape.size, PLURAL(in->shape.size));
     for (uint32_t i = 0; r >= 0 && i < 3; i++) {
         struct param_wish wish = wishes[i];
 
@@ -35,15 +48,11 @@ static int shape(struct network *network, struct network_layer *layer, struct ed
     return network_add_bias(network, layer, channels, 1.0f, error);
 }
 
-static size_t channels_of(const struct network_layer *layer)
-{
-    return layer->shape.channels > 0 ? layer->shape.channels : layer->shape.size;
-}
-
 /* mean and variance of the batch, one behind the other */
 static void *statistic(const struct layer_run *run, int which)
 {
-    return (char *)run->kept + (size_t)which * channels_of(run->layer) * run->ops->element_bytes;
+    return (char *)run->kept +
+           (size_t)which * channels_of(run->layer, &run->layer->shape) * run->ops->element_bytes;
 }
 
 /* The bias; without one zeros, which lie in scratch. */
@@ -58,7 +67,7 @@ static const void *shift_of(const struct layer_run *run, size_t C)
 static void forward(const struct layer_run *run)
 {
     const struct network_layer *layer = run->layer;
-    const size_t C = channels_of(layer), P = layer->shape.size / C;
+    const size_t C = channels_of(layer, &layer->shape), P = layer->shape.size / C;
     void *moving[] = { run->params[layer->weights[1]], run->params[layer->weights[2]] };
     const void *gain = run->params[layer->weights[0]], *shift = shift_of(run, C);
 
@@ -79,7 +88,7 @@ static void forward(const struct layer_run *run)
 static void backward(const struct layer_run *run)
 {
     const struct network_layer *layer = run->layer;
-    const size_t C = channels_of(layer), P = layer->shape.size / C;
+    const size_t C = channels_of(layer, &layer->shape), P = layer->shape.size / C;
     const uint32_t params[] = { layer->weights[0], layer->bias };
     const int n = layer->bias == PARAM_NONE ? 1 : 2;
     char *scratch[] = { run->scratch, (char *)run->scratch + C * run->ops->element_bytes };
@@ -100,7 +109,7 @@ static size_t two_of_a_channel(const struct network *network, const struct netwo
 {
     (void)network;
     (void)rows;
-    return 2 * channels_of(layer);
+    return (size_t)2 * channels_of(layer, &layer->shape);
 }
 
 const struct layer_kind layer_batch_norm = { .name = "batch_norm",

@@ -148,11 +148,22 @@ static void check_all(struct check *check)
             check_param(check, p);
 }
 
+/* Memory full of values that are no numbers: a gradient that nobody writes shows. */
+static void *allocate_spoilt(size_t bytes)
+{
+    void *ret = backend_cpu()->allocate(bytes);
+
+    if (ret != NULL)
+        memset(ret, 0xff, bytes);
+    return ret;
+}
+
 int check_gradients(const struct gradient_check_config *config, uint32_t *ret_failed,
                     struct edl_error *error)
 {
+    struct edl_backend spoilt = *backend_cpu();
     const struct plan_config plan = { .network = config->network,
-                                      .backend = backend_cpu(),
+                                      .backend = &spoilt,
                                       .ops = tensor_ops_f64(),
                                       .batch_max = config->batch->n,
                                       .whole_tables = true };
@@ -160,8 +171,10 @@ int check_gradients(const struct gradient_check_config *config, uint32_t *ret_fa
                            .network = config->network,
                            .state = config->seed,
                            .masks = config->seed + 1 };
-    int r = plan_new(&plan, &check.plan, error);
+    int r;
 
+    spoilt.allocate = allocate_spoilt;
+    r = plan_new(&plan, &check.plan, error);
     if (r >= 0)
         r = plan_batch(check.plan, config->batch, error);
     if (r >= 0) {

@@ -140,23 +140,31 @@ def pad_layer(input: Any, pad_c: Any = None, pad_h: Any = None, pad_w: Any = Non
                           "pad": [int(value) for pad in pads for value in pad]}, extra=layer_attr)
 
 
+def _channels(source: Layer, num_channels: Optional[int]) -> int:
+    """Those of a batch_norm: what the layer before has filters of, else one for each value."""
+    channels = num_channels or source.num_filters or source.size
+    if source.size % channels:
+        raise ConfigError(f"{source.name} has {source.size} values, no multiple of {channels} channels",
+                          "give the num_channels that it has")
+    if num_channels and source.image is None and math.isqrt(source.size // channels) ** 2 == source.size // channels:
+        source.image = image_of(source, channels)
+    return channels
+
+
 @checked
 def batch_norm_layer(input: Any, act: Any = None, name: Optional[str] = None,
                      num_channels: Optional[int] = None, bias_attr: Any = None, param_attr: Any = None,
                      layer_attr: Any = None, batch_norm_type: Any = None,
                      moving_average_fraction: float = 0.9, use_global_stats: Any = None) -> Layer:
-    if use_global_stats:
-        raise ConfigError("batch_norm_layer with use_global_stats=True is not supported",
-                          "leave it out: testing takes the averages of the training anyway")
     if batch_norm_type not in (None, "batch_norm", "cudnn_batch_norm"):
         raise ConfigError(f"batch_norm_type is {batch_norm_type!r}", "there are: batch_norm, cudnn_batch_norm")
     source = as_layer(input)
-    channels = image_of(source, num_channels)[0] if source.image or num_channels else source.size
+    channels = _channels(source, num_channels)
     layer = GRAPH.add("batch_norm", GRAPH.name(name, "batch_norm"), [source], source.size)
     layer.image = source.image
-    layer.num_filters = source.num_filters
-    entry: Json = {"inputs": [source.name], "moving_average": moving_average_fraction}
-    if use_global_stats is not None:
+    layer.num_filters = num_channels or source.num_filters
+    entry: Json = {"inputs": [source.name], "channels": channels, "moving_average": moving_average_fraction}
+    if use_global_stats is False:
         entry["batch_statistics"] = True
     weights(layer, entry, [(1, channels)], param_attr)
     layer.parameters[0] = layer.parameters[0]._replace(fixed=1.0 if param_attr is None else None)
