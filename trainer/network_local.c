@@ -655,16 +655,18 @@ int network_infer(const struct network_job *job, struct edl_error *error)
 
 /* ---- time ---- */
 
-/* Trains so many batches, pass after pass. */
-static int train_batches(struct study *s, uint64_t batches, struct edl_error *error)
+/* Trains so many batches, pass after pass; the last one of a pass may have fewer samples. */
+static int train_batches(struct study *s, uint64_t batches, uint64_t *ret_samples,
+                         struct edl_error *error)
 {
     const size_t n = sample_set_n(s->data.train), batch = (size_t)batch_of(s);
     size_t position = 0;
     int r = 0;
 
+    *ret_samples = 0;
     for (uint64_t i = 0; r >= 0 && i < batches; i++) {
-        if (position >= n)
-            position = 0;
+        position = position < n ? position : 0;
+        *ret_samples += MIN_OF(batch, n - position);
         r = train_until(s, &position, MIN_OF(position + batch, n), error);
     }
     return r;
@@ -674,7 +676,7 @@ int network_time(const struct network_job *job, struct edl_error *error)
 {
     const uint64_t batches = job->test_period > 0 ? job->test_period : TIMED_BATCHES;
     struct study s;
-    uint64_t before_us;
+    uint64_t before_us, samples = 0;
     int r = study_read(&s, job, error);
 
     if (r >= 0)
@@ -685,13 +687,12 @@ int network_time(const struct network_job *job, struct edl_error *error)
         r = pull(&s, error);
     before_us = clock_read_us(CLOCK_MONOTONIC);
     if (r >= 0)
-        r = train_batches(&s, batches, error);
+        r = train_batches(&s, batches, &samples, error);
     if (r >= 0) {
-        const double ms =
-            (double)(clock_read_us(CLOCK_MONOTONIC) - before_us) / 1e3 / (double)batches;
+        const double ms = (double)(clock_read_us(CLOCK_MONOTONIC) - before_us) / 1e3;
 
         printf("%" PRIu64 " batch%s of %" PRIu64 ": %.3f ms a batch, %.0f samples/s\n", batches,
-               PLURAL_ES(batches), batch_of(&s), ms, (double)batch_of(&s) / ms * 1e3);
+               PLURAL_ES(batches), batch_of(&s), ms / (double)batches, (double)samples / ms * 1e3);
     }
     study_close(&s);
     return r;

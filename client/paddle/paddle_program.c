@@ -412,7 +412,9 @@ bool paddle_is_idle(const struct paddle_flags *flags, enum paddle_way way, const
                     enum paddle_flag flag)
 {
     const bool of_lag_rule = flag == FLAG_LAG || flag == FLAG_LAG_MIN;
+    const bool of_time = way == PADDLE_TEST && flag == FLAG_TEST_PERIOD;
 
     return flags->typed[flag] &&
-           ((ways[flag] & 1U << way) == 0 || (of_lag_rule && !counts_trainers(flags, socket)));
+           ((ways[flag] & 1U << way) == 0 || (of_lag_rule && !counts_trainers(flags, socket)) ||
+            (of_time && !streq(flags->values[FLAG_JOB], "time")));
 }

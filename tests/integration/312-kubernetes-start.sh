@@ -116,7 +116,7 @@ sed -e "s|WORKSPACE|$(edl workspace add "$example")|; s|/shared/recommendation|$
 await 120 'it ends' ended real
 [ "$(job real .state)" = succeeded ] || fail "$(job real .reason) $(edl logs real) $(log 0 server) $(log 1 server)"
 ls "$shared/output/pass-00009/done" >/dev/null || fail "nothing is saved: $(find "$shared/output") $(log 0 train)"
-grep -q 'connected to 8 parameter servers\|connected to 2 parameter servers' "$shared/output/node_1/train.log" || fail "node 1 trained alone: $(log 1 train)"
+grep -q 'connected to 8 parameter servers' "$shared/output/node_1/train.log" || fail "node 1 trained alone: $(log 1 train)"
 rm -r "$shared"
 mkdir -p "$shared/0/data" "$shared/1/data" "$shared/config"
 printf zero >"$shared/0/data/part"

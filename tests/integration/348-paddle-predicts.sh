@@ -58,6 +58,11 @@ refused '--predict_output_dir is for --job=test' edl-paddle train --config=confi
 refused 'cannot make --predict_output_dir none/x' predict --predict_output_dir=none/x
 edl-paddle train --config=config.py --job=time --test_period=20 >said 2>&1 || fail "$(cat said)"
 grep -E '^20 batches of 8: [0-9.]+ ms a batch, [0-9]+ samples/s$' said >/dev/null || fail "--job=time: $(cat said)"
+# a pass of 40 samples is a batch of 32 and one of 8
+sed 's/batch_size=8/batch_size=32/' config.py >wide.py
+edl-paddle train --config=wide.py --job=time --test_period=20 >said 2>&1 || fail "$(cat said)"
+awk '/^20 batches of 32/ { each = $5 * $9 / 1000; found = each > 15 && each < 26 } END { exit !found }' said ||
+    fail "a batch has 20 samples on average, not 32: $(cat said)"
 
 # sequences of values go through a recurrent layer: which of two ends is larger is learnt
 cat >frames.py <<'PY'

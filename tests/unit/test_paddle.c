@@ -447,6 +447,10 @@ TEST(test_flags_without_effect_are_named)
     assert_idle(PADDLE_TEST, NULL, &flags, " num_passes save_dir start_pass log_period");
     assert_idle(PADDLE_PSERVER, NULL, &flags,
                 " config num_passes save_dir start_pass log_period use_gpu");
+    PARSE(&flags, "--config=x", "--job=test", "--test_period=3");
+    assert_idle(PADDLE_TEST, NULL, &flags, " test_period");
+    PARSE(&flags, "--config=x", "--job=time", "--test_period=3");
+    assert_idle(PADDLE_TEST, NULL, &flags, "");
     PARSE(&flags, "--config=x", "--pservers=a", "--port=7164", "--trainer_id=0", "--nics=eth0",
           "--secret_file=s");
     assert_idle(PADDLE_ALONE, NULL, &flags, " trainer_id pservers port nics secret_file");
@@ -471,6 +475,7 @@ TEST(test_help_lists_what_has_an_effect)
         bool trains = false, serves = false;
 
         flags.values[FLAG_NUM_GRADIENT_SERVERS] = "2";
+        flags.values[FLAG_JOB] = "train";
         flags.typed[flag] = true;
         for (enum paddle_way way = PADDLE_ALONE; way < PADDLE_PSERVER; way++)
             trains = trains || !paddle_is_idle(&flags, way, NULL, flag);
