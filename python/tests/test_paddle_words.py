@@ -62,6 +62,17 @@ class Words(Case):
         for module in ("math", "layer_math"):
             text = f"from paddle.trainer_config_helpers import {module}\n" + X + f"x = {module}.square(x)\n" + SOFTMAX + CLASSES
             self.assertEqual(self.network(text)["layers"][0]["activation"], "square")
+        self.assertEqual(self.network(X + "x = layer_math.square(x)\n" + SOFTMAX + CLASSES)["layers"][0]["activation"], "square")
+
+    def test_sums_of_costs(self):
+        text = X + "a, b = sum_cost(x), regression_cost(x, z, coeff=3)\n"
+        for form, coeffs in (("a + b", (None, 3)), ("0.5 * a", (0.5,)), ("2 * (a * 0.5 + b) + sum_cost(z)", (1, 6, None)), ("b + 0.5 * a", (3, 0.5))):
+            cost = self.network(text + f"outputs({form})\n")["cost"]
+            self.assertEqual(tuple(item.get("coeff") for item in (cost if isinstance(cost, list) else [cost])), coeffs, form)
+        for form in ("a + 1", "1 + a", "a - b", "1 - a", "a * b", "a * x", "x * a", "x + a", "a + x", "0.5 * a * b", "(a + b) - a", "(a + b) * x",
+                     "(a + b) + 1", "a * True", "x - a"):
+            self.refused(text + f"outputs({form})\n", "config.py:4:", "is not done with", "0.5 * a + b")
+        self.refused(text + "fc_layer(a, size=2)\n", "config.py:4:", "__sum_cost_0__ is a cost, which no layer can take")
 
     def test_types_of_sequences(self):
         text = ("from paddle.trainer.PyDataProvider2 import *\nassert integer_value(5, seq_type=SequenceType.SEQUENCE).kind == "

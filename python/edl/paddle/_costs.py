@@ -33,7 +33,7 @@ def _cost(kind: str, word: str, source: Layer, label: Any, name: Optional[str], 
     if target.kind != "data":
         raise ConfigError(f"label is {target.name}, which is computed", "a data layer is possible")
     layer = GRAPH.add(kind, GRAPH.name(name, word), [source, target], 1)
-    layer.label = target
+    layer.label, layer.is_cost = target, True
     entry = {"kind": kind, "name": layer.name, "input": source.name, "label": target.name}
     _weight(entry, layer, coeff, weight)
     layer.entries.append(entry)
@@ -96,6 +96,7 @@ def sum_cost(input: Any, name: Optional[str] = None, layer_attr: Any = None) -> 
     extra_of(layer_attr, False, "a cost")
     source = as_layer(input)
     layer = GRAPH.add("sum", GRAPH.name(name, "sum_cost"), [source], 1)
+    layer.is_cost = True
     layer.entries.append({"kind": "sum", "name": layer.name, "input": source.name})
     return layer
 

@@ -89,4 +89,4 @@ def refused(name: str, remedy: str) -> Callable[..., Any]:
 def working(names: Mapping[str, Any]) -> List[str]:
     """Those of the names that do something: an error proposes no other."""
     return [name for name, value in names.items()
-            if not name.startswith("_") and not getattr(value, "is_refused", False)]
+            if not name.startswith("_") and not (callable(value) and getattr(value, "is_refused", False))]

@@ -33,6 +33,7 @@ class Layer:
         self.num_filters: Optional[int] = None
         self.input_type: Any = None
         self.label: Optional["Layer"] = None
+        self.is_cost = False
         self.classes = 0  # of an input that is a label: how many there may be
         self.activation = "linear"
         self.serial = next(graph.serials)
@@ -74,9 +75,11 @@ class Graph:
 
     def add(self, kind: str, name: str, inputs: Iterable[Layer], size: int) -> Layer:
         layer = Layer(self, kind, name, list(inputs), size)
+        cost = next((item.name for item in layer.inputs if item.is_cost), None)
+        if cost is not None:
+            raise ConfigError(f"{cost} is a cost, which no layer can take", "outputs(0.5 * a + b) weights two costs")
         self.names[name] = layer
         return layer
-
 
     def settle(self) -> None:
         """Names become layers, and defaults settings, once the program has run."""

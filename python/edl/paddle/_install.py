@@ -74,6 +74,7 @@ def install(version: int) -> None:
         _module(f"paddle.trainer_config_helpers.{part}", v1_names(), "names of trainer_config.py")
     for math in ("math", "layer_math"):
         _module(f"paddle.trainer_config_helpers.{math}", dict(_values.MATH), "functions of layers")
+    helpers.__dict__["__all__"].append("layer_math")
     helpers.__dict__.update({"layer_math": sys.modules["paddle.trainer_config_helpers.layer_math"]})
     trainer = _module("paddle.trainer", {}, "data providers")
     trainer.__path__ = []

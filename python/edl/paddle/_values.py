@@ -2,6 +2,7 @@
 """Layers that work on each value of a row, and the arithmetic of layers: 2 * x + y, layer_math.exp(x)."""
 from __future__ import annotations
 
+import copy
 from typing import Any, Callable, Dict, List, Optional
 
 from ._attributes import ACTIVATIONS, Json, extra_of
@@ -136,10 +137,58 @@ def multiply(self: Layer, other: Any) -> Any:
     return scaling_layer(self, other) if other.size == 1 else scaling_layer(other, self)
 
 
+# ---- arithmetic of costs ----
+
+class CostSum(List[Layer]):
+    """Costs whose sum is trained. It adds up and is multiplied with a number, as one cost is; nothing else."""
+
+    def __add__(self, other: Any) -> Any:
+        return CostSum([*self, *_costs_of(self, other)])
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        return CostSum([_scaled(cost, other) for cost in self])
+
+    __rmul__ = __mul__
+
+    def refuse(self, *_: Any) -> Any:
+        raise ConfigError(f"this is not done with {' + '.join(cost.name for cost in self)}",
+                          "costs are added to one another and multiplied with numbers: 0.5 * a + b")
+
+    __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __neg__ = refuse
+
+
+def _costs_of(self: CostSum, other: Any) -> List[Layer]:
+    costs = other if isinstance(other, CostSum) else [other]
+    return costs if all(isinstance(cost, Layer) and cost.is_cost for cost in costs) else self.refuse()
+
+
+def _scaled(cost: Layer, factor: Any) -> Layer:
+    """The cost with another coefficient, in its place."""
+    if not _number(factor):
+        CostSum([cost]).refuse()
+    ret = copy.copy(cost)
+    ret.serial = next(cost.graph.serials)
+    ret.entries = [{**entry, "coeff": entry.get("coeff", 1.0) * factor} for entry in cost.entries]
+    return ret
+
+
+def _of_costs(word: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator as it is where one side is a cost."""
+    def operator(self: Layer, other: Any) -> Any:
+        if self.is_cost:
+            return getattr(CostSum([self]), word)(other)
+        if isinstance(other, Layer) and other.is_cost:
+            return CostSum([other]).refuse()
+        return function(self, other)
+    return operator
+
+
 OPERATORS = {"__add__": add, "__radd__": add, "__sub__": subtract, "__rsub__": subtract_from, "__mul__": multiply,
              "__rmul__": multiply}
 for _name, _function in OPERATORS.items():
-    setattr(Layer, _name, _function)
+    setattr(Layer, _name, _of_costs(_name, _function))
 
 
 def _of(word: str) -> Callable[..., Layer]:
