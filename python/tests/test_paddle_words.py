@@ -30,7 +30,12 @@ class Words(Case):
     def test_defaults(self):
         text = "default_momentum(0.9)\ndefault_decay_rate(1e-3)\nSettings(batch_size=4)\n" + X + SOFTMAX + CLASSES
         self.assertEqual(self.network(text)["training"], {"method": "momentum", "momentum": 0.9, "l2": 1e-3,
-                                                          "learning_rate": 1e-3, "batch_size": 4})
+                                                          "learning_rate": 1.0, "batch_size": 4})
+        # a method without them takes none
+        network, said = self.told(text.replace("Settings(batch_size=4)", "settings(batch_size=4, learning_method=AdamOptimizer())"))
+        self.assertEqual(set(network["training"]) & {"momentum", "l2"}, set())
+        self.assertIn("default_momentum", said)
+        self.assertIn("default_decay_rate", said)
 
     def test_words_without_effect(self):
         plain = self.network(X + SOFTMAX + CLASSES)

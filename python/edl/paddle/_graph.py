@@ -6,8 +6,10 @@ import itertools
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from ._attributes import Json, ParameterAttribute
-from ._errors import ConfigError, nearest
+from ._errors import ConfigError, nearest, without_effect
 
+PLAIN_METHODS = ("adam", "adamax")  # without a momentum and a decay
+WORDS_OF_DEFAULTS = {"momentum": "default_momentum", "l2": "default_decay_rate"}
 IMAGE = Tuple[int, int, int]  # channels, height, width
 
 
@@ -92,7 +94,10 @@ class Graph:
 
         self.outputs = [found(item) for item in self.outputs]
         self.inputs = [found(item) for item in self.inputs]
-        self.settings = {**self.defaults, **self.settings}
+        unused = [key for key in WORDS_OF_DEFAULTS if key in self.defaults and self.settings.get("method") in PLAIN_METHODS]
+        for key in unused:
+            without_effect(WORDS_OF_DEFAULTS[key], f"{self.settings['method']} takes none into account")
+        self.settings = {**{key: value for key, value in self.defaults.items() if key not in unused}, **self.settings}
 
 
 GRAPH = Graph()

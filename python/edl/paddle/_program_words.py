@@ -46,7 +46,7 @@ METHODS = {"momentum": "momentum", "adam": "adam", "adamax": "adamax", "adagrad"
 
 
 @checked
-def Settings(algorithm: str = "sgd", batch_size: Optional[int] = None, learning_rate: float = 1e-3,
+def Settings(algorithm: str = "sgd", batch_size: Optional[int] = None, learning_rate: float = 1.0,
              learning_rate_decay_a: float = 0.0, learning_rate_decay_b: float = 0.0,
              learning_rate_schedule: Optional[str] = "poly", learning_rate_args: str = "",
              learning_method: str = "momentum", average_window: float = 0.0, max_average_window: Optional[int] = None,
