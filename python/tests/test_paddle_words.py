@@ -105,6 +105,16 @@ class Words(Case):
             self.assertEqual(network["inputs"][0]["channels"], 3)
             self.refused(text.format(5), "no 5 square images")
 
+    def test_sizes_of_windows(self):
+        group = "img_conv_group(data_layer('image', 3072), [4, 4], 2, num_channels=3, conv_{}=[1])\n"
+        for word in ("padding", "filter_size", "act", "with_batchnorm", "batchnorm_drop_rate"):
+            self.refused(group.format(word), "config.py:2:", f"conv_{word} has 1 values, but conv_num_filter has 2")
+        image = "data_layer('image', 3072), num_channels=3"
+        for text in (f"img_conv_layer({image}, filter_size=3, num_filters=2, stride=0)", f"img_pool_layer({image}, pool_size=2, stride=0)",
+                     f"img_pool_layer({image}, pool_size=0)", f"img_conv_layer({image}, filter_size=3, num_filters=2, padding=-1)"):
+            self.refused(text + "\n", "config.py:2:", "size and stride are 1 or more")
+        self.refused(f"img_cmrnorm_layer({image}, size=0)\n", "config.py:2:", "img_cmrnorm_layer: size is 0")
+
     def test_hsigmoid(self):
         network = self.network(X + "outputs(hsigmoid(input=[x, z], label=data_layer('label', 1), num_classes=5))\n")
         self.assertEqual(network["layers"], [{
@@ -171,7 +181,7 @@ class Errors(Case):
 
     def test_python_2(self):
         for line in ("print 'x'", "import sys; print >>sys.stderr, 'x'", "except ValueError, e:", "xrange(3)", "unicode('x')", "raise E, 'x'", "0777",
-                     "{}.iteritems()", "import cPickle", "from itertools import izip"):
+                     "{}.iteritems()", "import cPickle", "from itertools import izip", "x = `3`", "x = 1 <> 2", "x = 10L", "print(3), 'x'; x = 10l", "x = 0xFFL", "file('x')"):
             text = f"try:\n    pass\n{line}\n    pass\n" if line.startswith("except") else line + "\n"
             with self.subTest(line=line):
                 self.refused(text, "config.py", "this is Python 2: 2to3 -w config.py")

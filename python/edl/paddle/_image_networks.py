@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Optional
 
 from ._attributes import ExtraLayerAttribute, IdentityActivation, MaxPooling, ReluActivation, SoftmaxActivation
-from ._errors import checked
+from ._errors import ConfigError, checked
 from ._graph import Layer, as_layer
 from ._images import batch_norm_layer, img_conv_layer, img_pool_layer
 from ._layers import dropout_layer, fc_layer
@@ -25,8 +25,13 @@ def simple_img_conv_pool(input: Any, filter_size: int, num_filters: int, pool_si
                           pool_padding, pool_layer_attr)
 
 
-def _each(value: Any, n: int) -> List[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value] * n
+def _each(name: str, value: Any, n: int) -> List[Any]:
+    """One value for each of n convolutions."""
+    if not isinstance(value, (list, tuple)):
+        return [value] * n
+    if len(value) != n:
+        raise ConfigError(f"img_conv_group: {name} has {len(value)} values, but conv_num_filter has {n}", "one for each, or one for all")
+    return list(value)
 
 
 @checked
@@ -35,8 +40,9 @@ def img_conv_group(input: Any, conv_num_filter: Any, pool_size: int, num_channel
                    conv_with_batchnorm: Any = False, conv_batchnorm_drop_rate: Any = 0,
                    pool_stride: int = 1, pool_type: Any = None, param_attr: Any = None) -> Layer:
     layer, n = as_layer(input), len(conv_num_filter)
-    each = zip(conv_num_filter, _each(conv_padding, n), _each(conv_filter_size, n), _each(conv_act, n),
-               _each(conv_with_batchnorm, n), _each(conv_batchnorm_drop_rate, n))
+    each = zip(conv_num_filter, _each("conv_padding", conv_padding, n), _each("conv_filter_size", conv_filter_size, n),
+               _each("conv_act", conv_act, n), _each("conv_with_batchnorm", conv_with_batchnorm, n),
+               _each("conv_batchnorm_drop_rate", conv_batchnorm_drop_rate, n))
     for i, (filters, padding, size, act, normed, drop) in enumerate(each):
         layer = img_conv_layer(layer, size, filters, num_channels=num_channels if i == 0 else None,
                                act=IdentityActivation() if normed else act, padding=padding,

@@ -105,6 +105,8 @@ def img_cmrnorm_layer(input: Any, size: int, scale: float = 0.0128, power: float
                       num_channels: Optional[int] = None, layer_attr: Any = None) -> Layer:
     """Each pixel over (1 + scale / size * the squares of the channels around it) ^ power."""
     source = as_layer(input)
+    if size < 1:
+        raise ConfigError(f"img_cmrnorm_layer: size is {size}", "so many channels are summed: 1 or more")
     layer = GRAPH.add("map_norm", GRAPH.name(name, "crmnorm"), [source], source.size)
     layer.image = image_of(source, num_channels)
     layer.num_filters = layer.image[0]

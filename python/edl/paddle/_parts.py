@@ -120,6 +120,8 @@ def image_of(layer: Layer, channels: Optional[int]) -> Tuple[int, int, int]:
 def windows(side: int, size: int, stride: int, padding: int, ceil: bool) -> int:
     """How many windows fit along one side; a last one with no pixel under it does not count."""
     room = side + 2 * padding - size
+    if min(size, stride) < 1 or padding < 0:
+        raise ConfigError(f"a window of {size} with stride {stride} and padding {padding}", "size and stride are 1 or more, padding is 0 or more")
     if room < 0:
         raise ConfigError(f"a window of {size} does not fit on {side} pixels with padding {padding}")
     n = (room + (stride - 1 if ceil else 0)) // stride + 1
