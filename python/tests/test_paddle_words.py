@@ -185,6 +185,11 @@ class Errors(Case):
             text = f"try:\n    pass\n{line}\n    pass\n" if line.startswith("except") else line + "\n"
             with self.subTest(line=line):
                 self.refused(text, "config.py", "this is Python 2: 2to3 -w config.py")
+        for line in ("x = 0.1e", "x = 'a ` and <>' 1", "print('x'", "x = 5x", "x = '10L' 1", "x = 3 # 10L\n)", "print(file)"):
+            with self.subTest(line=line), self.assertRaises(ConfigError) as caught:
+                self.network(line + "\n")
+            self.assertNotIn("Python 2", str(caught.exception))
+        self.refused("print 'x'\n", "Missing parentheses")
         self.file("old.py", "def f():\n    print 'x'\n")
         self.refused("import old\n", "old.py:2: this is Python 2: 2to3 -w", "old.py")
 
