@@ -256,6 +256,22 @@ class Data(Case):
         self.assertEqual(self.values("@provider(input_types=[dense_vector(2)])\ndef process(settings, name):\n"
                                      "    yield [1, 2]\n    yield (3, 4)\n    yield {'x': [5, 6]}\n", 2), [(1, 2), (3, 4), (5, 6)])
 
+    def test_ids_that_a_cost_takes_as_values(self):
+        x = "y = fc_layer(input=data_layer('x', 1), size={}, act=SigmoidActivation())\n"
+        for cost, size, n, rows in (("rank_cost(left=y, right=y, label=data_layer('t', 1))", 1, 2, [(7, 0), (7, 1)]),
+                                    ("multi_binary_label_cross_entropy(input=y, label=data_layer('t', 3))", 3, 3, [(7, 1, 0, 0), (7, 0, 1, 0)])):
+            self.file("reads.py", f"from paddle.trainer.PyDataProvider2 import *\n@provider(input_types=[dense_vector(1), integer_value({n})])\n"
+                                  "def process(settings, name):\n    for n in range(2):\n        yield [7], n\n")
+            sys.modules.pop("reads", None)
+            network = self.network(x.format(size) + f"outputs({cost})\ndefine_py_data_sources2(['a'], None, module='reads', obj='process')\n",
+                                   with_data=True)
+            self.assertEqual(network["inputs"][1], {"name": "t", "type": "dense", "size": len(rows[0]) - 1})
+            with open("out/data/train-00000-of-00001.recordio", "rb") as file:
+                payload = file.read()[20:]
+            step = 4 + 4 * len(rows[0])
+            self.assertEqual([struct.unpack_from(f"<{len(rows[0])}f", payload, at + 4) for at in (0, step)], rows)
+            os.rename("out", f"out-{size}")
+
     def test_a_provider_of_before(self):
         # as in PaddlePaddle's demo/introduction: a word of before, a line of a blank, and a list in the place of a generator
         with contextlib.redirect_stderr(io.StringIO()) as said:

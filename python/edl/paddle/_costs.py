@@ -10,6 +10,7 @@ from ._evaluators import check_evaluator
 from ._graph import GRAPH, Layer, as_layer, as_layers
 from ._layers import fc_layer
 from ._parts import weights
+from ._types import one_hot, zero_or_one
 from ._values import difference
 
 
@@ -76,14 +77,18 @@ def multi_binary_label_cross_entropy(input: Any, label: Any, name: Optional[str]
     if source.activation != "sigmoid":
         raise ConfigError(f"{source.name} has activation {source.activation}, but this cost needs values between 0 and 1",
                           "give it act=SigmoidActivation()")
-    return _cost("binary_cross_entropy", "multi_binary_label_cross_entropy", source, label, name, coeff, None, layer_attr)
+    layer = _cost("binary_cross_entropy", "multi_binary_label_cross_entropy", source, label, name, coeff, None, layer_attr)
+    as_layer(label, "label").ids_are = one_hot
+    return layer
 
 
 @checked
 def rank_cost(left: Any, right: Any, label: Any, weight: Any = None, name: Optional[str] = None, coeff: float = 1.0,
               layer_attr: Any = None) -> Layer:
-    return _cost("rank", "rank_cost", difference(as_layer(left, "left"), as_layer(right, "right")), label, name, coeff,
-                 weight, layer_attr)
+    layer = _cost("rank", "rank_cost", difference(as_layer(left, "left"), as_layer(right, "right")), label, name, coeff,
+                  weight, layer_attr)
+    as_layer(label, "label").ids_are = zero_or_one
+    return layer
 
 
 @checked

@@ -36,6 +36,7 @@ class Layer:
         self.input_type: Any = None
         self.label: Optional["Layer"] = None
         self.is_cost = False
+        self.ids_are: Any = None  # of an input whose ids a cost takes as values: the type that makes values of theirs
         self.classes = 0  # of an input that is a label: how many there may be
         self.activation = "linear"
         self.serial = next(graph.serials)

@@ -89,6 +89,9 @@ def settle_types(layers: Sequence[Layer]) -> None:
     ids = {item.serial for layer in layers for item in _takes_ids(layer)}
     sequences = _sequences(layers)
     for layer in inputs_of(layers):
+        if layer.ids_are is not None and layer.input_type is not None and layer.input_type.kind == "integer":
+            layer.input_type = layer.ids_are(layer.input_type)
+            layer.size = layer.input_type.dim
         if layer.classes:
             of = next((item.inputs[0] for item in layers if item.label is layer), layer)
             _check_classes(layer, _has_places(of, sequences))
@@ -108,7 +111,8 @@ def check_types(layers: Sequence[Layer], types: Sequence[InputType]) -> None:
         raise ConfigError(f"the data have {len(types)} inputs, but the network has {len(inputs)}: " +
                           ", ".join(layer.name for layer in inputs), "one type for each", "")
     for layer, kind in zip(inputs, types):
-        if kind.dim != layer.size and not layer.classes:
+        of_ids = layer.ids_are(kind) if layer.ids_are is not None and kind.kind == "integer" else kind
+        if of_ids.dim != layer.size and not layer.classes:
             raise ConfigError(f"data layer {layer.name} has size {layer.size}, but its data are {kind}",
                               "give both the same size", "")
         layer.input_type = kind

@@ -121,6 +121,24 @@ def _sparse_float(value: Any, dim: int) -> bytes:
     return struct.pack(f"<{dim}f", *row)
 
 
+def _one_hot(value: Any, dim: int) -> bytes:
+    return _sparse_binary([value], dim)
+
+
+def _zero_or_one(value: Any, dim: int) -> bytes:
+    return struct.pack("<f", _id(value, 2))
+
+
+def one_hot(ids: InputType) -> InputType:
+    """Ids as rows of zeros, with a one at the id."""
+    return InputType("dense", ids.dim, "integer_value as one-hot")
+
+
+def zero_or_one(_: InputType) -> InputType:
+    """Ids as the value that they are."""
+    return InputType("dense", 1, "integer_value as value")
+
+
 def _places(one: Callable[[Any, int], bytes]) -> Callable[[Any, int], bytes]:
     def encode_places(value: Any, dim: int) -> bytes:
         places = [one(item, dim) for item in value]
@@ -130,7 +148,7 @@ def _places(one: Callable[[Any, int], bytes]) -> Callable[[Any, int], bytes]:
     return encode_places
 
 
-_ENCODE = {"integer_value": _integer, "integer_value_sequence": _sequence, "dense_vector": _dense,
+_ENCODE = {"integer_value as one-hot": _one_hot, "integer_value as value": _zero_or_one, "integer_value": _integer, "integer_value_sequence": _sequence, "dense_vector": _dense,
            "sparse_binary_vector": _sparse_binary, "sparse_float_vector": _sparse_float,
            "dense_vector_sequence": _places(_dense), "sparse_binary_vector_sequence": _places(_sparse_binary),
            "sparse_float_vector_sequence": _places(_sparse_float)}
