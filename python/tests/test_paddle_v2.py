@@ -103,6 +103,19 @@ class Readers(Case):
             self.paddle.reader.creator.cloud_reader(["x"], etcd="y")
 
 
+class Orders(Case):
+    def test_inputs_stand_as_they_are_defined(self):
+        layer, kinds = self.paddle.layer, self.paddle.data_type
+        from paddle.v2.topology import Topology
+        label, x, z = (layer.data(name=name, type=kind) for name, kind in (
+            ("label", kinds.integer_value(2)), ("x", kinds.dense_vector(3)), ("z", kinds.dense_vector(4))))
+        cost = layer.rank_cost(left=layer.fc(input=z, size=1), right=layer.fc(input=x, size=1), label=label)
+        made = Topology(cost)
+        self.assertEqual([name for name, _ in made.data_type()], ["label", "x", "z"])
+        self.assertEqual(list(made.data_layers()), ["label", "x", "z"])
+        self.assertIn('{"name": "label", "type": "dense", "size": 1}', made.proto())
+
+
 class Words(Case):
     def setUp(self):
         super().setUp()

@@ -27,6 +27,11 @@ class Words(Case):
         named = text.replace("inputs(label, z, x)", "Inputs('label', 'z', 'x')")
         self.assertEqual([item["name"] for item in self.network(named)["inputs"]], ["label", "z", "x"])
 
+    def test_order_of_a_power(self):
+        network = self.network("w, x = data_layer('w', 1), data_layer('x', 6)\noutputs(power_layer(input=x, weight=w))\n")
+        self.assertEqual([item["name"] for item in network["inputs"]], ["x", "w"])
+        self.assertEqual(network["layers"][-1]["inputs"], ["w", "__power_layer_0___log"])
+
     def test_defaults(self):
         text = "default_momentum(0.9)\ndefault_decay_rate(1e-3)\nSettings(batch_size=4)\n" + X + SOFTMAX + CLASSES
         self.assertEqual(self.network(text)["training"], {"method": "momentum", "momentum": 0.9, "l2": 1e-3,

@@ -51,6 +51,7 @@ class Graph:
     def __init__(self) -> None:
         self.zero_is_none = True  # v1 keeps an l2_rate of 0; v2 gives it the optimizer's
         self.cos_scale = 5.0
+        self.is_v2 = False  # whose inputs stand in the order of their definition
         self.restart()
 
     def restart(self) -> None:

@@ -60,8 +60,9 @@ def v1_names() -> Dict[str, Any]:
 def install(version: int) -> None:
     """Puts the modules called paddle in front of any that is installed, in this process only.
 
-    version: 1 or 2, by whose defaults cos_sim has a scale, and an l2_rate of 0 a meaning.
+    version: 1 or 2, by whose defaults cos_sim has a scale, inputs an order, and an l2_rate of 0 a meaning.
     """
+    GRAPH.is_v2 = version == 2
     GRAPH.zero_is_none = version == 1
     GRAPH.cos_scale = 5.0 if version == 1 else 1.0
     for name in [item for item in sys.modules if item == "paddle" or item.startswith("paddle.")]:

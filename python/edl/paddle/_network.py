@@ -15,11 +15,11 @@ COSTS = ("cross_entropy", "square_error", "binary_cross_entropy", "rank", "smoot
 
 
 def inputs_of(layers: Sequence[Layer]) -> List[Layer]:
-    """The data layers among them, in the order of inputs(), else in that in which the outputs need them."""
+    """The data layers among them, in the order of inputs(), else in that in which the outputs need them, or of v2 are defined."""
     found = [layer for layer in layers if layer.kind == "data"]
     order = {layer.serial: i for i, layer in enumerate(found[0].graph.inputs if found else [])}
     if not order:
-        return found
+        return sorted(found, key=lambda layer: layer.serial) if found and found[0].graph.is_v2 else found
     missing = next((layer.name for layer in found if layer.serial not in order), None)
     if missing is not None:
         raise ConfigError(f"inputs() leaves out {missing}, which the outputs need", f"inputs(..., {missing})", "")

@@ -69,7 +69,9 @@ def power_layer(input: Any, weight: Any, name: Optional[str] = None, layer_attr:
     """input ^ weight, of values above 0: exp(weight * log(input))"""
     source, name = as_layer(input), GRAPH.name(name, "power_layer")
     log = _made("addition", "", f"{name}_log", [source], source.size, act=ACTIVATIONS["Log"])
-    return _made("product", "", name, [_factor(weight), log], source.size, act=ACTIVATIONS["Exp"], extra=layer_attr)
+    layer = _made("product", "", name, [_factor(weight), log], source.size, act=ACTIVATIONS["Exp"], extra=layer_attr)
+    layer.inputs.reverse()  # the order of a sample's values is that of PaddlePaddle: the input comes first
+    return layer
 
 
 @checked
