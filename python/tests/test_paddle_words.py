@@ -168,6 +168,19 @@ class Outputs(Case):
     def test_values_beside_a_cost(self):
         network = self.network(X + SOFTMAX + "h = fc_layer(input=y, size=2)\n" + CLASSES.replace("))\n", "), h)\n"))
         self.assertEqual((network["outputs"], network["cost"]["kind"]), (["__fc_layer_1__"], "cross_entropy"))
+        self.assertEqual([(item["name"], item["inputs"], item["activation"]) for item in network["layers"]], [
+            ("__fc_layer_0__", ["x"], "linear"), ("__fc_layer_0___softmax", ["__fc_layer_0__"], "softmax"),
+            ("__cost_0___softmax", ["__fc_layer_0__"], "softmax"), ("__fc_layer_1__", ["__fc_layer_0___softmax"], "tanh")])
+        self.assertEqual(network["cost"]["input"], "__cost_0___softmax")
+        # the softmax itself can be told where nothing else takes it
+        network = self.network(X + SOFTMAX + CLASSES.replace("))\n", "), y)\n"))
+        self.assertEqual((network["outputs"], len(network["layers"])), (["__fc_layer_0__"], 1))
+
+    def test_two_costs_of_a_softmax(self):
+        network = self.network(X + SOFTMAX + "a, b = data_layer('a', 10), data_layer('b', 10)\n"
+                               "outputs(cross_entropy(input=y, label=a), cross_entropy(input=y, label=b), y)\n")
+        self.assertEqual([cost["input"] for cost in network["cost"]], ["__cross_entropy_0___softmax", "__cross_entropy_1___softmax"])
+        self.assertEqual((network["outputs"], len(network["layers"])), (["__fc_layer_0___softmax"], 4))
 
     def test_names(self):
         network = self.network("Outputs('__fc_layer_0__')\n" + X + SOFTMAX)

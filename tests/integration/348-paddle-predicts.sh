@@ -64,6 +64,23 @@ edl-paddle train --config=wide.py --job=time --test_period=20 >said 2>&1 || fail
 awk '/^20 batches of 32/ { each = $5 * $9 / 1000; found = each > 15 && each < 26 } END { exit !found }' said ||
     fail "a batch has 20 samples on average, not 32: $(cat said)"
 
+# a softmax that a cost takes, and another layer as well: gradients are right, and both tell the same
+cat >beside.py <<'PY'
+from paddle.trainer_config_helpers import *
+define_py_data_sources2('list', 'list', module='reads', obj='process', args={'is_predict': False})
+settings(batch_size=8, learning_rate=0.1)
+y = fc_layer(input=data_layer('x', 2), size=2, act=SoftmaxActivation(), name='y')
+label = data_layer('label', 2)
+h = fc_layer(input=y, size=2)
+outputs(classification_cost(input=y, label=label), 0.5 * cross_entropy(input=fc_layer(input=y, size=2, act=SoftmaxActivation()), label=label),
+        maxid_layer(y), y, h)
+PY
+edl-trainer checkgrad --config=beside.py >said 2>&1 || fail "gradients: $(cat said)"
+edl-paddle train --config=beside.py --num_passes=8 --save_dir=beside-out >said 2>&1 || fail "$(cat said)"
+edl-paddle train --job=test --config=beside.py --init_model_path=beside-out/pass-00007 --predict_output_dir=told >said 2>&1 || fail "$(cat said)"
+awk -F '[; ]' '{ right += $1 == (NR + 1) % 2; sum = $2 + $3 } sum < 0.999 || sum > 1.001 { exit 1 } END { exit right != 40 }' told/rank-00000 ||
+    fail "$(head -n 4 told/rank-00000)"
+
 # sequences of values go through a recurrent layer: which of two ends is larger is learnt
 cat >frames.py <<'PY'
 from paddle.trainer.PyDataProvider2 import *

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Tuple
 
 from ._attributes import Json
 from ._errors import ConfigError
@@ -125,6 +125,46 @@ def _input(layer: Layer) -> Json:
     return ret
 
 
+def _softmax_copies(layers: Sequence[Layer]) -> Dict[int, Layer]:
+    """The layers whose softmax a cross entropy takes, and something else as well. A cross entropy keeps its softmax to itself."""
+    ret = {}
+    for cost in layers:
+        if cost.kind == "cross_entropy" and "dropout" not in cost.inputs[0].entries[-1]:
+            source = cost.inputs[0]
+            if sum(source in layer.inputs for layer in layers) > 1:
+                ret[source.serial] = source
+    return ret
+
+
+def _softmax_of(name: str, source: str) -> Json:
+    return {"kind": "addition", "name": name, "inputs": [source], "activation": "softmax"}
+
+
+def _split(layers: Sequence[Layer], outputs: Sequence[Layer]) -> Tuple[Dict[int, List[Json]], Dict[int, str]]:
+    """Entries of each layer, where shared softmaxes are computed once for each cost, and once for all others; the names of outputs.
+
+    The layer itself keeps its name, after which its parameters are called, and becomes linear."""
+    shared = {source.name: source for source in _softmax_copies(layers).values()}
+    others = {source.name: f"{source.name}_softmax" for source in shared.values()
+              if source in outputs or any(source in layer.inputs and layer.kind != "cross_entropy" for layer in layers)}
+    entries: Dict[int, List[Json]] = {}
+    for layer in layers:
+        own = []
+        for entry in layer.entries:
+            entry = {**entry, **({"inputs": [others.get(name, name) for name in entry["inputs"]]} if "inputs" in entry else {})}
+            if entry["name"] in shared:
+                own.append({**entry, "activation": "linear"})
+                own += [_softmax_of(others[name], name) for name in [entry["name"]] if name in others]
+                own += [_softmax_of(f"{cost.name}_softmax", entry["name"]) for cost in layers
+                        if cost.kind == "cross_entropy" and cost.inputs[0] is layer]
+                continue
+            if entry.get("input") in shared:
+                entry["input"] = f"{layer.name}_softmax" if layer.kind == "cross_entropy" else others[entry["input"]]
+            own.append(entry)
+        entries[layer.serial] = own
+    return entries, {layer.serial: others.get(layer.name, layer.name) for layer in outputs}
+
+
 def network(outputs: Sequence[Layer], training: Json, name: str) -> Json:
     """The network of these outputs: costs, and layers whose values are wanted. Every data layer has its type."""
     costs = [layer for layer in outputs if layer.kind in COSTS]
@@ -135,12 +175,13 @@ def network(outputs: Sequence[Layer], training: Json, name: str) -> Json:
     decoding = next((layer.name for layer in layers if layer.kind == "crf_decoding"), None)
     if decoding is not None:
         raise ConfigError(f"{decoding}: the values of a crf_decoding_layer are not supported", "name crf_layer for a training", "")
+    split, names = _split(layers, outputs)
     entries = [entry for layer in sorted(layers, key=lambda item: item.serial)
-               if layer.kind not in COSTS for entry in layer.entries]
-    texts = [cost.entries[0] for cost in costs]
+               if layer.kind not in COSTS for entry in split[layer.serial]]
+    texts = [split[cost.serial][0] for cost in costs]
     ret: Json = {"name": name, "inputs": [_input(layer) for layer in inputs_of(layers)], "layers": entries}
     if values:
-        ret["outputs"] = [layer.name for layer in values]
+        ret["outputs"] = [names[layer.serial] for layer in values]
     if texts:
         ret["cost"] = texts[0] if len(texts) == 1 else texts
     return {**ret, "training": training}
