@@ -7,6 +7,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/speed/family.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 

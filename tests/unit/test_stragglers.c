@@ -7,6 +7,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/victims.h"
+#include "scheduler/core/speed/pace.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"
