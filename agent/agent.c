@@ -588,6 +588,7 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
     machine_id(a->machine_id);
     a->lock_fd = -1;
     a->runtime_fd = -1;
+    a->machine_session = UINT64_MAX; /* the first report tells of the machine, too */
     r = layout_init(options, &a->layout, error);
     if (r == 0)
         r = lock_folders(a, error);

@@ -9,7 +9,6 @@
 #include <errno.h>
 
 #include "scheduler/core/events/after_resolve.h"
-#include "scheduler/core/learn/job_turn.h"
 #include "scheduler/core/model/after.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
@@ -316,7 +315,7 @@ static void lose_place(struct cluster *cluster, struct job *job)
         return;
     job->goes_first = false;
     job->parked_for = 0;
-    job_take_turn(cluster, job);
+    job->turn_wall_us = MAX_OF(cluster->newest_wall_us, job->submitted_wall_us);
     effect_save_job(cluster, job);
 }
 
