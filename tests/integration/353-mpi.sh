@@ -107,7 +107,7 @@ failed code -- mpirun.openmpi ./hello 7
 
 echo '== a command that started nothing elsewhere is told of'
 run alone -- /bin/sh -c ': mpirun; echo done'
-[[ $log == *'had started nothing on the 2 other instances'* ]] || fail "not told: $log"
+[[ $log == *'had started nothing on 2 other instances'* ]] || fail "not told: $log"
 
 echo '== what cannot be is refused with the reason'
 # refused OPTIONS -- WORDS: the answer says them
