@@ -12,6 +12,13 @@
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 
+/* What other programs have of it is no job's; the half is left to jobs whatever they take now. */
+static uint64_t shared_memory(const struct node *node)
+{
+    return node->offer.memory_bytes -
+           MIN_OF(node->foreign_planned_memory, node->offer.memory_bytes / 2);
+}
+
 void job_defaults_apply(const struct scheduler *scheduler, struct job_spec *spec,
                         struct job_defaults *ret)
 {
@@ -21,7 +28,7 @@ void job_defaults_apply(const struct scheduler *scheduler, struct job_spec *spec
 
     for (; node != NULL; node = node->hh.next)
         nodes[n++] = (struct role_share){ .cpu_millicores = node->offer.cpu_millicores,
-                                          .memory_bytes = node->offer.memory_bytes,
+                                          .memory_bytes = shared_memory(node),
                                           .gpus = node->offer.gpus,
                                           .name = node->name,
                                           .labels = &node->offer.labels,

@@ -29,7 +29,7 @@ as() { # USER COMMAND...
     env -u EDL_TOKEN_FILE setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups "$@"
 }
 submit() { # USER ARGUMENT...: as an account of this machine, without a token
-    as "$1" env "EDL_SERVER=unix:$work/sockets/scheduler" HOME=/nonexistent "$EDL_BUILD_DIR/edl" submit "${@:2}"
+    as "$1" env "EDL_SERVER=unix:$work/sockets/scheduler" HOME=/nonexistent "$EDL_BUILD_DIR/edl" submit --cpu 100m --memory 16Mi "${@:2}"
 }
 reports() { # JOB: what it wrote, with nothing BAD in it
     edl wait "$1" >/dev/null || fail "$1 failed: $(edl logs "$1")"
