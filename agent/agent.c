@@ -461,8 +461,8 @@ static int open_event(struct agent *a, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "cannot make an event loop") : 0;
 }
 
-/* Whoever typed the join line is still there, and processes there are none yet. */
-static void on_rejected(const struct edl_error *error, void *userdata)
+/* agent_on_rejected - see agent_internal.h */
+void agent_on_rejected(const struct edl_error *error, void *userdata)
 {
     struct agent *a = userdata;
 
@@ -489,7 +489,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .on_renewed = on_renewed,
         .on_orders = agent_on_orders,
         .on_refused = on_refused,
-        .on_rejected = on_rejected,
+        .on_rejected = agent_on_rejected,
         .userdata = a,
     };
     int r = link_new(a->event, &link_config, &a->link, error);

@@ -74,6 +74,10 @@ struct agent {
     sd_event_source *core_timer;
 };
 
+/* agent_on_rejected - the token of a join line was refused: whoever typed it is still there, and
+ * there are no processes yet. The loop ends, and rejection says why */
+void agent_on_rejected(const struct edl_error *error, void *userdata);
+
 /* report.c: what joins and reports say; userdata is the agent */
 json_t *agent_join_body(void *userdata);
 json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata);

@@ -25,15 +25,6 @@ static void on_joined(void *userdata)
     (void)sd_event_exit(a->event, 0);
 }
 
-static void on_rejected(const struct edl_error *error, void *userdata)
-{
-    struct agent *a = userdata;
-
-    a->rejection = *error;
-    edl_error_prefix(&a->rejection, "the cluster does not take this node: ");
-    (void)sd_event_exit(a->event, 0);
-}
-
 static int open_link(struct agent *a, struct edl_error *error)
 {
     const struct link_config config = {
@@ -45,7 +36,7 @@ static int open_link(struct agent *a, struct edl_error *error)
         .heartbeat_us = a->options->heartbeat_us,
         .join_body = agent_join_body,
         .on_joined = on_joined,
-        .on_rejected = on_rejected,
+        .on_rejected = agent_on_rejected,
         .userdata = a,
     };
 

@@ -257,7 +257,7 @@ static uint32_t may_be_due(const struct truth_role *role)
     return settled_nobody_failed(role) || role->n_live >= role->max ? 0 : role->max - role->n_live;
 }
 
-/* What is kept free of at most a twentieth of the cluster counts in whole cores, rounded down. */
+/* A reserve of at most a twentieth of the cluster counts in whole cores, rounded down. */
 static uint64_t load_limit(uint64_t total, uint32_t permille)
 {
     uint64_t limit = total * permille / 1000, kept = total - limit;

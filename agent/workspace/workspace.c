@@ -74,7 +74,7 @@ static int pack(char **arguments, struct edl_error *error)
     return pack_within(arguments, &unpack_limits_default, error);
 }
 
-/* pack_small - nobody has asked for it by name: what is sent by itself is small */
+/* pack_small - of a folder that nobody asked to send by its name: it has to be small */
 static int pack_small(char **arguments, struct edl_error *error)
 {
     struct unpack_limits limits = unpack_limits_default;

@@ -415,7 +415,7 @@ static bool call_back(struct look *look)
         lender.demands = gang_demands_of(plan, job, class->demands, class->n_demands, own);
         if (!fits_without(look, &lender, &borrower, 1))
             continue;
-        park(look, &lender, borrower, "lent it its room, for less than it has had it");
+        park(look, &lender, borrower, "lent it its room for a shorter time");
         go_first(plan->cluster, job);
         queue_might_move(plan->cluster);
         return true;

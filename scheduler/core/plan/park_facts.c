@@ -133,7 +133,7 @@ double park_loan_s(const struct plan *plan, const struct job *job, double again_
 {
     double told_s = seconds(job->spec->expected_us);
 
-    /* what is expected grows with the time that it has run where its owner was wrong */
+    /* a job that has outrun its owner's guess is expected to take longer and longer */
     if (told_s == 0 && job_length_is_seen(plan->cluster, job))
         told_s = job_expected_s(plan->cluster, job);
     return fmax(again_s, LOAN_TIMES * (told_s > 0 ? told_s : again_s));

@@ -7,7 +7,7 @@
 struct cluster;
 struct instant;
 
-/* What is known of a history whose last days are lost. */
+/* The part of a history that is left when its last days are lost. */
 struct epoch_known {
     uint64_t next_job;       /* above each number that somebody who is left knows */
     uint64_t made_us;        /* the cluster, by the wall clock */
