@@ -76,3 +76,14 @@ says 'left out 2 files'
 # what contradicts itself
 submit 2 --no-upload --upload . -- true
 says '--no-upload goes with neither'
+
+# a home below a folder of the system is the account's own all the same
+home=$(mktemp -d /var/tmp/edl-home-XXXXXX)
+mkdir -m 755 "$home/project"
+cp main.sh "$home/project" && mkdir "$home/project/lib" && cp lib/text "$home/project/lib"
+cd "$home/project"
+HOME=$home edl submit --memory 64Mi --follow -- sh main.sh >"$work/out" 2>"$work/err" || true
+cd "$work"
+rm -r "$home"
+says 'from the project' out
+says "sent $home/project, as other nodes lack it"

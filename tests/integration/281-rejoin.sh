@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A node that was removed comes back with one line typed there, while its agent still runs as the service does, and also when it has
 # ended. A line of another cluster, and one that is used up, say so and leave the agent as it is.
-# Takes 5 s: an agent that is refused asks again after up to 2 s
+# Takes 16 s: an agent that is refused asks again after up to 2 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 scheduler_begin() { # NAME: sets $server
     begin "$1" 'listening on https' edl-scheduler --conf '' --state-dir "$work/$1" --listen https://127.0.0.1:0 --lease 4s
@@ -55,3 +55,15 @@ await 60 'it is gone' is_gone
 end "$agent"
 type_line "$(edl node add 2>/dev/null)" || fail "it does not join again: $(cat "$work/typed")"
 is_ready || fail 'the node is not back'
+
+# its agent also finds the new credential where its service names a file, of which the token is spent
+echo spent >"$work/spent"
+# shellcheck disable=SC2086
+begin spent 'node n1' sh -c "exec edl-agent $options --join-token-file $work/spent --stop-processes-on-exit --cut-off-kill 1s"
+await 60 'it runs on' is_ready
+edl node remove n1 >/dev/null
+await 60 'it is gone' is_gone
+is_refused() { grep -q 'there is no such join token' "$work/scheduler.log"; }
+await 60 'its token is refused' is_refused
+type_line "$(edl node add n1 2>/dev/null)" || fail "it does not join beside it: $(cat "$work/typed")"
+timeout 60 edl submit --name b --memory 64Mi --follow -- echo it runs >"$work/said" 2>&1 && grep -q 'it runs$' "$work/said" || fail "no job runs on it: $(cat "$work/said")"

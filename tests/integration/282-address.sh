@@ -41,3 +41,14 @@ as_address 10.77.0.4 10.77.0.3
 begin agent 'node n1' sh -c "exec edl-agent $options --address 10.77.0.9 --cut-off-kill 1s"
 await 60 'the address of its options is known' is_at 10.77.0.9
 [ "$(master third)" = 10.77.0.9 ] || fail 'the address of its options does not count'
+
+# one that was given with the line is kept, though no interface has it
+end "$pid"
+edl node remove n1 >/dev/null
+line=$(edl node add n1 2>/dev/null)
+# shellcheck disable=SC2086
+sh -c "timeout 60 ${line%% && *} $options --address node7.example" >"$work/typed" 2>&1 || fail "it does not join: $(cat "$work/typed")"
+# shellcheck disable=SC2086
+begin given 'node n1' sh -c "exec edl-agent $options --cut-off-kill 1s"
+await 60 'the node is ready' is_at node7.example
+[ "$(master fourth)" = node7.example ] && is_at node7.example || fail "the address of the line does not stay: $(edl nodes n1)"

@@ -2,17 +2,7 @@
 # edl-trainer --config=trainer_config.py: the recommendation of a configuration in Python has the files of the network that ships;
 # an n-gram's learns; what a program of a user's own says when it fails is the error.
 # Takes 18 s: computes: unit tests of Python, and trainings, two of them of 3.8 million values
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
-set -eu
-PATH=$EDL_BUILD_DIR:$PATH
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
-    echo 'there is no Python 3.9'
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python EDL_PYTHON=$python TMPDIR=$work/tmp
-mkdir "$work/tmp"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/python.sh"
 (cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_trainer_config.py tests/test_paddle_arguments.py tests/test_paddle_words.py)
 
 # ---- a tower for films, one for users, and their likeness; the data through a provider ----

@@ -2,17 +2,7 @@
 # A program of paddle.v2 runs with edl-trainer behind it: its event handler sees costs fall, the tar of each pass is what a
 # saved pass holds, and a training goes on from it; a program that is stopped leaves no trainer behind.
 # Takes 19 s: programs of Python train one after another, and its unit tests run
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
-set -eu
-PATH=$EDL_BUILD_DIR:$PATH
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
-    echo 'there is no Python 3.9'
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python TMPDIR=$work/tmp
-mkdir "$work/tmp"
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/python.sh"
 (cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_paddle_v2.py tests/test_paddle_sets.py)
 "$python" -c 'import numpy' 2>/dev/null || {
     echo "there is no numpy for $python (python3-numpy)"

@@ -1,16 +1,7 @@
 #!/usr/bin/env bash
 # edl-paddle train --job=test --predict_output_dir: a configuration without a cost tells what its layers give, one with a cost does beside it;
 # what cannot be trained says so. --job=time tells how long a batch takes.
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
-set -eu
-PATH=$EDL_BUILD_DIR:$PATH
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
-    echo 'there is no Python 3.9'
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python EDL_PYTHON=$python
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/python.sh"
 cd "$work"
 cat >reads.py <<'PY'
 from paddle.trainer.PyDataProvider2 import *

@@ -1,15 +1,6 @@
 #!/usr/bin/env bash
 # ModelAverage: a saved pass is the mean of the values behind each update, while the training goes on with the values themselves.
-. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
-set -eu
-PATH=$EDL_BUILD_DIR:$PATH
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
-    echo 'there is no Python 3.9'
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python EDL_PYTHON=$python
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/python.sh"
 cd "$work"
 cat >config.py <<'PY'
 from paddle.trainer_config_helpers import *
